@@ -1,0 +1,75 @@
+/** The flags that several commands have, with their help. */
+import { type Command, Option } from 'commander';
+
+/** Keeps each value of a flag that may be given several times. */
+const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value];
+
+function serviceFlags(): Option[] {
+  return [
+    new Option('--base-url <url>', "the service's address, with its path prefix (WFR_BASE_URL)"),
+    new Option('--allow-http', 'allow http:// to other hosts than this one (WFR_ALLOW_HTTP=1)'),
+    new Option('--token-file <path|->', 'read the access token from a file (WFR_TOKEN, WFR_TOKEN_FILE)'),
+    new Option('--no-token', 'send no Authorization header'),
+    new Option('-H, --header <name: value>', 'a further request header, repeatable').argParser(collect),
+  ];
+}
+
+function talkFlags(): Option[] {
+  return [
+    new Option('-q, --quiet', "only the run's id, warnings and errors on stderr"),
+    new Option('-v, --verbose', 'also requests, retries and timings on stderr'),
+    new Option('--color <when>', 'auto, always or never (default: auto)'),
+  ];
+}
+
+function waitFlags(): Option[] {
+  return [
+    new Option('--interval <duration>', 'time between polls (default: 2s)'),
+    new Option('--max-interval <duration>', 'unchanged polls slow down to this (default: 10s)'),
+    new Option('--timeout <duration>', 'stop waiting after this; the run goes on (default: wait for ever)'),
+  ];
+}
+
+function outputFlags(): Option[] {
+  return [
+    new Option('-o, --output <format>', 'what stdout carries: text, json, jsonl or id (default: text)'),
+    new Option('--json', 'short for --output json'),
+  ];
+}
+
+/** The flags of every command that talks to the service. */
+export function addServiceFlags(command: Command): Command {
+  return addAll(command, [...serviceFlags(), ...talkFlags()]);
+}
+
+export function addWaitFlags(command: Command): Command {
+  return addAll(command, waitFlags());
+}
+
+export function addOutputFlags(command: Command): Command {
+  return addAll(command, outputFlags());
+}
+
+/** The same flags before the command's name, where they are understood but not listed. */
+export function addHiddenGlobalFlags(program: Command): Command {
+  return addAll(
+    program,
+    [...serviceFlags(), ...talkFlags()].map((option) => option.hideHelp()),
+  );
+}
+
+/** What was written on the command line, before the command's name and after it; defaults are left out. */
+export function writtenFlags<T extends object>(command: Command): T {
+  const written: Record<string, unknown> = {};
+  for (const source of [command.parent, command]) {
+    for (const [name, value] of Object.entries(source?.opts() ?? {})) {
+      if (source?.getOptionValueSource(name) === 'cli') written[name] = value;
+    }
+  }
+  return written as T;
+}
+
+function addAll(command: Command, options: readonly Option[]): Command {
+  for (const option of options) command.addOption(option);
+  return command;
+}

@@ -1,0 +1,38 @@
+/** `wfr help`: the commands' help, and the topics. */
+import type { Command } from 'commander';
+import { UsageError } from '../errors.js';
+import { ExitCode } from '../exit-code.js';
+import type { Start } from './program.js';
+
+export function addHelp(program: Command, start: Start): void {
+  program
+    .command('help')
+    .summary('help on a command, or on inputs, exit-codes, environment')
+    .description('Help on a command, or on a topic: inputs, exit-codes, environment.')
+    .argument('[topic]', 'a command or a topic')
+    .action((topic: string | undefined) =>
+      start(async (context) => {
+        await context.stdout.write(await helpOn(topic, program));
+        return ExitCode.ok;
+      }),
+    );
+}
+
+async function helpOn(topic: string | undefined, program: Command): Promise<string> {
+  if (topic === undefined) return program.helpInformation();
+  const command = program.commands.find((candidate) => candidate.name() === topic);
+  if (command !== undefined) return textOf(command);
+  const { TOPICS } = await import('./topics.js');
+  const text = Object.hasOwn(TOPICS, topic) ? TOPICS[topic] : undefined;
+  if (text !== undefined) return text();
+  const names = [...program.commands.map((candidate) => candidate.name()), ...Object.keys(TOPICS)];
+  throw new UsageError([`there is no help on ${topic}; there is help on ${names.join(', ')}`]);
+}
+
+/** All of a command's help: helpInformation() alone leaves out what was added to it. */
+function textOf(command: Command): string {
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  return text;
+}

@@ -1,0 +1,76 @@
+/** The command line: arguments -> the command that is to start, with its flags. */
+import { Command, CommanderError } from 'commander';
+import type { Context } from '../context.js';
+import { UsageError } from '../errors.js';
+import { type Exit, ExitCode } from '../exit-code.js';
+import { VERSION } from '../version.js';
+import { addHiddenGlobalFlags } from './flags.js';
+import { addHelp } from './help.js';
+import { addRun } from './run.js';
+import { addSandbox } from './sandbox.js';
+import { addStatus } from './status.js';
+import { addWatch } from './watch.js';
+
+/** Takes the work of the command that was chosen; each imports its own code only then. */
+export type Start = (work: (context: Context) => Promise<Exit>) => void;
+
+const HELP = `
+Examples:
+  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
+  wfr watch 7d1f8a52
+  wfr sandbox --list
+
+Help topics: wfr help inputs, wfr help exit-codes, wfr help environment`;
+
+/** Understands `args` (without node and script) and does what they ask. Throws UsageError and what the command throws. */
+export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {
+  let chosen: ((context: Context) => Promise<Exit>) | undefined;
+  const shown: string[] = [];
+  const program = createProgram((work) => {
+    chosen = work;
+  }, shown);
+  if (args.length === 0) {
+    await context.stderr.write(helpOf(program, shown));
+    return ExitCode.usage;
+  }
+  try {
+    program.parse(args, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // commander throws also to say that it has shown help or the version.
+    if (error.exitCode !== 0) throw usageError(error, args);
+    await context.stdout.write(shown.join(''));
+    return ExitCode.ok;
+  }
+  if (chosen === undefined) throw new Error('commander chose no command');
+  return chosen(context);
+}
+
+function createProgram(start: Start, shown: string[]): Command {
+  const program = new Command('wfr')
+    .description('Trigger runs of hosted workflows and watch them to their end.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureHelp({ helpWidth: 80, showGlobalOptions: false })
+    .configureOutput({ writeOut: (text) => shown.push(text), writeErr: () => {} })
+    .addHelpText('after', HELP);
+  addHiddenGlobalFlags(program);
+  for (const add of [addRun, addStatus, addWatch, addSandbox, addHelp]) add(program, start);
+  return program;
+}
+
+function helpOf(program: Command, shown: string[]): string {
+  program.outputHelp();
+  return shown.join('');
+}
+
+/** commander's complaint in our form: `error: unknown option '--x'\n(Did you mean --y?)`. */
+function usageError(error: CommanderError, args: readonly string[]): UsageError {
+  const [complaint = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
+  const text = suggestion === undefined ? complaint : `${complaint} ${suggestion}`;
+  const command = ['run', 'status', 'watch', 'sandbox'].find((name) => args.includes(name));
+  return new UsageError([text], command === undefined ? 'wfr --help' : `wfr help ${command}`);
+}

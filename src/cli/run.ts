@@ -1,0 +1,45 @@
+/** `wfr run`: its flags, its help. */
+import { type Command, Option } from 'commander';
+import type { RunFlags } from '../commands/run.js';
+import { addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
+import type { Start } from './program.js';
+
+const HELP = `
+An input is written as name=text, name:=json, name@document, name=@textfile or
+name:=@jsonfile; see wfr help inputs. The run's output is printed as JSON once it
+is FINISHED, and the exit code says how it ended; see wfr help exit-codes.
+
+Examples:
+  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
+  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e amount:=12.50 | jq .total
+  id=$(wfr run --detach 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf)`;
+
+export function addRun(program: Command, start: Start): void {
+  const command = program
+    .command('run')
+    .summary('trigger a run, wait for its end, print its output')
+    .description('Trigger a run of a workflow, wait for its end and print its output.')
+    .argument('<workflow>', "the workflow's UUID, or its URL")
+    .argument('[input...]', 'inputs, such as name=text or name@document')
+    .addOption(
+      new Option('-i, --input <item>', 'an input, as the arguments are; repeatable').argParser(
+        (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value],
+      ),
+    )
+    .option('--inputs-file <file|->', 'inputs from a JSON object; items override its keys')
+    .option('-d, --detach', 'return once the service has accepted the run, printing its id')
+    .option('--no-wait', 'the same as --detach')
+    .option('--dry-run', 'print what would be sent, and send nothing')
+    .option('--workflow-id-field <field>', 'auto, worfklowId, workflowId or both (default: auto)');
+  addWaitFlags(command);
+  addOutputFlags(command);
+  addServiceFlags(command)
+    .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
+    .addHelpText('after', HELP)
+    .action((workflow: string, items: string[]) =>
+      start(async (context) => {
+        const { run } = await import('../commands/run.js');
+        return run(workflow, items, writtenFlags<RunFlags>(command), context);
+      }),
+    );
+}

@@ -1,0 +1,40 @@
+/** `wfr sandbox`: its flags, its help. */
+import type { Command } from 'commander';
+import type { SandboxFlags } from '../commands/sandbox.js';
+import { writtenFlags } from './flags.js';
+import type { Start } from './program.js';
+
+const HELP = `
+Without a command it serves until it is interrupted, and prints the settings to
+paste into another shell. With one, it runs the command with WFR_BASE_URL and
+WFR_TOKEN set, and exits as the command did.
+
+Examples:
+  wfr sandbox --list
+  wfr sandbox -- wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\
+    invoice@scan.pdf customer=ACME
+  wfr sandbox --workflows workflows.json -- ./pipeline.sh`;
+
+export function addSandbox(program: Command, start: Start): void {
+  const command = program
+    .command('sandbox')
+    .summary('a local service that speaks the same interface')
+    .description('Serve the same interface on 127.0.0.1, to try wfr and to test scripts.')
+    .argument('[command...]', 'a command to run against it, after --')
+    .option('--port <number>', 'the port to listen at (default: any free one)')
+    .option('--workflows <file>', 'define workflows in a JSON file, instead of the built-in ones')
+    .option('--list', 'show the workflows and how to run each, and exit')
+    .option(
+      '--workflow-id-field <field>',
+      'the spelling it reads: worfklowId, workflowId or either (default: either)',
+    )
+    .option('--strict', 'refuse unknown fields in a trigger')
+    .passThroughOptions()
+    .addHelpText('after', HELP)
+    .action((words: string[]) =>
+      start(async (context) => {
+        const { sandbox } = await import('../commands/sandbox.js');
+        return sandbox(words, writtenFlags<SandboxFlags>(command), context);
+      }),
+    );
+}

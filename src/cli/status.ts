@@ -1,0 +1,29 @@
+/** `wfr status`: its flags, its help. */
+import type { Command } from 'commander';
+import type { StatusFlags } from '../commands/status.js';
+import { addOutputFlags, addServiceFlags, writtenFlags } from './flags.js';
+import type { Start } from './program.js';
+
+const HELP = `
+Examples:
+  wfr status 7d1f8a52
+  wfr status --json 7d1f8a52 | jq -r .status
+  wfr status --exit-status --quiet 7d1f8a52 || echo "not finished"`;
+
+export function addStatus(program: Command, start: Start): void {
+  const command = program
+    .command('status')
+    .summary('show a run as it is now')
+    .description('Show runs as they are now, without waiting.')
+    .argument('<run-id...>', 'the ids that wfr run printed')
+    .option('--exit-status', 'exit as watch would: 0, 1, or 8 while the run goes on');
+  addOutputFlags(command);
+  addServiceFlags(command)
+    .addHelpText('after', HELP)
+    .action((ids: string[]) =>
+      start(async (context) => {
+        const { status } = await import('../commands/status.js');
+        return status(ids, writtenFlags<StatusFlags>(command), context);
+      }),
+    );
+}

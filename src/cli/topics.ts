@@ -1,0 +1,82 @@
+/** The help topics, each on one screen of 80 columns. */
+import { EXIT_CODE_MEANINGS } from '../exit-code.js';
+
+const INPUTS = `Inputs
+
+The separator decides the type, never the value; the first one counts.
+
+  name=text           the string, as it stands          customer=ACME
+  name:=json          any JSON value, as it stands      amount:=12.50
+  name@path           a document; its media type        invoice@scan.pdf
+                      comes from the file's name
+  name@path;type=T    a document of media type T        'raw@dump;type=text/csv'
+  name=@path          a string, from a UTF-8 file       note=@note.txt
+  name:=@path         JSON, from a file                 lines:=@lines.json
+
+A path of - is standard input, once at most; ~/ is your home folder. In a name, a
+backslash makes the next =, :, @ or \\ an ordinary character: a\\=b=c names "a=b".
+A value that begins with @ is written \\@, as in handle=\\@acme.
+
+Inputs are arguments, or repeated -i flags. --inputs-file reads a JSON object of
+inputs, which items override. In it, {"$document": "scan.pdf"} stands for a
+document, with "type": "application/pdf" where the name does not tell it; the
+path is relative to that file.
+
+A name that is given twice is an error, and so is a file name that does not tell
+the media type. All complaints come at once, before anything is sent. --dry-run
+shows what would be sent.
+
+Examples:
+  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
+  pdfunite *.pdf - | wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\
+    'invoice@-;type=application/pdf' customer=ACME
+`;
+
+const ENVIRONMENT = `Environment
+
+A flag wins over a variable; an empty variable counts as unset.
+
+  WFR_BASE_URL            the service's address, with its path prefix: https, or
+                          http to this machine
+  WFR_TOKEN               the access token
+  WFR_TOKEN_FILE          a file that holds it (WFR_TOKEN wins)
+  WFR_ALLOW_HTTP=1        allow http to other hosts
+  WFR_WORKFLOW_ID_FIELD   auto, worfklowId, workflowId or both
+
+  HTTPS_PROXY, HTTP_PROXY, NO_PROXY
+                          the proxy to use, and the hosts to reach without it;
+                          this machine is always reached directly
+  NODE_EXTRA_CA_CERTS     a file with further certificates to trust
+  NO_COLOR, FORCE_COLOR   no colours; colours also without a terminal
+  CI, TERM=dumb           plain lines instead of a live one
+
+Examples:
+  export WFR_BASE_URL=https://workflows.example.com/api/v1
+  export WFR_TOKEN_FILE=~/.secrets/workflows
+`;
+
+function exitCodes(): string {
+  const rows = EXIT_CODE_MEANINGS.map(([codes, meaning]) => `  ${codes.padEnd(15)}${meaning}`);
+  return `Exit codes
+
+${rows.join('\n')}
+
+Of several runs: the first that applies of a signal, 70, 74, 6, 4, 7, 8; else 0, 1
+or 5 if all are alike; else 3.
+
+Example:
+  wfr run "$workflow" invoice@scan.pdf > output.json
+  case $? in
+    0) echo "done" ;;
+    6) echo "look before you repeat it" ;;
+    *) echo "failed" ;;
+  esac
+`;
+}
+
+/** The topics of \`wfr help <topic>\`, by name. */
+export const TOPICS: Readonly<Record<string, () => string>> = {
+  inputs: () => INPUTS,
+  'exit-codes': exitCodes,
+  environment: () => ENVIRONMENT,
+};

@@ -1,0 +1,33 @@
+/** `wfr watch`: its flags, its help. */
+import { type Command, Option } from 'commander';
+import type { WatchFlags } from '../commands/watch.js';
+import { addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
+import type { Start } from './program.js';
+
+const HELP = `
+The exit code is the same as that of wfr run: 0 for FINISHED, 1 for FAILED; watching
+a run that has ended gives the same code as watching it live.
+
+Examples:
+  wfr watch 7d1f8a52
+  wfr watch --timeout 10m 7d1f8a52 > output.json
+  wfr watch 7d1f8a52 c04b9e11 --output jsonl`;
+
+export function addWatch(program: Command, start: Start): void {
+  const command = program
+    .command('watch')
+    .summary('wait for runs that already exist')
+    .description('Wait for runs that already exist, and print the output of a single one.')
+    .argument('<run-id...>', 'the ids that wfr run printed');
+  addWaitFlags(command);
+  addOutputFlags(command);
+  addServiceFlags(command)
+    .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
+    .addHelpText('after', HELP)
+    .action((ids: string[]) =>
+      start(async (context) => {
+        const { watch } = await import('../commands/watch.js');
+        return watch(ids, writtenFlags<WatchFlags>(command), context);
+      }),
+    );
+}

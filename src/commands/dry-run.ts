@@ -1,0 +1,55 @@
+/** `wfr run --dry-run`: what would be sent, without sending it. */
+import { createHash } from 'node:crypto';
+import type { ServiceSettings } from '../config.js';
+import type { Context } from '../context.js';
+import { type Exit, ExitCode } from '../exit-code.js';
+import type { Input, Source } from '../service/body.js';
+import type { Trigger } from '../service/create-run.js';
+import { runsUrl } from '../service/service.js';
+import { fieldsFor, formsOf } from '../service/workflow-id-field.js';
+import { indented } from '../view/json.js';
+
+/** Prints `{method, url, headers, body}`: values of headers hidden, documents abridged to type, size and SHA-256. */
+export async function printDryRun(
+  trigger: Trigger,
+  settings: ServiceSettings,
+  sendsToken: boolean,
+  context: Context,
+): Promise<Exit> {
+  const [form = 'both'] = formsOf(trigger.field);
+  const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
+  const head = {
+    method: 'POST',
+    url: runsUrl(settings.baseUrl).href,
+    headers: {
+      ...hidden,
+      'content-type': 'application/json',
+      ...(sendsToken ? { authorization: 'Bearer (hidden)' } : {}),
+    },
+  };
+  const inputs: string[] = [];
+  for (const input of trigger.inputs) inputs.push(`${JSON.stringify(input.name)}:${await abridged(input)}`);
+  const fields = JSON.stringify(fieldsFor(form, trigger.workflowId)).slice(0, -1);
+  const text = `${JSON.stringify(head).slice(0, -1)},"body":${fields},"inputs":{${inputs.join(',')}}}}`;
+  for (const chunk of indented(Buffer.from(text))) await context.stdout.write(chunk);
+  return ExitCode.ok;
+}
+
+/** A value's JSON text, with a description in place of a document's base64. */
+async function abridged({ parts }: Input): Promise<string> {
+  let text = '';
+  for (const part of parts) {
+    if (part instanceof Uint8Array) {
+      text += Buffer.from(part).toString('utf8');
+    } else {
+      text += `(${part.size} bytes, SHA-256 ${await digest(part)})`;
+    }
+  }
+  return text;
+}
+
+async function digest(source: Source): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const block of source.blocks()) hash.update(block);
+  return hash.digest('hex');
+}

@@ -1,0 +1,74 @@
+/** Following one run to its end and saying how it ended: what `run` and `watch` share. */
+import type { WaitSettings } from '../config.js';
+import { follow } from '../follow.js';
+import type { Interruption } from '../interruption.js';
+import { getRun } from '../service/get-run.js';
+import { isKnownStatus, type Run } from '../service/run.js';
+import type { Service } from '../service/service.js';
+import type { Conversation } from '../view/conversation.js';
+import type { ProgressView } from '../view/progress.js';
+import type { WatchedResults } from './results.js';
+
+/** How the observation of a run ended. */
+export interface Outcome {
+  id: string;
+  /** As it was seen last. */
+  run: Run | undefined;
+  /** Whether our own trigger created it. */
+  accepted: boolean;
+  /** What ended the observation before the run did; undefined where a timeout or the run itself did. */
+  error: unknown;
+  /** Milliseconds of observation. */
+  took: number;
+}
+
+export interface Observed {
+  id: string;
+  accepted?: Run;
+  wait: WaitSettings;
+  service: Service;
+  interruption: Interruption;
+  conversation: Conversation;
+  progress: ProgressView;
+  results: WatchedResults;
+}
+
+/** Follows a run and shows each change. Never throws what ended the observation: it is in the outcome. */
+export async function observe(observed: Observed): Promise<Outcome> {
+  const { id, accepted, wait, service, interruption, progress, results, conversation } = observed;
+  const { clock } = service;
+  const started = clock.monotonic();
+  const warned = new Set<string>();
+  let run = accepted;
+  let error: unknown;
+  const show = async (seen: Run) => {
+    warnOfStatus(seen, warned, conversation);
+    run = seen;
+    progress.seen(id, seen);
+    await results.changed(seen);
+  };
+  try {
+    if (accepted !== undefined) await show(accepted);
+    for await (const seen of follow(id, {
+      poll: (signal) => getRun(id, service, signal),
+      clock,
+      signal: interruption.signal,
+      ...wait,
+      ...(accepted && { accepted }),
+      onFailedPoll: (failure, delay) => conversation.retryingPoll(failure, delay),
+    })) {
+      await show(seen);
+    }
+  } catch (thrown) {
+    error = thrown;
+  }
+  progress.left(id);
+  return { id, run, accepted: accepted !== undefined, error, took: clock.monotonic() - started };
+}
+
+/** Warns of a status that the interface does not name, once for each. */
+function warnOfStatus({ status }: Run, warned: Set<string>, conversation: Conversation): void {
+  if (status === undefined || isKnownStatus(status) || warned.has(status)) return;
+  warned.add(status);
+  conversation.warn(`the status ${status} is unknown to wfr; waiting while it changes`);
+}

@@ -1,0 +1,87 @@
+/** stdout: the answer, in the form that was asked for. */
+import type { Output } from '../context.js';
+import { UsageError } from '../errors.js';
+import { hasEnded, type Run } from '../service/run.js';
+import { indented, onOneLine } from '../view/json.js';
+import { safeLine } from '../view/safe.js';
+import { summaryLine, summaryOf } from '../view/summary.js';
+
+export const OUTPUT_FORMATS = ['text', 'json', 'jsonl', 'id'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+export interface OutputFlags {
+  output?: string;
+  json?: boolean;
+}
+
+/** The form of stdout. Throws UsageError. */
+export function outputFormat({ output, json }: OutputFlags): OutputFormat {
+  const written = output ?? (json === true ? 'json' : 'text');
+  const format = OUTPUT_FORMATS.find((candidate) => candidate === written);
+  if (format === undefined)
+    throw new UsageError([`--output ${written}: choose one of ${OUTPUT_FORMATS.join(', ')}`]);
+  if (json === true && format !== 'json')
+    throw new UsageError([`--json and --output ${format} exclude each other`]);
+  return format;
+}
+
+/** What stdout carries of runs that are watched to their end. All methods throw OutputError. */
+export class WatchedResults {
+  readonly #identified = new Set<string>();
+
+  constructor(
+    private readonly output: Output,
+    private readonly format: OutputFormat,
+    private readonly severalRuns: boolean,
+  ) {}
+
+  /** A run was seen for the first time, or has changed. */
+  async changed(run: Run): Promise<void> {
+    if (this.format === 'jsonl') await printJson(this.output, onOneLine(run.json));
+    if (this.format === 'id' && !this.#identified.has(run.id)) await printId(this.output, run);
+    this.#identified.add(run.id);
+  }
+
+  /** A run will not be seen again; `run` is as it was seen last. */
+  async closed(run: Run): Promise<void> {
+    if (this.format === 'json') await printRun(this.output, run, this.severalRuns);
+    if (this.format !== 'text') return;
+    if (this.severalRuns) await this.output.write(`${summaryLine(run)}\n`);
+    else if (hasEnded(run) && run.status === 'FINISHED')
+      await printJson(this.output, indented(outputOf(run)));
+  }
+}
+
+/** What stdout carries of a run that was accepted and is not watched. Throws OutputError. */
+export async function printAccepted(output: Output, format: OutputFormat, run: Run): Promise<void> {
+  if (format === 'json' || format === 'jsonl') await printRun(output, run, format === 'jsonl');
+  else await printId(output, run);
+}
+
+/** What stdout carries of a run as it is now. Throws OutputError. */
+export async function printStatus(
+  output: Output,
+  format: OutputFormat,
+  run: Run,
+  severalRuns: boolean,
+): Promise<void> {
+  if (format === 'id') return printId(output, run);
+  if (format === 'text') return output.write(severalRuns ? `${summaryLine(run)}\n` : summaryOf(run));
+  return printRun(output, run, severalRuns || format === 'jsonl');
+}
+
+async function printRun(output: Output, run: Run, oneLine: boolean): Promise<void> {
+  await printJson(output, oneLine ? onOneLine(run.json) : indented(run.json));
+}
+
+async function printId(output: Output, run: Run): Promise<void> {
+  await output.write(`${safeLine(run.id)}\n`);
+}
+
+async function printJson(output: Output, chunks: Iterable<Uint8Array>): Promise<void> {
+  for (const chunk of chunks) await output.write(chunk);
+}
+
+function outputOf(run: Run): Uint8Array {
+  return run.output ?? Buffer.from('null');
+}

@@ -1,0 +1,92 @@
+/** `wfr status`: show runs as they are now. */
+import { Complaints, credentialsFor, type ServiceFlags, serviceSettings } from '../config.js';
+import type { Context } from '../context.js';
+import { type Exit, ExitCode, exitCodeOfStatus, exitOfError, exitOfSeveral } from '../exit-code.js';
+import { follow } from '../follow.js';
+import { Interruption } from '../interruption.js';
+import { getRun } from '../service/get-run.js';
+import { hasEnded, type Run } from '../service/run.js';
+import type { Service } from '../service/service.js';
+import type { Conversation } from '../view/conversation.js';
+import type { PresentationFlags } from '../view/presentation.js';
+import { serviceTalk } from '../view/service-talk.js';
+import { openConversation } from './open-conversation.js';
+import { withService } from './open-service.js';
+import { type OutputFlags, outputFormat, printStatus } from './results.js';
+import { runIds } from './run-ids.js';
+
+export interface StatusFlags extends ServiceFlags, OutputFlags, PresentationFlags {
+  exitStatus?: boolean;
+}
+
+export async function status(
+  written: readonly string[],
+  flags: StatusFlags,
+  context: Context,
+): Promise<Exit> {
+  const conversation = await openConversation(flags, context);
+  const { ids, settings, format } = await makePlan(written, flags, context);
+  for (const warning of settings.warnings) conversation.warn(warning);
+  const credentials = await credentialsFor(flags, settings.baseUrl, context);
+  const interruption = new Interruption(context);
+  try {
+    const events = serviceTalk(conversation);
+    return await withService(settings, credentials, events, context, async (service) => {
+      const looks = ids.map((id) => settled(lookOnce(id, service, interruption, conversation)));
+      const exits: Exit[] = [];
+      for (const look of looks) {
+        const { value: run, error } = await look;
+        if (run !== undefined) await printStatus(context.stdout, format, run, ids.length > 1);
+        else if (!conversation.error(error)) throw error;
+        exits.push(run === undefined ? exitOfError(error) : exitOfRun(run, flags));
+      }
+      return exitOfSeveral(exits);
+    });
+  } finally {
+    interruption.release();
+  }
+}
+
+async function makePlan(written: readonly string[], flags: StatusFlags, context: Context) {
+  const complaints = new Complaints();
+  const ids = await complaints.collect(() => runIds(written));
+  const settings = await complaints.collect(() => serviceSettings(flags, context));
+  const format = await complaints.collect(() => outputFormat(flags));
+  complaints.throwIfAny();
+  if (!ids || !settings || !format) throw new Error('a complaint was lost');
+  return { ids, settings, format };
+}
+
+/** The run at the first readable answer. */
+async function lookOnce(
+  id: string,
+  service: Service,
+  { signal }: Interruption,
+  conversation: Conversation,
+): Promise<Run> {
+  const looks = follow(id, {
+    poll: (ends) => getRun(id, service, ends),
+    clock: service.clock,
+    signal,
+    interval: 0,
+    maxInterval: 0,
+    timeout: undefined,
+    onFailedPoll: (failure, delay) => conversation.retryingPoll(failure, delay),
+  });
+  for await (const run of looks) return run;
+  throw new Error('a look at a run showed nothing');
+}
+
+/** Without --exit-status, a run that could be read is a success. */
+function exitOfRun(run: Run, { exitStatus }: StatusFlags): Exit {
+  if (exitStatus !== true) return ExitCode.ok;
+  return hasEnded(run) ? exitCodeOfStatus(run.status) : ExitCode.stillRunning;
+}
+
+async function settled<T>(promise: Promise<T>): Promise<{ value?: T; error?: unknown }> {
+  try {
+    return { value: await promise };
+  } catch (error) {
+    return { error };
+  }
+}

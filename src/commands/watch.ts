@@ -1,0 +1,79 @@
+/** `wfr watch`: wait for runs that already exist. */
+import {
+  Complaints,
+  credentialsFor,
+  type ServiceFlags,
+  type ServiceSettings,
+  serviceSettings,
+  type WaitFlags,
+  type WaitSettings,
+  waitSettings,
+} from '../config.js';
+import type { Context } from '../context.js';
+import { type Exit, exitOfSeveral } from '../exit-code.js';
+import { Interruption } from '../interruption.js';
+import type { Service } from '../service/service.js';
+import type { Conversation } from '../view/conversation.js';
+import type { PresentationFlags } from '../view/presentation.js';
+import type { ProgressView } from '../view/progress.js';
+import { serviceTalk } from '../view/service-talk.js';
+import { conclude } from './conclude.js';
+import { observe } from './observe.js';
+import { openConversation } from './open-conversation.js';
+import { withService } from './open-service.js';
+import { type OutputFlags, type OutputFormat, outputFormat, WatchedResults } from './results.js';
+import { resumeCommand } from './resume.js';
+import { runIds } from './run-ids.js';
+
+export interface WatchFlags extends ServiceFlags, WaitFlags, OutputFlags, PresentationFlags {}
+
+export async function watch(written: readonly string[], flags: WatchFlags, context: Context): Promise<Exit> {
+  const conversation = await openConversation(flags, context);
+  const { ids, settings, wait, format } = await makePlan(written, flags, context);
+  for (const warning of settings.warnings) conversation.warn(warning);
+  const credentials = await credentialsFor(flags, settings.baseUrl, context);
+  const interruption = new Interruption(context);
+  try {
+    const exits = await conversation.during(ids.length > 1, (progress) =>
+      withService(settings, credentials, serviceTalk(conversation, progress), context, (service) => {
+        const results = new WatchedResults(context.stdout, format, ids.length > 1);
+        const tools = { service, conversation, progress, interruption, results };
+        return Promise.all(ids.map((id) => watchOne(id, settings, wait, tools, ids.length === 1)));
+      }),
+    );
+    return exitOfSeveral(exits);
+  } finally {
+    interruption.release();
+  }
+}
+
+async function makePlan(written: readonly string[], flags: WatchFlags, context: Context) {
+  const complaints = new Complaints();
+  const ids = await complaints.collect(() => runIds(written));
+  const settings = await complaints.collect(() => serviceSettings(flags, context));
+  const wait = await complaints.collect(() => waitSettings(flags));
+  const format: OutputFormat | undefined = await complaints.collect(() => outputFormat(flags));
+  complaints.throwIfAny();
+  if (!ids || !settings || !wait || !format) throw new Error('a complaint was lost');
+  return { ids, settings, wait, format };
+}
+
+interface Tools {
+  service: Service;
+  conversation: Conversation;
+  progress: ProgressView;
+  interruption: Interruption;
+  results: WatchedResults;
+}
+
+async function watchOne(
+  id: string,
+  settings: ServiceSettings,
+  wait: WaitSettings,
+  tools: Tools,
+  isOnly: boolean,
+): Promise<Exit> {
+  const outcome = await observe({ id, wait, ...tools });
+  if (isOnly) tools.progress.stop();
+  return conclude(outcome, resumeCommand(id, settings), tools.results, tools.conversation);
+}

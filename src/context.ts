@@ -1,0 +1,184 @@
+/**
+ * The world as one value: streams, environment, clock, signals. Commands are given it; only this file reads
+ * `process`, so that a test can hand in another world.
+ */
+import { spawn } from 'node:child_process';
+import { homedir, tmpdir } from 'node:os';
+import { setTimeout as sleepFor } from 'node:timers/promises';
+import { OutputError, type SignalName } from './errors.js';
+
+/** Node's timers fire at once for more than this (2^31-1 ms). */
+const MAX_TIMER = 2 ** 31 - 1;
+
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Milliseconds that only go forward, for durations. */
+  monotonic(): number;
+  /** Resolves after `ms`, or rejects with the signal's reason. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `action` after `ms` unless the returned function is called first. */
+  after(ms: number, action: () => void): () => void;
+  /** 0 to 1, for the jitter of delays. */
+  random(): number;
+}
+
+/** Limits of time, in milliseconds, that a peer has for its side. */
+export interface Limits {
+  connect: number;
+  /** No byte moved while sending. */
+  stall: number;
+  /** From the last byte of a trigger to the head of its answer. */
+  answer: number;
+  /** No byte of an answer to a poll, or of the body of any answer. */
+  silence: number;
+  /** For the whole body of an answer that is not a 2xx. */
+  errorBody: number;
+  /** How long Ctrl-C waits for the answer to a request that has been sent. */
+  farewell: number;
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  connect: 10_000,
+  stall: 60_000,
+  answer: 300_000,
+  silence: 30_000,
+  errorBody: 10_000,
+  farewell: 10_000,
+};
+
+/** The end of a child process: its code, or the signal that ended it. */
+export type ChildEnd = number | NodeJS.Signals;
+
+export interface Child {
+  ended: Promise<ChildEnd>;
+  kill(signal: SignalName): void;
+}
+
+export interface Context {
+  stdin: NodeJS.ReadableStream & { isTTY?: boolean };
+  stdout: Output;
+  stderr: Output;
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+  home: string;
+  tmpdir: string;
+  platform: NodeJS.Platform;
+  clock: Clock;
+  limits: Limits;
+  /** Calls `listener` for each SIGINT, SIGTERM and SIGHUP until the returned function is called. */
+  onSignal(listener: (signal: SignalName) => void): () => void;
+  /** Starts a command that shares our standard streams. Rejects if it cannot be started. */
+  spawn(command: string, args: readonly string[], env: Record<string, string>): Promise<Child>;
+}
+
+type OutputStream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+
+/**
+ * One of our two output streams. A reader that has gone away (EPIPE) is no error: what follows is dropped. Any other
+ * failure is, on stdout, an OutputError; on stderr it is ignored, for a run matters more than the talk about it.
+ */
+export class Output {
+  #gone = false;
+  #failure: Error | undefined;
+
+  constructor(
+    readonly stream: OutputStream,
+    readonly required: boolean,
+  ) {
+    stream.on('error', (error: NodeJS.ErrnoException) => this.#fail(error));
+  }
+
+  get isTerminal(): boolean {
+    return this.stream.isTTY === true;
+  }
+
+  /** Columns of the terminal; 0 where it has no size. */
+  get columns(): number {
+    return this.stream.columns ?? 0;
+  }
+
+  /** Resolves once the system has taken all of `chunk`. Throws OutputError. */
+  async write(chunk: string | Uint8Array): Promise<void> {
+    if (!this.#gone) {
+      await new Promise<void>((resolve) => {
+        this.stream.write(chunk, (error) => {
+          if (error) this.#fail(error);
+          resolve();
+        });
+      });
+    }
+    if (this.#failure !== undefined && this.required) throw new OutputError(this.#failure);
+  }
+
+  #fail(error: NodeJS.ErrnoException): void {
+    this.#gone = true;
+    if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') this.#failure ??= error;
+  }
+}
+
+/** Rejects with the signal's own reason, where Node's timers would reject with an AbortError around it. */
+async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  try {
+    await sleepFor(Math.min(Math.max(ms, 0), MAX_TIMER), undefined, signal === undefined ? {} : { signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep,
+  after(ms, action) {
+    const timer = setTimeout(action, Math.min(Math.max(ms, 0), MAX_TIMER));
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+};
+
+/** The real world. */
+export function processContext(): Context {
+  return {
+    // Opening these has effects or can fail, so each waits until it is asked for.
+    get stdin() {
+      return process.stdin;
+    },
+    get cwd() {
+      return process.cwd();
+    },
+    get home() {
+      return homedir();
+    },
+    stdout: new Output(process.stdout, true),
+    stderr: new Output(process.stderr, false),
+    env: process.env,
+    tmpdir: tmpdir(),
+    platform: process.platform,
+    clock: systemClock,
+    limits: DEFAULT_LIMITS,
+    onSignal,
+    spawn: spawnCommand,
+  };
+}
+
+function onSignal(listener: (signal: SignalName) => void): () => void {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.on(signal, listener);
+  return () => {
+    for (const signal of signals) process.removeListener(signal, listener);
+  };
+}
+
+function spawnCommand(command: string, args: readonly string[], env: Record<string, string>): Promise<Child> {
+  const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+  const ended = new Promise<ChildEnd>((resolve) => {
+    child.on('exit', (code, signal) => resolve(signal ?? code ?? 0));
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('spawn', () => resolve({ ended, kill: (signal) => void child.kill(signal) }));
+  });
+}

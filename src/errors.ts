@@ -1,0 +1,208 @@
+/**
+ * Every failure that wfr foresees, as data. They are thrown where they happen, become exit codes in exit-code.ts
+ * and words in view/explain.ts; anything else that is thrown is a defect of wfr itself.
+ */
+
+/** A signal that ends wfr in good order. */
+export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+
+/**
+ * How much of a trigger had left this machine: 0 nothing, 1 an incomplete body, 2 the complete body.
+ * Only in phase 2 can the service have started a run.
+ */
+export type Phase = 0 | 1 | 2;
+
+export abstract class WfrError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** Bad flags, inputs, files or configuration: every complaint of one command line at once. */
+export class UsageError extends WfrError {
+  constructor(
+    readonly problems: readonly string[],
+    readonly hint?: string,
+  ) {
+    super(problems.join('\n'));
+  }
+}
+
+/** No access token where the service is not on this machine; `lookedFor` names the places that were searched. */
+export class MissingTokenError extends WfrError {
+  constructor(readonly lookedFor: readonly string[]) {
+    super('no access token');
+  }
+}
+
+export type NetworkFault =
+  | 'dns-not-found'
+  | 'dns-unavailable'
+  | 'refused'
+  | 'unreachable'
+  | 'connect-timeout'
+  | 'connect-reset'
+  | 'certificate'
+  | 'not-tls'
+  | 'speaks-tls'
+  | 'proxy-refused'
+  | 'proxy-closed'
+  | 'local'
+  | 'reset'
+  | 'stalled'
+  | 'no-answer'
+  | 'not-http'
+  | 'truncated'
+  | 'too-large'
+  | 'encoded';
+
+/** No usable answer came over the wire. `host` is `name:port`; `code` the system's or TLS's own name for it. */
+export class NetworkError extends WfrError {
+  constructor(
+    readonly fault: NetworkFault,
+    readonly facts: {
+      host: string;
+      code?: string | undefined;
+      /** The HTTP status, where the headers of an answer had arrived; the proxy's, for `proxy-refused`. */
+      status?: number | undefined;
+      proxy?: boolean | undefined;
+      /** Milliseconds, for the faults that are limits of time. */
+      after?: number | undefined;
+    },
+    options?: ErrorOptions,
+  ) {
+    super(`${fault} ${facts.code ?? ''}`, options);
+  }
+}
+
+/** A 2xx whose body does not say what the interface promises; `fields` are the names it held, if it was an object. */
+export class UnreadableAnswerError extends WfrError {
+  constructor(
+    readonly reason: string,
+    readonly facts: {
+      status?: number;
+      contentType?: string;
+      excerpt?: string;
+      fields?: readonly string[];
+    } = {},
+  ) {
+    super(reason);
+  }
+}
+
+/** What an HTTP status that is not a 2xx said. */
+export interface Refusal {
+  method: 'POST' | 'GET';
+  /** Where the request went, without user info. */
+  url: string;
+  status: number;
+  /** The service's own words, as they came; undefined where it said nothing. */
+  message?: string | undefined;
+  /** Where a redirect points: its origin. */
+  location?: string | undefined;
+  /** Bytes of the request's body. */
+  bodyBytes?: number | undefined;
+  /** What a token that was refused came from. */
+  tokenSource?: string | undefined;
+  /** Milliseconds that Retry-After asked for. */
+  retryAfter?: number | undefined;
+}
+
+/** The service answered and did not take the request: nothing was created by it. */
+export class RefusedError extends WfrError {
+  constructor(
+    readonly refusal: Refusal,
+    /** Set where none of the spellings of the workflow's field was taken. */
+    readonly fieldHint = false,
+  ) {
+    super(`${refusal.method} answered with ${refusal.status}`);
+  }
+}
+
+/** The trigger was not taken, and no run was created. `attempts` counts the requests that were tried. */
+export class NotTriggeredError extends WfrError {
+  constructor(
+    override readonly cause: NetworkError | RefusedError,
+    readonly phase: Phase,
+    readonly attempts: number,
+    /** Share of the body that had been handed over, 0 to 1. */
+    readonly progress: number,
+    /** Milliseconds that the service asked to be left alone for, where that is too long to wait. */
+    readonly asked?: number | undefined,
+  ) {
+    super('no run was created', { cause });
+  }
+}
+
+/** The trigger may have created a run, and nobody here can tell. */
+export class UnknownOutcomeError extends WfrError {
+  constructor(override readonly cause: NetworkError | RefusedError | UnreadableAnswerError) {
+    super('a run may have been created', { cause });
+  }
+}
+
+/** A run that exists could not be read any longer. `forMs` is how long it had been out of sight. */
+export class LostSightError extends WfrError {
+  constructor(
+    override readonly cause: NetworkError | RefusedError | UnreadableAnswerError,
+    readonly seen: boolean,
+    readonly forMs: number,
+  ) {
+    super('the run could not be observed', { cause });
+  }
+}
+
+/** The service knows no run of this id, and never showed us one. */
+export class NoSuchRunError extends WfrError {
+  constructor(
+    readonly id: string,
+    readonly refusal: Refusal,
+  ) {
+    super('no such run');
+  }
+}
+
+/** A run whose status wfr does not know, and which stayed so too long. */
+export class UnknownStatusError extends WfrError {
+  constructor(
+    readonly status: string,
+    readonly forMs: number,
+  ) {
+    super('unknown status');
+  }
+}
+
+/** A signal came. `phase` is set while triggering, undefined where a run is only being read. */
+export class InterruptedError extends WfrError {
+  constructor(
+    readonly signal: SignalName,
+    readonly phase?: Phase,
+  ) {
+    super(signal);
+  }
+}
+
+/** A document was not the same at the end of sending as at the start. */
+export class FileChangedError extends WfrError {
+  constructor(readonly path: string) {
+    super('changed while being read');
+  }
+}
+
+/** A file could not be read after the checks had passed. */
+export class FileReadError extends WfrError {
+  constructor(
+    readonly path: string,
+    override readonly cause: Error,
+  ) {
+    super('cannot be read', { cause });
+  }
+}
+
+/** The result is known but could not be written. */
+export class OutputError extends WfrError {
+  constructor(override readonly cause: Error) {
+    super('cannot write the result', { cause });
+  }
+}

@@ -1,0 +1,94 @@
+/** The files that inputs name: opened and looked at before anything is sent. */
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { Context } from '../context.js';
+import type { Source } from '../service/body.js';
+import { describeSystemError } from '../system-error.js';
+import { fileSource, handleSource } from './file-source.js';
+import { createSpool } from './spool.js';
+
+/** A file cannot be used as it is; the message names it and says why. */
+export class FileError extends Error {}
+
+/** Text is kept in memory; what is larger should travel as a document. */
+const MAX_TEXT = 64 * 1024 * 1024;
+
+/** `~/` stands for the home folder; other paths are relative to `base`. */
+export function resolvePath(path: string, base: string, context: Context): string {
+  return path.startsWith('~/') ? join(context.home, path.slice(2)) : resolve(base, path);
+}
+
+/** All bytes of a file, or of standard input for `-`. Throws FileError. */
+export async function readBytes(path: string, base: string, context: Context): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const keep = (chunk: Buffer | string) => {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    chunks.push(bytes);
+    size += bytes.length;
+    if (size > MAX_TEXT) {
+      throw new FileError(`${nameOf(path)} has more than 64 MiB; send it as a document, with name@path`);
+    }
+  };
+  if (path === '-') {
+    for await (const chunk of context.stdin) keep(chunk);
+  } else {
+    const handle = await openFile(path, base, context);
+    try {
+      for await (const chunk of handle.createReadStream({ autoClose: false })) keep(chunk);
+    } catch (error) {
+      throw error instanceof FileError ? error : new FileError(`${path}: ${describeSystemError(error)}`);
+    } finally {
+      await handle.close();
+    }
+  }
+  return Buffer.concat(chunks);
+}
+
+/**
+ * A document's bytes, ready to be sent. What is not a regular file of known size (a pipe, standard input, /proc) is
+ * first copied to a temporary file that has no name. Throws FileError.
+ */
+export async function openDocument(path: string, base: string, context: Context): Promise<Source> {
+  if (path === '-') return spool(context.stdin, '-', context);
+  const absolute = resolvePath(path, base, context);
+  const handle = await openFile(path, base, context);
+  try {
+    const identity = await handle.stat({ bigint: true });
+    // Files of /proc and the like say 0 until they are read.
+    if (identity.isFile() && identity.size > 0n) return fileSource(absolute, path, identity);
+    return await spool(handle.createReadStream({ autoClose: false }), path, context);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openFile(path: string, base: string, context: Context): Promise<FileHandle> {
+  const absolute = resolvePath(path, base, context);
+  try {
+    const found: Stats = await stat(absolute);
+    if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
+    return await open(absolute, constants.O_RDONLY);
+  } catch (error) {
+    throw new FileError(`${path}: ${describeSystemError(error)}`);
+  }
+}
+
+async function spool(stream: NodeJS.ReadableStream, path: string, context: Context): Promise<Source> {
+  try {
+    const handle = await createSpool(context.tmpdir);
+    await pipeline(stream, handle.createWriteStream({ autoClose: false }));
+    const { size } = await handle.stat();
+    return handleSource(handle, size, nameOf(path));
+  } catch (error) {
+    throw new FileError(
+      `${nameOf(path)} could not be copied to ${context.tmpdir}: ${describeSystemError(error)}`,
+    );
+  }
+}
+
+function nameOf(path: string): string {
+  return path === '-' ? 'standard input' : path;
+}

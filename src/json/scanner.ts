@@ -1,0 +1,204 @@
+/**
+ * A reader of JSON text that keeps every byte where it is: no value is built, so nothing is lost of numbers, key
+ * order or duplicates, and depth costs one bit of memory a level instead of a stack frame.
+ */
+
+/** The text is not JSON (RFC 8259); `offset` is where, in bytes. */
+export class JsonSyntaxError extends Error {
+  constructor(
+    readonly reason: string,
+    readonly offset: number,
+  ) {
+    super(`${reason} at byte ${offset + 1}`);
+  }
+}
+
+/** Punctuation stands for itself; `key` is a string before a colon. */
+export type JsonToken = '{' | '}' | '[' | ']' | ':' | ',' | 'key' | 'string' | 'number' | 'literal';
+
+type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or end' | 'end';
+
+const LITERALS = ['true', 'false', 'null'].map((word) => Buffer.from(word));
+
+const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+const isHex = (byte: number | undefined) =>
+  isDigit(byte) || (byte !== undefined && (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
+
+export class JsonScanner {
+  /** The token that `next` found, and its bytes: `[start, end)`. */
+  token: JsonToken = 'literal';
+  start = 0;
+  end = 0;
+  /** How many objects and arrays are open, after the token. */
+  depth = 0;
+
+  readonly #bytes: Uint8Array;
+  #position = 0;
+  #expected: Expected = 'value';
+  /** One byte a level: 1 for an object, 0 for an array. */
+  #objects = new Uint8Array(64);
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** Moves to the next token; false at the end of a complete text. Throws JsonSyntaxError. */
+  next(): boolean {
+    this.#skipSpace();
+    this.start = this.#position;
+    const byte = this.#bytes[this.#position];
+    if (byte === undefined) {
+      if (this.#expected === 'end') return false;
+      throw new JsonSyntaxError('the text ends too early', this.#position);
+    }
+    this.#read(byte);
+    this.end = this.#position;
+    return true;
+  }
+
+  #read(byte: number): void {
+    switch (byte) {
+      case 0x7b:
+        return this.#open('{');
+      case 0x5b:
+        return this.#open('[');
+      case 0x7d:
+        return this.#close('}');
+      case 0x5d:
+        return this.#close(']');
+      case 0x3a:
+        if (this.#expected !== ':') throw this.#unexpected();
+        this.#expected = 'value';
+        return this.#punctuation(':');
+      case 0x2c:
+        if (this.#expected !== ', or end') throw this.#unexpected();
+        this.#expected = this.#objects[this.depth - 1] ? 'key' : 'value';
+        return this.#punctuation(',');
+      case 0x22:
+        return this.#text();
+      default:
+        return this.#scalar(byte);
+    }
+  }
+
+  #open(token: '{' | '['): void {
+    if (!this.#expectsValue()) throw this.#unexpected();
+    if (this.depth === this.#objects.length) {
+      const grown = new Uint8Array(this.depth * 2);
+      grown.set(this.#objects);
+      this.#objects = grown;
+    }
+    this.#objects[this.depth++] = token === '{' ? 1 : 0;
+    this.#expected = token === '{' ? 'key or }' : 'value or ]';
+    this.#punctuation(token);
+  }
+
+  #close(token: '}' | ']'): void {
+    const empty = this.#expected === (token === '}' ? 'key or }' : 'value or ]');
+    const matches = this.depth > 0 && this.#objects[this.depth - 1] === (token === '}' ? 1 : 0);
+    if (!matches || !(empty || this.#expected === ', or end')) throw this.#unexpected();
+    this.depth--;
+    this.#valueEnded();
+    this.#punctuation(token);
+  }
+
+  #punctuation(token: JsonToken): void {
+    this.token = token;
+    this.#position++;
+  }
+
+  #text(): void {
+    const isKey = this.#expected === 'key' || this.#expected === 'key or }';
+    if (!isKey && !this.#expectsValue()) throw this.#unexpected();
+    this.#skipString();
+    this.token = isKey ? 'key' : 'string';
+    if (isKey) this.#expected = ':';
+    else this.#valueEnded();
+  }
+
+  #skipString(): void {
+    const bytes = this.#bytes;
+    let at = this.#position + 1;
+    for (;;) {
+      const byte = bytes[at];
+      if (byte === undefined) throw new JsonSyntaxError('a string without end', this.#position);
+      if (byte === 0x22) break;
+      if (byte < 0x20) throw new JsonSyntaxError('a control character in a string', at);
+      at = byte === 0x5c ? this.#skipEscape(at) : at + 1;
+    }
+    this.#position = at + 1;
+  }
+
+  #skipEscape(at: number): number {
+    const bytes = this.#bytes;
+    const letter = bytes[at + 1];
+    if (letter === 0x75) {
+      for (let digit = at + 2; digit < at + 6; digit++) {
+        if (!isHex(bytes[digit])) throw new JsonSyntaxError('an escape that is not \\uXXXX', at);
+      }
+      return at + 6;
+    }
+    if (letter === undefined || !'"\\/bfnrt'.includes(String.fromCharCode(letter))) {
+      throw new JsonSyntaxError('an unknown escape in a string', at);
+    }
+    return at + 2;
+  }
+
+  #scalar(byte: number): void {
+    if (!this.#expectsValue()) throw this.#unexpected();
+    if (byte === 0x2d || isDigit(byte)) {
+      this.#skipNumber();
+      this.token = 'number';
+    } else {
+      const word = LITERALS.find((literal) => literal.every((b, i) => b === this.#bytes[this.#position + i]));
+      if (word === undefined) throw this.#unexpected();
+      this.#position += word.length;
+      this.token = 'literal';
+    }
+    this.#valueEnded();
+  }
+
+  #skipNumber(): void {
+    if (this.#bytes[this.#position] === 0x2d) this.#position++;
+    if (this.#bytes[this.#position] === 0x30) this.#position++;
+    else this.#skipDigits();
+    if (this.#bytes[this.#position] === 0x2e) {
+      this.#position++;
+      this.#skipDigits();
+    }
+    if (((this.#bytes[this.#position] ?? 0) | 0x20) === 0x65) {
+      this.#position++;
+      const sign = this.#bytes[this.#position];
+      if (sign === 0x2b || sign === 0x2d) this.#position++;
+      this.#skipDigits();
+    }
+  }
+
+  #skipDigits(): void {
+    if (!isDigit(this.#bytes[this.#position])) {
+      throw new JsonSyntaxError('a number that JSON does not have', this.#position);
+    }
+    while (isDigit(this.#bytes[this.#position])) this.#position++;
+  }
+
+  #skipSpace(): void {
+    for (;;) {
+      const byte = this.#bytes[this.#position];
+      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return;
+      this.#position++;
+    }
+  }
+
+  #expectsValue(): boolean {
+    return this.#expected === 'value' || this.#expected === 'value or ]';
+  }
+
+  #valueEnded(): void {
+    this.#expected = this.depth === 0 ? 'end' : ', or end';
+  }
+
+  #unexpected(): JsonSyntaxError {
+    const wanted = this.#expected === ', or end' ? 'a comma or the end of the list' : this.#expected;
+    return new JsonSyntaxError(`something other than ${wanted}`, this.#position);
+  }
+}

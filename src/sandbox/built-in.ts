@@ -1,0 +1,48 @@
+/** The workflows that the sandbox has without being told of any. */
+import type { Workflow } from './workflow.js';
+
+export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
+  {
+    id: '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e',
+    versionName: 'invoice v3',
+    parameters: new Map([
+      ['invoice', 'document'],
+      ['customer', 'string'],
+    ]),
+    steps: [
+      { name: 'Read document', duration: 900 },
+      { name: 'Extract fields', duration: 1_200 },
+      { name: 'Check totals', duration: 900 },
+      { name: 'Write result', duration: 600 },
+    ],
+    output: {
+      customer: '{{customer}}',
+      document: {
+        mediaType: '{{invoice.mediaType}}',
+        bytes: '{{invoice.bytes}}',
+        sha256: '{{invoice.sha256}}',
+      },
+    },
+    failure: undefined,
+  },
+  {
+    id: 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d',
+    versionName: 'failing v1',
+    parameters: new Map([['customer', 'string']]),
+    steps: [
+      { name: 'Find customer', duration: 300 },
+      { name: 'Check credit', duration: 300 },
+      { name: 'Write result', duration: 300 },
+    ],
+    output: {},
+    failure: { step: 'Check credit', message: 'The credit service does not know the customer.' },
+  },
+  {
+    id: '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e',
+    versionName: 'slow v1',
+    parameters: new Map([['label', 'string']]),
+    steps: Array.from({ length: 10 }, (_, index) => ({ name: `Part ${index + 1}`, duration: 6_000 })),
+    output: { label: '{{label}}' },
+    failure: undefined,
+  },
+];

@@ -1,0 +1,145 @@
+/** The JSON of a trigger, read as it streams in: of documents nothing is kept but what data-uri.ts counts. */
+import { ByteStream } from './byte-stream.js';
+import { DataUriReader, dataUriHead, MAX_HEAD } from './data-uri.js';
+import { type ReceivedTrigger, type ReceivedValue, Rejection } from './received.js';
+
+/** The most of any value but a document that is kept. */
+const MAX_KEPT = 16 * 1024 * 1024;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Throws Rejection for a body that is not a JSON object. */
+export async function readTrigger(chunks: AsyncIterable<Buffer>): Promise<ReceivedTrigger> {
+  const bytes = new ByteStream(chunks);
+  const fields = new Map<string, unknown>();
+  let inputs: Map<string, ReceivedValue> | undefined;
+  await readObject(bytes, 'The body', async (name) => {
+    if (name !== 'inputs') {
+      fields.set(name, JSON.parse((await readRawValue(bytes)).toString('utf8')));
+      return;
+    }
+    const received = new Map<string, ReceivedValue>();
+    inputs = received;
+    await readObject(bytes, '"inputs"', async (key) => {
+      received.set(key, await readInput(bytes));
+    });
+  }).catch((error) => {
+    throw error instanceof SyntaxError ? new Rejection(400, `The body is not JSON: ${error.message}`) : error;
+  });
+  if ((await bytes.peekPastSpace()) !== undefined) throw new Rejection(400, 'Something follows the body.');
+  return { fields, inputs };
+}
+
+async function readObject(
+  bytes: ByteStream,
+  what: string,
+  onMember: (name: string) => Promise<void>,
+): Promise<void> {
+  if ((await bytes.peekPastSpace()) !== 0x7b) throw new Rejection(400, `${what} is not a JSON object.`);
+  await bytes.take();
+  const seen = new Set<string>();
+  if ((await bytes.peekPastSpace()) === 0x7d) {
+    await bytes.take();
+    return;
+  }
+  for (;;) {
+    if ((await bytes.peekPastSpace()) !== QUOTE)
+      throw new Rejection(400, `${what} has a member without a name.`);
+    const name = JSON.parse((await readRawString(bytes)).toString('utf8')) as string;
+    if (seen.has(name)) throw new Rejection(400, `${what} has the member ${JSON.stringify(name)} twice.`);
+    seen.add(name);
+    await bytes.peekPastSpace();
+    if ((await bytes.take()) !== 0x3a) throw new Rejection(400, `${what} has a member without a value.`);
+    await bytes.peekPastSpace();
+    await onMember(name);
+    await bytes.peekPastSpace();
+    const next = await bytes.take();
+    if (next === 0x7d) return;
+    if (next !== 0x2c) throw new Rejection(400, `${what} is not JSON: a comma or its end is missing.`);
+  }
+}
+
+async function readInput(bytes: ByteStream): Promise<ReceivedValue> {
+  if ((await bytes.peek()) === QUOTE) return readStringInput(bytes);
+  return { type: 'other', value: JSON.parse((await readRawValue(bytes)).toString('utf8')) };
+}
+
+/** A string; if it is a data URI, what streams by is decoded at once. */
+async function readStringInput(bytes: ByteStream): Promise<ReceivedValue> {
+  const kept: Buffer[] = [];
+  let length = 0;
+  let reader: DataUriReader | undefined;
+  await eachPiece(bytes, (piece) => {
+    if (reader !== undefined) return reader.add(unescaped(piece));
+    kept.push(piece);
+    length += piece.length;
+    if (length > MAX_KEPT) throw new Rejection(413, 'A string is larger than 16 MiB.');
+    // The head may have come in pieces; one that is longer than a head can be is a plain string.
+    if (length - piece.length > MAX_HEAD) return;
+    const text = unescaped(Buffer.concat(kept));
+    const head = dataUriHead(text.slice(0, MAX_HEAD));
+    if (head === undefined) return;
+    reader = new DataUriReader(head.mediaType);
+    reader.add(text.slice(head.length));
+  });
+  if (reader !== undefined) return (reader as DataUriReader).end();
+  return { type: 'string', text: JSON.parse(`"${Buffer.concat(kept).toString('utf8')}"`) as string };
+}
+
+/** The text of a piece that holds whole escapes. */
+function unescaped(piece: Buffer): string {
+  if (!piece.includes(BACKSLASH)) return piece.toString('latin1');
+  return JSON.parse(`"${piece.toString('latin1')}"`) as string;
+}
+
+/** Gives the inside of the string that begins here, in pieces that never part an escape. */
+async function eachPiece(bytes: ByteStream, take: (piece: Buffer) => void): Promise<void> {
+  await bytes.take();
+  for (;;) {
+    const piece = await bytes.takeUntil(QUOTE, BACKSLASH);
+    if (piece.length > 0) take(piece);
+    const byte = await bytes.peek();
+    if (byte === QUOTE) {
+      await bytes.take();
+      return;
+    }
+    if (byte === BACKSLASH) take(await readEscape(bytes));
+  }
+}
+
+async function readEscape(bytes: ByteStream): Promise<Buffer> {
+  const sequence = [await bytes.take(), await bytes.take()];
+  const digits = sequence[1] === 0x75 ? 4 : 0;
+  for (let n = 0; n < digits; n++) sequence.push(await bytes.take());
+  return Buffer.from(sequence);
+}
+
+async function readRawString(bytes: ByteStream): Promise<Buffer> {
+  const pieces: Buffer[] = [Buffer.from('"')];
+  let length = 0;
+  await eachPiece(bytes, (piece) => {
+    length += piece.length;
+    if (length > MAX_KEPT) throw new Rejection(413, 'A string is larger than 16 MiB.');
+    pieces.push(piece);
+  });
+  return Buffer.concat([...pieces, Buffer.from('"')]);
+}
+
+/** The text of any value, as long as its brackets balance; whether it is JSON is for JSON.parse to say. */
+async function readRawValue(bytes: ByteStream): Promise<Buffer> {
+  const kept: Buffer[] = [];
+  let length = 0;
+  let depth = 0;
+  for (;;) {
+    const byte = await bytes.peek();
+    const isEnd = byte === undefined || byte === 0x2c || byte === 0x7d || byte === 0x5d;
+    if (depth === 0 && isEnd) return Buffer.concat(kept);
+    const piece = byte === QUOTE ? await readRawString(bytes) : Buffer.from([await bytes.take()]);
+    if (byte === 0x7b || byte === 0x5b) depth++;
+    if (byte === 0x7d || byte === 0x5d) depth--;
+    length += piece.length;
+    if (length > MAX_KEPT) throw new Rejection(413, 'A value is larger than 16 MiB.');
+    kept.push(piece);
+  }
+}

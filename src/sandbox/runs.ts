@@ -1,0 +1,85 @@
+/** The runs of the sandbox: their state follows from the time alone. */
+import { randomUUID } from 'node:crypto';
+import type { Values } from './check-inputs.js';
+import { fillTemplate } from './template.js';
+import type { Workflow } from './workflow.js';
+
+/** How long a run is PENDING, in milliseconds. */
+const PENDING_FOR = 300;
+
+interface StartedRun {
+  id: string;
+  workflow: Workflow;
+  values: Values;
+  /** Monotonic milliseconds. */
+  started: number;
+  createdAt: string;
+}
+
+export interface SandboxClock {
+  now(): number;
+  monotonic(): number;
+}
+
+export class Runs {
+  readonly #runs = new Map<string, StartedRun>();
+
+  constructor(private readonly clock: SandboxClock) {}
+
+  /** Starts a run and gives its Run object. */
+  start(workflow: Workflow, values: Values): object {
+    const run: StartedRun = {
+      id: randomUUID(),
+      workflow,
+      values,
+      started: this.clock.monotonic(),
+      createdAt: new Date(this.clock.now()).toISOString(),
+    };
+    this.#runs.set(run.id, run);
+    return this.#stateOf(run);
+  }
+
+  /** The Run object as it is now; undefined for an unknown id. */
+  find(id: string): object | undefined {
+    const run = this.#runs.get(id);
+    return run === undefined ? undefined : this.#stateOf(run);
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  #stateOf({ id, workflow, values, started, createdAt }: StartedRun): object {
+    const { steps, versionName, failure } = workflow;
+    const elapsed = this.clock.monotonic() - started - PENDING_FOR;
+    const completed = completedSteps(workflow, elapsed);
+    const run = (status: string, rest: object) => {
+      return { id, versionName, status, createdAt, steps: steps.length, stepsCompleted: completed, ...rest };
+    };
+    if (elapsed < 0) return run('PENDING', { output: null });
+    if (failure !== undefined && elapsed >= timeUntilFailure(workflow)) {
+      return run('FAILED', { output: null, error: { message: failure.message, step: failure.step } });
+    }
+    if (completed < steps.length) return run('RUNNING', { output: null });
+    return run('FINISHED', { output: fillTemplate(workflow.output, values) });
+  }
+}
+
+function completedSteps({ steps, failure }: Workflow, elapsed: number): number {
+  let end = 0;
+  const ends = steps.map(({ duration }) => {
+    end += duration;
+    return end;
+  });
+  const completed = elapsed < 0 ? 0 : ends.filter((at) => at <= elapsed).length;
+  return failure === undefined ? completed : Math.min(completed, indexOfFailure(steps, failure.step));
+}
+
+function timeUntilFailure({ steps, failure }: Workflow): number {
+  const until = steps.slice(0, indexOfFailure(steps, failure?.step) + 1);
+  return until.reduce((sum, { duration }) => sum + duration, 0);
+}
+
+function indexOfFailure(steps: Workflow['steps'], step: string | undefined): number {
+  return steps.findIndex(({ name }) => name === step);
+}

@@ -1,0 +1,132 @@
+/** A local service that speaks the interface, written from its description and not from our client. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { checkInputs } from './check-inputs.js';
+import { readTrigger } from './read-trigger.js';
+import { type ReceivedTrigger, Rejection } from './received.js';
+import { Runs, type SandboxClock } from './runs.js';
+import type { Workflow } from './workflow.js';
+
+export const FIELD_SPELLINGS = ['worfklowId', 'workflowId', 'either'] as const;
+export type FieldSpelling = (typeof FIELD_SPELLINGS)[number];
+
+export interface SandboxOptions {
+  workflows: readonly Workflow[];
+  token: string;
+  /** 0 for any free one. */
+  port: number;
+  /** The member that the workflow's id is read from. */
+  spelling: FieldSpelling;
+  /** Refuse a trigger with members that the interface does not name. */
+  strict: boolean;
+  clock: SandboxClock;
+  /** Called with a line for each request that was answered. */
+  log?(line: string): void;
+}
+
+export interface Sandbox {
+  baseUrl: string;
+  /** How many runs have been started. */
+  runCount(): number;
+  stop(): Promise<void>;
+}
+
+const PREFIX = '/v1';
+
+/** Serves at 127.0.0.1 until it is stopped. Rejects where it cannot listen. */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const runs = new Runs(options.clock);
+  const server = createServer((request, response) => void respond(request, response, options, runs));
+  // A document may take its time.
+  server.requestTimeout = 0;
+  await listen(server, options.port);
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}${PREFIX}`,
+    runCount: () => runs.size,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+}
+
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: SandboxOptions,
+  runs: Runs,
+): Promise<void> {
+  const { status, body } = await handle(request, options, runs).catch((error) => refusal(error));
+  options.log?.(`${request.method} ${request.url} ${status}`);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    // What is left of a refused body is not worth reading.
+    ...(request.complete ? {} : { connection: 'close' }),
+  });
+  response.end(`${JSON.stringify(body)}\n`);
+}
+
+interface Reply {
+  status: number;
+  body: object;
+}
+
+function refusal(error: unknown): Reply {
+  if (error instanceof Rejection)
+    return { status: error.status, body: { error: { message: error.message } } };
+  const message = error instanceof Error ? error.message : String(error);
+  return { status: 500, body: { error: { message: `The sandbox failed: ${message}` } } };
+}
+
+async function handle(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<Reply> {
+  if (request.headers.authorization !== `Bearer ${options.token}`) {
+    throw new Rejection(
+      401,
+      'The access token is missing or wrong; the sandbox printed the one that it accepts.',
+    );
+  }
+  const [, id] = /^\/v1\/runs(?:\/([^/]+))?$/.exec(request.url ?? '') ?? [null];
+  if (id === null) throw new Rejection(404, `There is nothing at this path; runs are at ${PREFIX}/runs.`);
+  const allowed = id === undefined ? 'POST' : 'GET';
+  if (request.method !== allowed) throw new Rejection(405, `This path takes ${allowed}.`);
+  if (id === undefined) return trigger(request, options, runs);
+  const run = runs.find(decodeURIComponent(id));
+  if (run === undefined) throw new Rejection(404, 'There is no run of this id.');
+  return { status: 200, body: run };
+}
+
+async function trigger(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<Reply> {
+  const [mediaType = ''] = (request.headers['content-type'] ?? '').split(';');
+  if (mediaType.trim().toLowerCase() !== 'application/json') {
+    throw new Rejection(415, 'The content type should be application/json.');
+  }
+  const received = await readTrigger(request);
+  const workflow = findWorkflow(received, options);
+  if (received.inputs === undefined) throw new Rejection(400, 'The field "inputs" is missing.');
+  return { status: 201, body: runs.start(workflow, checkInputs(received.inputs, workflow)) };
+}
+
+function findWorkflow(
+  { fields }: ReceivedTrigger,
+  { spelling, strict, workflows }: SandboxOptions,
+): Workflow {
+  const read = spelling === 'either' ? ['worfklowId', 'workflowId'] : [spelling];
+  const unknown = [...fields.keys()].find((name) => !read.includes(name));
+  if (strict && unknown !== undefined) throw new Rejection(400, `Unknown field ${JSON.stringify(unknown)}.`);
+  const ids = new Set(read.flatMap((name) => (fields.has(name) ? [fields.get(name)] : [])));
+  if (ids.size > 1) throw new Rejection(400, 'The fields "worfklowId" and "workflowId" differ.');
+  const [id] = ids;
+  if (typeof id !== 'string') throw new Rejection(400, `The field ${JSON.stringify(read[0])} is missing.`);
+  const workflow = workflows.find((candidate) => candidate.id === id);
+  if (workflow === undefined) throw new Rejection(404, `There is no workflow ${JSON.stringify(id)}.`);
+  return workflow;
+}

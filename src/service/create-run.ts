@@ -1,0 +1,143 @@
+/** POST /runs: one trigger, sent again only where it cannot have been taken. */
+import {
+  InterruptedError,
+  NetworkError,
+  NotTriggeredError,
+  RefusedError,
+  UnknownOutcomeError,
+  UnreadableAnswerError,
+} from '../errors.js';
+import type { Interruption } from '../interruption.js';
+import { type Input, TriggerBody } from './body.js';
+import { Patience } from './patience.js';
+import { type Attempt, type Decision, decideResend, meaningOf } from './retry.js';
+import type { Run } from './run.js';
+import { refusalOf, requestHeaders, runOf, runsUrl, type Service } from './service.js';
+import type { Answer } from './transport.js';
+import {
+  fieldsFor,
+  formsOf,
+  mayBeAboutSpelling,
+  mostTelling,
+  type WorkflowIdField,
+  type WorkflowIdFieldChoice,
+} from './workflow-id-field.js';
+
+export interface Trigger {
+  workflowId: string;
+  inputs: readonly Input[];
+  field: WorkflowIdFieldChoice;
+}
+
+/**
+ * Triggers a run and returns it as accepted. Throws RefusedError, NotTriggeredError or UnknownOutcomeError for what
+ * the service or the network did, InterruptedError for a signal, FileChangedError or FileReadError for a document.
+ */
+export async function createRun(
+  trigger: Trigger,
+  service: Service,
+  interruption: Interruption,
+): Promise<Run> {
+  const forms = formsOf(trigger.field);
+  const refusals: RefusedError[] = [];
+  for (const form of forms) {
+    try {
+      const run = await sendUntilDecided(trigger, form, service, interruption);
+      service.events.fieldAccepted(form, refusals.length + 1);
+      return run;
+    } catch (error) {
+      if (!(error instanceof RefusedError) || forms.length === 1 || !mayBeAboutSpelling(error)) throw error;
+      refusals.push(error);
+    }
+  }
+  const telling = mostTelling(refusals);
+  throw telling === undefined ? new Error('no form was tried') : new RefusedError(telling.refusal, true);
+}
+
+/** Sends one form until it is accepted, finally refused, or may not be sent again. */
+async function sendUntilDecided(
+  trigger: Trigger,
+  form: WorkflowIdField,
+  service: Service,
+  interruption: Interruption,
+): Promise<Run> {
+  const earlier: Attempt[] = [];
+  for (;;) {
+    const body = new TriggerBody({ fields: fieldsFor(form, trigger.workflowId), inputs: trigger.inputs });
+    const failure = await sendOnce(body, service, interruption);
+    if (!(failure instanceof Error)) return failure;
+    const last = attemptOf(failure, body);
+    const decision = decideResend(last, earlier, service.clock.random());
+    if (!decision.resend) throw verdict(failure, last, decision, earlier.length + 1, body);
+    earlier.push(last);
+    service.events.resending(failure, last.phase, decision.delay, earlier.length);
+    await service.clock.sleep(decision.delay, interruption.signal).catch((error) => {
+      throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
+    });
+  }
+}
+
+function attemptOf(failure: NetworkError | RefusedError, { phase }: TriggerBody): Attempt {
+  if (failure instanceof NetworkError) return { phase, fault: failure.fault };
+  const { status, retryAfter } = failure.refusal;
+  return { phase, status, retryAfter };
+}
+
+function verdict(
+  failure: NetworkError | RefusedError,
+  last: Attempt,
+  decision: Decision,
+  attempts: number,
+  body: TriggerBody,
+): Error {
+  switch (meaningOf(last)) {
+    case 'unknown':
+      return new UnknownOutcomeError(failure);
+    case 'refused':
+      return failure;
+    case 'not-triggered': {
+      const asked = 'asked' in decision ? decision.asked : undefined;
+      return new NotTriggeredError(failure, last.phase, attempts, body.handedOver / body.length, asked);
+    }
+  }
+}
+
+/** One request: the Run it started, or why there is none. */
+async function sendOnce(
+  body: TriggerBody,
+  service: Service,
+  interruption: Interruption,
+): Promise<Run | NetworkError | RefusedError> {
+  const { transport, events, baseUrl } = service;
+  const url = runsUrl(baseUrl);
+  const patience = new Patience(body, service, interruption);
+  events.request('POST', url.href, body.length);
+  try {
+    const headers = await requestHeaders(service);
+    const hooks = {
+      commit: () => interruption.signal.throwIfAborted(),
+      onProgress: () => events.sending(body.handedOver, body.length),
+    };
+    const answer = await transport.post(url.pathname, headers, body, hooks, patience.signal);
+    events.answer(answer.status, answer.took);
+    if (answer.status >= 200 && answer.status <= 299) return createdRun(answer);
+    return new RefusedError(refusalOf('POST', url, answer, service, body.length));
+  } catch (error) {
+    if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.phase);
+    if (!(error instanceof NetworkError)) throw error;
+    // The head of a 2xx has come, so the service took the request, whatever became of the rest.
+    if (error.facts.status !== undefined && error.facts.proxy !== true) throw new UnknownOutcomeError(error);
+    return error;
+  } finally {
+    patience.end();
+  }
+}
+
+/** Whatever a 2xx holds, the service took the request. */
+function createdRun(answer: Answer): Run {
+  try {
+    return runOf(answer);
+  } catch (error) {
+    throw error instanceof UnreadableAnswerError ? new UnknownOutcomeError(error) : error;
+  }
+}

@@ -1,0 +1,43 @@
+/** GET /runs/{id}: a run as it is now. */
+import { RefusedError } from '../errors.js';
+import type { Run } from './run.js';
+import {
+  refusalOf,
+  requestHeaders,
+  retryAfterOf,
+  runOf,
+  runsUrl,
+  type Service,
+  unreadable,
+} from './service.js';
+import type { Answer } from './transport.js';
+
+/** A Run as it was read, and the milliseconds that the service asked to be left alone for. */
+export interface Reading {
+  run: Run;
+  retryAfter: number | undefined;
+}
+
+/**
+ * Reads a run. A token that is refused is read from its source once more. Throws RefusedError, NetworkError,
+ * UnreadableAnswerError or the signal's reason.
+ */
+export async function getRun(id: string, service: Service, signal: AbortSignal): Promise<Reading> {
+  const url = runsUrl(service.baseUrl, id);
+  let answer = await read(url, service, signal);
+  if (answer.status === 401 && (await service.credentials.refresh()))
+    answer = await read(url, service, signal);
+  if (answer.status < 200 || answer.status > 299)
+    throw new RefusedError(refusalOf('GET', url, answer, service));
+  const run = runOf(answer);
+  if (run.id.toLowerCase() !== id.toLowerCase()) throw unreadable('it is about another run', answer);
+  if (run.status === undefined) throw unreadable('it has no status', answer);
+  return { run, retryAfter: retryAfterOf(answer, service) };
+}
+
+async function read(url: URL, service: Service, signal: AbortSignal): Promise<Answer> {
+  service.events.request('GET', url.href);
+  const answer = await service.transport.get(url.pathname, await requestHeaders(service), signal);
+  service.events.answer(answer.status, answer.took);
+  return answer;
+}

@@ -1,0 +1,60 @@
+/** From the bytes of an answer to a Run. */
+import { UnreadableAnswerError } from '../errors.js';
+import { decodeString, membersOf } from '../json/members.js';
+import { JsonSyntaxError } from '../json/scanner.js';
+import type { Run } from './run.js';
+
+/** Parses a Run object (UTF-8 JSON). Throws UnreadableAnswerError where there is no object, or none with a usable id. */
+export function parseRun(bytes: Uint8Array): Run {
+  const members = readMembers(bytes);
+  // The last of several members of one name counts, as it does for JSON.parse.
+  const fields = new Map(members.map((member) => [member.name, member.value]));
+  const id = asString(fields.get('id'));
+  if (id === undefined || !isUsableId(id)) {
+    throw new UnreadableAnswerError('no usable run id in it', { fields: [...fields.keys()] });
+  }
+  const output = fields.get('output');
+  return {
+    id,
+    status: asString(fields.get('status')),
+    versionName: asString(fields.get('versionName')),
+    createdAt: asString(fields.get('createdAt')),
+    steps: asNumber(fields.get('steps')),
+    stepsCompleted: asNumber(fields.get('stepsCompleted')),
+    error: asError(fields.get('error')),
+    output,
+    json: bytes,
+  };
+}
+
+/** Whether an id can stand in a path: `.` and `..` would be resolved away (RFC 3986, section 5.2.4). */
+export function isUsableId(id: string): boolean {
+  return id !== '' && id !== '.' && id !== '..' && id.isWellFormed();
+}
+
+function readMembers(bytes: Uint8Array) {
+  try {
+    const members = membersOf(bytes);
+    if (members !== undefined) return members;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw new UnreadableAnswerError(`not JSON: ${error.message}`);
+    throw error;
+  }
+  throw new UnreadableAnswerError('a JSON value that is not an object');
+}
+
+function asString(value: Uint8Array | undefined): string | undefined {
+  return value?.[0] === 0x22 ? decodeString(value) : undefined;
+}
+
+function asNumber(value: Uint8Array | undefined): number | undefined {
+  if (value === undefined || !/[-0-9]/.test(String.fromCharCode(value[0] ?? 0))) return undefined;
+  const number = Number(Buffer.from(value).toString('latin1'));
+  return Number.isFinite(number) ? number : undefined;
+}
+
+function asError(value: Uint8Array | undefined): Run['error'] {
+  if (value === undefined || value[0] !== 0x7b) return undefined;
+  const fields = new Map(membersOf(value)?.map((member) => [member.name, member.value]));
+  return { message: asString(fields.get('message')), step: asString(fields.get('step')) };
+}

@@ -1,0 +1,125 @@
+/** The service as a value, and what both of its requests share. */
+import type { Clock, Limits } from '../context.js';
+import { type NetworkError, type Refusal, type RefusedError, UnreadableAnswerError } from '../errors.js';
+import { parseUrl } from '../url.js';
+import { parseRun } from './parse-run.js';
+import { messageOf } from './refusal.js';
+import { parseRetryAfter } from './retry.js';
+import type { Run } from './run.js';
+import type { Answer, Transport } from './transport.js';
+import type { WorkflowIdField } from './workflow-id-field.js';
+
+/** Where the access token comes from. */
+export interface Credentials {
+  /** What the user would call the source, such as WFR_TOKEN; undefined where no token is sent. */
+  readonly source: string | undefined;
+  token(): Promise<string | undefined>;
+  /** Reads the source again; true if it holds another token now. */
+  refresh(): Promise<boolean>;
+}
+
+/** What a watcher of the conversation is told, as it happens. */
+export interface ServiceEvents {
+  request(method: string, url: string, bodyBytes?: number): void;
+  answer(status: number, took: number): void;
+  /** A trigger will be sent again after `delay` ms: `count` of at most `limit`. */
+  resending(why: NetworkError | RefusedError, phase: number, delay: number, count: number): void;
+  sending(sent: number, total: number): void;
+  /** A signal came after the request had left; its answer is waited for a little longer. */
+  lingering(ms: number): void;
+  /** The spelling that was accepted, and after how many requests. */
+  fieldAccepted(form: WorkflowIdField, requests: number): void;
+}
+
+export interface Service {
+  baseUrl: URL;
+  transport: Transport;
+  credentials: Credentials;
+  /** Further request headers that the user asked for. */
+  headers: Readonly<Record<string, string>>;
+  userAgent: string;
+  clock: Clock;
+  limits: Limits;
+  events: ServiceEvents;
+}
+
+/** `<base>/runs`, or `<base>/runs/<id>` with the id percent-encoded; the base's path is kept. */
+export function runsUrl(baseUrl: URL, id?: string): URL {
+  const url = new URL(baseUrl);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/runs${id === undefined ? '' : `/${encodeURIComponent(id)}`}`;
+  return url;
+}
+
+/** The Run that a 2xx holds. Throws UnreadableAnswerError saying what came instead. */
+export function runOf(answer: Answer): Run {
+  try {
+    return parseRun(answer.body);
+  } catch (error) {
+    throw error instanceof UnreadableAnswerError
+      ? unreadable(error.reason, answer, error.facts.fields)
+      : error;
+  }
+}
+
+/** A 2xx that is not what the interface promises. */
+export function unreadable(
+  reason: string,
+  answer: Answer,
+  fields?: readonly string[],
+): UnreadableAnswerError {
+  const excerpt = Buffer.from(answer.body.subarray(0, 800)).toString('utf8');
+  const contentType = answer.headers['content-type'] ?? 'none';
+  return new UnreadableAnswerError(reason, {
+    status: answer.status,
+    contentType,
+    excerpt,
+    ...(fields && { fields }),
+  });
+}
+
+/** What an answer that is not a 2xx said. */
+export function refusalOf(
+  method: 'GET' | 'POST',
+  url: URL,
+  answer: Answer,
+  service: Service,
+  bodyBytes?: number,
+): Refusal {
+  return {
+    method,
+    url: url.href,
+    status: answer.status,
+    message: messageOf(answer.body),
+    location: originOf(answer.headers.location, url),
+    bodyBytes,
+    tokenSource: service.credentials.source,
+    retryAfter: retryAfterOf(answer, service),
+  };
+}
+
+/** Milliseconds that an answer asks to be left alone for. */
+export function retryAfterOf({ headers }: Answer, { clock }: Service): number | undefined {
+  return parseRetryAfter(headers, clock.now());
+}
+
+/** Only the origin of a redirect's target is shown: the rest may hold secrets. */
+function originOf(location: string | undefined, base: URL): string | undefined {
+  return location === undefined
+    ? undefined
+    : (parseUrl(location, base.href)?.origin ?? 'somewhere unreadable');
+}
+
+/** The headers of any request. */
+export async function requestHeaders({
+  credentials,
+  headers,
+  userAgent,
+}: Service): Promise<Record<string, string>> {
+  const token = await credentials.token();
+  return {
+    ...headers,
+    'user-agent': userAgent,
+    accept: 'application/json',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  };
+}

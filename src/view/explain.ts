@@ -1,0 +1,194 @@
+/** The one place where an error becomes words: what went wrong with what, why, and what to do next. */
+import { formatDuration } from '../duration.js';
+import {
+  FileChangedError,
+  FileReadError,
+  InterruptedError,
+  LostSightError,
+  MissingTokenError,
+  NetworkError,
+  NoSuchRunError,
+  NotTriggeredError,
+  OutputError,
+  type Refusal,
+  RefusedError,
+  UnknownOutcomeError,
+  UnknownStatusError,
+  UnreadableAnswerError,
+  UsageError,
+} from '../errors.js';
+import { describeSystemError } from '../system-error.js';
+import { explainFault } from './explain-fault.js';
+import { formatBytes } from './progress.js';
+import { safeBlock, safeLine } from './safe.js';
+
+export interface Explanation {
+  /** What went wrong with what; one line each. */
+  what: readonly string[];
+  /** The service's own words, as they came. */
+  quoted?: string | undefined;
+  /** Why, and what to do next. */
+  next: readonly string[];
+}
+
+/** The words for a foreseen error; undefined for a defect of wfr. Nothing in it is a secret. */
+export function explain(error: unknown): Explanation | undefined {
+  if (error instanceof UsageError) {
+    return {
+      what: error.problems.map((p) => safeLine(p)),
+      next: error.hint === undefined ? [] : [`See: ${error.hint}`],
+    };
+  }
+  if (error instanceof MissingTokenError) {
+    return {
+      what: [`no access token: looked for ${error.lookedFor.join(', ')}`],
+      next: ['Set WFR_TOKEN, or give --token-file; --no-token sends none.'],
+    };
+  }
+  if (error instanceof FileChangedError) {
+    return {
+      what: [`${safeLine(error.path)} changed while being read; no run was created`],
+      next: ['Repeat the command once the file is complete.'],
+    };
+  }
+  if (error instanceof FileReadError) {
+    return {
+      what: [
+        `${safeLine(error.path)} cannot be read: ${describeSystemError(error.cause)}; no run was created`,
+      ],
+      next: [],
+    };
+  }
+  if (error instanceof OutputError) {
+    return { what: [`cannot write the result: ${describeSystemError(error.cause)}`], next: [] };
+  }
+  return explainService(error);
+}
+
+function explainService(error: unknown): Explanation | undefined {
+  if (error instanceof RefusedError) return explainRefusal(error.refusal, error.fieldHint);
+  if (error instanceof NoSuchRunError) {
+    return {
+      what: [`the service knows no run ${safeLine(error.id)} (404)`],
+      quoted: error.refusal.message,
+      next: [`Check the id, and the base URL: ${error.refusal.url}`],
+    };
+  }
+  if (error instanceof NotTriggeredError) return explainNotTriggered(error);
+  if (error instanceof UnknownOutcomeError) {
+    const cause = explainCause(error.cause);
+    return {
+      what: ['the outcome is unknown: a run may have been created', ...cause.what],
+      quoted: cause.quoted,
+      next: [
+        'Look at the service before you repeat the command: a second run may cost a second time.',
+        ...cause.next,
+      ],
+    };
+  }
+  if (error instanceof LostSightError) {
+    const cause = explainCause(error.cause);
+    const forSome = error.forMs >= 1_000 ? ` for ${formatDuration(error.forMs)}` : '';
+    const what = error.seen ? `the run could not be observed${forSome}` : 'the run could not be read';
+    return { ...cause, what: [what, ...cause.what] };
+  }
+  if (error instanceof UnknownStatusError) {
+    const status = safeLine(error.status);
+    return {
+      what: [`the status ${status} is unknown to wfr and has not changed for ${formatDuration(error.forMs)}`],
+      next: [],
+    };
+  }
+  if (error instanceof InterruptedError) return explainInterruption(error);
+  if (error instanceof NetworkError || error instanceof UnreadableAnswerError) return explainCause(error);
+  return undefined;
+}
+
+function explainInterruption({ phase }: InterruptedError): Explanation {
+  if (phase === undefined) return { what: ['interrupted'], next: [] };
+  if (phase < 2) return { what: ['cancelled; no run was created'], next: [] };
+  return {
+    what: ['interrupted after the request had been sent: a run may have been created'],
+    next: ['Look at the service before you repeat the command: a second run may cost a second time.'],
+  };
+}
+
+function explainNotTriggered({ cause, phase, attempts, progress, asked }: NotTriggeredError): Explanation {
+  const why = explainCause(cause);
+  const tries = attempts > 1 ? ` (${attempts} tries)` : '';
+  const broke =
+    phase === 1 && cause instanceof NetworkError ? ` at ${Math.floor(progress * 100)} % of the body` : '';
+  const waits =
+    asked === undefined
+      ? []
+      : [`It asks to wait ${formatDuration(asked)}, which is longer than wfr waits (5m).`];
+  return {
+    what: [...why.what.map((line) => `${line}${broke}${tries}`), 'no run was created'],
+    quoted: why.quoted,
+    next: [...waits, ...why.next],
+  };
+}
+
+function explainCause(cause: NetworkError | RefusedError | UnreadableAnswerError): Explanation {
+  if (cause instanceof NetworkError) return explainFault(cause);
+  if (cause instanceof RefusedError) return explainRefusal(cause.refusal, cause.fieldHint);
+  const { status, contentType, excerpt, fields } = cause.facts;
+  const held =
+    fields === undefined
+      ? ''
+      : `; it has the fields ${fields.slice(0, 20).map(safeLine).join(', ') || '(none)'}`;
+  const kind = contentType === undefined ? '' : `, content type ${safeLine(contentType)}`;
+  return {
+    what: [`the answer (${status ?? 'no status'}${kind}) is not a run: ${safeLine(cause.reason)}${held}`],
+    quoted: fields === undefined ? excerpt?.slice(0, 200) : undefined,
+    next: /html/i.test(contentType ?? '')
+      ? ['A web page answered: check the base URL, and the network for a sign-in page.']
+      : [],
+  };
+}
+
+function explainRefusal(refusal: Refusal, fieldHint: boolean): Explanation {
+  const { method, url, status, message, location } = refusal;
+  const asked = method === 'POST' ? 'the trigger' : 'the request';
+  const explanation = (what: string, ...next: string[]): Explanation => ({
+    what: [what],
+    quoted: message,
+    next,
+  });
+  if (location !== undefined || (status >= 300 && status <= 399)) {
+    return explanation(
+      `the service redirects ${asked} to ${safeLine(location ?? 'nowhere')} (${status}), and wfr does not follow`,
+      'Set the base URL to where the service really is.',
+    );
+  }
+  switch (status) {
+    case 401:
+    case 403: {
+      const source =
+        refusal.tokenSource === undefined ? 'none was sent' : `it came from ${safeLine(refusal.tokenSource)}`;
+      return explanation(
+        `the service refused the access token (${status}); ${source}`,
+        'Set WFR_TOKEN or --token-file to a token that may do this.',
+      );
+    }
+    case 404:
+      return explanation(
+        `the service has nothing at ${safeLine(url)} (404)`,
+        'Check the base URL and the workflow.',
+      );
+    case 413:
+      return explanation(
+        `the service refused a body of ${formatBytes(refusal.bodyBytes ?? 0)} as too large (413)`,
+      );
+    default: {
+      const pin = 'No spelling of the workflow field was accepted; --workflow-id-field pins one.';
+      return explanation(`the service refused ${asked} (${status})`, ...(fieldHint ? [pin] : []));
+    }
+  }
+}
+
+/** An explanation as lines: `wfr: ` before the first, two spaces before the others, `| ` before the service's words. */
+export function explanationLines({ what, quoted, next }: Explanation): string[] {
+  const lines = what.map((line, index) => (index === 0 ? `wfr: ${line}` : `  ${line}`));
+  return [...lines, ...(quoted ? [safeBlock(quoted)] : []), ...next.map((line) => `  ${line}`)];
+}

@@ -1,0 +1,43 @@
+/** How to show things, decided once: flag over terminal over CI, NO_COLOR and TERM. */
+import type { Context } from '../context.js';
+import { UsageError } from '../errors.js';
+
+export interface PresentationFlags {
+  quiet?: boolean;
+  verbose?: boolean;
+  color?: string;
+}
+
+export interface Presentation {
+  quiet: boolean;
+  verbose: boolean;
+  color: boolean;
+  /** A live line on stderr, rather than a line for each change. */
+  live: boolean;
+}
+
+export const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
+
+/** Throws UsageError for a colour choice that there is not. */
+export function decidePresentation(flags: PresentationFlags, { env, stderr }: Context): Presentation {
+  const color = flags.color ?? 'auto';
+  if (!COLOR_CHOICES.some((choice) => choice === color)) {
+    throw new UsageError([`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`]);
+  }
+  const isDumb = env.TERM === 'dumb';
+  const isCi = !['', '0', 'false'].includes(env.CI ?? '');
+  const quiet = flags.quiet === true;
+  return {
+    quiet,
+    verbose: flags.verbose === true && !quiet,
+    color: color === 'always' || (color === 'auto' && autoColor(env, stderr.isTerminal && !isDumb)),
+    // A terminal without a size (0 columns) would send ora into an endless loop.
+    live: stderr.isTerminal && stderr.columns > 0 && !isCi && !isDumb && !quiet,
+  };
+}
+
+function autoColor(env: Context['env'], isCapable: boolean): boolean {
+  if (env.NO_COLOR) return false;
+  if (env.FORCE_COLOR) return !['0', 'false'].includes(env.FORCE_COLOR);
+  return isCapable;
+}

@@ -1,0 +1,56 @@
+/**
+ * Text from the service, made inert: a terminal must not move, and a CI log must not take a command, because of it
+ * (GitHub's runner acts on `##[` anywhere and on `::` at the start of a line).
+ */
+
+/** Whether a terminal or a log would act on a code point: C0, DEL, C1, bidi controls, line separators. */
+export function isDangerous(codePoint: number): boolean {
+  return (
+    codePoint < 0x20 ||
+    (codePoint >= 0x7f && codePoint <= 0x9f) ||
+    codePoint === 0x61c ||
+    codePoint === 0x200e ||
+    codePoint === 0x200f ||
+    (codePoint >= 0x2028 && codePoint <= 0x202e) ||
+    (codePoint >= 0x2066 && codePoint <= 0x2069)
+  );
+}
+
+/** The most characters of one field that are shown. */
+const MAX_FIELD = 2_000;
+
+/** `\uXXXX`, as JSON writes it. */
+export function escapeCodePoint(codePoint: number): string {
+  return `\\u${codePoint.toString(16).padStart(4, '0')}`;
+}
+
+/** One field on one line: what is dangerous is escaped, what is too long is cut, and says so. */
+export function safeLine(text: string): string {
+  const inert = escapeDangerous(cut(text), () => false);
+  return inert.startsWith('::') ? escapeCodePoint(0x3a) + inert.slice(1) : inert;
+}
+
+/** A field of several lines, each behind `| `, so that none of them can be a command. */
+export function safeBlock(text: string): string {
+  const kept = escapeDangerous(cut(text), (character) => character === '\n' || character === '\t');
+  return kept
+    .replace(/\n+$/, '')
+    .split('\n')
+    .map((line) => `| ${line}`)
+    .join('\n');
+}
+
+function cut(text: string): string {
+  if (text.length <= MAX_FIELD) return text;
+  const end = /[\ud800-\udbff]/.test(text.charAt(MAX_FIELD - 1)) ? MAX_FIELD - 1 : MAX_FIELD;
+  return `${text.slice(0, end)}… (${text.length - end} more characters)`;
+}
+
+function escapeDangerous(text: string, isKept: (character: string) => boolean): string {
+  let inert = '';
+  for (const character of text) {
+    const codePoint = character.codePointAt(0) ?? 0;
+    inert += isDangerous(codePoint) && !isKept(character) ? escapeCodePoint(codePoint) : character;
+  }
+  return inert.replaceAll('##[', `#${escapeCodePoint(0x23)}[`);
+}

@@ -1,0 +1,44 @@
+/** What the service layer reports while it works, in words. */
+import { formatDuration } from '../duration.js';
+import type { ServiceEvents } from '../service/service.js';
+import type { Conversation } from './conversation.js';
+import { explain } from './explain.js';
+import { formatBytes, type ProgressView } from './progress.js';
+
+/** Bodies of more than this (1 MiB) show how much of them has been sent. */
+const LARGE_BODY = 1024 * 1024;
+
+/** Events as lines on stderr and on the progress view. */
+export function serviceTalk(conversation: Conversation, progress?: ProgressView): ServiceEvents {
+  return {
+    request(method, url, bodyBytes) {
+      conversation.detail(
+        `> ${method} ${url}${bodyBytes === undefined ? '' : ` (${formatBytes(bodyBytes)})`}`,
+      );
+    },
+    answer(status, took) {
+      conversation.detail(`< ${status} (${formatDuration(took)})`);
+    },
+    resending(why, phase, delay, count) {
+      const reason = explain(why)?.what.join(', ') ?? why.message;
+      const safe = phase === 1 ? '; the request was incomplete, so no run can exist' : '';
+      conversation.tell(`${reason}${safe}; sending again in ${formatDuration(delay)} (${count}/3)`);
+      progress?.waiting('Waiting to send again');
+    },
+    sending(sent, total) {
+      if (total > LARGE_BODY) progress?.sending(sent, total);
+    },
+    lingering(ms) {
+      const seconds = formatDuration(ms);
+      conversation.say(
+        `The request has been sent; waiting up to ${seconds} for its id. Ctrl-C again to leave.`,
+      );
+    },
+    fieldAccepted(form, requests) {
+      const line = `accepted with --workflow-id-field ${form}`;
+      if (requests > 1)
+        conversation.tell(`${line}; give that flag to need one request instead of ${requests}`);
+      else conversation.detail(line);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/** wfr's front door, in a world of the test's own. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { afterAll } from 'vitest';
+import { type Clock, type Context, DEFAULT_LIMITS, type Limits, Output } from '../../src/context.js';
+import type { SignalName } from '../../src/errors.js';
+import { SIGNAL_EXIT_CODES } from '../../src/exit-code.js';
+import { main } from '../../src/main.js';
+import { VirtualClock } from './clock.js';
+
+export interface World {
+  env?: Record<string, string>;
+  stdin?: string | Buffer | Readable;
+  cwd?: string;
+  clock?: Clock;
+  limits?: Partial<Limits>;
+  /** Columns of a terminal that stderr is; without it, stderr is a pipe. */
+  terminal?: number;
+  /** Called with each piece of stderr and stdout as it is written. */
+  onOutput?: (text: string, stream: 'stdout' | 'stderr') => void;
+  /** Is given what raises signals. */
+  signals?: Signals;
+  stdout?: Writable;
+  stderr?: Writable;
+  spawn?: Context['spawn'];
+}
+
+export interface CliResult {
+  stdout: string;
+  stderr: string;
+  exitCode: number;
+  clock: VirtualClock;
+}
+
+/** Raises signals in a world. */
+export class Signals {
+  readonly #listeners = new Set<(signal: SignalName) => void>();
+
+  raise(signal: SignalName): void {
+    for (const listener of [...this.#listeners]) listener(signal);
+  }
+
+  listen(listener: (signal: SignalName) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+/** Runs one command line in process, and gives what came out of it. */
+export async function runCli(args: readonly string[], world: World = {}): Promise<CliResult> {
+  const clock = world.clock ?? new VirtualClock();
+  const written = { stdout: '', stderr: '' };
+  const capture = (name: 'stdout' | 'stderr') =>
+    new Writable({
+      write(chunk: Buffer, _encoding, callback) {
+        written[name] += chunk.toString('utf8');
+        world.onOutput?.(written[name], name);
+        callback();
+      },
+    });
+  const stderr = world.stderr ?? capture('stderr');
+  if (world.terminal !== undefined) Object.assign(stderr, terminalMethods(world.terminal, stderr));
+  const signals = world.signals ?? new Signals();
+  const { stdin = '' } = world;
+  const context: Context = {
+    stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
+    stdout: new Output(world.stdout ?? capture('stdout'), true),
+    stderr: new Output(stderr, false),
+    env: world.env ?? {},
+    cwd: world.cwd ?? temporaryFolder(),
+    home: '/nonexistent-home',
+    tmpdir: tmpdir(),
+    platform: process.platform,
+    clock,
+    limits: { ...DEFAULT_LIMITS, ...world.limits },
+    onSignal: (listener) => signals.listen(listener),
+    spawn: world.spawn ?? (() => Promise.reject(new Error('nothing may be started here'))),
+  };
+  const exit = await main(args, context);
+  const exitCode = typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
+  return { ...written, exitCode, clock: clock as VirtualClock };
+}
+
+/** What a terminal's stream has beyond a pipe's. */
+function terminalMethods(columns: number, stream: Writable) {
+  return {
+    isTTY: true,
+    columns,
+    rows: 24,
+    cursorTo: (x: number) => stream.write(`\u001b[${x + 1}G`),
+    moveCursor: (_dx: number, dy: number) => stream.write(`\u001b[${-dy}A`),
+    clearLine: () => stream.write('\u001b[K'),
+  };
+}
+
+const folders: string[] = [];
+
+/** A new folder that goes away with the test file. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'wfr-test-'));
+  folders.push(folder);
+  return folder;
+}
+
+afterAll(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});

@@ -1,0 +1,86 @@
+/** A clock whose time passes only while somebody sleeps, or when a test says so. */
+import type { Clock } from '../../src/context.js';
+
+interface Timer {
+  at: number;
+  action: () => void;
+  /** Whether time may jump to it by itself. */
+  isSleep: boolean;
+}
+
+export class VirtualClock implements Clock {
+  /** Every sleep that was asked for, in milliseconds. */
+  readonly sleeps: number[] = [];
+  #elapsed = 0;
+  #timers: Timer[] = [];
+  #pumping = false;
+
+  constructor(readonly start = Date.UTC(2026, 0, 2, 3, 4, 5)) {}
+
+  now(): number {
+    return this.start + this.#elapsed;
+  }
+
+  monotonic(): number {
+    return this.#elapsed;
+  }
+
+  random(): number {
+    return 1;
+  }
+
+  after(ms: number, action: () => void): () => void {
+    return this.#add({ at: this.#elapsed + ms, action, isSleep: false });
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    this.sleeps.push(ms);
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const abort = () => {
+        cancel();
+        reject(signal?.reason);
+      };
+      const wake = () => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      };
+      const cancel = this.#add({ at: this.#elapsed + ms, action: wake, isSleep: true });
+      signal?.addEventListener('abort', abort, { once: true });
+      this.#pump();
+    });
+  }
+
+  /** Lets time pass, with whatever is due in it. */
+  advance(ms: number): void {
+    const until = this.#elapsed + ms;
+    for (;;) {
+      const due = this.#timers.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0];
+      if (due === undefined) break;
+      this.#timers = this.#timers.filter((timer) => timer !== due);
+      this.#elapsed = Math.max(this.#elapsed, due.at);
+      due.action();
+    }
+    this.#elapsed = until;
+  }
+
+  #add(timer: Timer): () => void {
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  /** Jumps to the next sleeper's time, once what is under way on sockets has had its turn. */
+  #pump(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    setTimeout(() => {
+      this.#pumping = false;
+      const next = Math.min(...this.#timers.filter(({ isSleep }) => isSleep).map(({ at }) => at));
+      if (!Number.isFinite(next)) return;
+      this.advance(Math.max(0, next - this.#elapsed));
+      if (this.#timers.some(({ isSleep }) => isSleep)) this.#pump();
+    }, 1);
+  }
+}

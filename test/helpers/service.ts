@@ -1,0 +1,208 @@
+/** A service that does to each connection what a test scripts, byte by byte if need be, and records what it saw. */
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import { onTestFinished } from 'vitest';
+import type { VirtualClock } from './clock.js';
+
+export interface SeenRequest {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  /** Of the body, so far. */
+  received: number;
+  /** On the test's clock, in milliseconds. */
+  at: number;
+  /** The whole body; resolves also when the connection ends before. */
+  body(): Promise<Buffer>;
+  /** Resolves once so many bytes of the body have come. */
+  atLeast(bytes: number): Promise<void>;
+}
+
+export interface Reply {
+  socket: Socket;
+  /** A whole HTTP answer with a JSON (or text) body. */
+  send(status: number, body?: unknown, headers?: Record<string, string>): void;
+  /** Any bytes. */
+  raw(text: string): void;
+  /** Closes with a reset. */
+  reset(): void;
+}
+
+export type Handler = (request: SeenRequest, reply: Reply) => void | Promise<void>;
+
+export interface ScriptedService {
+  baseUrl: string;
+  port: number;
+  requests: SeenRequest[];
+  posts(): SeenRequest[];
+  connections(): number;
+}
+
+interface ServiceOptions {
+  clock?: VirtualClock;
+  tls?: TlsOptions;
+  onConnection?: (socket: Socket) => void;
+}
+
+/** Serves until the test has finished. `handler` is called when a request's head has come. */
+export async function scriptedService(
+  handler: Handler,
+  options: ServiceOptions = {},
+): Promise<ScriptedService> {
+  const requests: SeenRequest[] = [];
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const accept = (socket: Socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+    options.onConnection?.(socket);
+    readRequests(socket, options.clock, (request) => {
+      requests.push(request);
+      void handler(request, replyOn(socket));
+    });
+  };
+  const server: Server = options.tls ? createTlsServer(options.tls, accept) : createServer(accept);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return {
+    baseUrl: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    port,
+    requests,
+    posts: () => requests.filter(({ method }) => method === 'POST'),
+    connections: () => connections,
+  };
+}
+
+function readRequests(
+  socket: Socket,
+  clock: VirtualClock | undefined,
+  onRequest: (request: SeenRequest) => void,
+) {
+  let pending = Buffer.alloc(0);
+  let current: BodyReader | undefined;
+  socket.on('data', (chunk: Buffer) => {
+    pending = Buffer.concat([pending, chunk]);
+    for (;;) {
+      if (current !== undefined) {
+        pending = current.feed(pending);
+        if (!current.complete) return;
+        current = undefined;
+      }
+      const end = pending.indexOf('\r\n\r\n');
+      if (end < 0) return;
+      const [line = '', ...lines] = pending.subarray(0, end).toString('latin1').split('\r\n');
+      pending = pending.subarray(end + 4);
+      const headers = Object.fromEntries(
+        lines.map((text) => [
+          text.split(':', 1)[0]?.toLowerCase() ?? '',
+          text.slice(text.indexOf(':') + 1).trim(),
+        ]),
+      );
+      const [method = '', path = ''] = line.split(' ');
+      const reader = new BodyReader(Number(headers['content-length'] ?? 0));
+      current = reader;
+      onRequest({
+        method,
+        path,
+        headers,
+        at: clock?.monotonic() ?? 0,
+        get received() {
+          return reader.received;
+        },
+        body: () => reader.body,
+        atLeast: (bytes) => reader.atLeast(bytes),
+      });
+    }
+  });
+  socket.on('close', () => current?.finish());
+}
+
+class BodyReader {
+  received = 0;
+  readonly body: Promise<Buffer>;
+  #chunks: Buffer[] = [];
+  #finish!: (body: Buffer) => void;
+  #waiting: { bytes: number; resolve: () => void }[] = [];
+
+  constructor(readonly length: number) {
+    this.body = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+  }
+
+  get complete(): boolean {
+    return this.received >= this.length;
+  }
+
+  feed(bytes: Buffer): Buffer {
+    const taken = bytes.subarray(0, this.length - this.received);
+    this.#chunks.push(Buffer.from(taken));
+    this.received += taken.length;
+    for (const { bytes: wanted, resolve } of this.#waiting) if (this.received >= wanted) resolve();
+    if (this.complete) this.finish();
+    return bytes.subarray(taken.length);
+  }
+
+  finish(): void {
+    this.#finish(Buffer.concat(this.#chunks));
+  }
+
+  atLeast(bytes: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.received >= bytes) resolve();
+      else this.#waiting.push({ bytes, resolve });
+    });
+  }
+}
+
+function replyOn(socket: Socket): Reply {
+  return {
+    socket,
+    send(status, body = {}, headers = {}) {
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      const all = {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(text)),
+        ...headers,
+      };
+      const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+      socket.write(`HTTP/1.1 ${status} Text\r\n${lines.join('')}\r\n${text}`);
+    },
+    raw: (text) => void socket.write(text, 'latin1'),
+    reset: () => void socket.resetAndDestroy(),
+  };
+}
+
+/** A Run object of the service, with `changes`. */
+export function aRun(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    id: 'run-1',
+    versionName: 'v1',
+    status: 'RUNNING',
+    createdAt: '2026-01-02T03:04:05Z',
+    steps: 4,
+    stepsCompleted: 1,
+    output: null,
+    ...changes,
+  };
+}
+
+/** A finished Run. */
+export function aFinishedRun(output: unknown = { total: 1 }): Record<string, unknown> {
+  return aRun({ status: 'FINISHED', stepsCompleted: 4, output });
+}
+
+/** Accepts every trigger with a PENDING run, and shows the given runs one after the other to those who look. */
+export function acceptsAndShows(...shown: Record<string, unknown>[]): Handler {
+  let looks = 0;
+  return async (request, reply) => {
+    await request.body();
+    if (request.method === 'POST') reply.send(201, aRun({ status: 'PENDING', stepsCompleted: 0 }));
+    else reply.send(200, shown[Math.min(looks++, shown.length - 1)]);
+  };
+}
