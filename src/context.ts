@@ -48,9 +48,9 @@ export const DEFAULT_LIMITS: Limits = {
 };
 
 /** The end of a child process: its code, or the signal that ended it. */
-export type ChildEnd = number | NodeJS.Signals;
+type ChildEnd = number | NodeJS.Signals;
 
-export interface Child {
+interface Child {
   ended: Promise<ChildEnd>;
   kill(signal: SignalName): void;
 }

@@ -13,7 +13,7 @@ import { backoff, isLasting, isPassing, MAX_RETRY_AFTER } from './service/retry.
 import { hasEnded, isKnownStatus, type Run } from './service/run.js';
 
 /** Why a poll showed nothing. */
-export type PollFailure = NetworkError | RefusedError | UnreadableAnswerError;
+type PollFailure = NetworkError | RefusedError | UnreadableAnswerError;
 
 /** All times in milliseconds. */
 export interface FollowOptions {

@@ -19,7 +19,7 @@ export function addHelp(program: Command, start: Start): void {
 }
 
 async function helpOn(topic: string | undefined, program: Command): Promise<string> {
-  if (topic === undefined) return program.helpInformation();
+  if (topic === undefined) return textOf(program);
   const command = program.commands.find((candidate) => candidate.name() === topic);
   if (command !== undefined) return textOf(command);
   const { TOPICS } = await import('./topics.js');

@@ -6,8 +6,8 @@ import type { Start } from './program.js';
 
 const HELP = `
 An input is written as name=text, name:=json, name@document, name=@textfile or
-name:=@jsonfile; see wfr help inputs. The run's output is printed as JSON once it
-is FINISHED, and the exit code says how it ended; see wfr help exit-codes.
+name:=@jsonfile; see wfr help inputs. The run's output is printed as JSON once
+it is FINISHED, and the exit code says how it ended; see wfr help exit-codes.
 
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME

@@ -1,5 +1,6 @@
 /** The help topics, each on one screen of 80 columns. */
 import { EXIT_CODE_MEANINGS } from '../exit-code.js';
+import { wrap } from '../view/wrap.js';
 
 const INPUTS = `Inputs
 
@@ -13,9 +14,10 @@ The separator decides the type, never the value; the first one counts.
   name=@path          a string, from a UTF-8 file       note=@note.txt
   name:=@path         JSON, from a file                 lines:=@lines.json
 
-A path of - is standard input, once at most; ~/ is your home folder. In a name, a
-backslash makes the next =, :, @ or \\ an ordinary character: a\\=b=c names "a=b".
-A value that begins with @ is written \\@, as in handle=\\@acme.
+A path of - is standard input, once at most; ~/ is your home folder. In a name,
+a backslash makes the next =, :, @ or \\ an ordinary character: a\\=b=c gives the
+name "a=b" the value c. A value that begins with @ is written \\@, as in
+handle=\\@acme.
 
 Inputs are arguments, or repeated -i flags. --inputs-file reads a JSON object of
 inputs, which items override. In it, {"$document": "scan.pdf"} stands for a
@@ -56,13 +58,15 @@ Examples:
 `;
 
 function exitCodes(): string {
-  const rows = EXIT_CODE_MEANINGS.map(([codes, meaning]) => `  ${codes.padEnd(15)}${meaning}`);
+  const rows = EXIT_CODE_MEANINGS.map(([codes, meaning]) => {
+    return `  ${codes.padEnd(15)}${wrap(meaning, 60).join(`\n${' '.repeat(17)}`)}`;
+  });
   return `Exit codes
 
 ${rows.join('\n')}
 
-Of several runs: the first that applies of a signal, 70, 74, 6, 4, 7, 8; else 0, 1
-or 5 if all are alike; else 3.
+Of several runs: the first that applies of a signal, 70, 74, 6, 4, 7, 8; else 0,
+1 or 5 if all are alike; else 3.
 
 Example:
   wfr run "$workflow" invoice@scan.pdf > output.json

@@ -5,8 +5,8 @@ import { addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './f
 import type { Start } from './program.js';
 
 const HELP = `
-The exit code is the same as that of wfr run: 0 for FINISHED, 1 for FAILED; watching
-a run that has ended gives the same code as watching it live.
+The exit code is the same as that of wfr run: 0 for FINISHED, 1 for FAILED.
+Watching a run that has ended gives the same code as watching it live.
 
 Examples:
   wfr watch 7d1f8a52

@@ -1,6 +1,6 @@
 /** `wfr run --dry-run`: what would be sent, without sending it. */
 import { createHash } from 'node:crypto';
-import type { ServiceSettings } from '../config.js';
+import type { ServiceSettings } from '../config/service.js';
 import type { Context } from '../context.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import type { Input, Source } from '../service/body.js';

@@ -1,5 +1,5 @@
 /** Following one run to its end and saying how it ended: what `run` and `watch` share. */
-import type { WaitSettings } from '../config.js';
+import type { WaitSettings } from '../config/wait.js';
 import { follow } from '../follow.js';
 import type { Interruption } from '../interruption.js';
 import { getRun } from '../service/get-run.js';

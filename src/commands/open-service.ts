@@ -1,5 +1,5 @@
 /** Settings -> the service as a value, and the end of it. */
-import type { ServiceSettings } from '../config.js';
+import type { ServiceSettings } from '../config/service.js';
 import type { Context } from '../context.js';
 import type { Credentials, Service, ServiceEvents } from '../service/service.js';
 import { VERSION } from '../version.js';

@@ -6,7 +6,7 @@ import { indented, onOneLine } from '../view/json.js';
 import { safeLine } from '../view/safe.js';
 import { summaryLine, summaryOf } from '../view/summary.js';
 
-export const OUTPUT_FORMATS = ['text', 'json', 'jsonl', 'id'] as const;
+const OUTPUT_FORMATS = ['text', 'json', 'jsonl', 'id'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 export interface OutputFlags {

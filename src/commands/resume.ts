@@ -1,5 +1,5 @@
 /** The command that goes on where this one stopped. */
-import type { ServiceSettings } from '../config.js';
+import type { ServiceSettings } from '../config/service.js';
 import { shellCommand } from '../shell-quote.js';
 
 /** `wfr watch` for a run of the same service, ready to be pasted into a shell. */

@@ -1,16 +1,13 @@
 /** `wfr run`: trigger a run, wait for its end, print its output. */
+import { Complaints } from '../config/complaints.js';
 import {
-  Complaints,
   credentialsFor,
   type ServiceFlags,
   type ServiceSettings,
   serviceSettings,
-  type WaitFlags,
-  type WaitSettings,
-  waitSettings,
-  workflowId,
-  workflowIdField,
-} from '../config.js';
+} from '../config/service.js';
+import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.js';
+import { workflowId, workflowIdField } from '../config/workflow.js';
 import type { Context } from '../context.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { type ResolvedInputs, resolveInputs } from '../inputs/resolve.js';

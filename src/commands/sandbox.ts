@@ -1,7 +1,7 @@
 /** `wfr sandbox`: the local service, alone or around a command. */
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { Complaints } from '../config.js';
+import { Complaints } from '../config/complaints.js';
 import type { Context } from '../context.js';
 import { InterruptedError, UsageError } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';

@@ -1,5 +1,6 @@
 /** `wfr status`: show runs as they are now. */
-import { Complaints, credentialsFor, type ServiceFlags, serviceSettings } from '../config.js';
+import { Complaints } from '../config/complaints.js';
+import { credentialsFor, type ServiceFlags, serviceSettings } from '../config/service.js';
 import type { Context } from '../context.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError, exitOfSeveral } from '../exit-code.js';
 import { follow } from '../follow.js';

@@ -1,14 +1,12 @@
 /** `wfr watch`: wait for runs that already exist. */
+import { Complaints } from '../config/complaints.js';
 import {
-  Complaints,
   credentialsFor,
   type ServiceFlags,
   type ServiceSettings,
   serviceSettings,
-  type WaitFlags,
-  type WaitSettings,
-  waitSettings,
-} from '../config.js';
+} from '../config/service.js';
+import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.js';
 import type { Context } from '../context.js';
 import { type Exit, exitOfSeveral } from '../exit-code.js';
 import { Interruption } from '../interruption.js';

@@ -1,8 +1,7 @@
 /** The files that inputs name: opened and looked at before anything is sent. */
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import type { Context } from '../context.js';
 import type { Source } from '../service/body.js';
 import { describeSystemError } from '../system-error.js';
@@ -76,10 +75,14 @@ async function openFile(path: string, base: string, context: Context): Promise<F
   }
 }
 
-async function spool(stream: NodeJS.ReadableStream, path: string, context: Context): Promise<Source> {
+async function spool(
+  stream: AsyncIterable<Buffer | string>,
+  path: string,
+  context: Context,
+): Promise<Source> {
   try {
     const handle = await createSpool(context.tmpdir);
-    await pipeline(stream, handle.createWriteStream({ autoClose: false }));
+    await writeFile(handle, stream);
     const { size } = await handle.stat();
     return handleSource(handle, size, nameOf(path));
   } catch (error) {

@@ -104,13 +104,13 @@ class Resolver {
     const bytes = await readBytes(path, cwd, this.#context);
     decodeUtf8(bytes);
     for (const { name, segments } of parseInputsFile(bytes)) {
-      // A document that an item replaces is not opened.
-      if (overridden.has(name)) continue;
       const parts: Part[] = [];
+      into.set(name, { name, parts });
+      // What an item will put in this place is not opened here.
+      if (overridden.has(name)) continue;
       await this.#collect(`${path}: ${name}`, async () => {
         for (const segment of segments) parts.push(...(await this.#segmentParts(segment, base)));
       });
-      into.set(name, { name, parts });
     }
   }
 

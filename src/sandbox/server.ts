@@ -94,8 +94,9 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
       'The access token is missing or wrong; the sandbox printed the one that it accepts.',
     );
   }
-  const [, id] = /^\/v1\/runs(?:\/([^/]+))?$/.exec(request.url ?? '') ?? [null];
-  if (id === null) throw new Rejection(404, `There is nothing at this path; runs are at ${PREFIX}/runs.`);
+  const path = /^\/v1\/runs(?:\/([^/]+))?$/.exec(request.url ?? '');
+  if (path === null) throw new Rejection(404, `There is nothing at this path; runs are at ${PREFIX}/runs.`);
+  const id = path[1];
   const allowed = id === undefined ? 'POST' : 'GET';
   if (request.method !== allowed) throw new Rejection(405, `This path takes ${allowed}.`);
   if (id === undefined) return trigger(request, options, runs);

@@ -1,10 +1,10 @@
 /** What a workflow of the sandbox is, and how it is read from a file. */
 import { parseDuration } from '../duration.js';
 
-export const PARAMETER_TYPES = ['string', 'document', 'number', 'boolean', 'object', 'array'] as const;
+const PARAMETER_TYPES = ['string', 'document', 'number', 'boolean', 'object', 'array'] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];
 
-export interface Step {
+interface Step {
   name: string;
   /** Milliseconds. */
   duration: number;

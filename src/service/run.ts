@@ -1,7 +1,7 @@
 /** What a run is: the service's Run object, as far as wfr acts on it, and its text for everything else. */
 
 /** The statuses in which a run stays. */
-export const TERMINAL_STATUSES = ['FINISHED', 'FAILED'] as const;
+const TERMINAL_STATUSES = ['FINISHED', 'FAILED'] as const;
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 
 /** Every status that the interface names. */

@@ -1,5 +1,4 @@
 /** Requests and answers on the wire, each within its limits of time and size. The only place that knows undici. */
-import { isUtf8 } from 'node:buffer';
 import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import type { Clock, Limits } from '../context.js';
@@ -7,6 +6,8 @@ import { NetworkError, type NetworkFault, WfrError } from '../errors.js';
 import { codeOf } from '../system-error.js';
 import type { TriggerBody } from './body.js';
 import { openSocket, type Route } from './connect.js';
+import { Deadline } from './deadline.js';
+import { readAnswer } from './read-answer.js';
 
 export interface Answer {
   status: number;
@@ -18,10 +19,6 @@ export interface Answer {
   took: number;
 }
 
-/** The most of a 2xx's body that is read: 512 MiB. */
-const MAX_ANSWER = 512 * 1024 * 1024;
-/** The most of any other body that is read. */
-const MAX_REFUSAL = 64 * 1024;
 const POLL_CONNECTIONS = 8;
 
 type Headers = Readonly<Record<string, string>>;
@@ -69,12 +66,12 @@ export class Transport {
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    const watch = new Watch(signal, this.#clock);
+    const deadline = new Deadline(signal, this.#clock);
     let failure: unknown;
-    socket.setTimeout(this.#limits.stall, () => watch.expire(this.#fault('stalled', this.#limits.stall)));
+    socket.setTimeout(this.#limits.stall, () => deadline.expire(this.#fault('stalled', this.#limits.stall)));
     const onSent = () => {
       socket.setTimeout(0);
-      watch.allow(this.#limits.answer, this.#fault('no-answer', this.#limits.answer));
+      deadline.allow(this.#limits.answer, this.#fault('no-answer', this.#limits.answer));
     };
     const chunks = remember(body.chunks({ ...hooks, onSent }), (error) => {
       failure = error;
@@ -87,13 +84,13 @@ export class Transport {
         body: chunks as never,
         reset: true,
       });
-      const answer = await watch.guard(request);
+      const answer = await deadline.guard(request);
       socket.setTimeout(0);
-      return await this.#read(answer, watch, started);
+      return await this.#read(answer, deadline, started);
     } catch (error) {
       throw failure ?? this.#asFault(error, body.phase === 0 ? 'connect-reset' : 'reset');
     } finally {
-      watch.end();
+      deadline.end();
       client.destroy().catch(() => {});
     }
   }
@@ -112,102 +109,37 @@ export class Transport {
         );
       },
     });
-    const watch = new Watch(signal, this.#clock);
+    const deadline = new Deadline(signal, this.#clock);
     try {
-      watch.allow(this.#limits.silence, this.#fault('no-answer', this.#limits.silence));
-      const answer = await watch.guard(
-        this.#pool.request({ method: 'GET', path, headers, signal: watch.signal }),
+      deadline.allow(this.#limits.silence, this.#fault('no-answer', this.#limits.silence));
+      const answer = await deadline.guard(
+        this.#pool.request({ method: 'GET', path, headers, signal: deadline.signal }),
       );
-      return await this.#read(answer, watch, started);
+      return await this.#read(answer, deadline, started);
     } catch (error) {
       throw this.#asFault(error, 'reset');
     } finally {
-      watch.end();
+      deadline.end();
     }
   }
 
   /** Opens a socket within the limit of time; ends with `signal`, and when this transport is closed. */
   async #connect(signal: AbortSignal): Promise<Socket> {
-    const watch = new Watch(signal, this.#clock);
-    watch.allow(this.#limits.connect, this.#fault('connect-timeout', this.#limits.connect));
+    const deadline = new Deadline(signal, this.#clock);
+    deadline.allow(this.#limits.connect, this.#fault('connect-timeout', this.#limits.connect));
     try {
-      return await openSocket(this.#route, this.#clock, watch.signal);
+      return await openSocket(this.#route, this.#clock, deadline.signal);
     } finally {
-      watch.end();
+      deadline.end();
     }
   }
 
-  async #read(answer: Dispatcher.ResponseData, watch: Watch, started: number): Promise<Answer> {
-    const { statusCode: status } = answer;
-    const headers = firstOfEach(answer.headers);
-    const done = (body: Uint8Array) => ({ status, headers, body, took: this.#clock.monotonic() - started });
-    try {
-      if (status < 200 || status > 299) return done(await this.#readRefusal(answer.body, watch));
-      return done(await this.#readAll(answer.body, headers, watch));
-    } catch (error) {
-      // Where the headers have come, the status is known, whatever becomes of the rest.
-      if (error instanceof NetworkError)
-        throw new NetworkError(error.fault, { ...error.facts, status }, { cause: error });
-      if (error instanceof WfrError || watch.signal.aborted) throw error;
-      throw new NetworkError(
-        'truncated',
-        { host: this.#host, status, code: codeOf(error) },
-        { cause: error },
-      );
-    }
-  }
-
-  async #readAll(body: Dispatcher.ResponseData['body'], headers: Headers, watch: Watch): Promise<Uint8Array> {
-    const encoding = headers['content-encoding'] ?? 'identity';
-    if (encoding !== 'identity') throw new NetworkError('encoded', { host: this.#host, code: encoding });
-    const tooLarge = new NetworkError('too-large', { host: this.#host, code: headers['content-length'] });
-    if (Number(headers['content-length'] ?? 0) > MAX_ANSWER) throw tooLarge;
-    const chunks: Buffer[] = [];
-    let size = 0;
-    await this.#eachChunk(body, watch, (chunk) => {
-      size += chunk.length;
-      if (size > MAX_ANSWER) throw tooLarge;
-      chunks.push(chunk);
-    });
-    const bytes = Buffer.concat(chunks, size);
-    // What is not UTF-8 becomes replacement characters, as it does in every JSON parser.
-    return isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8'));
-  }
-
-  /** As much of a refusal's body as comes in a short time: the status counts, the words are welcome. */
-  async #readRefusal(body: Dispatcher.ResponseData['body'], watch: Watch): Promise<Uint8Array> {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const enough = new Error('enough has been read');
-    const stop = this.#clock.after(this.#limits.errorBody, () => body.destroy(enough));
-    try {
-      await this.#eachChunk(body, watch, (chunk) => {
-        chunks.push(chunk);
-        size += chunk.length;
-        if (size > MAX_REFUSAL) throw enough;
-      });
-    } catch {
-      watch.throwIfInterrupted();
-    } finally {
-      stop();
-    }
-    return Buffer.concat(chunks).subarray(0, MAX_REFUSAL);
-  }
-
-  async #eachChunk(
-    body: Dispatcher.ResponseData['body'],
-    watch: Watch,
-    take: (chunk: Buffer) => void,
-  ): Promise<void> {
-    const silent = this.#fault('no-answer', this.#limits.silence);
-    const reading = (async () => {
-      watch.allow(this.#limits.silence, silent);
-      for await (const chunk of body) {
-        watch.allow(this.#limits.silence, silent);
-        take(chunk);
-      }
-    })();
-    await watch.guard(reading);
+  async #read(response: Dispatcher.ResponseData, deadline: Deadline, started: number): Promise<Answer> {
+    const { statusCode: status, body } = response;
+    const headers = firstOfEach(response.headers);
+    const reader = { host: this.#host, clock: this.#clock, limits: this.#limits };
+    const bytes = await readAnswer({ status, headers, body }, reader, deadline);
+    return { status, headers, body: bytes, took: this.#clock.monotonic() - started };
   }
 
   get #host(): string {
@@ -270,61 +202,4 @@ function firstOfEach(headers: Record<string, string | string[] | undefined>): Re
     return first === undefined ? [] : [[name, first] as const];
   });
   return Object.fromEntries(pairs);
-}
-
-/** One request's limits of time: ends what it guards when its signal does, or when the time it was allowed has passed. */
-class Watch {
-  readonly #outer: AbortSignal;
-  readonly #clock: Clock;
-  readonly #controller = new AbortController();
-  readonly #forward = () => this.#controller.abort(this.#outer.reason);
-  #cancel = () => {};
-
-  constructor(outer: AbortSignal, clock: Clock) {
-    this.#outer = outer;
-    this.#clock = clock;
-    // AbortSignal.any would keep a link to a long-lived signal for every request of a long wait.
-    outer.addEventListener('abort', this.#forward, { once: true });
-    if (outer.aborted) this.#forward();
-  }
-
-  /** Aborts with the outer signal, or when the time is up. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** From now on, `ms` may pass. */
-  allow(ms: number, otherwise: NetworkError): void {
-    this.#cancel();
-    this.#cancel = this.#clock.after(ms, () => this.expire(otherwise));
-  }
-
-  expire(reason: NetworkError): void {
-    this.#controller.abort(reason);
-  }
-
-  /** The promise's outcome, or the signal's reason as soon as there is one, even where undici does not listen. */
-  async guard<T>(promise: Promise<T>): Promise<T> {
-    promise.catch(() => {});
-    let abort = () => {};
-    const aborted = new Promise<never>((_resolve, reject) => {
-      abort = () => reject(this.signal.reason);
-      this.signal.addEventListener('abort', abort, { once: true });
-      if (this.signal.aborted) abort();
-    });
-    try {
-      return await Promise.race([promise, aborted]);
-    } finally {
-      this.signal.removeEventListener('abort', abort);
-    }
-  }
-
-  throwIfInterrupted(): void {
-    this.#outer.throwIfAborted();
-  }
-
-  end(): void {
-    this.#cancel();
-    this.#outer.removeEventListener('abort', this.#forward);
-  }
 }

@@ -16,7 +16,7 @@ export interface Presentation {
   live: boolean;
 }
 
-export const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
+const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
 
 /** Throws UsageError for a colour choice that there is not. */
 export function decidePresentation(flags: PresentationFlags, { env, stderr }: Context): Presentation {

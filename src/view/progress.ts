@@ -38,10 +38,7 @@ export function runText(run: Run): string {
 }
 
 /** Milliseconds until the end, by the pace of the steps seen so far; undefined until two of them were seen to end. */
-export function timeLeft(
-  { run, firstSeen, firstSteps, lastChange }: SeenRun,
-  now: number,
-): number | undefined {
+function timeLeft({ run, firstSeen, firstSteps, lastChange }: SeenRun, now: number): number | undefined {
   const total = totalSteps(run);
   const done = stepsDone(run) - firstSteps;
   if (total === undefined || done < 2) return undefined;

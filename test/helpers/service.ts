@@ -4,7 +4,7 @@ import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
 import type { VirtualClock } from './clock.js';
 
-export interface SeenRequest {
+interface SeenRequest {
   method: string;
   path: string;
   headers: Record<string, string>;
@@ -18,7 +18,7 @@ export interface SeenRequest {
   atLeast(bytes: number): Promise<void>;
 }
 
-export interface Reply {
+interface Reply {
   socket: Socket;
   /** A whole HTTP answer with a JSON (or text) body. */
   send(status: number, body?: unknown, headers?: Record<string, string>): void;
@@ -83,7 +83,7 @@ function readRequests(
   clock: VirtualClock | undefined,
   onRequest: (request: SeenRequest) => void,
 ) {
-  let pending = Buffer.alloc(0);
+  let pending: Buffer = Buffer.alloc(0);
   let current: BodyReader | undefined;
   socket.on('data', (chunk: Buffer) => {
     pending = Buffer.concat([pending, chunk]);

@@ -1,8 +1,8 @@
 /** The access token: where it is looked for, and that it can stand in a header. It never appears in any output. */
-import type { Context } from './context.js';
-import { MissingTokenError, UsageError } from './errors.js';
-import { FileError, readBytes } from './inputs/files.js';
-import type { Credentials } from './service/service.js';
+import type { Context } from '../context.js';
+import { MissingTokenError, UsageError } from '../errors.js';
+import { FileError, readBytes } from '../inputs/files.js';
+import type { Credentials } from '../service/service.js';
 
 export interface TokenFlags {
   tokenFile?: string;

@@ -1,0 +1,67 @@
+/** Flags over environment over defaults: where the service is, and how to speak to it. */
+import type { Context } from '../context.js';
+import { type ProxyServer, proxyFor } from '../service/proxy.js';
+import type { Credentials } from '../service/service.js';
+import { isLoopback } from '../url.js';
+import { parseBaseUrl } from './base-url.js';
+import { Complaints } from './complaints.js';
+import { loadCredentials, type TokenFlags } from './credentials.js';
+import { parseHeaders } from './headers.js';
+
+/** The flags that every command which talks to the service has, as they were written. */
+export interface ServiceFlags extends TokenFlags {
+  baseUrl?: string;
+  allowHttp?: boolean;
+  header?: string[];
+}
+
+export interface ServiceSettings {
+  baseUrl: URL;
+  proxy: ProxyServer | undefined;
+  headers: Readonly<Record<string, string>>;
+  warnings: string[];
+  /** The flags that name the same service to another command, such as the one that watches a run again. */
+  sameService: string[];
+}
+
+/** Where the service is and how to speak to it. Throws UsageError with every complaint. */
+export async function serviceSettings(flags: ServiceFlags, context: Context): Promise<ServiceSettings> {
+  const { env } = context;
+  const complaints = new Complaints();
+  const allowHttp = flags.allowHttp === true || env.WFR_ALLOW_HTTP === '1';
+  const written = flags.baseUrl ?? (env.WFR_BASE_URL || undefined);
+  const variable = flags.baseUrl === undefined ? 'WFR_BASE_URL' : '--base-url';
+  const baseUrl = await complaints.collect(() => parseBaseUrl(written, variable, allowHttp));
+  const headers = await complaints.collect(() => parseHeaders(flags.header ?? [], flags.token === false));
+  const proxy = await complaints.collect(() => (baseUrl === undefined ? undefined : proxyFor(baseUrl, env)));
+  complaints.throwIfAny();
+  if (baseUrl === undefined || headers === undefined) throw new Error('complaints were lost');
+  return { baseUrl, proxy, headers, warnings: warningsOf(baseUrl, context), sameService: sameService(flags) };
+}
+
+/** The token for a service; required unless it is on this machine. Throws MissingTokenError or UsageError. */
+export function credentialsFor(flags: ServiceFlags, baseUrl: URL, context: Context): Promise<Credentials> {
+  return loadCredentials(flags, !isLoopback(baseUrl.hostname), context);
+}
+
+function warningsOf(baseUrl: URL, { env }: Context): string[] {
+  const warnings: string[] = [];
+  if (baseUrl.protocol === 'http:' && !isLoopback(baseUrl.hostname)) {
+    warnings.push(
+      `${baseUrl.host} is spoken to without encryption: the token and the documents can be read on the way`,
+    );
+  }
+  if (baseUrl.protocol === 'https:' && env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
+    warnings.push('NODE_TLS_REJECT_UNAUTHORIZED=0 lets anybody pose as the service; unset it');
+  }
+  return warnings;
+}
+
+function sameService(flags: ServiceFlags): string[] {
+  return [
+    ...(flags.baseUrl === undefined ? [] : ['--base-url', flags.baseUrl]),
+    ...(flags.allowHttp === true ? ['--allow-http'] : []),
+    ...(flags.tokenFile === undefined || flags.tokenFile === '-' ? [] : ['--token-file', flags.tokenFile]),
+    ...(flags.token === false ? ['--no-token'] : []),
+  ];
+}

@@ -1,0 +1,108 @@
+/** The body of an answer: all of a 2xx, and of anything else as much as comes soon. */
+import { isUtf8 } from 'node:buffer';
+import type { Clock, Limits } from '../context.js';
+import { NetworkError, WfrError } from '../errors.js';
+import { codeOf } from '../system-error.js';
+import type { Deadline } from './deadline.js';
+
+/** The most of a 2xx's body that is read: 512 MiB. */
+const MAX_ANSWER = 512 * 1024 * 1024;
+/** The most of any other body that is read. */
+const MAX_REFUSAL = 64 * 1024;
+
+export interface IncomingAnswer {
+  status: number;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  body: AsyncIterable<Buffer> & { destroy(error?: Error): unknown };
+}
+
+/** What a reader needs to know: whose answer it is (`name:port`), and how long it may take. */
+export interface Reader {
+  host: string;
+  clock: Clock;
+  limits: Limits;
+}
+
+/** The body's bytes (UTF-8). Throws NetworkError with the answer's status, or the signal's reason. */
+export async function readAnswer(
+  answer: IncomingAnswer,
+  reader: Reader,
+  deadline: Deadline,
+): Promise<Uint8Array> {
+  const { status } = answer;
+  try {
+    if (status < 200 || status > 299) return await readRefusal(answer, reader, deadline);
+    return await readAll(answer, reader, deadline);
+  } catch (error) {
+    // Where the headers have come, the status is known, whatever becomes of the rest.
+    if (error instanceof NetworkError)
+      throw new NetworkError(error.fault, { ...error.facts, status }, { cause: error });
+    if (error instanceof WfrError || deadline.signal.aborted) throw error;
+    throw new NetworkError('truncated', { host: reader.host, status, code: codeOf(error) }, { cause: error });
+  }
+}
+
+async function readAll(
+  { body, headers }: IncomingAnswer,
+  reader: Reader,
+  deadline: Deadline,
+): Promise<Uint8Array> {
+  const { host } = reader;
+  const encoding = headers['content-encoding'] ?? 'identity';
+  // None was asked for (RFC 9110, section 12.5.3), and a small one may become very large.
+  if (encoding !== 'identity') throw new NetworkError('encoded', { host, code: encoding });
+  const tooLarge = new NetworkError('too-large', { host, code: headers['content-length'] });
+  if (Number(headers['content-length'] ?? 0) > MAX_ANSWER) throw tooLarge;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  await eachChunk(body, reader, deadline, (chunk) => {
+    size += chunk.length;
+    if (size > MAX_ANSWER) throw tooLarge;
+    chunks.push(chunk);
+  });
+  const bytes = Buffer.concat(chunks, size);
+  // What is not UTF-8 becomes replacement characters, as it does in every JSON parser.
+  return isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8'));
+}
+
+/** As much of a refusal's body as comes in a short time: the status counts, the words are welcome. */
+async function readRefusal(
+  { body }: IncomingAnswer,
+  reader: Reader,
+  deadline: Deadline,
+): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const enough = new Error('enough has been read');
+  const stop = reader.clock.after(reader.limits.errorBody, () => body.destroy(enough));
+  try {
+    await eachChunk(body, reader, deadline, (chunk) => {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > MAX_REFUSAL) throw enough;
+    });
+  } catch {
+    deadline.throwIfInterrupted();
+  } finally {
+    stop();
+  }
+  return Buffer.concat(chunks).subarray(0, MAX_REFUSAL);
+}
+
+async function eachChunk(
+  body: AsyncIterable<Buffer>,
+  { host, limits }: Reader,
+  deadline: Deadline,
+  take: (chunk: Buffer) => void,
+): Promise<void> {
+  const silent = new NetworkError('no-answer', { host, after: limits.silence });
+  const reading = (async () => {
+    deadline.allow(limits.silence, silent);
+    for await (const chunk of body) {
+      deadline.allow(limits.silence, silent);
+      take(chunk);
+    }
+  })();
+  await deadline.guard(reading);
+}

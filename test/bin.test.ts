@@ -1,0 +1,202 @@
+import { createServer } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from './helpers/cli.js';
+import { BIN, bash, ROOT, start, startWfr } from './helpers/process.js';
+import { FAILING, SLOW, sandboxWorld } from './helpers/sandbox.js';
+import { acceptsAndShows, aFinishedRun, aRun, scriptedService } from './helpers/service.js';
+
+const INVOICE_RUN = `${'5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e'} invoice@examples/invoice.pdf customer=ACME`;
+const fast = ['--interval', '20ms'];
+
+/** A clock for a sandbox that real processes speak to: everything takes a tenth of its time. */
+const fastClock = { now: () => Date.now(), monotonic: () => performance.now() * 10 };
+
+describe('the exit codes of a real process', () => {
+  test('0: the run FINISHED, and its output is on stdout', async () => {
+    const { env } = await sandboxWorld({ clock: fastClock });
+    const { exitCode, stdout } = await bash(
+      `wfr run ${INVOICE_RUN} --interval 20ms 2>/dev/null | jq -r .customer`,
+      env,
+      { cwd: ROOT },
+    );
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'ACME\n' });
+  });
+
+  test('1: the run FAILED', async () => {
+    const { env } = await sandboxWorld({ clock: fastClock });
+    const { exitCode, stderr } = await startWfr(['run', FAILING, 'customer=x', ...fast], env).ended;
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('Failed at step Check credit');
+  });
+
+  test('2: a mistake on the command line', async () => {
+    expect((await startWfr(['run', 'w', 'no-input']).ended).exitCode).toBe(2);
+    expect((await startWfr([]).ended).exitCode).toBe(2);
+  });
+
+  test('3: several runs that ended differently', async () => {
+    const { baseUrl } = await scriptedService((request, reply) => {
+      const id = request.path.slice('/runs/'.length);
+      reply.send(200, id === 'a' ? { ...aFinishedRun(), id } : aRun({ id, status: 'FAILED' }));
+    });
+    expect((await startWfr(['watch', 'a', 'b'], { WFR_BASE_URL: baseUrl }).ended).exitCode).toBe(3);
+  });
+
+  test('4: the token was refused', async () => {
+    const { env } = await sandboxWorld();
+    expect((await startWfr(['run', SLOW, 'label=x'], { ...env, WFR_TOKEN: 'wrong' }).ended).exitCode).toBe(4);
+  });
+
+  test('5: the inputs were refused', async () => {
+    const { env } = await sandboxWorld();
+    expect((await startWfr(['run', SLOW, 'other=x'], env).ended).exitCode).toBe(5);
+  });
+
+  test('6: a server that takes the whole request and closes has seen exactly one POST', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.socket.end();
+    });
+    const { exitCode, stderr } = await startWfr(['run', 'w', 'a=1'], { WFR_BASE_URL: service.baseUrl }).ended;
+    expect(exitCode).toBe(6);
+    expect(stderr).toContain('a run may have been created');
+    expect(service.posts().length).toBe(1);
+  });
+
+  test('7: nothing listens', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => closed.once('listening', resolve));
+    const { port } = closed.address() as { port: number };
+    await new Promise((resolve) => closed.close(resolve));
+    const { exitCode, stderr } = await startWfr(['run', 'w'], { WFR_BASE_URL: `http://127.0.0.1:${port}` })
+      .ended;
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain(`nothing listens at 127.0.0.1:${port} (ECONNREFUSED)`);
+    expect(stderr).toContain('no run was created');
+  });
+
+  test('8: waiting was given up', async () => {
+    const { env } = await sandboxWorld();
+    expect((await startWfr(['run', SLOW, 'label=x', '--timeout', '50ms'], env).ended).exitCode).toBe(8);
+  });
+
+  test('70: a defect, also one at import', async () => {
+    const folder = temporaryFolder();
+    const { exitCode, stderr } = await bash(
+      `cp -r bin package.json ${folder} && node ${folder}/bin/wfr.js --version`,
+      {},
+      { cwd: ROOT },
+    );
+    expect(exitCode).toBe(70);
+    expect(stderr).toContain('this is a defect of wfr itself; please report it');
+  });
+
+  test('69: 74: the result could not be written, and the id is said', async () => {
+    const { baseUrl } = await scriptedService(acceptsAndShows(aFinishedRun()));
+    const { exitCode, stderr } = await bash('wfr run w --interval 20ms > /dev/full', {
+      WFR_BASE_URL: baseUrl,
+    });
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('cannot write the result: no space left on the disk (ENOSPC)');
+    expect(stderr).toContain('wfr watch run-1\n');
+  });
+
+  test.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('%s ends the process by the signal, which a shell sees as %i', async (signal, code) => {
+    const { env } = await sandboxWorld();
+    const wfr = startWfr(['run', SLOW, 'label=x'], env);
+    await wfr.says('To watch it again');
+    wfr.child.kill(signal);
+    const result = await wfr.ended;
+    expect(result).toMatchObject({ signal, exitCode: code });
+    expect(result.stderr).toMatch(/Interrupted; run (\S+) goes on\.\nTo watch it again: wfr watch \1\n$/);
+  });
+
+  test("Ctrl-C stops a shell's loop of runs", async () => {
+    const { env, posts } = await sandboxWorld();
+    // A process group of its own, as a terminal gives to the command line that it sends Ctrl-C to.
+    const loop = start(
+      'bash',
+      ['-c', `for i in 1 2 3; do "${process.execPath}" "${BIN}" run ${SLOW} label=$i; done`],
+      env,
+      {
+        detached: true,
+      },
+    );
+    await loop.says('To watch it again');
+    process.kill(-(loop.child.pid ?? 0), 'SIGINT');
+    expect((await loop.ended).signal).toBe('SIGINT');
+    expect(posts()).toBe(1);
+  });
+});
+
+describe('scripts', () => {
+  test('--detach in a subshell gives an id that watch takes', async () => {
+    const { env } = await sandboxWorld({ clock: fastClock });
+    const line = `id=$(wfr run --detach ${INVOICE_RUN}) && wfr watch --interval 20ms "$id"`;
+    const { exitCode, stdout } = await bash(line, env, { cwd: ROOT });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout).customer).toBe('ACME');
+  });
+
+  test('2>/dev/null leaves only the JSON', async () => {
+    const { env } = await sandboxWorld({ clock: fastClock });
+    const { stdout } = await bash(`wfr run ${INVOICE_RUN} --interval 20ms 2>/dev/null`, env, { cwd: ROOT });
+    expect(Object.keys(JSON.parse(stdout))).toEqual(['customer', 'document']);
+  });
+
+  test('67: a reader that goes away is no error', async () => {
+    const { baseUrl } = await scriptedService(acceptsAndShows(aFinishedRun('x'.repeat(3_000_000))));
+    const { stdout, stderr } = await bash('wfr run w --interval 20ms | head -c 1; echo " $PIPESTATUS"', {
+      WFR_BASE_URL: baseUrl,
+    });
+    expect(stdout).toBe('" 0\n');
+    expect(stderr).not.toMatch(/EPIPE|^\s+at /m);
+  });
+});
+
+describe('wfr sandbox -- command', () => {
+  test('runs the command with the settings, and exits as it did', async () => {
+    const { exitCode, stdout } = await startWfr([
+      'sandbox',
+      '--',
+      'sh',
+      '-c',
+      'echo "$WFR_BASE_URL $WFR_TOKEN"; exit 23',
+    ]).ended;
+    expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1 sandbox-token\n$/);
+    expect(exitCode).toBe(23);
+  });
+
+  test('serves the command', async () => {
+    const line = `wfr sandbox -- bash -c 'wfr run ${SLOW} label=x --detach'`;
+    const { exitCode, stdout } = await bash(line);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/);
+  });
+
+  test('passes signals on, and ends by the signal that ended the command', async () => {
+    const trapped = startWfr([
+      'sandbox',
+      '--',
+      'bash',
+      '-c',
+      'trap "exit 9" TERM; echo ready; while :; do read -rt 1 <> <(:); done',
+    ]);
+    await trapped.says('ready');
+    trapped.child.kill('SIGTERM');
+    expect((await trapped.ended).exitCode).toBe(9);
+    const untrapped = startWfr(['sandbox', '--', 'bash', '-c', 'echo ready; read <> <(:)']);
+    await untrapped.says('ready');
+    untrapped.child.kill('SIGTERM');
+    expect(await untrapped.ended).toMatchObject({ signal: 'SIGTERM', exitCode: 143 });
+  });
+
+  test("an argument of the command is the command's", async () => {
+    const { stdout } = await startWfr(['sandbox', '--strict', '--', 'echo', '--help', '--port', 'x']).ended;
+    expect(stdout).toBe('--help --port x\n');
+  });
+});

@@ -1,0 +1,199 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCli, temporaryFolder, type World } from './helpers/cli.js';
+import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
+
+/** `wfr status run-1` against a service that answers; gives what it was sent. */
+async function status(args: readonly string[] = [], world: World = {}) {
+  const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
+  const env = { WFR_BASE_URL: service.baseUrl, ...world.env };
+  const result = await runCli(['status', 'run-1', ...args], { ...world, env });
+  return { ...result, requests: service.requests, headers: service.requests[0]?.headers ?? {} };
+}
+
+describe('59: the base URL', () => {
+  test('without one, it says how to set it and how to try the sandbox', async () => {
+    for (const env of [{}, { WFR_BASE_URL: '' }]) {
+      const { exitCode, stderr } = await runCli(['status', 'x'], { env });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain('set WFR_BASE_URL or give --base-url');
+      expect(stderr).toContain('wfr sandbox');
+    }
+  });
+
+  test.each([
+    ['example.com/api', 'WFR_BASE_URL example.com/api: has no scheme; write https://example.com/api'],
+    ['localhost:8080/v1', 'has no scheme; write https://localhost:8080/v1'],
+    ['ftp://example.com', 'must begin with https://'],
+    ['https://', 'is not a URL'],
+    ['http://example.com/v1', 'would send the token unencrypted; use https://, or --allow-http'],
+    ['http://10.0.0.1', 'would send the token unencrypted'],
+    ['https://example.com/?a=1', 'must not have a query or a fragment'],
+    ['https://example.com/#x', 'must not have a query or a fragment'],
+  ])('%s is refused', async (url, complaint) => {
+    const { exitCode, stderr } = await runCli(['status', 'x'], { env: { WFR_BASE_URL: url } });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(complaint);
+  });
+
+  test.each(['https://joe:s3cret@example.com', 'https//joe:s3cret@example.com', 'joe:s3cret@example.com'])(
+    'user info in %s is refused and not shown',
+    async (url) => {
+      const { exitCode, stderr } = await runCli(['status', 'x', '--base-url', url]);
+      expect(exitCode).toBe(2);
+      expect(stderr).not.toContain('s3cret');
+    },
+  );
+
+  test('a flag wins over the variable, also before the name of the command', async () => {
+    const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const env = { WFR_BASE_URL: 'https://unused.invalid' };
+    expect((await runCli(['status', 'run-1', '--base-url', service.baseUrl], { env })).exitCode).toBe(0);
+    expect((await runCli(['--base-url', service.baseUrl, 'status', 'run-1'], { env })).exitCode).toBe(0);
+  });
+
+  test('http to another host is allowed with the flag or WFR_ALLOW_HTTP=1, with a warning', async () => {
+    const limits = { connect: 50 };
+    for (const [args, env] of [
+      [['--allow-http'], {}],
+      [[], { WFR_ALLOW_HTTP: '1' }],
+    ] as const) {
+      const all = { WFR_BASE_URL: 'http://host.invalid', WFR_TOKEN: 't', ...env };
+      const { exitCode, stderr } = await runCli(['status', 'x', ...args], { env: all, limits });
+      expect(exitCode).toBe(7);
+      expect(stderr).toContain('warning: host.invalid is spoken to without encryption');
+    }
+  });
+});
+
+describe('58: the token', () => {
+  test('is sent from WFR_TOKEN, from a file, and from standard input', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'token'), 'from-file\n');
+    expect((await status([], { env: { WFR_TOKEN: 'from-env' } })).headers.authorization).toBe(
+      'Bearer from-env',
+    );
+    expect((await status([], { env: { WFR_TOKEN_FILE: 'token' }, cwd })).headers.authorization).toBe(
+      'Bearer from-file',
+    );
+    const both = { env: { WFR_TOKEN: 'from-env' }, cwd };
+    expect((await status(['--token-file', 'token'], both)).headers.authorization).toBe('Bearer from-file');
+    expect((await status(['--token-file', '-'], { stdin: 'piped\r\n' })).headers.authorization).toBe(
+      'Bearer piped',
+    );
+  });
+
+  test('is not needed towards this machine, and not sent with --no-token', async () => {
+    expect((await status()).headers.authorization).toBeUndefined();
+    expect((await status(['--no-token'], { env: { WFR_TOKEN: 'x' } })).headers.authorization).toBeUndefined();
+  });
+
+  test('without one towards another host it is exit 4, naming where it was looked for', async () => {
+    const { exitCode, stderr } = await runCli(['run', 'w'], {
+      env: { WFR_BASE_URL: 'https://host.invalid', WFR_TOKEN: '' },
+    });
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('no access token: looked for --token-file, WFR_TOKEN, WFR_TOKEN_FILE');
+  });
+
+  test.each(['two words', 'line\nbreak', 'tab\there', 'ümlaut', ' lead'])(
+    '%j is malformed: exit 2, never shown',
+    async (token) => {
+      const { exitCode, stderr, requests } = await status([], { env: { WFR_TOKEN: token } });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain('WFR_TOKEN does not hold a token');
+      expect(stderr).not.toContain(token);
+      expect(requests.length).toBe(0);
+    },
+  );
+
+  test('a token file that is missing or empty is exit 2', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'empty'), '\n');
+    expect((await status(['--token-file', 'none'], { cwd })).stderr).toContain('none: no such file (ENOENT)');
+    const { exitCode, stderr } = await status(['--token-file', 'empty'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--token-file empty is empty');
+  });
+
+  test('a token file is read again when the token has expired, once', async () => {
+    const cwd = temporaryFolder();
+    const path = join(cwd, 'token');
+    writeFileSync(path, 'old');
+    const seen: (string | undefined)[] = [];
+    const service = await scriptedService((request, reply) => {
+      seen.push(request.headers.authorization);
+      writeFileSync(path, 'new');
+      if (request.headers.authorization === 'Bearer new') reply.send(200, aRun());
+      else reply.send(401);
+    });
+    const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN_FILE: 'token' };
+    expect((await runCli(['status', 'run-1'], { env, cwd })).exitCode).toBe(0);
+    expect(seen).toEqual(['Bearer old', 'Bearer new']);
+  });
+});
+
+describe('further headers', () => {
+  test('are sent', async () => {
+    const { headers } = await status(['-H', 'X-One: 1', '--header', 'x-two:  2 : 3 ']);
+    expect(headers).toMatchObject({ 'x-one': '1', 'x-two': '2 : 3' });
+  });
+
+  test.each([
+    ['Content-Type: text/plain', 'wfr sets this header itself'],
+    ['authorization: Basic s3cret', 'wfr sets this header itself'],
+    ['s3cret', 'is not of the form "name: value"'],
+    ['bad name: s3cret', 'is not of the form'],
+    ['x: s3cret\r\ny: 1', 'holds a line break'],
+  ])('%j is refused and its value not shown', async (header, complaint) => {
+    const { exitCode, stderr } = await status(['-H', header]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(complaint);
+    expect(stderr).not.toContain('s3cret');
+  });
+
+  test('an own Authorization is possible with --no-token', async () => {
+    const { headers } = await status(['--no-token', '-H', 'Authorization: Basic eA==']);
+    expect(headers.authorization).toBe('Basic eA==');
+  });
+});
+
+describe('run ids', () => {
+  test.each(['', '.', '..'])('60: %j is refused before anything is sent', async (id) => {
+    for (const command of ['status', 'watch']) {
+      const { exitCode, stderr } = await runCli([command, id], {
+        env: { WFR_BASE_URL: 'https://host.invalid' },
+      });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`${JSON.stringify(id)} is not a run id`);
+    }
+  });
+});
+
+test('durations are written with a unit or as seconds', async () => {
+  for (const [text, ms] of [
+    ['500ms', 500],
+    ['2s', 2000],
+    ['1.5m', 90000],
+    ['1h', 3600000],
+    ['3', 3000],
+    ['.5', 500],
+  ] as const) {
+    let looks = 0;
+    const service = await scriptedService((_request, reply) =>
+      reply.send(200, looks++ === 0 ? aRun() : aFinishedRun()),
+    );
+    const { clock } = await runCli(['watch', 'run-1', '--interval', text, '--max-interval', '1ms'], {
+      env: { WFR_BASE_URL: service.baseUrl },
+    });
+    expect(clock.sleeps[1]).toBe(ms);
+  }
+  for (const text of ['', '1d', 'soon', '-1s', '1e3', '0']) {
+    const { exitCode, stderr } = await runCli(['watch', 'x', '--interval', text], {
+      env: { WFR_BASE_URL: 'https://h.invalid' },
+    });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`--interval ${text}: is`);
+  }
+});

@@ -1,0 +1,100 @@
+/** wfr as a real process, through bin/wfr.js. */
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { symlinkSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from './cli.js';
+
+export const BIN = fileURLToPath(new URL('../../bin/wfr.js', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface ProcessResult {
+  stdout: string;
+  stderr: string;
+  /** As a shell sees it: 128 + n for a signal. */
+  exitCode: number;
+  signal: NodeJS.Signals | null;
+}
+
+export interface Running {
+  child: ChildProcess;
+  /** Resolves once stderr and stdout together hold the text. */
+  says(text: string | RegExp): Promise<void>;
+  ended: Promise<ProcessResult>;
+}
+
+const SIGNAL_NUMBERS: Partial<Record<NodeJS.Signals, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGKILL: 9,
+  SIGTERM: 15,
+};
+
+/** Starts a command. The environment is `env` and what Node needs, not the test's own. */
+export function start(
+  command: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  options: SpawnOptions = {},
+): Running {
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    ...options,
+  });
+  const result = { stdout: '', stderr: '' };
+  const waiting = new Set<() => void>();
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.on('data', (chunk: Buffer) => {
+      result[name] += chunk.toString('utf8');
+      for (const check of waiting) check();
+    });
+  }
+  const ended = new Promise<ProcessResult>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      resolve({ ...result, exitCode: code ?? 128 + (SIGNAL_NUMBERS[signal ?? 'SIGKILL'] ?? 0), signal });
+    });
+  });
+  const says = (text: string | RegExp) =>
+    new Promise<void>((resolve, reject) => {
+      const check = () => {
+        const all = result.stderr + result.stdout;
+        if (typeof text === 'string' ? all.includes(text) : text.test(all)) {
+          waiting.delete(check);
+          resolve();
+        }
+      };
+      waiting.add(check);
+      check();
+      void ended.then(() => reject(new Error(`ended without saying ${text}: ${result.stderr}`)));
+    });
+  return { child, says, ended };
+}
+
+/** Starts `wfr`. */
+export function startWfr(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  options: SpawnOptions = {},
+): Running {
+  return start(process.execPath, [BIN, ...args], env, options);
+}
+
+/** Runs lines of bash in which `wfr` is our own. */
+export function bash(
+  lines: string,
+  env: Record<string, string> = {},
+  options: SpawnOptions = {},
+): Promise<ProcessResult> {
+  const path = `${folderWithWfr()}${delimiter}${process.env.PATH}`;
+  return start('bash', ['-c', lines], { ...env, PATH: path }, options).ended;
+}
+
+/** A folder for PATH, with a command `wfr` and a command `node` that are those of the tests. */
+function folderWithWfr(): string {
+  const folder = temporaryFolder();
+  symlinkSync(BIN, join(folder, 'wfr'));
+  symlinkSync(process.execPath, join(folder, 'node'));
+  return folder;
+}

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest';
+import { runCli } from './helpers/cli.js';
+import { SLOW, sandboxWorld } from './helpers/sandbox.js';
+import { scriptedService } from './helpers/service.js';
+
+describe('the two spellings of the workflow field', () => {
+  const start = async (
+    spelling: 'worfklowId' | 'workflowId' | 'either',
+    strict: boolean,
+    ...flags: string[]
+  ) => {
+    const world = await sandboxWorld({ spelling, strict });
+    const result = await runCli(['run', SLOW, 'label=x', '--detach', ...flags], world);
+    return { ...result, posts: world.posts(), runs: world.sandbox.runCount() };
+  };
+
+  test.each([
+    ['worfklowId', false, 1],
+    ['workflowId', false, 1],
+    ['either', false, 1],
+    ['either', true, 1],
+    ['worfklowId', true, 2],
+    ['workflowId', true, 3],
+  ] as const)(
+    'a service that reads %s (strict: %s) starts one run after %i requests',
+    async (spelling, strict, posts) => {
+      expect(await start(spelling, strict)).toMatchObject({ exitCode: 0, posts, runs: 1 });
+    },
+  );
+
+  test('where it took more than one request, the flag that pins the spelling is named', async () => {
+    const { stderr } = await start('workflowId', true);
+    expect(stderr).toContain(
+      'accepted with --workflow-id-field workflowId; give that flag to need one request instead of 3',
+    );
+    expect(await start('workflowId', true, '--workflow-id-field', 'workflowId')).toMatchObject({
+      exitCode: 0,
+      posts: 1,
+    });
+  });
+
+  test('a pinned spelling that is not accepted is refused at once', async () => {
+    expect(await start('workflowId', true, '--workflow-id-field', 'worfklowId')).toMatchObject({
+      exitCode: 5,
+      posts: 1,
+      runs: 0,
+    });
+  });
+
+  test('WFR_WORKFLOW_ID_FIELD pins it as well, and what there is not is refused', async () => {
+    const world = await sandboxWorld({ spelling: 'workflowId', strict: true });
+    const args = ['run', SLOW, 'label=x', '--detach'];
+    const env = { ...world.env, WFR_WORKFLOW_ID_FIELD: 'workflowId' };
+    expect((await runCli(args, { ...world, env })).exitCode).toBe(0);
+    expect(world.posts()).toBe(1);
+    const bad = await runCli(args, { ...world, env: { ...world.env, WFR_WORKFLOW_ID_FIELD: 'id' } });
+    expect(bad.exitCode).toBe(2);
+    expect(bad.stderr).toContain(
+      'WFR_WORKFLOW_ID_FIELD id: choose one of auto, worfklowId, workflowId, both',
+    );
+  });
+
+  test('a refusal of the inputs takes one request, also from a strict service', async () => {
+    for (const strict of [true, false]) {
+      const world = await sandboxWorld({ spelling: 'either', strict });
+      const { exitCode } = await runCli(['run', SLOW, 'unknown=x'], world);
+      expect(exitCode).toBe(5);
+      expect(world.posts()).toBe(1);
+    }
+  });
+});
+
+describe('which refusals are followed by the other spelling', () => {
+  const posts = async (status: number, body: unknown) => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(status, body);
+    });
+    const result = await runCli(['run', 'w'], { env: { WFR_BASE_URL: service.baseUrl } });
+    return {
+      ...result,
+      count: service.posts().length,
+      bodies: await Promise.all(service.posts().map((p) => p.body())),
+    };
+  };
+
+  test.each<[number, unknown, number]>([
+    [400, { message: 'Unknown field "workflowId"' }, 3],
+    [422, { message: 'worfklowId: extra inputs are not permitted' }, 3],
+    [400, { errors: [{ message: 'must NOT have additional properties' }] }, 3],
+    [400, { message: 'Unexpected key in the request' }, 3],
+    [400, '', 3],
+    [400, { message: 'Bad Request' }, 3],
+    [422, { error: 'Validation failed' }, 3],
+    [400, { message: 'amount should be a number' }, 1],
+    [400, { message: 'inputs has an unknown field "x"' }, 1],
+    [404, { message: 'Unknown field "workflowId"' }, 1],
+    [409, '', 1],
+  ])('%i %j: %i requests', async (status, body, count) => {
+    expect(await posts(status, body)).toMatchObject({ count, exitCode: 5 });
+  });
+
+  test('both spellings are sent first, then each alone', async () => {
+    const { bodies } = await posts(400, '');
+    expect(bodies.map(String)).toEqual([
+      '{"worfklowId":"w","workflowId":"w","inputs":{}}',
+      '{"worfklowId":"w","inputs":{}}',
+      '{"workflowId":"w","inputs":{}}',
+    ]);
+  });
+
+  test('if all are refused, the refusal that does not speak of the field is the one reported, with the flag', async () => {
+    const answers = ['Unknown field "workflowId"', 'Bad request', 'Unknown field "workflowId"'];
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(400, { message: answers.shift() });
+    });
+    const { stderr, exitCode } = await runCli(['run', 'w'], { env: { WFR_BASE_URL: service.baseUrl } });
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain('| Bad request\n');
+    expect(stderr).toContain('--workflow-id-field pins one');
+  });
+
+  test('both, when pinned, is sent alone', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(400, '');
+    });
+    const args = ['run', 'w', '--workflow-id-field', 'both'];
+    expect((await runCli(args, { env: { WFR_BASE_URL: service.baseUrl } })).exitCode).toBe(5);
+    expect(service.posts().length).toBe(1);
+  });
+});
+
+test("the service's own words are found whatever their format", async () => {
+  const words = async (body: unknown, headers = {}) => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(409, body, headers);
+    });
+    const { stderr } = await runCli(['run', 'w'], { env: { WFR_BASE_URL: service.baseUrl } });
+    return stderr.split('\n').filter((line) => line.startsWith('| '));
+  };
+  expect(await words({ message: 'one' })).toEqual(['| one']);
+  expect(await words({ error: 'two' })).toEqual(['| two']);
+  expect(await words({ error: { message: 'three' } })).toEqual(['| three']);
+  expect(await words({ type: 'about:blank', title: 'Conflict', detail: 'four' })).toEqual([
+    '| Conflict: four',
+  ]);
+  expect(await words({ message: ['a', 'b'] })).toEqual(['| a; b']);
+  expect(await words({ message: 'm', errors: [{ message: 'a' }, 'b'] })).toEqual(['| m: a; b']);
+  expect(await words({ validation: ['v'] })).toEqual(['| v']);
+  expect(await words({ error: { message: 'e', details: [{ message: 'd' }] } })).toEqual(['| e: d']);
+  expect(await words('first line\nsecond')).toEqual(['| first line']);
+  expect(await words('<html><head><title>Conflict here</title></head></html>')).toEqual(['| Conflict here']);
+  expect(await words('')).toEqual([]);
+});
