@@ -128,7 +128,8 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-const systemClock: Clock = {
+/** Real time. */
+export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   sleep,

@@ -111,7 +111,6 @@ async function openTunnel(proxy: ProxyServer, target: Target, signal: AbortSigna
       path: authority,
       headers,
       createConnection: () => socket,
-      agent: false,
       signal,
     });
     const refuse = (fault: NetworkFault, facts: { status?: number; code?: string | undefined }) => {

@@ -37,7 +37,8 @@ export class LiveProgress implements ProgressView {
   sending(sent: number, total: number): void {
     this.#sent = sent < total ? { sent, total } : undefined;
     if (sent >= total) this.#words = 'Waiting for the answer';
-    this.#show();
+    // Chunks come faster than frames: the next frame shows it.
+    this.#spinner.text = this.#text();
   }
 
   waiting(text: string): void {
@@ -67,11 +68,14 @@ export class LiveProgress implements ProgressView {
   }
 
   #show(): void {
-    this.#spinner.text = this.#text(this.#clock.monotonic(), this.#output.columns - MARGIN);
-    if (!this.#spinner.isSpinning) this.#spinner.start();
+    this.#spinner.text = this.#text();
+    if (this.#spinner.isSpinning) this.#spinner.render();
+    else this.#spinner.start();
   }
 
-  #text(now: number, width: number): string {
+  #text(): string {
+    const now = this.#clock.monotonic();
+    const width = this.#output.columns - MARGIN;
     if (this.#sent !== undefined) {
       return liveSendingText(this.#sent.sent, this.#sent.total, this.#started, now, width);
     }

@@ -1,5 +1,5 @@
 /** A clock whose time passes only while somebody sleeps, or when a test says so. */
-import type { Clock } from '../../src/context.js';
+import { type Clock, systemClock } from '../../src/context.js';
 
 interface Timer {
   at: number;
@@ -64,6 +64,12 @@ export class VirtualClock implements Clock {
     this.#elapsed = until;
   }
 
+  /** Lets time pass until something is due. */
+  advanceToNext(): void {
+    const next = Math.min(...this.#timers.map(({ at }) => at));
+    if (Number.isFinite(next)) this.advance(Math.max(0, next - this.#elapsed));
+  }
+
   #add(timer: Timer): () => void {
     this.#timers.push(timer);
     return () => {
@@ -84,3 +90,21 @@ export class VirtualClock implements Clock {
     }, 1);
   }
 }
+
+/** A virtual clock for peers that stay silent: when nothing happens for a moment, it jumps to the next limit of time. */
+export class ImpatientClock extends VirtualClock {
+  override after(ms: number, action: () => void): () => void {
+    const jump = setInterval(() => this.advanceToNext(), 150);
+    const cancel = super.after(ms, () => {
+      clearInterval(jump);
+      action();
+    });
+    return () => {
+      clearInterval(jump);
+      cancel();
+    };
+  }
+}
+
+/** Real time, without chance. */
+export const realClock: Clock = { ...systemClock, random: () => 1 };

@@ -1,0 +1,353 @@
+/** Faults after the complete request has left, and answers that refuse it. */
+import { describe, expect, test } from 'vitest';
+import { runCli, Signals, type World } from '../helpers/cli.js';
+import { ImpatientClock, VirtualClock } from '../helpers/clock.js';
+import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
+
+/** `wfr run w a=1 --workflow-id-field both` against a service that does `handler` to each trigger. */
+async function trigger(handler: Handler, world: World = {}, args: readonly string[] = []) {
+  const clock = (world.clock ?? new VirtualClock()) as VirtualClock;
+  const service = await scriptedService(
+    async (request, reply) => {
+      await request.body();
+      await handler(request, reply);
+    },
+    { clock },
+  );
+  const result = await runCli(['run', 'w', 'a=1', '--workflow-id-field', 'both', ...args], {
+    ...world,
+    clock,
+    env: { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: 'the-token', ...world.env },
+  });
+  const times = service.posts().map(({ at }) => at);
+  const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+  return { ...result, posts: service.posts().length, gaps, requests: service.requests };
+}
+
+const answer =
+  (status: number, body: unknown = '', headers: Record<string, string> = {}): Handler =>
+  (_request, reply) =>
+    reply.send(status, body, headers);
+
+const UNKNOWN = 'wfr: the outcome is unknown: a run may have been created\n';
+const WARNING = 'Look at the service before you repeat the command: a second run may cost a second time.';
+
+describe('the outcome is unknown', () => {
+  test.each<[string, Handler, string]>([
+    ['12: the connection is reset', (_request, reply) => reply.reset(), 'was lost'],
+    ['12: the connection is closed', (_request, reply) => void reply.socket.end(), 'was lost'],
+    [
+      '14: the answer breaks off',
+      (_request, reply) => {
+        reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"id":');
+        setImmediate(() => reply.reset());
+      },
+      'was lost in the middle of its answer',
+    ],
+    [
+      '14: the answer of unknown length breaks off',
+      (_request, reply) => void reply.socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"id":"r'),
+      'is not a run: not JSON: a string without end at byte 7',
+    ],
+    [
+      '15: the answer is not JSON',
+      answer(200, 'hello'),
+      'the answer (200, content type application/json) is not a run: not JSON',
+    ],
+    [
+      '15: a web page answers',
+      answer(200, '<html>Sign in</html>', { 'content-type': 'text/html' }),
+      '| <html>Sign in</html>\n  Look at the service',
+    ],
+    [
+      '16: the answer has no id',
+      answer(201, { runId: 'x', state: 'y' }),
+      'no usable run id in it; it has the fields runId, state',
+    ],
+    ['16: the id is no text', answer(201, { id: 7 }), 'it has the fields id'],
+    ['16: the id is empty', answer(201, { id: '' }), 'no usable run id'],
+    ['16: the id is a step up', answer(201, { id: '..' }), 'no usable run id'],
+    ['16: the answer is no object', answer(201, '[1]'), 'a JSON value that is not an object'],
+    ['16: the answer is empty', answer(204, ''), 'is not a run'],
+    [
+      '17: 303 after a complete body',
+      answer(303, '', { location: 'https://other.example/runs/7?key=secret' }),
+      'redirects the trigger to https://other.example (303)',
+    ],
+    ['26: 500', answer(500, { message: 'oops' }), 'refused the trigger (500)\n| oops\n'],
+    ['26: 502', answer(502), 'refused the trigger (502)'],
+    ['26: 504', answer(504), 'refused the trigger (504)'],
+    ['27: 503 without Retry-After', answer(503), 'refused the trigger (503)'],
+    [
+      '28: 100 Continue that nobody asked for',
+      (_request, reply) => reply.raw('HTTP/1.1 100 Continue\r\n\r\n'),
+      'not an HTTP answer',
+    ],
+    [
+      '29: 101',
+      (_request, reply) =>
+        reply.raw('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+      'not an HTTP answer',
+    ],
+    [
+      '30: no HTTP',
+      (_request, reply) => void reply.socket.end('SSH-2.0-OpenSSH_9.2\r\n'),
+      'sent something that is not an HTTP answer',
+    ],
+    [
+      '30: headers of more than 16 KB',
+      (_request, reply) => reply.raw(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`),
+      'sent something that is not an HTTP answer',
+    ],
+    [
+      '45: an answer in gzip that was not asked for',
+      answer(200, aRun(), { 'content-encoding': 'gzip' }),
+      'in an encoding that was not asked for (gzip), after the status 200',
+    ],
+    [
+      '44: an answer that says it has 600 MB',
+      (_request, reply) => reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 629145600\r\n\r\n{'),
+      'is larger than 512 MiB (629145600 bytes), after the status 200',
+    ],
+  ])('%s: exit 6 after exactly one request', async (_name, handler, words) => {
+    const { exitCode, stderr, stdout, posts, clock } = await trigger(handler);
+    expect({ exitCode, stdout, posts, sleeps: clock.sleeps }).toEqual({
+      exitCode: 6,
+      stdout: '',
+      posts: 1,
+      sleeps: [],
+    });
+    expect(stderr).toContain(UNKNOWN);
+    expect(stderr).toContain(words);
+    expect(stderr).toContain(WARNING);
+    expect(stderr).not.toContain('secret');
+  });
+
+  test('13: no answer within the limit, which is said in minutes', async () => {
+    const { exitCode, stderr, posts } = await trigger(() => {}, { clock: new ImpatientClock() });
+    expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
+    expect(stderr).toMatch(/no answer from 127\.0\.0\.1:\d+ for 5m\n/);
+  });
+
+  test('29: a flood of 1xx ends with the limit of time', async () => {
+    const { exitCode, posts } = await trigger(
+      (_request, reply) => {
+        for (let n = 0; n < 1000; n++) reply.raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n');
+      },
+      { clock: new ImpatientClock() },
+    );
+    expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
+  });
+
+  test('14: an answer that stops in the middle ends with the limit of time', async () => {
+    const { exitCode, stderr } = await trigger(
+      (_request, reply) => reply.raw('HTTP/1.1 201 Created\r\ncontent-length: 100\r\n\r\n{"id"'),
+      { clock: new ImpatientClock() },
+    );
+    expect(exitCode).toBe(6);
+    expect(stderr).toMatch(/no answer from 127\.0\.0\.1:\d+ for 30s, after the status 201/);
+  });
+});
+
+describe('what is accepted', () => {
+  test.each([200, 201, 202, 299])('any 2xx with an id: %i', async (status) => {
+    expect(await trigger(answer(status, aFinishedRun()))).toMatchObject({ exitCode: 0, posts: 1 });
+  });
+
+  test('an answer in chunks, after early hints', async () => {
+    const { exitCode } = await trigger((_request, reply) => {
+      reply.raw('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+      const text = JSON.stringify(aFinishedRun());
+      reply.raw(
+        `5\r\n${text.slice(0, 5)}\r\n${(text.length - 5).toString(16)}\r\n${text.slice(5)}\r\n0\r\n\r\n`,
+      );
+    });
+    expect(exitCode).toBe(0);
+  });
+});
+
+describe('what the service did not take', () => {
+  test.each<[string, Handler, number, string]>([
+    [
+      '17: 307',
+      answer(307, '', { location: 'https://other.example/runs?key=secret' }),
+      5,
+      'redirects the trigger to https://other.example (307), and wfr does not follow',
+    ],
+    [
+      '17: 301 within the service',
+      answer(301, '', { location: '/elsewhere' }),
+      5,
+      'redirects the trigger to http://127.0.0.1',
+    ],
+    ['18: 400', answer(400, { message: 'bad amount' }), 5, 'refused the trigger (400)\n| bad amount\n'],
+    ['18: 422', answer(422, { errors: ['x'] }), 5, 'refused the trigger (422)\n| x\n'],
+    [
+      '19: 401',
+      answer(401, { error: 'expired' }),
+      4,
+      'refused the access token (401); it came from WFR_TOKEN\n| expired\n',
+    ],
+    ['19: 403', answer(403), 4, 'refused the access token (403); it came from WFR_TOKEN\n'],
+    ['20: 404', answer(404), 5, '/runs (404)\n  Check the base URL and the workflow.'],
+    ['22: 409', answer(409, 'in use'), 5, 'refused the trigger (409)\n| in use\n'],
+    ['23: 413', answer(413), 5, 'refused a body of 54 bytes as too large (413)'],
+  ])('%s: exit %#, after one request', async (_name, handler, code, words) => {
+    const { exitCode, stderr, stdout, posts } = await trigger(handler);
+    expect({ exitCode, stdout, posts }).toEqual({ exitCode: code, stdout: '', posts: 1 });
+    expect(stderr).toContain(words);
+    expect(stderr).not.toMatch(/secret|the-token/);
+  });
+
+  test('21: 408 is sent again once', async () => {
+    const { exitCode, posts, stderr } = await trigger(answer(408));
+    expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 2 });
+    expect(stderr).toContain('no run was created');
+  });
+
+  test('24: 429 waits as it is told, three times, then exit 7', async () => {
+    const { exitCode, posts, stderr, gaps } = await trigger(
+      answer(429, { message: 'slow down' }, { 'retry-after': '17' }),
+    );
+    expect({ exitCode, posts, gaps }).toEqual({ exitCode: 7, posts: 4, gaps: [17000, 17000, 17000] });
+    expect(stderr).toContain('sending again in 17s (1/3)');
+    expect(stderr).toContain('(429) (4 tries)\n  no run was created\n| slow down');
+  });
+
+  test('24: 429 without Retry-After backs off', async () => {
+    expect((await trigger(answer(429))).gaps).toEqual([1000, 2000, 4000]);
+  });
+
+  test.each([
+    ['three days', '259200', 1, '3 days'],
+    ['1e12', '1e12', 1, ''],
+    ['a past date', 'Thu, 01 Jan 2026 00:00:00 GMT', 4, ''],
+    ['nonsense', 'soon', 4, ''],
+    ['a negative number', '-5', 4, ''],
+  ])('25: 429 with a Retry-After of %s', async (_name, value, posts) => {
+    const result = await trigger(answer(429, '', { 'retry-after': value }));
+    expect(result).toMatchObject({ exitCode: 7, posts });
+    if (posts === 1)
+      expect(result.stderr).toMatch(/It asks to wait \d+h.*, which is longer than wfr waits \(5m\)\./);
+    else expect(result.gaps).toEqual([1000, 2000, 4000]);
+  });
+
+  test('25: a date is held against the clock of the service', async () => {
+    const headers = { date: 'Thu, 01 Jan 2015 00:00:00 GMT', 'retry-after': 'Thu, 01 Jan 2015 00:01:30 GMT' };
+    expect((await trigger(answer(429, '', headers))).gaps).toEqual([90000, 90000, 90000]);
+  });
+
+  test('27: 503 with Retry-After is waited for, and what is then accepted is one run', async () => {
+    let attempts = 0;
+    const { exitCode, posts, gaps } = await trigger((request, reply) => {
+      if (attempts++ < 2) return answer(503, '', { 'retry-after': '3' })(request, reply);
+      return reply.send(200, aFinishedRun());
+    });
+    expect({ exitCode, posts, gaps }).toEqual({ exitCode: 0, posts: 3, gaps: [3000, 3000] });
+  });
+
+  test('never more than 3 times again, whatever the causes are', async () => {
+    const statuses = [408, 429, 503, 429, 429];
+    let attempts = 0;
+    const { exitCode, posts } = await trigger((request, reply) =>
+      answer(statuses[attempts++] ?? 429, '', { 'retry-after': '0' })(request, reply),
+    );
+    expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 4 });
+  });
+
+  test('47: an error body that drips is cut after 10 s, and its status counts', async () => {
+    const { exitCode, stderr } = await trigger(
+      (_request, reply) => {
+        reply.raw('HTTP/1.1 422 Unprocessable\r\ncontent-length: 1000\r\n\r\nthe amount is miss');
+      },
+      { clock: new ImpatientClock() },
+    );
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain('refused the trigger (422)\n| the amount is miss\n');
+  });
+
+  test('an error body without end is cut at 64 KiB', async () => {
+    const { exitCode } = await trigger((_request, reply) => {
+      reply.raw('HTTP/1.1 409 Conflict\r\n\r\n');
+      const fill = () => {
+        while (!reply.socket.destroyed && reply.socket.write('x'.repeat(65536)));
+        if (!reply.socket.destroyed) reply.socket.once('drain', fill);
+      };
+      fill();
+    });
+    expect(exitCode).toBe(5);
+  });
+});
+
+describe('Ctrl-C after the request has been sent', () => {
+  test('62: waits up to 10 s for the id, saying so; the id then comes with the command that goes on', async () => {
+    const signals = new Signals();
+    const { exitCode, stderr, stdout, posts, requests } = await trigger(
+      (_request, reply) => {
+        signals.raise('SIGINT');
+        setTimeout(() => reply.send(201, aRun()), 20);
+      },
+      { signals },
+    );
+    expect({ exitCode, stdout, posts }).toEqual({ exitCode: 130, stdout: '', posts: 1 });
+    expect(stderr).toContain(
+      'The request has been sent; waiting up to 10s for its id. Ctrl-C again to leave.\n',
+    );
+    expect(stderr).toContain('Run run-1 (version v1)\n');
+    expect(stderr).toContain('Interrupted; run run-1 goes on.\nTo watch it again: wfr watch run-1\n');
+    expect(requests.length).toBe(1);
+  });
+
+  test('62: with --detach as well', async () => {
+    const signals = new Signals();
+    const { exitCode, stderr } = await trigger(
+      (_request, reply) => {
+        signals.raise('SIGINT');
+        setTimeout(() => reply.send(201, aRun()), 20);
+      },
+      { signals },
+      ['--detach'],
+    );
+    expect(exitCode).toBe(130);
+    expect(stderr).toContain('Run run-1');
+  });
+
+  test('62: after 10 s without an answer it ends, and says that a run may exist', async () => {
+    const signals = new Signals();
+    const { exitCode, stderr, posts } = await trigger(() => signals.raise('SIGINT'), {
+      signals,
+      clock: new ImpatientClock(),
+    });
+    expect({ exitCode, posts }).toEqual({ exitCode: 130, posts: 1 });
+    expect(stderr).toContain(
+      'wfr: interrupted after the request had been sent: a run may have been created\n',
+    );
+    expect(stderr).toContain(WARNING);
+  });
+
+  test('64: a second Ctrl-C ends at once', async () => {
+    const signals = new Signals();
+    let raised = 0;
+    const { exitCode, stderr } = await trigger(
+      () => {
+        signals.raise('SIGINT');
+        raised = performance.now();
+        signals.raise('SIGINT');
+      },
+      { signals },
+    );
+    expect(performance.now() - raised).toBeLessThan(100);
+    expect(exitCode).toBe(130);
+    expect(stderr).toContain('a run may have been created');
+  });
+
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const)('64, 65: %s ends at once with %i, saying that a run may exist', async (signal, code) => {
+    const signals = new Signals();
+    const { exitCode, stderr } = await trigger(() => signals.raise(signal), { signals });
+    expect(exitCode).toBe(code);
+    expect(stderr).toContain('a run may have been created');
+  });
+});

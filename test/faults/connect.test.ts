@@ -1,0 +1,264 @@
+/** Faults before anything has left this machine: no run can exist. */
+import { spawn } from 'node:child_process';
+import dns from 'node:dns';
+import { connect, createServer, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { runCli, Signals, type World } from '../helpers/cli.js';
+import { ImpatientClock, realClock } from '../helpers/clock.js';
+import { startWfr } from '../helpers/process.js';
+import { aRun, scriptedService } from '../helpers/service.js';
+import { CA_FILE, certificate } from '../helpers/tls.js';
+
+const run = (baseUrl: string, world: World = {}) =>
+  runCli(['run', 'w', 'a=1', '--allow-http'], {
+    ...world,
+    env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...world.env },
+  });
+
+/** Makes every name fail to resolve, as the system's resolver does. */
+function failLookups(code: string) {
+  type Callback = (error: Error) => void;
+  const lookup = vi.spyOn(dns, 'lookup').mockImplementation(((
+    _host: string,
+    _options: object,
+    callback: Callback,
+  ) => {
+    setImmediate(() => callback(Object.assign(new Error(code), { code })));
+  }) as never);
+  onTestFinished(() => lookup.mockRestore());
+  return lookup;
+}
+
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A port whose backlog is full: what connects there hears nothing. */
+async function blackHole(): Promise<number> {
+  const script = `
+    const server = require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      require('fs').writeSync(1, server.address().port + '\\n');
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`;
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const fillers: Socket[] = [];
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+    for (const socket of fillers) socket.destroy();
+  });
+  const port = Number(
+    await new Promise((resolve) => child.stdout.once('data', (data) => resolve(String(data)))),
+  );
+  // Its two places are taken by the first; those that come after them wait.
+  for (let n = 0; n < 6; n++) fillers.push(connect(port, '127.0.0.1').on('error', () => {}));
+  await Promise.all(
+    fillers.slice(0, 2).map((socket) => new Promise((resolve) => socket.once('connect', resolve))),
+  );
+  return port;
+}
+
+describe('1: a host that does not exist', () => {
+  test('1: is tried again with backoff, then named with exit 7', async () => {
+    const lookup = failLookups('ENOTFOUND');
+    const { exitCode, stderr, clock, stdout } = await run('http://no-such-host.test:81');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: '' });
+    expect(stderr).toContain(
+      'host not found: no-such-host.test:81 (ENOTFOUND) (4 tries)\n  no run was created\n  Check the base URL.',
+    );
+    expect(clock.sleeps).toEqual([1000, 2000, 4000]);
+    expect(lookup).toHaveBeenCalledTimes(4);
+  });
+});
+
+describe('2: a name service that does not answer', () => {
+  test('2: is tried again, saying how often, then exit 7', async () => {
+    failLookups('EAI_AGAIN');
+    const { exitCode, stderr, clock } = await run('http://host.test');
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain(
+      'the name service does not answer for host.test:80 (EAI_AGAIN); sending again in 1.0s (1/3)',
+    );
+    expect(stderr).toContain('sending again in 4.0s (3/3)');
+    expect(clock.sleeps).toEqual([1000, 2000, 4000]);
+  });
+});
+
+describe('3: nothing listens', () => {
+  test('3: is tried again shortly, then exit 7 with the host and port', async () => {
+    const port = await closedPort();
+    const { exitCode, stderr, clock } = await run(`http://127.0.0.1:${port}`);
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain(`nothing listens at 127.0.0.1:${port} (ECONNREFUSED)`);
+    expect(stderr).toContain('no run was created');
+    expect(clock.sleeps).toEqual([250, 500, 1000]);
+  });
+
+  test('3: a service that comes up meanwhile is reached', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(200, aRun({ status: 'FINISHED' }));
+    });
+    let calls = 0;
+    const lookup = vi.spyOn(dns, 'lookup').mockImplementation(((
+      _host: string,
+      options: { all?: boolean },
+      callback: (...args: unknown[]) => void,
+    ) => {
+      if (calls++ === 0) setImmediate(() => callback(Object.assign(new Error(), { code: 'EAI_AGAIN' })));
+      else if (options.all) callback(null, [{ address: '127.0.0.1', family: 4 }]);
+      else callback(null, '127.0.0.1', 4);
+    }) as never);
+    onTestFinished(() => lookup.mockRestore());
+    const { exitCode } = await run(`http://host.test:${service.port}`);
+    expect(exitCode).toBe(0);
+    expect(service.posts().length).toBe(1);
+  });
+});
+
+describe('4: a connection that is never made', () => {
+  test('4: is given up after the limit, tried again, then exit 7', async () => {
+    const port = await blackHole();
+    const { exitCode, stderr, clock } = await run(`http://127.0.0.1:${port}`, {
+      clock: new ImpatientClock(),
+    });
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain(`no connection to 127.0.0.1:${port} within 10s (4 tries)`);
+    expect(clock.sleeps.filter((ms) => ms >= 1000)).toEqual([1000, 2000, 4000]);
+  });
+
+  test('4: Ctrl-C cuts through it within 100 ms', async () => {
+    const port = await blackHole();
+    const signals = new Signals();
+    const baseUrl = `http://127.0.0.1:${port}`;
+    let raised = 0;
+    setTimeout(() => {
+      raised = performance.now();
+      signals.raise('SIGINT');
+    }, 50);
+    const { exitCode, stderr } = await run(baseUrl, { signals, clock: realClock });
+    expect(performance.now() - raised).toBeLessThan(100);
+    expect(exitCode).toBe(130);
+    expect(stderr).toContain('cancelled; no run was created');
+  });
+});
+
+describe('5: an unreachable network', () => {
+  test('5: is tried again shortly, then exit 7', async () => {
+    // The kernel refuses a connection to the broadcast address before it sends anything.
+    const { exitCode, stderr, clock } = await run('http://255.255.255.255');
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('255.255.255.255:80 cannot be reached from here (ENETUNREACH)');
+    expect(clock.sleeps).toEqual([250, 500, 1000]);
+  });
+});
+
+describe('6: a certificate that is not to be trusted', () => {
+  test.each([
+    ['self-signed', 'it is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)'],
+    ['expired', 'it has expired (CERT_HAS_EXPIRED)'],
+    ['wrong-name', 'it is for another name (ERR_TLS_CERT_ALTNAME_INVALID)'],
+  ] as const)(
+    '6: %s is exit 7 at once, in words, with NODE_EXTRA_CA_CERTS and no offer to look away',
+    async (name, words) => {
+      const service = await scriptedService(() => {}, { tls: certificate(name) });
+      const { exitCode, stderr, clock } = await run(service.baseUrl);
+      expect(exitCode).toBe(7);
+      expect(stderr).toContain(
+        `the certificate of 127.0.0.1:${service.port} is not trusted: ${words}\n  no run was created`,
+      );
+      expect(stderr).toContain('NODE_EXTRA_CA_CERTS');
+      expect(stderr).not.toMatch(/insecure|REJECT_UNAUTHORIZED|--no-/i);
+      expect(clock.sleeps).toEqual([]);
+      expect(service.requests.length).toBe(0);
+    },
+  );
+
+  test('6: a trusted one is spoken to', async () => {
+    const service = await scriptedService(
+      async (request, reply) => {
+        await request.body();
+        reply.send(200, aRun({ status: 'FINISHED' }));
+      },
+      { tls: certificate('good') },
+    );
+    expect((await run(service.baseUrl)).exitCode).toBe(0);
+    expect((await run(service.baseUrl.replace('127.0.0.1', 'localhost'))).exitCode).toBe(0);
+  });
+
+  test('6: NODE_TLS_REJECT_UNAUTHORIZED=0 gets a warning', async () => {
+    const { stderr } = await run('https://127.0.0.1:1', { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } });
+    expect(stderr).toContain(
+      'warning: NODE_TLS_REJECT_UNAUTHORIZED=0 lets anybody pose as the service; unset it',
+    );
+  });
+
+  test('6: NODE_EXTRA_CA_CERTS is what makes a private one trusted', async () => {
+    const service = await scriptedService((_request, reply) => reply.send(200, aRun()), {
+      tls: certificate('good'),
+    });
+    const env = { WFR_BASE_URL: service.baseUrl };
+    expect((await startWfr(['status', 'run-1'], env).ended).exitCode).toBe(7);
+    expect(
+      (await startWfr(['status', 'run-1'], { ...env, NODE_EXTRA_CA_CERTS: CA_FILE }).ended).exitCode,
+    ).toBe(0);
+  });
+});
+
+describe('7: one side speaks TLS and the other does not', () => {
+  test('7: https to a plain port is exit 7 at once, asking for http', async () => {
+    const service = await scriptedService(() => {}, {
+      onConnection: (socket) =>
+        void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+    });
+    const { exitCode, stderr, clock } = await run(service.baseUrl.replace('http:', 'https:'));
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain(`127.0.0.1:${service.port} does not speak TLS`);
+    expect(stderr).toContain('Should the base URL begin with http:// ?');
+    expect(clock.sleeps).toEqual([]);
+  });
+
+  test('7: http to a TLS port that says so is exit 7 at once, asking for https', async () => {
+    // The alert that OpenSSL sends to what is no handshake: fatal, http request.
+    const alert = '\x15\x03\x01\x00\x02\x02\x46';
+    const service = await scriptedService((_request, reply) => void reply.socket.end(alert, 'latin1'));
+    const { exitCode, stderr, clock } = await run(service.baseUrl);
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain(`127.0.0.1:${service.port} speaks TLS, and was spoken to without`);
+    expect(stderr).toContain('no run was created');
+    expect(clock.sleeps).toEqual([]);
+  });
+});
+
+describe('8: a reset on accept', () => {
+  test('8: before TLS has been agreed on, is tried again shortly, then exit 7', async () => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections++;
+      socket.resetAndDestroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as { port: number };
+    const { exitCode, stderr, clock } = await run(`https://127.0.0.1:${port}`);
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain(`127.0.0.1:${port} closed the connection at once (ECONNRESET) (4 tries)`);
+    expect(clock.sleeps).toEqual([250, 500, 1000]);
+    expect(connections).toBe(4);
+  });
+});
+
+test('a real process is ended by Ctrl-C while it connects, within 100 ms of the signal', async () => {
+  const port = await blackHole();
+  const wfr = startWfr(['run', 'w', '-v'], { WFR_BASE_URL: `http://127.0.0.1:${port}` });
+  await wfr.says('> POST');
+  const raised = performance.now();
+  wfr.child.kill('SIGINT');
+  const { signal, stderr } = await wfr.ended;
+  expect(performance.now() - raised).toBeLessThan(300);
+  expect(signal).toBe('SIGINT');
+  expect(stderr).toContain('cancelled; no run was created');
+});

@@ -1,0 +1,367 @@
+/** Faults while a run that exists is being watched: its id has been said, and waiting is cheap. */
+import { describe, expect, test } from 'vitest';
+import { runCli, Signals, type World } from '../helpers/cli.js';
+import { ImpatientClock, realClock, VirtualClock } from '../helpers/clock.js';
+import { startWfr } from '../helpers/process.js';
+import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
+
+type Look = Handler;
+
+const show =
+  (changes: Record<string, unknown> = {}): Look =>
+  (_request, reply) =>
+    reply.send(200, aRun(changes));
+const finish: Look = (_request, reply) => reply.send(200, aFinishedRun());
+const fail =
+  (status: number, headers: Record<string, string> = {}): Look =>
+  (_request, reply) =>
+    reply.send(status, { message: `words for ${status}` }, headers);
+const reset: Look = (_request, reply) => reply.reset();
+
+/** Runs a command against a service that accepts triggers and then does each of `looks` to a poll, the last for ever. */
+async function observe(command: readonly string[], looks: readonly Look[], world: World = {}) {
+  const clock = (world.clock ?? new VirtualClock()) as VirtualClock;
+  let seen = 0;
+  const service = await scriptedService(
+    async (request, reply) => {
+      await request.body();
+      if (request.method === 'POST') return reply.send(201, aRun({ status: 'PENDING' }));
+      return looks[Math.min(seen++, looks.length - 1)]?.(request, reply);
+    },
+    { clock },
+  );
+  const result = await runCli(command, {
+    ...world,
+    clock,
+    env: { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: 'tok', ...world.env },
+  });
+  const polls = service.requests.filter(({ method }) => method === 'GET');
+  const gaps = polls.slice(1).map(({ at }, index) => at - (polls[index]?.at ?? 0));
+  return { ...result, polls: polls.length, posts: service.posts().length, gaps };
+}
+
+const RUN = ['run', 'w'];
+const WATCH = ['watch', 'run-1'];
+const RESUME = 'To watch it again: wfr watch run-1\n';
+
+describe('35: polls that fail', () => {
+  test.each<[string, Look]>([
+    ['a reset', reset],
+    ['a closed connection', (_request, reply) => void reply.socket.end()],
+    ['502', fail(502)],
+    ['500', fail(500)],
+    ['503', fail(503)],
+    ['408', fail(408)],
+    ['425', fail(425)],
+    ['429', fail(429)],
+    ['bad JSON', (_request, reply) => reply.send(200, '{"id": "run-1", "status": ')],
+    ['a web page', (_request, reply) => reply.send(200, '<html>', { 'content-type': 'text/html' })],
+    ['40: a missing status', (_request, reply) => reply.send(200, { id: 'run-1' })],
+    ['41: another id in the answer', show({ id: 'run-2' })],
+    ['gzip', (_request, reply) => reply.send(200, aRun(), { 'content-encoding': 'gzip' })],
+    ['no HTTP', (_request, reply) => void reply.socket.end('hello\r\n\r\n')],
+  ])('35: %s is one line each, with backoff, and the run goes on to its end', async (_name, look) => {
+    const { exitCode, stderr, gaps, posts } = await observe(RUN, [show(), look, look, look, finish]);
+    expect({ exitCode, posts }).toEqual({ exitCode: 0, posts: 1 });
+    expect(gaps).toEqual([2000, 1000, 2000, 4000]);
+    expect(stderr.split('\n').filter((line) => line.includes('; looking again in ')).length).toBe(3);
+  });
+
+  test('35: a run that was seen is given up after five minutes out of sight, with its id and how to go on', async () => {
+    const { exitCode, stderr, clock, posts, gaps } = await observe(RUN, [show(), reset]);
+    expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 1 });
+    expect(gaps.slice(0, 8)).toEqual([2000, 1000, 2000, 4000, 8000, 16000, 30000, 30000]);
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(4_000 + 300_000);
+    expect(clock.monotonic()).toBeLessThan(4_000 + 340_000);
+    expect(stderr).toMatch(
+      /wfr: the run could not be observed for 5m( \d+s)?\n {2}the connection to .* was lost/,
+    );
+    expect(stderr.endsWith(`Run run-1 may go on.\n${RESUME}`)).toBe(true);
+  });
+
+  test('35: the five minutes count from the last time it was seen', async () => {
+    const trouble = Array<Look>(11).fill(reset);
+    const { exitCode } = await observe(RUN, [
+      show(),
+      ...trouble,
+      show({ stepsCompleted: 2 }),
+      ...trouble,
+      finish,
+    ]);
+    expect(exitCode).toBe(0);
+  });
+
+  test('35: a run that was never seen is given up after three more tries', async () => {
+    for (const command of [WATCH, ['status', 'run-1']]) {
+      const { exitCode, polls, gaps, stderr } = await observe(command, [reset]);
+      expect({ exitCode, polls, gaps }).toEqual({ exitCode: 7, polls: 4, gaps: [1000, 2000, 4000] });
+      expect(stderr).toContain('wfr: the run could not be read\n');
+    }
+  });
+
+  test('35: --timeout ends it earlier: 8 for a run that was seen, 7 for one that never was', async () => {
+    expect((await observe([...WATCH, '--timeout', '10s'], [show(), reset])).exitCode).toBe(8);
+    expect((await observe([...WATCH, '--timeout', '2s'], [reset])).exitCode).toBe(7);
+  });
+});
+
+describe('36: 429 with Retry-After', () => {
+  test('36: is a lower bound of the next wait, cut to five minutes', async () => {
+    const { exitCode, gaps } = await observe(RUN, [
+      show(),
+      fail(429, { 'retry-after': '25' }),
+      fail(503, { 'retry-after': '9999' }),
+      finish,
+    ]);
+    expect(exitCode).toBe(0);
+    expect(gaps).toEqual([2000, 25000, 300000]);
+  });
+});
+
+describe('37, 38: 404', () => {
+  test('37: just after our own trigger it is tolerated, as some services know their runs a little later', async () => {
+    const { exitCode, polls } = await observe(RUN, [fail(404), fail(404), fail(404), finish]);
+    expect({ exitCode, polls }).toEqual({ exitCode: 0, polls: 4 });
+  });
+
+  test('37: but for 60 s only; then exit 7 with the id and how to go on', async () => {
+    const { exitCode, stderr, clock } = await observe(RUN, [fail(404)]);
+    expect(exitCode).toBe(7);
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+    expect(clock.monotonic()).toBeLessThan(100_000);
+    expect(stderr).toContain('| words for 404\n');
+    expect(stderr).toContain(RESUME);
+  });
+
+  test('38: of an id that the user gave it is exit 5 at once', async () => {
+    const { exitCode, polls, stderr } = await observe(WATCH, [fail(404)]);
+    expect({ exitCode, polls }).toEqual({ exitCode: 5, polls: 1 });
+    expect(stderr).toContain('the service knows no run run-1 (404)');
+    expect(stderr).not.toContain(RESUME);
+  });
+
+  test('38: of a run that has been seen it is exit 7', async () => {
+    const { exitCode, polls } = await observe(WATCH, [show(), fail(404)]);
+    expect({ exitCode, polls }).toEqual({ exitCode: 7, polls: 2 });
+  });
+});
+
+describe('39: the token expires in the middle of a run', () => {
+  test.each([401, 403])('39: %i is exit 4, with the id and how to go on', async (status) => {
+    const { exitCode, stderr, polls } = await observe(RUN, [show(), fail(status)]);
+    expect({ exitCode, polls }).toEqual({ exitCode: 4, polls: 2 });
+    expect(stderr).toContain(
+      `refused the access token (${status}); it came from WFR_TOKEN\n| words for ${status}\n`,
+    );
+    expect(stderr.endsWith(`Run run-1 may go on.\n${RESUME}`)).toBe(true);
+  });
+
+  test.each([400, 302])('another refusal (%i) is exit 5, with the id and how to go on', async (status) => {
+    const { exitCode, stderr } = await observe(RUN, [show(), fail(status)]);
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain(RESUME);
+  });
+});
+
+describe('40: statuses that the interface does not name', () => {
+  test('40: are shown, warned of once, and waited on while they change', async () => {
+    const { exitCode, stderr } = await observe(WATCH, [
+      show({ status: 'PAUSED' }),
+      show({ status: 'PAUSED' }),
+      show({ status: 'QUEUED' }),
+      finish,
+    ]);
+    expect(exitCode).toBe(0);
+    expect(stderr.split('\n').filter((line) => line.startsWith('warning: '))).toEqual([
+      'warning: the status PAUSED is unknown to wfr; waiting while it changes',
+      'warning: the status QUEUED is unknown to wfr; waiting while it changes',
+    ]);
+    expect(stderr).toContain(' PAUSED  1 of 4 steps\n');
+  });
+
+  test('40: unchanged for five minutes it is exit 7', async () => {
+    const { exitCode, stderr, clock } = await observe(WATCH, [show({ status: 'PAUSED' })]);
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('the status PAUSED is unknown to wfr and has not changed for 5m');
+    expect(clock.monotonic()).toBeLessThan(320_000);
+  });
+
+  test('40: a missing status for ever is given up as out of sight', async () => {
+    expect((await observe(WATCH, [(_request, reply) => reply.send(200, { id: 'run-1' })])).exitCode).toBe(7);
+  });
+});
+
+describe('41: answers that make no sense', () => {
+  test('41: steps that go backwards are waited on', async () => {
+    const { exitCode, stderr } = await observe(WATCH, [
+      show({ stepsCompleted: 3 }),
+      show({ stepsCompleted: 1 }),
+      finish,
+    ]);
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('RUNNING  1 of 4 steps');
+  });
+
+  test('41: another id for ever is given up, never taken for the run', async () => {
+    const { exitCode, stdout } = await observe(WATCH, [
+      (_request, reply) => reply.send(200, { ...aFinishedRun(), id: 'other' }),
+    ]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: '' });
+  });
+});
+
+describe('42: a run that fails', () => {
+  test('42: its message is shown safely, and the Run is on stdout with --json', async () => {
+    const run = { status: 'FAILED', error: { message: 'a\u001b[31m\n::error::b', step: 'x\u0007' } };
+    const { exitCode, stdout, stderr } = await observe([...RUN, '--json'], [show(run)]);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toEqual(aRun(run));
+    expect(stderr).toContain('Failed at step x\\u0007 in ');
+    expect(stderr).toContain('| a\\u001b[31m\n| ::error::b\n');
+  });
+
+  test.each([{}, { error: null }, { error: 'text' }, { error: {} }, { error: { message: 5, step: [] } }])(
+    '42: whatever its error is: %j',
+    async (changes) => {
+      const { exitCode, stderr } = await observe(RUN, [show({ status: 'FAILED', ...changes })]);
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain('(the service gave no message)');
+    },
+  );
+});
+
+describe('43: --timeout', () => {
+  test('43: says what the run was doing and how to go on', async () => {
+    const { exitCode, stderr } = await observe([...RUN, '--timeout', '1m'], [show()]);
+    expect(exitCode).toBe(8);
+    expect(stderr).toContain('Still RUNNING (1 of 4 steps) after 1m; run run-1 goes on.\n');
+    expect(stderr.endsWith(RESUME)).toBe(true);
+  });
+
+  test('43: cuts through a service that stays silent', async () => {
+    const { exitCode, clock } = await observe([...RUN, '--timeout', '4s'], [show(), () => {}], {
+      clock: new ImpatientClock(),
+    });
+    expect(exitCode).toBe(8);
+    expect(clock.monotonic()).toBeLessThan(40_000);
+  });
+
+  test('43: a very long one is no short one', async () => {
+    expect((await observe([...RUN, '--timeout', '99999h'], [show(), show(), finish])).exitCode).toBe(0);
+  });
+});
+
+describe('44: an answer of more than 512 MiB', () => {
+  test('44: is exit 74 with its size, and the id is kept', async () => {
+    const { exitCode, stderr, polls } = await observe(RUN, [
+      (_request, reply) => reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 629145600\r\n\r\n{'),
+    ]);
+    expect({ exitCode, polls }).toEqual({ exitCode: 74, polls: 1 });
+    expect(stderr).toContain('larger than 512 MiB (629145600 bytes)');
+    expect(stderr).toContain(RESUME);
+  });
+});
+
+describe('48: a service that falls silent', () => {
+  test('48: a poll fails after 30 s without a byte, and the next one goes on', async () => {
+    const { exitCode, stderr } = await observe(RUN, [show(), () => {}, finish], {
+      clock: new ImpatientClock(),
+    });
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/no answer from 127\.0\.0\.1:\d+ for 30s; looking again in /);
+  });
+
+  test('48: a process that was stopped and continued goes on watching', async () => {
+    let stopped = false;
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      if (request.method === 'POST') reply.send(201, aRun());
+      else if (stopped) finish(request, reply);
+      else {
+        stopped = true;
+        wfr.child.kill('SIGSTOP');
+        // What was being asked is lost while nobody listens.
+        setTimeout(() => {
+          reply.reset();
+          wfr.child.kill('SIGCONT');
+        }, 100);
+      }
+    });
+    const wfr = startWfr(['run', 'w', '--interval', '20ms'], { WFR_BASE_URL: service.baseUrl });
+    expect(await wfr.ended).toMatchObject({ exitCode: 0, stdout: '{\n  "total": 1\n}\n' });
+    expect(service.posts().length).toBe(1);
+  });
+});
+
+describe('49: a clock that jumps', () => {
+  test('49: has no effect: nothing is measured by the time of day', async () => {
+    class JumpingClock extends VirtualClock {
+      override now(): number {
+        return super.now() + (this.sleeps.length % 2 === 0 ? 3_600_000 : -3_600_000);
+      }
+    }
+    const { exitCode, gaps, stderr } = await observe([...WATCH, '--timeout', '10s'], [show()], {
+      clock: new JumpingClock(),
+    });
+    expect({ exitCode, gaps }).toEqual({ exitCode: 8, gaps: [2000, 3000, 4500, 500] });
+    expect(stderr).toContain('after 10s; run run-1 goes on.');
+  });
+});
+
+describe('63: Ctrl-C while watching', () => {
+  test('63: is answered within 100 ms, with the id and how to go on', async () => {
+    const signals = new Signals();
+    let raised = 0;
+    const { exitCode, stderr, stdout } = await observe(
+      RUN,
+      [
+        () => {
+          raised = performance.now();
+          signals.raise('SIGINT');
+        },
+      ],
+      { signals, clock: realClock },
+    );
+    expect(performance.now() - raised).toBeLessThan(100);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: '' });
+    expect(stderr.endsWith(`Interrupted; run run-1 goes on.\n${RESUME}`)).toBe(true);
+  });
+
+  test('63: between two polls as well', async () => {
+    const signals = new Signals();
+    const { exitCode } = await observe([...RUN, '--interval', '1h'], [show()], {
+      signals,
+      clock: realClock,
+      onOutput: (text) => text.includes('PENDING') && signals.raise('SIGINT'),
+    });
+    expect(exitCode).toBe(130);
+  });
+
+  test('64: a second signal changes nothing, and the first one counts', async () => {
+    const signals = new Signals();
+    const { exitCode } = await observe(
+      RUN,
+      [
+        () => {
+          signals.raise('SIGINT');
+          signals.raise('SIGTERM');
+        },
+      ],
+      { signals },
+    );
+    expect(exitCode).toBe(130);
+  });
+});
+
+describe('66: a process that is killed outright', () => {
+  test('66: has said the id already, so nothing is lost', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      if (request.method === 'POST') reply.send(201, aRun());
+    });
+    const wfr = startWfr(['run', 'w'], { WFR_BASE_URL: service.baseUrl });
+    await wfr.says(RESUME);
+    wfr.child.kill('SIGKILL');
+    expect((await wfr.ended).stderr).toContain('Run run-1');
+  });
+});

@@ -1,0 +1,160 @@
+/** Proxies: tunnels with and without credentials, refusals, and those that fail. */
+import type { Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { runCli } from '../helpers/cli.js';
+import { startProxy } from '../helpers/proxy.js';
+import { acceptsAndShows, aFinishedRun, scriptedService } from '../helpers/service.js';
+import { certificate } from '../helpers/tls.js';
+
+const PASSWORD = 'proxy-s3cret';
+
+const run = (baseUrl: string, env: Record<string, string>) =>
+  runCli(['run', 'w', '-v', '--allow-http'], { env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...env } });
+
+describe('a proxy that works', () => {
+  test.each(['http', 'https'] as const)(
+    '%s goes through a tunnel, with the credentials of its URL',
+    async (scheme) => {
+      const service = await scriptedService(
+        acceptsAndShows(aFinishedRun()),
+        scheme === 'https' ? { tls: certificate('good') } : {},
+      );
+      const proxy = await startProxy();
+      const url = proxy.url.replace('//', `//joe%40x:${PASSWORD}@`);
+      const { exitCode, stderr, stdout } = await run(`${scheme}://service.test:${service.port}`, {
+        [`${scheme.toUpperCase()}_PROXY`]: url,
+      });
+      expect(exitCode).toBe(0);
+      expect(stderr + stdout).not.toContain(PASSWORD);
+      const authorization = `Basic ${Buffer.from(`joe@x:${PASSWORD}`).toString('base64')}`;
+      // One tunnel for the trigger, one for the polls.
+      expect(proxy.tunnels).toEqual(
+        Array(2).fill({ authority: `service.test:${service.port}`, authorization }),
+      );
+    },
+  );
+
+  test('without credentials none are sent, and lower case wins', async () => {
+    const service = await scriptedService(acceptsAndShows(aFinishedRun()));
+    const proxy = await startProxy();
+    const env = { http_proxy: proxy.url.replace('http://', ''), HTTP_PROXY: 'http://127.0.0.1:1' };
+    expect((await run(`http://service.test:${service.port}`, env)).exitCode).toBe(0);
+    expect(proxy.tunnels[0]).toEqual({ authority: `service.test:${service.port}`, authorization: undefined });
+  });
+
+  test.each([
+    ['this machine', 'http://127.0.0.1', {}],
+    ['a name of this machine', 'http://localhost', {}],
+    ['a host that NO_PROXY names', 'http://x.localhost', { NO_PROXY: 'other, .localhost' }],
+  ])('%s is reached directly', async (_name, base, env) => {
+    const service = await scriptedService(acceptsAndShows(aFinishedRun()));
+    const proxy = await startProxy();
+    const { exitCode } = await run(`${base}:${service.port}`, { HTTP_PROXY: proxy.url, ...env });
+    expect([0, 7]).toContain(exitCode);
+    expect(proxy.tunnels).toEqual([]);
+  });
+
+  test.each([
+    ['service.test', true],
+    ['.test', true],
+    ['*.test', true],
+    ['*', true],
+    ['SERVICE.TEST', true],
+    ['service.test:1', false],
+    ['vice.test', false],
+    ['', false],
+  ])('NO_PROXY=%j exempts service.test: %s', async (noProxy, isExempt) => {
+    const proxy = await startProxy({ answer: (socket) => void socket.end('HTTP/1.1 403 No\r\n\r\n') });
+    const { stderr } = await runCli(['status', 'x', '--allow-http'], {
+      env: {
+        WFR_BASE_URL: 'http://service.test:9',
+        WFR_TOKEN: 't',
+        HTTP_PROXY: proxy.url,
+        NO_PROXY: noProxy,
+      },
+    });
+    expect(stderr.includes('the proxy')).toBe(!isExempt);
+    expect(proxy.tunnels.length > 0).toBe(!isExempt);
+  });
+});
+
+describe('a proxy that does not', () => {
+  test('31: that does not exist is tried again, then named without its password', async () => {
+    const { exitCode, stderr, clock } = await run('http://service.test', {
+      HTTP_PROXY: `http://joe:${PASSWORD}@127.0.0.1:1`,
+    });
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain(
+      'nothing listens at 127.0.0.1:1 (the proxy) (ECONNREFUSED) (4 tries)\n  no run was created\n  Check HTTPS_PROXY',
+    );
+    expect(stderr).not.toContain(PASSWORD);
+    expect(clock.sleeps).toEqual([250, 500, 1000]);
+  });
+
+  const refusing = (answer: (socket: Socket) => void) => startProxy({ answer });
+
+  test.each([407, 403, 502])('32: that refuses with %i is exit 7 at once', async (status) => {
+    const proxy = await refusing(
+      (socket) => void socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`),
+    );
+    const { exitCode, stderr } = await run('https://service.test', {
+      HTTPS_PROXY: proxy.url.replace('//', `//joe:${PASSWORD}@`),
+    });
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain(
+      `the proxy 127.0.0.1:${proxy.port} refused the tunnel with ${status}\n  no run was created`,
+    );
+    expect(stderr).not.toContain(PASSWORD);
+    expect(proxy.tunnels.length).toBe(1);
+  });
+
+  test.each(['end', 'destroy', 'resetAndDestroy'] as const)(
+    '33: that closes on CONNECT (%s) is tried 4 times, and does not spin',
+    async (how) => {
+      const proxy = await refusing((socket) => void socket[how]());
+      for (const scheme of ['http', 'https']) {
+        const { exitCode, stderr, clock } = await run(`${scheme}://service.test`, {
+          HTTP_PROXY: proxy.url,
+          HTTPS_PROXY: proxy.url,
+        });
+        expect(exitCode).toBe(7);
+        expect(stderr).toContain(`the proxy 127.0.0.1:${proxy.port} closed the tunnel`);
+        expect(clock.sleeps).toEqual([1000, 2000, 4000]);
+      }
+      expect(proxy.tunnels.length).toBe(8);
+    },
+  );
+
+  test('33: that closes on CONNECT while polling is tried as a poll is', async () => {
+    const proxy = await refusing((socket) => void socket.end());
+    const { exitCode } = await runCli(['status', 'x'], {
+      env: { WFR_BASE_URL: 'https://service.test', WFR_TOKEN: 't', HTTPS_PROXY: proxy.url },
+    });
+    expect(exitCode).toBe(7);
+    expect(proxy.tunnels.length).toBe(4);
+  });
+
+  test('a proxy that dies in the middle of the upload is a lost connection', async () => {
+    const proxy = await refusing((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      socket.once('data', () => socket.resetAndDestroy());
+    });
+    const { exitCode, stderr } = await run('https://service.test', { HTTPS_PROXY: proxy.url });
+    // TLS had not been agreed on: nothing had left.
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('no run was created');
+    expect(proxy.tunnels.length).toBe(4);
+  });
+
+  test.each([
+    'http://',
+    'socks5://127.0.0.1:1',
+    `http://joe:${PASSWORD}@:x`,
+    `http://%zz:${PASSWORD}@127.0.0.1:1`,
+  ])('34: a malformed one (%s) is exit 2 with the name of its variable, never its value', async (value) => {
+    const { exitCode, stderr } = await run('https://service.test', { https_proxy: value });
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/^wfr: https_proxy (is not the URL of a proxy|has a user name)/);
+    expect(stderr).not.toContain(PASSWORD);
+  });
+});

@@ -1,0 +1,261 @@
+/** Faults while the body of a trigger is being sent: what was handed over decides. */
+import { truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
+import { realClock } from '../helpers/clock.js';
+import { bash } from '../helpers/process.js';
+import { startProxy } from '../helpers/proxy.js';
+import { aRun, type Handler, scriptedService } from '../helpers/service.js';
+import { certificate } from '../helpers/tls.js';
+
+/** A folder with a sparse file of so many bytes. */
+function folderWithLarge(bytes: number): string {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'large.pdf'), '');
+  truncateSync(join(folder, 'large.pdf'), bytes);
+  return folder;
+}
+
+const LARGE = folderWithLarge(200_000_000);
+const SMALLER = folderWithLarge(20_000_000);
+
+const run = (baseUrl: string, world: World = {}) =>
+  runCli(['run', 'w', 'doc@large.pdf', '--allow-http'], {
+    cwd: LARGE,
+    ...world,
+    env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...world.env },
+  });
+
+describe('9: the connection is lost during the upload', () => {
+  test('9: is sent again once, saying so, then exit 7 with how far it came', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.atLeast(30_000_000);
+      reply.reset();
+    });
+    const { exitCode, stderr, clock } = await run(service.baseUrl);
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('was lost');
+    expect(stderr).toContain(
+      '; the request was incomplete, so no run can exist; sending again in 1.0s (1/3)',
+    );
+    expect(stderr).toMatch(
+      /wfr: the connection to 127\.0\.0\.1:\d+ was lost \(\w+\) at 1\d % of the body \(2 tries\)\n {2}no run was created/,
+    );
+    expect(clock.sleeps).toEqual([1000]);
+    expect(service.posts().length).toBe(2);
+    for (const { received, headers } of service.posts())
+      expect(received).toBeLessThan(Number(headers['content-length']));
+  });
+
+  test('9: the second attempt may succeed, with the whole body', async () => {
+    let attempts = 0;
+    const service = await scriptedService(async (request, reply) => {
+      if (attempts++ === 0) {
+        await request.atLeast(1_000_000);
+        return reply.reset();
+      }
+      await request.body();
+      reply.send(200, aRun({ status: 'FINISHED' }));
+    });
+    const { exitCode } = await run(service.baseUrl, { cwd: SMALLER });
+    expect(exitCode).toBe(0);
+    const [, second] = service.posts();
+    expect(second?.received).toBe(Number(second?.headers['content-length']));
+  });
+});
+
+describe('10: an answer that comes while the body is still being sent', () => {
+  /** Closes with data unread: the kernel answers what still comes with a reset. A proxy needs a moment to pass it on. */
+  const refuseEarly =
+    (moment: number): Handler =>
+    async (request, reply) => {
+      await request.atLeast(1);
+      const body = '{"message":"too large for us"}';
+      reply.raw(
+        `HTTP/1.1 413 Payload Too Large\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      );
+      reply.socket.pause();
+      setTimeout(() => reply.socket.destroy(), moment);
+    };
+
+  test('10: 413 is read 100 times of 100, over plain TCP', async () => {
+    const service = await scriptedService(refuseEarly(0));
+    for (let n = 0; n < 100; n++) {
+      const { exitCode, stderr } = await run(service.baseUrl);
+      expect({ n, exitCode, stderr }).toEqual({
+        n,
+        exitCode: 5,
+        stderr: expect.stringContaining('| too large for us\n'),
+      });
+    }
+    expect(service.posts().length).toBe(100);
+  });
+
+  test('10: and over TLS', async () => {
+    const service = await scriptedService(refuseEarly(0), { tls: certificate('good') });
+    for (let n = 0; n < 100; n++) {
+      const { exitCode, stderr } = await run(service.baseUrl);
+      expect({ n, exitCode, stderr }).toEqual({
+        n,
+        exitCode: 5,
+        stderr: expect.stringContaining('| too large for us\n'),
+      });
+    }
+    expect(service.posts().length).toBe(100);
+  });
+
+  test('10: and through a proxy', async () => {
+    const service = await scriptedService(refuseEarly(10));
+    const proxy = await startProxy();
+    for (let n = 0; n < 100; n++) {
+      const { exitCode, stderr } = await run(`http://service.test:${service.port}`, {
+        env: { http_proxy: proxy.url },
+      });
+      expect({ n, exitCode, stderr }).toEqual({
+        n,
+        exitCode: 5,
+        stderr: expect.stringContaining('| too large for us\n'),
+      });
+    }
+    expect(proxy.tunnels.length).toBe(100);
+  });
+
+  test('10: and over TLS through a proxy', async () => {
+    const service = await scriptedService(refuseEarly(10), { tls: certificate('good') });
+    const proxy = await startProxy();
+    for (let n = 0; n < 100; n++) {
+      const { exitCode, stderr } = await run(`https://service.test:${service.port}`, {
+        env: { https_proxy: proxy.url },
+      });
+      expect({ n, exitCode, stderr }).toEqual({
+        n,
+        exitCode: 5,
+        stderr: expect.stringContaining('| too large for us\n'),
+      });
+    }
+  });
+
+  test.each([
+    [401, 4, 'the service refused the access token (401); it came from WFR_TOKEN'],
+    [403, 4, 'the service refused the access token (403)'],
+    [413, 5, 'the service refused a body of 267 MB as too large (413)'],
+    [404, 5, 'the service has nothing at http://127.0.0.1'],
+    [500, 7, 'no run was created'],
+  ])('10: %i is exit %i', async (status, code, words) => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.atLeast(100_000);
+      reply.send(status, '', { connection: 'close' });
+      reply.socket.destroySoon();
+    });
+    const { exitCode, stderr } = await run(service.baseUrl);
+    expect(exitCode).toBe(code);
+    expect(stderr).toContain(words);
+    expect(service.posts().length).toBe(1);
+  });
+});
+
+describe('11: a peer that stops reading', () => {
+  test('11: is given up after 60 s without a byte, sent again once, then exit 7', async () => {
+    const service = await scriptedService((_request, reply) => void reply.socket.pause());
+    const { exitCode, stderr } = await run(service.baseUrl, { limits: { stall: 200 } });
+    expect(exitCode).toBe(7);
+    expect(stderr).toMatch(
+      /wfr: no byte moved to 127\.0\.0\.1:\d+ for 200ms at \d+ % of the body \(2 tries\)\n {2}no run was created/,
+    );
+    expect(service.posts().length).toBe(2);
+  });
+
+  test('11: over TLS, too', async () => {
+    const service = await scriptedService((_request, reply) => void reply.socket.pause(), {
+      tls: certificate('good'),
+    });
+    const { exitCode, stderr } = await run(service.baseUrl, { limits: { stall: 200 } });
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('no byte moved');
+    expect(service.posts().length).toBe(2);
+  });
+
+  test('11: one that reads slowly but steadily is waited for', async () => {
+    let taken = 0;
+    const service = await scriptedService(async (request, reply) => {
+      // Each look at the socket lets a little through; together they take longer than the limit.
+      reply.socket.pause();
+      const timer = setInterval(() => {
+        taken++;
+        reply.socket.resume();
+        setImmediate(() => taken < 12 && reply.socket.pause());
+        if (taken >= 12) clearInterval(timer);
+      }, 40);
+      await request.body();
+      reply.send(200, aRun({ status: 'FINISHED' }));
+    });
+    const { exitCode } = await run(service.baseUrl, { cwd: SMALLER, limits: { stall: 300 } });
+    expect(exitCode).toBe(0);
+    expect(service.posts().length).toBe(1);
+  });
+});
+
+describe('61: Ctrl-C before the request is complete', () => {
+  test('61: cancels at once, and says that no run was created', async () => {
+    const signals = new Signals();
+    let raised = 0;
+    const service = await scriptedService(async (request, reply) => {
+      await request.atLeast(1_000_000);
+      reply.socket.pause();
+      raised = performance.now();
+      signals.raise('SIGINT');
+    });
+    const { exitCode, stderr, stdout } = await run(service.baseUrl, { signals, clock: realClock });
+    expect(performance.now() - raised).toBeLessThan(100);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: '' });
+    expect(stderr).toBe('wfr: cancelled; no run was created\n');
+    expect(service.posts().length).toBe(1);
+  });
+
+  test('61: while waiting to send again, too', async () => {
+    const signals = new Signals();
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(429, '', { 'retry-after': '100' });
+    });
+    const { exitCode, stderr } = await run(service.baseUrl, {
+      signals,
+      cwd: SMALLER,
+      clock: realClock,
+      onOutput: (text) => text.includes('sending again') && signals.raise('SIGINT'),
+    });
+    expect(exitCode).toBe(130);
+    expect(stderr).toContain('wfr: cancelled; no run was created\n');
+    expect(service.posts().length).toBe(1);
+  });
+});
+
+describe('54: a file that changes while it is read', () => {
+  const change = (how: string) => async () => {
+    const cwd = folderWithLarge(30_000_000);
+    const service = await scriptedService(async (request, reply) => {
+      await request.atLeast(2_000_000);
+      reply.socket.pause();
+      await bash(how, {}, { cwd });
+      reply.socket.resume();
+    });
+    const { exitCode, stderr } = await run(service.baseUrl, { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('wfr: large.pdf changed while being read; no run was created\n');
+    // The closing bytes were held back: nobody can have started a run.
+    const [request] = service.posts();
+    expect(request?.received).toBeLessThan(Number(request?.headers['content-length']));
+    expect((await request?.body())?.toString('latin1').endsWith('}}')).toBe(false);
+    expect(service.posts().length).toBe(1);
+  };
+
+  test('54: grows', change('echo more >> large.pdf'));
+  test('54: shrinks', change('truncate -s 25000000 large.pdf'));
+  test(
+    '54: is written to, at the same size',
+    change('printf x | dd of=large.pdf conv=notrunc bs=1 2>/dev/null'),
+  );
+  test('54: is replaced', change('cp large.pdf other && touch -r large.pdf other && mv other large.pdf'));
+  test('54: vanishes', change('rm large.pdf'));
+});

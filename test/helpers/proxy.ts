@@ -1,0 +1,47 @@
+/** An HTTP proxy that tunnels every host to this machine, or does what a test scripts. */
+import { connect, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+export interface SeenTunnel {
+  /** `host:port` as it was asked for. */
+  authority: string;
+  authorization: string | undefined;
+}
+
+interface ProxyOptions {
+  /** What to do instead of opening a tunnel. */
+  answer?: (socket: Socket) => void;
+}
+
+export async function startProxy({ answer }: ProxyOptions = {}) {
+  const tunnels: SeenTunnel[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}));
+    let head = '';
+    const onData = (chunk: Buffer) => {
+      head += chunk.toString('latin1');
+      if (!head.includes('\r\n\r\n')) return;
+      socket.removeListener('data', onData);
+      const [, authority = ''] = /^CONNECT (\S+) HTTP\/1\.1\r\n/.exec(head) ?? [];
+      tunnels.push({ authority, authorization: /^proxy-authorization: (.*)\r$/im.exec(head)?.[1] });
+      if (answer !== undefined) return answer(socket);
+      const target = connect(Number(authority.split(':').at(-1)), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        socket.pipe(target).pipe(socket);
+      });
+      // What came from a side that is gone still goes to the other one; what it has not read makes its end a reset.
+      target.on('error', () => {});
+      target.on('close', () => socket.destroySoon());
+      socket.on('close', () => target.destroy());
+    };
+    socket.on('data', onData);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = server.address() as { port: number };
+  return { url: `http://127.0.0.1:${port}`, port, tunnels };
+}
