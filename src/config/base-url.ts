@@ -39,5 +39,5 @@ function urlComplaint(url: URL, written: string, allowHttp: boolean): string | u
 
 /** A URL that may not parse, without what stands before an `@`. */
 function withoutUserInfo(written: string): string {
-  return written.replace(/(^|\/\/)[^/]*@/, '$1…@');
+  return written.replace(/^(https?:\/*)?.*@/is, '$1…@');
 }

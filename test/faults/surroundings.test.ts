@@ -194,7 +194,6 @@ describe('where there is nobody', () => {
         terminal: columns,
       });
       expect(exitCode).toBe(0);
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what must not be there
       expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
       expect(stderr).toContain('2026-01-02T03:04:05Z PENDING  0 of 4 steps\n');
     },
@@ -207,7 +206,6 @@ describe('where there is nobody', () => {
       terminal: 80,
     });
     expect(stderr).toContain('PENDING  0 of 4 steps');
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what must not be there
     expect(stderr).not.toMatch(/\u001b\[[0-9;]*m/);
     // The cursor comes back.
     expect(stderr.lastIndexOf('\u001b[?25h')).toBeGreaterThan(stderr.lastIndexOf('\u001b[?25l'));

@@ -50,8 +50,14 @@ export class Signals {
 
 /** Runs one command line in process, and gives what came out of it. */
 export async function runCli(args: readonly string[], world: World = {}): Promise<CliResult> {
-  const clock = world.clock ?? new VirtualClock();
+  const clock = (world.clock ?? new VirtualClock()) as VirtualClock;
   const written = { stdout: '', stderr: '' };
+  const exit = await main(args, contextFor({ ...world, clock }, written));
+  return { ...written, exitCode: typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit], clock };
+}
+
+/** The world as wfr is given it; what it writes is added to `written`. */
+export function contextFor(world: World, written = { stdout: '', stderr: '' }): Context {
   const capture = (name: 'stdout' | 'stderr') =>
     new Writable({
       write(chunk: Buffer, _encoding, callback) {
@@ -64,7 +70,7 @@ export async function runCli(args: readonly string[], world: World = {}): Promis
   if (world.terminal !== undefined) Object.assign(stderr, terminalMethods(world.terminal, stderr));
   const signals = world.signals ?? new Signals();
   const { stdin = '' } = world;
-  const context: Context = {
+  return {
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
     stdout: new Output(world.stdout ?? capture('stdout'), true),
     stderr: new Output(stderr, false),
@@ -73,14 +79,11 @@ export async function runCli(args: readonly string[], world: World = {}): Promis
     home: '/nonexistent-home',
     tmpdir: tmpdir(),
     platform: process.platform,
-    clock,
+    clock: world.clock ?? new VirtualClock(),
     limits: { ...DEFAULT_LIMITS, ...world.limits },
     onSignal: (listener) => signals.listen(listener),
     spawn: world.spawn ?? (() => Promise.reject(new Error('nothing may be started here'))),
   };
-  const exit = await main(args, context);
-  const exitCode = typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
-  return { ...written, exitCode, clock: clock as VirtualClock };
 }
 
 /** What a terminal's stream has beyond a pipe's. */

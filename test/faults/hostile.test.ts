@@ -1,0 +1,292 @@
+/** A service that means harm: nothing that it says moves the terminal, forges a CI command, crashes or hangs wfr. */
+import { describe, expect, test } from 'vitest';
+import { runCli, type World } from '../helpers/cli.js';
+import { VirtualClock } from '../helpers/clock.js';
+import { aRun, type Handler, scriptedService } from '../helpers/service.js';
+
+const EVIL =
+  'A\u001b[2J\u001b]0;title\u0007\u009b31m\u0085\u2028\u202e\u2066\u200f\u061c\u007f\r\n::error::forged\n ::set-output name=x::y\n##[error]forged ##[command]x';
+
+/** Everything that a terminal or a CI runner would act on, in what wfr wrote. */
+function expectInert(text: string): void {
+  expect(text).not.toMatch(
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/,
+  );
+  expect(text).not.toMatch(/^\s*::/m);
+  expect(text).not.toContain('##[');
+}
+
+async function against(handler: Handler, args: readonly string[], world: World = {}) {
+  const service = await scriptedService(async (request, reply) => {
+    await request.body();
+    await handler(request, reply);
+  });
+  const env = { WFR_BASE_URL: service.baseUrl, ...world.env };
+  const result = await runCli(args, { ...world, env, clock: world.clock ?? new VirtualClock() });
+  return { ...result, service };
+}
+
+const COMMANDS = [
+  ['run', 'w'],
+  ['run', 'w', '--json'],
+  ['run', 'w', '-o', 'jsonl'],
+  ['run', 'w', '-o', 'id'],
+  ['run', 'w', '--detach'],
+  ['run', 'w', '-v'],
+];
+
+describe('46: text that would act', () => {
+  test.each(COMMANDS)('46: in every field of a run, for wfr %s %s %s %s', async (...args) => {
+    for (const status of ['FINISHED', 'FAILED', EVIL]) {
+      const run = {
+        ...aRun({ id: `id ${EVIL}`, versionName: EVIL, createdAt: EVIL, status, [`key ${EVIL}`]: EVIL }),
+        error: { message: EVIL, step: EVIL },
+        output: { [EVIL]: EVIL, list: [EVIL] },
+      };
+      const words = args.filter((arg) => arg !== undefined);
+      const { stdout, stderr } = await against(
+        (_request, reply) => reply.send(200, run),
+        [...words, '--timeout', '0'],
+      );
+      expectInert(stdout);
+      expectInert(stderr);
+      // As JSON it is still the same value.
+      if (words.includes('--json')) expect(JSON.parse(stdout)).toEqual(run);
+    }
+  });
+
+  test('46: in the answers of status and watch, of one run and of several', async () => {
+    const handler: Handler = (request, reply) =>
+      reply.send(
+        200,
+        aRun({
+          id: decodeURIComponent(request.path.slice('/runs/'.length)),
+          status: 'FAILED',
+          versionName: EVIL,
+          error: { message: EVIL, step: EVIL },
+        }),
+      );
+    for (const args of [
+      ['status', EVIL],
+      ['status', 'a', EVIL],
+      ['watch', EVIL],
+      ['watch', 'a', EVIL],
+      ['watch', 'a', EVIL, '--json'],
+      ['watch', EVIL, 'a', '-o', 'id'],
+    ]) {
+      const { stdout, stderr } = await against(handler, args);
+      expectInert(stdout);
+      expectInert(stderr);
+    }
+  });
+
+  test.each([400, 401, 403, 404, 409, 413, 422, 429, 500, 502])(
+    '46: in a refusal with %i',
+    async (status) => {
+      for (const body of [
+        EVIL,
+        { message: EVIL },
+        { error: { message: EVIL, details: [EVIL] } },
+        `<html><title>${EVIL}</title>`,
+      ]) {
+        const { stderr } = await against((_request, reply) => reply.send(status, body), ['run', 'w', '-v']);
+        expectInert(stderr);
+      }
+    },
+  );
+
+  test('46: in headers, and where a redirect points', async () => {
+    for (const headers of [
+      { location: `https://evil.example/\u009b31m##[error]` },
+      { location: 'http://::error::' },
+      { 'content-type': '##[error]' },
+      { 'content-encoding': '##[error]x' },
+    ] as Record<string, string>[]) {
+      for (const status of [200, 307, 303]) {
+        const { stderr } = await against(
+          (_request, reply) => reply.send(status, 'no run', headers),
+          ['run', 'w', '-v'],
+        );
+        expectInert(stderr);
+      }
+    }
+  });
+
+  test('46: on a terminal, the live line shows it inert', async () => {
+    const run = aRun({ status: EVIL, versionName: EVIL });
+    const world = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
+    const { stderr } = await against(
+      (_request, reply) => reply.send(200, run),
+      ['run', 'w', '--timeout', '0'],
+      world,
+    );
+    // What ora itself sends: the cursor and synchronised output.
+    expectInert(stderr.replace(/\u001b\[(\?25[lh]|\?2026[hl]|1G|K|1A)/g, ''));
+  });
+
+  test('46: very long text is cut at 2,000 characters a field, and says so', async () => {
+    const { stderr } = await against(
+      (_request, reply) =>
+        reply.send(200, aRun({ status: 'FAILED', error: { message: 'm'.repeat(5000), step: 's' } })),
+      ['run', 'w'],
+    );
+    expect(stderr).toContain(`| ${'m'.repeat(2000)}… (3000 more characters)\n`);
+  });
+
+  test('46: the command that goes on can be pasted, whatever the id is', async () => {
+    const id = "a'b\n\u001b[31m##[x] $(reboot) `reboot`";
+    const { stderr } = await against(
+      (_request, reply) => reply.send(200, aRun({ id })),
+      ['run', 'w', '--detach'],
+    );
+    const command = /To watch it again: (.*)\n/.exec(stderr)?.[1] ?? '';
+    expectInert(command);
+    const { bash } = await import('../helpers/process.js');
+    const { stdout } = await bash(`wfr() { printf '%s|' "$@"; }; ${command}`);
+    expect(stdout).toBe(`watch|${id}|`);
+  });
+});
+
+describe('60: ids that are paths', () => {
+  test.each(['../../admin', '/etc/passwd', 'a/../b', '%2e%2e', '?x=1', '#x', 'a\r\nX-Evil: 1', '\\..\\x'])(
+    '60: %j stays one segment',
+    async (id) => {
+      const { service, exitCode } = await against(
+        (request, reply) => {
+          const shown = aRun({ id, status: request.method === 'POST' ? 'PENDING' : 'FINISHED' });
+          reply.send(200, shown);
+        },
+        ['run', 'w'],
+      );
+      expect(exitCode).toBe(0);
+      expect(service.requests[1]?.path).toBe(`/runs/${encodeURIComponent(id)}`);
+      expect(service.requests[1]?.headers['x-evil']).toBeUndefined();
+    },
+  );
+});
+
+describe('45: JSON that is meant to break its reader', () => {
+  const finished = (output: string) =>
+    `{"id":"r","status":"FINISHED","steps":1,"stepsCompleted":1,"output":${output}}`;
+
+  test.each<[string, string]>([
+    ['numbers beyond 2^53', '[9007199254740993,-0,1e400,1E-400,0.10000000000000000001]'],
+    [
+      'names that JavaScript has',
+      '{"__proto__":{"polluted":1},"constructor":null,"toString":0,"hasOwnProperty":[]}',
+    ],
+    ['duplicates', '{"a":1,"a":2,"a":{"a":3}}'],
+    ['escapes', '"\\ud800\\u0000\\"\\\\\\/\\b\\u2028"'],
+  ])('45: %s pass through', async (_name, output) => {
+    const { stdout, exitCode } = await against(
+      (_request, reply) => reply.send(200, finished(output)),
+      ['run', 'w', '-o', 'jsonl'],
+    );
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(`${finished(output)}\n`);
+    expect(({} as { polluted?: number }).polluted).toBeUndefined();
+  });
+
+  test('45: 100,000 levels deep', async () => {
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{"a":', '}'],
+    ] as const) {
+      const output = open.repeat(100_000) + (open === '[' ? '' : '1') + close.repeat(100_000);
+      const line = await against(
+        (_request, reply) => reply.send(200, finished(output)),
+        ['run', 'w', '-o', 'jsonl'],
+      );
+      expect(line.stdout === `${finished(output)}\n`).toBe(true);
+      const { stdout, exitCode } = await against(
+        (_request, reply) => reply.send(200, finished(output)),
+        ['run', 'w'],
+      );
+      expect(exitCode).toBe(0);
+      expect(stdout.replace(/\s/g, '') === output).toBe(true);
+    }
+  });
+
+  test('45: a refusal 100,000 levels deep is still a refusal', async () => {
+    const body = `${'{"error":'.repeat(7_000)}1${'}'.repeat(7_000)}`;
+    expect((await against((_request, reply) => reply.send(422, body), ['run', 'w'])).exitCode).toBe(5);
+    expect(
+      (await against((_request, reply) => reply.send(422, '['.repeat(100_000)), ['run', 'w'])).exitCode,
+    ).toBe(5);
+  });
+
+  test('45: bytes that are not UTF-8 do not stop it', async () => {
+    const { stdout, exitCode } = await against(
+      (_request, reply) => {
+        const body = Buffer.concat([
+          Buffer.from('{"id":"r","status":"FINISHED","output":"a'),
+          Buffer.from([0xff, 0xc2]),
+          Buffer.from('b"}'),
+        ]);
+        reply.raw(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body.toString('latin1')}`);
+      },
+      ['run', 'w'],
+    );
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe('"a\ufffd\ufffdb"\n');
+  });
+
+  test('a body of more than 512 MiB without a length is cut, and the id kept', async () => {
+    const chunk = Buffer.alloc(4 * 1024 * 1024, 0x20);
+    const { exitCode, stderr } = await against(
+      (request, reply) => {
+        if (request.method === 'POST') return reply.send(200, aRun());
+        reply.raw('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n');
+        const fill = () => {
+          while (!reply.socket.destroyed && reply.socket.write(chunk));
+          if (!reply.socket.destroyed) reply.socket.once('drain', fill);
+        };
+        fill();
+      },
+      ['run', 'w'],
+    );
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('is larger than 512 MiB');
+    expect(stderr).toContain('wfr watch run-1\n');
+  });
+});
+
+describe('numbers and times that are none', () => {
+  test.each([
+    [-1, 3],
+    [4, -3],
+    [4, 99],
+    [0, 0],
+    [0, 5],
+    [1.5, 0.5],
+    [1e308, 1e308],
+    ['4', '2'],
+    [null, null],
+    [[], {}],
+  ])('steps %j of which %j are completed', async (steps, stepsCompleted) => {
+    for (const world of [{}, { terminal: 80, env: { TERM: 'xterm' } }]) {
+      let looks = 0;
+      const handler: Handler = (_request, reply) =>
+        reply.send(
+          200,
+          aRun({
+            steps,
+            stepsCompleted,
+            status: looks++ < 3 ? 'RUNNING' : 'FINISHED',
+            createdAt: 'yesterday',
+          }),
+        );
+      const { exitCode, stderr } = await against(handler, ['run', 'w'], world);
+      expect(exitCode).toBe(0);
+      expect(stderr).not.toMatch(/NaN|Infinity|undefined|-\d+ of|null/);
+    }
+    expect(
+      (
+        await against(
+          (_request, reply) => reply.send(200, aRun({ steps, stepsCompleted, createdAt: 'x' })),
+          ['status', 'run-1'],
+        )
+      ).exitCode,
+    ).toBe(0);
+  });
+});
