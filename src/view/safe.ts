@@ -27,7 +27,8 @@ export function escapeCodePoint(codePoint: number): string {
 /** One field on one line: what is dangerous is escaped, what is too long is cut, and says so. */
 export function safeLine(text: string): string {
   const inert = escapeDangerous(cut(text), () => false);
-  return inert.startsWith('::') ? escapeCodePoint(0x3a) + inert.slice(1) : inert;
+  // White space before a command does not make it less of one.
+  return inert.replace(/^(\s*):(?=:)/, (_match, space: string) => space + escapeCodePoint(0x3a));
 }
 
 /** A field of several lines, each behind `| `, so that none of them can be a command. */

@@ -1,0 +1,213 @@
+/** What holds for any input, not only for the ones somebody thought of. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ItemError, parseItem } from '../src/inputs/item.js';
+import { indented, onOneLine } from '../src/view/json.js';
+import { safeBlock, safeLine } from '../src/view/safe.js';
+import { runCli, temporaryFolder } from './helpers/cli.js';
+import { aRun, scriptedService } from './helpers/service.js';
+
+const text = fc.string({ unit: 'binary' });
+const name = fc.string({ unit: 'binary', minLength: 1 }).filter((key) => !key.includes('\ufffd'));
+const escaped = (key: string) => key.replace(/[\\=:@]/g, '\\$&');
+
+/** Any JSON text, with numbers, duplicates and white space as nobody's serializer writes them. */
+const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.constantFrom(
+      'null',
+      'true',
+      'false',
+      '0',
+      '-0',
+      '1.0',
+      '1e400',
+      '-1.5E-7',
+      '9007199254740993',
+      '""',
+      '"\\ud83d\\ude00"',
+      '"\\/"',
+    ),
+    text.filter((s) => !/[\ud800-\udfff]/.test(s)).map((s) => JSON.stringify(s)),
+    fc.array(tie('value')).map((values) => `[ ${values.join(' ,\n')}]`),
+    fc
+      .array(fc.tuple(text, tie('value')))
+      .map((members) => `{${members.map(([key, value]) => `${JSON.stringify(key)}\t:${value}`).join(',')} }`),
+  ),
+})).value;
+
+const all = (chunks: Iterable<Uint8Array>) => Buffer.concat([...chunks]).toString('utf8');
+
+/** The tokens of a JSON text, with every escape in a string undone that stands for a single code unit. */
+function tokens(json: string): string[] {
+  const found = json.match(/"(?:[^"\\]|\\.)*"|[^\s"[\]{},:]+|[[\]{},:]/g) ?? [];
+  return found.map((token) => (token.startsWith('"') ? JSON.stringify(JSON.parse(token)) : token));
+}
+
+describe('the parser of items', () => {
+  test('throws nothing but its own error, whatever it is given', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'=:@\\;type=/-~ a\ufffd\ud800\n') }), (item) => {
+        try {
+          expect(parseItem(item).item).toBe(item);
+        } catch (error) {
+          expect(error).toBeInstanceOf(ItemError);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('gives back any name that was escaped, and any value', () => {
+    fc.assert(
+      fc.property(
+        name,
+        text.filter(
+          (value) => !value.startsWith('@') && !value.startsWith('\\@') && !value.includes('\ufffd'),
+        ),
+        (key, value) => {
+          expect(parseItem(`${escaped(key)}=${value}`)).toMatchObject({
+            type: 'string',
+            name: key,
+            text: value,
+          });
+        },
+      ),
+    );
+  });
+});
+
+describe('what the service decodes', () => {
+  test('equals what was given, and Content-Length what was sent, for any names, values and files', async () => {
+    const bodies: { length: string | undefined; body: Buffer }[] = [];
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      bodies.push({ length: request.headers['content-length'], body: await request.body() });
+      reply.send(201, aRun());
+    });
+    const cwd = temporaryFolder();
+    const value = fc.oneof(
+      text
+        .filter((s) => !/^\\?@/.test(s) && !s.includes('\ufffd'))
+        .map((s) => ({ item: `=${s}`, expected: s as unknown })),
+      jsonText
+        .filter((s) => !s.includes('\ufffd'))
+        .map((s) => ({ item: `:=${s}`, expected: JSON.parse(s) as unknown })),
+      fc
+        .uint8Array({ maxLength: 3_000 })
+        .map((bytes) => ({ bytes, item: '@', expected: undefined as unknown })),
+    );
+    const inputs = fc.uniqueArray(fc.tuple(name, value), { selector: ([key]) => key, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(inputs, async (given) => {
+        const expected = given.map(
+          ([key, { item, expected: value, ...rest }], index): [string, string, unknown] => {
+            if (!('bytes' in rest)) return [escaped(key) + item, key, value];
+            writeFileSync(join(cwd, `${index}.bin`), rest.bytes);
+            const base64 = Buffer.from(rest.bytes).toString('base64');
+            return [`${escaped(key)}@${index}.bin;type=a/b`, key, `data:a/b;base64,${base64}`];
+          },
+        );
+        const args = expected.flatMap(([item]) => ['-i', item]);
+        const { exitCode, stderr } = await runCli(['run', 'w', '--detach', ...args], {
+          env: { WFR_BASE_URL: baseUrl },
+          cwd,
+        });
+        expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.anything() });
+        const { length, body } = bodies.pop() ?? { length: '', body: Buffer.alloc(0) };
+        expect(length).toBe(String(body.length));
+        const received = new Map(Object.entries(JSON.parse(body.toString('utf8')).inputs));
+        // JSON.parse gives __proto__ as an own property, too.
+        expect([...received.keys()].sort()).toEqual(expected.map(([, key]) => key).sort());
+        for (const [, key, value] of expected) expect(received.get(key)).toEqual(value);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe('JSON', () => {
+  test('comes out token for token, indented or on one line', () => {
+    fc.assert(
+      fc.property(jsonText, (json) => {
+        const bytes = Buffer.from(json);
+        expect(tokens(all(indented(bytes)))).toEqual(tokens(json));
+        const line = all(onOneLine(bytes));
+        expect(tokens(line)).toEqual(tokens(json));
+        expect(line.indexOf('\n')).toBe(line.length - 1);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('is indented as JSON.stringify does it, where that keeps the tokens', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+        const json = JSON.stringify(value);
+        expect(JSON.parse(all(indented(Buffer.from(json))))).toEqual(JSON.parse(json));
+        if (/^[\x20-\x7e]*$/.test(json) && !json.includes('##[')) {
+          expect(all(indented(Buffer.from(json)))).toBe(`${JSON.stringify(JSON.parse(json), null, 2)}\n`);
+        }
+      }),
+    );
+  });
+});
+
+describe('what reaches a terminal', () => {
+  const hostile = fc.string({
+    unit: fc.constantFrom(
+      '\u001b',
+      '\u009b',
+      '\u0000',
+      '\n',
+      '\r',
+      '\t',
+      ':',
+      '#',
+      '[',
+      '"',
+      '\\',
+      '\u2028',
+      '\u202e',
+      'a',
+      ' ',
+      '\u00a0',
+      'é',
+      '😀',
+      '\u007f',
+    ),
+  });
+  const inert = /^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e]*$/;
+
+  test('has no control byte but line feed and tab, and no command', () => {
+    fc.assert(
+      fc.property(fc.oneof(hostile, text), (given) => {
+        expect(safeLine(given)).toMatch(/^[^\n\t]*$/);
+        for (const shown of [
+          safeLine(given),
+          safeBlock(given),
+          all(indented(Buffer.from(JSON.stringify(given)))),
+        ]) {
+          expect(shown).toMatch(inert);
+          expect(shown).not.toContain('##[');
+          expect(shown).not.toMatch(/^\s*::/m);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('in JSON is still the same value', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(hostile, text).filter((given) => given.isWellFormed()),
+        (given) => {
+          expect(JSON.parse(all(indented(Buffer.from(JSON.stringify(given)))))).toBe(given);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+});
