@@ -174,6 +174,8 @@ describe('what reaches a terminal', () => {
       'a',
       ' ',
       '\u00a0',
+      '::',
+      '##[',
       'é',
       '😀',
       '\u007f',

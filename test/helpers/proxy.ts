@@ -2,7 +2,7 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-export interface SeenTunnel {
+interface SeenTunnel {
   /** `host:port` as it was asked for. */
   authority: string;
   authorization: string | undefined;
