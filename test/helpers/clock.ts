@@ -93,8 +93,13 @@ export class VirtualClock implements Clock {
 
 /** A virtual clock for peers that stay silent: when nothing happens for a moment, it jumps to the next limit of time. */
 export class ImpatientClock extends VirtualClock {
+  /** `moment` is in real milliseconds. */
+  constructor(readonly moment = 150) {
+    super();
+  }
+
   override after(ms: number, action: () => void): () => void {
-    const jump = setInterval(() => this.advanceToNext(), 150);
+    const jump = setInterval(() => this.advanceToNext(), this.moment);
     const cancel = super.after(ms, () => {
       clearInterval(jump);
       action();

@@ -1,0 +1,158 @@
+/** wfr against a chaotic service, thousands of times; after each, what it says is held against the service's record. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
+import { ImpatientClock } from '../helpers/clock.js';
+import { ChaosService, type SeenTrigger, type TrueRun } from './chaos-service.js';
+import { Random } from './random.js';
+
+export interface SoakResult {
+  invocations: number;
+  runsCreated: number;
+  faults: Map<string, number>;
+  exits: Map<number, number>;
+  /** Each with the seed that replays it. */
+  violations: string[];
+}
+
+/** So much fits into the buffers between two sockets: a sender cannot tell whether it was read. */
+const BUFFERS = 8_000_000;
+
+export async function soak(firstSeed: number, invocations: number): Promise<SoakResult> {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'small.pdf'), 'x'.repeat(1_000));
+  writeFileSync(join(cwd, 'middle.pdf'), Buffer.alloc(700_000, 1));
+  writeFileSync(join(cwd, 'large.pdf'), Buffer.alloc(12_000_000, 2));
+  const result: SoakResult = {
+    invocations,
+    runsCreated: 0,
+    faults: new Map(),
+    exits: new Map(),
+    violations: [],
+  };
+  for (let seed = firstSeed; seed < firstSeed + invocations; seed++) {
+    const { outcome, service } = await invoke(seed, cwd);
+    result.runsCreated += service.runs.size;
+    count(result.exits, outcome.exitCode);
+    for (const { plan } of service.triggers)
+      count(result.faults, 'end' in plan ? `${plan.kind} (${plan.end})` : plan.kind);
+    const violation = violationOf(outcome, service);
+    if (violation !== undefined) {
+      const triggers = service.triggers.map((trigger) => JSON.stringify(trigger)).join('\n  ');
+      result.violations.push(
+        `seed ${seed}: ${violation}; exit ${outcome.exitCode}\n  ${triggers}\n${outcome.stderr}`,
+      );
+    }
+  }
+  return result;
+}
+
+function count<K>(into: Map<K, number>, key: K): void {
+  into.set(key, (into.get(key) ?? 0) + 1);
+}
+
+interface Outcome {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+async function invoke(seed: number, cwd: string): Promise<{ outcome: Outcome; service: ChaosService }> {
+  const random = new Random(seed);
+  const service = new ChaosService(random);
+  const signals = new Signals();
+  const clock = new ImpatientClock(25);
+  if (random.chance(0.2)) interruptAt(1 + random.below(8), service, signals, random);
+  const items = random.pick([[], ['a=1'], ['d@small.pdf'], ['d@middle.pdf', 'a=1'], ['d@large.pdf']]);
+  const timeout = random.chance(0.3) ? ['--timeout', random.pick(['0', '3s', '1m'])] : [];
+  try {
+    const env = { WFR_BASE_URL: await service.listen() };
+    const args = ['run', 'w', ...items, ...timeout];
+    const outcome = await runCli(args, { env, cwd, clock, signals, limits: { stall: 40 } });
+    return { outcome, service };
+  } finally {
+    service.close();
+  }
+}
+
+/** Raises a signal at the n-th thing that the service notices. */
+function interruptAt(step: number, service: ChaosService, signals: Signals, random: Random): void {
+  let steps = 0;
+  const signal = random.pick(['SIGINT', 'SIGINT', 'SIGTERM'] as const);
+  service.onStep = () => {
+    if (++steps === step) setImmediate(() => signals.raise(signal));
+  };
+}
+
+/** What wfr said or did that the record contradicts. */
+function violationOf(outcome: Outcome, service: ChaosService): string | undefined {
+  const created = service.triggers.flatMap((trigger) =>
+    trigger.created === undefined ? [] : [trigger.created],
+  );
+  if (created.length > 1) return 'two runs from one invocation';
+  const said = /^Run (\S+)/m.exec(outcome.stderr)?.[1];
+  const run = said === undefined ? undefined : service.runs.get(said);
+  if (said !== undefined && run === undefined) return `named ${said}, which does not exist`;
+  return resentTooMuch(service.triggers) ?? contradiction(outcome, run, created[0], service.triggers);
+}
+
+/** A trigger was sent again although the one before may have been taken. */
+function resentTooMuch(triggers: readonly SeenTrigger[]): string | undefined {
+  const harmless = ({ answered, received, bodyLength, plan }: SeenTrigger) => {
+    const isStatement = answered === 408 || answered === 429 || (answered === 503 && plan.kind === 'refused');
+    return isStatement || answered === 400 || answered === 422 || received < bodyLength;
+  };
+  const wrong = triggers.slice(0, -1).find((trigger) => !harmless(trigger));
+  return wrong === undefined ? undefined : `sent again after ${JSON.stringify(wrong)}`;
+}
+
+function contradiction(
+  { exitCode, stdout }: Outcome,
+  run: TrueRun | undefined,
+  created: TrueRun | undefined,
+  triggers: readonly SeenTrigger[],
+): string | undefined {
+  const status = run === undefined ? undefined : ChaosService.statusOf(run);
+  switch (exitCode) {
+    case 0:
+      if (status !== 'FINISHED') return `said FINISHED of a run that is ${status}`;
+      return JSON.parse(stdout).of === run?.id ? undefined : 'printed the output of another run';
+    case 1:
+      return status === 'FAILED' ? undefined : `said FAILED of a run that is ${status}`;
+    case 8:
+      return status === 'RUNNING' ? undefined : `said that a run goes on which is ${status}`;
+    case 4:
+    case 5:
+    case 7:
+      return run === undefined && created !== undefined
+        ? 'said that no run was created, but one was'
+        : undefined;
+    case 6:
+      return run === undefined
+        ? whyKnown(triggers.at(-1))
+        : 'said that the outcome is unknown of a run that it named';
+    case 130:
+    case 143:
+      return run === undefined && created !== undefined ? saysNothing(created, triggers) : undefined;
+    default:
+      return 'ended in a way that it should not';
+  }
+}
+
+/** Why exit 6 was wrong: the outcome of the last trigger could have been known. */
+function whyKnown(last: SeenTrigger | undefined): string | undefined {
+  if (last === undefined) return 'outcome unknown without a trigger';
+  const { plan, answered, received, bodyLength } = last;
+  if (plan.kind === 'accept' || plan.kind === 'accept-ended')
+    return 'outcome unknown of a run that was shown to it';
+  if (plan.kind === 'refused' && answered !== undefined)
+    return `outcome unknown of a trigger refused with ${answered}`;
+  const couldNotTell = bodyLength - received < BUFFERS;
+  return couldNotTell ? undefined : 'outcome unknown of a trigger whose body was incomplete';
+}
+
+/** A signal may leave the outcome open, but only of a body that was complete. */
+function saysNothing(_created: TrueRun, triggers: readonly SeenTrigger[]): string | undefined {
+  const last = triggers.at(-1);
+  return last !== undefined && last.received >= last.bodyLength ? undefined : 'lost a run to a signal';
+}
