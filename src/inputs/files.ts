@@ -80,12 +80,14 @@ async function spool(
   path: string,
   context: Context,
 ): Promise<Source> {
+  let handle: FileHandle | undefined;
   try {
-    const handle = await createSpool(context.tmpdir);
+    handle = await createSpool(context.tmpdir);
     await writeFile(handle, stream);
     const { size } = await handle.stat();
     return handleSource(handle, size, nameOf(path));
   } catch (error) {
+    await handle?.close();
     throw new FileError(
       `${nameOf(path)} could not be copied to ${context.tmpdir}: ${describeSystemError(error)}`,
     );

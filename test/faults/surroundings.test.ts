@@ -1,8 +1,9 @@
 /** Faults of this machine: files, streams, terminals. */
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { bash, startWfr } from '../helpers/process.js';
 import { acceptsAndShows, aFinishedRun, scriptedService } from '../helpers/service.js';
@@ -91,6 +92,43 @@ describe('51, 52: files without a size', () => {
     const { exitCode, stderr } = await bash('printf hello | TMPDIR=/proc wfr run w "x@-;type=a/b"', env);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('standard input could not be copied to /proc: ');
+    expect(connections()).toBe(0);
+  });
+});
+
+describe('55: a disk that fails', () => {
+  test('55: in the middle of a document: the path and the code, and no run', async () => {
+    const { env, posts } = await service();
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'x.pdf'), Buffer.alloc(3_000_000));
+    const handle = await open(join(cwd, 'x.pdf'));
+    const prototype = Object.getPrototypeOf(handle) as typeof handle;
+    await handle.close();
+    let reads = 0;
+    const { read } = prototype;
+    const broken = vi.spyOn(prototype, 'read').mockImplementation(function (
+      this: typeof handle,
+      ...args: unknown[]
+    ) {
+      if (reads++ === 4) return Promise.reject(Object.assign(new Error(), { code: 'EIO' }));
+      return Reflect.apply(read, this, args);
+    } as never);
+    onTestFinished(() => broken.mockRestore());
+    const { exitCode, stderr } = await runCli(['run', 'w', 'x@x.pdf'], { env, cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(
+      'x.pdf cannot be read: the disk reported an input/output error (EIO); no run was created',
+    );
+    const [request] = posts();
+    expect(request?.received).toBeLessThan(Number(request?.headers['content-length']));
+    expect(posts().length).toBe(1);
+  });
+
+  test('55: before anything is sent, as /proc/self/mem does', async () => {
+    const { env, connections } = await service();
+    const { exitCode, stderr } = await runCli(['run', 'w', 'x@/proc/self/mem;type=a/b'], { env });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('(EIO)');
     expect(connections()).toBe(0);
   });
 });
