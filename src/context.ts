@@ -2,7 +2,6 @@
  * The world as one value: streams, environment, clock, signals. Commands are given it; only this file reads
  * `process`, so that a test can hand in another world.
  */
-import { spawn } from 'node:child_process';
 import { homedir, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { OutputError, type SignalName } from './errors.js';
@@ -64,6 +63,8 @@ export interface Context {
   home: string;
   tmpdir: string;
   platform: NodeJS.Platform;
+  /** Node's version, such as 20.19.0. */
+  nodeVersion: string;
   clock: Clock;
   limits: Limits;
   /** Calls `listener` for each SIGINT, SIGTERM and SIGHUP until the returned function is called. */
@@ -158,6 +159,7 @@ export function processContext(): Context {
     env: process.env,
     tmpdir: tmpdir(),
     platform: process.platform,
+    nodeVersion: process.versions.node,
     clock: systemClock,
     limits: DEFAULT_LIMITS,
     onSignal,
@@ -173,7 +175,13 @@ function onSignal(listener: (signal: SignalName) => void): () => void {
   };
 }
 
-function spawnCommand(command: string, args: readonly string[], env: Record<string, string>): Promise<Child> {
+async function spawnCommand(
+  command: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<Child> {
+  // Loaded only where there is something to start: it costs every other command 3 ms.
+  const { spawn } = await import('node:child_process');
   const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
   const ended = new Promise<ChildEnd>((resolve) => {
     child.on('exit', (code, signal) => resolve(signal ?? code ?? 0));

@@ -2,7 +2,6 @@
 import { runProgram } from './cli/program.js';
 import type { Context } from './context.js';
 import { type Exit, ExitCode, exitOfError } from './exit-code.js';
-import { explain, explanationLines } from './view/explain.js';
 
 export { processContext } from './context.js';
 export { SIGNAL_EXIT_CODES } from './exit-code.js';
@@ -15,6 +14,7 @@ export async function main(args: readonly string[], context: Context): Promise<E
 }
 
 async function fail(error: unknown, context: Context): Promise<Exit> {
+  const { explain, explanationLines } = await import('./view/explain.js');
   const explanation = explain(error);
   if (explanation !== undefined) {
     await context.stderr.write(`${explanationLines(explanation).join('\n')}\n`);

@@ -1,6 +1,7 @@
 /** Settings -> the service as a value, and the end of it. */
 import type { ServiceSettings } from '../config/service.js';
 import type { Context } from '../context.js';
+import { tuneEngine } from '../engine.js';
 import type { Credentials, Service, ServiceEvents } from '../service/service.js';
 import { VERSION } from '../version.js';
 
@@ -12,6 +13,7 @@ export async function withService<T>(
   context: Context,
   work: (service: Service) => Promise<T>,
 ): Promise<T> {
+  await tuneEngine(context.nodeVersion);
   const { Transport } = await import('../service/transport.js');
   const { clock, limits } = context;
   const { baseUrl, proxy, headers } = settings;

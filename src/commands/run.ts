@@ -20,7 +20,6 @@ import type { PresentationFlags } from '../view/presentation.js';
 import type { ProgressView } from '../view/progress.js';
 import { serviceTalk } from '../view/service-talk.js';
 import { conclude } from './conclude.js';
-import { printDryRun } from './dry-run.js';
 import { observe } from './observe.js';
 import { openConversation } from './open-conversation.js';
 import { withService } from './open-service.js';
@@ -60,8 +59,10 @@ export async function run(
   const { plan, resolved } = await makePlan(workflow, [...items, ...(flags.input ?? [])], flags, context);
   try {
     for (const warning of [...plan.settings.warnings, ...resolved.warnings]) conversation.warn(warning);
-    if (flags.dryRun === true)
+    if (flags.dryRun === true) {
+      const { printDryRun } = await import('./dry-run.js');
       return await printDryRun(plan.trigger, plan.settings, flags.token !== false, context);
+    }
     const credentials = await credentialsFor(flags, plan.settings.baseUrl, context);
     const interruption = new Interruption(context);
     try {

@@ -76,21 +76,21 @@ async function runCommand(
   context: Context,
 ): Promise<Exit> {
   const service = await start(options);
+  const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token };
+  const starting = context.spawn(program, args, env);
+  // Whoever starts us may end us as soon as the command has said its first word, so we listen from the start.
+  const release = context.onSignal((signal) => {
+    // A terminal sends Ctrl-C to the command itself; passed on, it would be the second one.
+    if (signal === 'SIGINT' && context.stdin.isTTY === true) return;
+    starting.then((child) => child.kill(signal)).catch(() => {});
+  });
   try {
-    const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token };
-    const child = await context.spawn(program, args, env).catch((error) => {
+    const child = await starting.catch((error) => {
       throw new UsageError([`${shellCommand([program])} cannot be started: ${describeSystemError(error)}`]);
     });
-    // A terminal sends Ctrl-C to the command itself; passed on, it would be the second one.
-    const release = context.onSignal((signal) => {
-      if (signal !== 'SIGINT' || context.stdin.isTTY !== true) child.kill(signal);
-    });
-    try {
-      return (await child.ended) as Exit;
-    } finally {
-      release();
-    }
+    return (await child.ended) as Exit;
   } finally {
+    release();
     await service.stop();
   }
 }

@@ -1,7 +1,6 @@
 /** The access token: where it is looked for, and that it can stand in a header. It never appears in any output. */
 import type { Context } from '../context.js';
 import { MissingTokenError, UsageError } from '../errors.js';
-import { FileError, readBytes } from '../inputs/files.js';
 import type { Credentials } from '../service/service.js';
 
 export interface TokenFlags {
@@ -58,6 +57,7 @@ async function fileCredentials(path: string, source: string, context: Context): 
 }
 
 async function readToken(path: string, source: string, context: Context): Promise<string> {
+  const { FileError, readBytes } = await import('../inputs/files.js');
   try {
     const text = (await readBytes(path, context.cwd, context)).toString('utf8');
     return checkToken(text.replace(/\r?\n$/, ''), source);

@@ -4,7 +4,6 @@
  * (nodejs/undici#5441).
  */
 import { connect as connectTcp, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import type { Clock } from '../context.js';
 import { NetworkError, type NetworkFault } from '../errors.js';
 import { codeOf } from '../system-error.js';
@@ -53,6 +52,7 @@ function openTcp(target: Target, signal: AbortSignal, proxy: boolean): Promise<S
 
 async function openTls(target: Target, through: Socket | undefined, signal: AbortSignal, proxy: boolean) {
   const socket = through ?? (await openTcp(target, signal, proxy));
+  const { connect: connectTls } = await import('node:tls');
   // An address is no server name (RFC 6066, section 3).
   const servername = /^[\d.]+$|:/.test(target.host) ? '' : target.host;
   const secured = connectTls({ socket, host: target.host, servername, ALPNProtocols: ['http/1.1'] });

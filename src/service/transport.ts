@@ -1,6 +1,9 @@
 /** Requests and answers on the wire, each within its limits of time and size. The only place that knows undici. */
 import type { Socket } from 'node:net';
-import { type buildConnector, Client, type Dispatcher, Pool } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
+import requestOn from 'undici/lib/api/api-request.js';
+import Client from 'undici/lib/dispatcher/client.js';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import type { Clock, Limits } from '../context.js';
 import { NetworkError, type NetworkFault, WfrError } from '../errors.js';
 import { codeOf } from '../system-error.js';
@@ -77,7 +80,7 @@ export class Transport {
       failure = error;
     });
     try {
-      const request = client.request({
+      const request = requestOn.call(client, {
         method: 'POST',
         path,
         headers: { ...headers, 'content-type': 'application/json', 'content-length': String(body.length) },
@@ -113,7 +116,7 @@ export class Transport {
     try {
       deadline.allow(this.#limits.silence, this.#fault('no-answer', this.#limits.silence));
       const answer = await deadline.guard(
-        this.#pool.request({ method: 'GET', path, headers, signal: deadline.signal }),
+        requestOn.call(this.#pool, { method: 'GET', path, headers, signal: deadline.signal }),
       );
       return await this.#read(answer, deadline, started);
     } catch (error) {

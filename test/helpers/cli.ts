@@ -79,6 +79,7 @@ export function contextFor(world: World, written = { stdout: '', stderr: '' }): 
     home: '/nonexistent-home',
     tmpdir: tmpdir(),
     platform: process.platform,
+    nodeVersion: process.versions.node,
     clock: world.clock ?? new VirtualClock(),
     limits: { ...DEFAULT_LIMITS, ...world.limits },
     onSignal: (listener) => signals.listen(listener),
