@@ -28,7 +28,8 @@ export default defineConfig({
 function withoutUnused() {
   const NOTHING = '\0nothing';
   const isUnused = (id, importer = '') =>
-    /\/(client-h2|web\/fetch\/body)\.js$/.test(id) || (id === 'node:child_process' && importer.includes('/commander/'));
+    /\/(client-h2|web\/fetch\/body)\.js$/.test(id) ||
+    (id === 'node:child_process' && importer.includes('/commander/'));
   return {
     name: 'without-unused',
     resolveId: (id, importer) => (isUnused(id, importer) ? NOTHING : undefined),

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ServiceSettings } from '../config/service.js';
 import type { Context } from '../context.js';
 import { type Exit, ExitCode } from '../exit-code.js';
-import type { Input, Source } from '../service/body.js';
+import { blockBuffers, type Input, type Source } from '../service/body.js';
 import type { Trigger } from '../service/create-run.js';
 import { runsUrl } from '../service/service.js';
 import { fieldsFor, formsOf } from '../service/workflow-id-field.js';
@@ -50,6 +50,6 @@ async function abridged({ parts }: Input): Promise<string> {
 
 async function digest(source: Source): Promise<string> {
   const hash = createHash('sha256');
-  for await (const block of source.blocks()) hash.update(block);
+  for await (const block of source.blocks(blockBuffers(source.size))) hash.update(block);
   return hash.digest('hex');
 }

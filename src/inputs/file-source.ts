@@ -2,10 +2,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { FileChangedError, FileReadError } from '../errors.js';
-import type { Source } from '../service/body.js';
-
-/** A multiple of three, so that base64 pads only at the end of a file. */
-const BLOCK_SIZE = 384 * 1024;
+import type { BlockBuffers, Source } from '../service/body.js';
 
 /** What must stay the same of a file while it is sent. */
 export interface FileIdentity {
@@ -20,13 +17,13 @@ export function fileSource(path: string, name: string, identity: FileIdentity): 
   const size = Number(identity.size);
   return {
     size,
-    async *blocks() {
+    async *blocks(buffers) {
       const handle = await open(path, constants.O_RDONLY).catch((error) => {
         throw new FileReadError(name, error);
       });
       try {
         await expectUnchanged(() => handle.stat({ bigint: true }), name, identity);
-        yield* readBlocks(handle, size, name);
+        yield* readBlocks(handle, size, name, buffers);
       } finally {
         await handle.close();
       }
@@ -40,7 +37,7 @@ export function fileSource(path: string, name: string, identity: FileIdentity): 
 export function handleSource(handle: FileHandle, size: number, name: string): Source {
   return {
     size,
-    blocks: () => readBlocks(handle, size, name),
+    blocks: (buffers) => readBlocks(handle, size, name, buffers),
     verify: async () => {},
     close: () => handle.close(),
   };
@@ -51,15 +48,12 @@ async function* readBlocks(
   handle: FileHandle,
   size: number,
   name: string,
+  buffers: BlockBuffers,
 ): AsyncGenerator<Uint8Array, void, void> {
-  const length = Math.min(BLOCK_SIZE, size);
-  const buffers = [
-    Buffer.allocUnsafeSlow(length),
-    size > length ? Buffer.allocUnsafeSlow(length) : Buffer.alloc(0),
-  ];
+  const blockSize = buffers[0].length;
   const read = (offset: number) => {
-    const buffer = buffers[(offset / BLOCK_SIZE) % 2] ?? Buffer.alloc(0);
-    return readFully(handle, buffer.subarray(0, Math.min(BLOCK_SIZE, size - offset)), offset, name);
+    const buffer = buffers[(offset / blockSize) % 2 === 0 ? 0 : 1];
+    return readFully(handle, buffer.subarray(0, Math.min(blockSize, size - offset)), offset, name);
   };
   let ahead: Promise<Uint8Array> | undefined;
   const readAhead = (offset: number) => {
@@ -69,7 +63,7 @@ async function* readBlocks(
   };
   try {
     readAhead(0);
-    for (let next = BLOCK_SIZE; ahead !== undefined; next += BLOCK_SIZE) {
+    for (let next = blockSize; ahead !== undefined; next += blockSize) {
       const block: Uint8Array = await ahead;
       readAhead(next);
       yield block;

@@ -10,14 +10,26 @@ export interface Source {
   /** Bytes. */
   readonly size: number;
   /**
-   * All bytes from the start, in blocks whose lengths are multiples of three but for the last. A block may be
-   * overwritten once the next one is asked for. Throws FileChangedError or FileReadError.
+   * All bytes from the start, in blocks whose lengths are multiples of three but for the last. A block lies in one of
+   * `buffers`, and may be overwritten once the next one is asked for. Throws FileChangedError or FileReadError.
    */
-  blocks(): AsyncGenerator<Uint8Array, void, void>;
+  blocks(buffers: BlockBuffers): AsyncGenerator<Uint8Array, void, void>;
   /** Throws FileChangedError if the bytes may no longer be those that `blocks` gave. */
   verify(): Promise<void>;
   /** Lets go of what it holds open. */
   close(): Promise<void>;
+}
+
+/** What blocks are read into, in turn: one is read while the other is being sent. */
+export type BlockBuffers = readonly [Buffer, Buffer];
+
+/** A multiple of three, so that base64 pads only at the end of a document. */
+const BLOCK_SIZE = 384 * 1024;
+
+/** Buffers for documents that are read one after the other, none of them larger than `largest` bytes. */
+export function blockBuffers(largest: number): BlockBuffers {
+  const size = Math.min(BLOCK_SIZE, Math.ceil(largest / 3) * 3);
+  return [Buffer.allocUnsafeSlow(size), Buffer.allocUnsafeSlow(largest > size ? size : 0)];
 }
 
 /** JSON text, or a document that stands in it as base64. */
@@ -113,10 +125,12 @@ function partLength(part: Part): number {
 async function* packed(parts: readonly Part[]): AsyncGenerator<Uint8Array, void, void> {
   const total = parts.reduce((sum, part) => sum + partLength(part), 0);
   const out = Buffer.allocUnsafeSlow(Math.min(OUT_SIZE, total));
+  const sizes = parts.map((part) => (part instanceof Uint8Array ? 0 : part.size));
+  const buffers = blockBuffers(sizes.reduce((largest, size) => Math.max(largest, size), 0));
   let used = 0;
   for (const part of parts) {
     const encode = !(part instanceof Uint8Array);
-    for await (const block of encode ? part.blocks() : [part]) {
+    for await (const block of encode ? part.blocks(buffers) : [part]) {
       for (let from = 0; from < block.length; from += SLICE) {
         const slice = block.subarray(from, from + SLICE);
         const length = encode ? encodedLength(slice.length) : slice.length;

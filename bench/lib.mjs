@@ -1,0 +1,103 @@
+/** Whole processes, timed in turn; medians, and ratios of pairs. */
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const BIN = fileURLToPath(new URL('../bin/wfr.js', import.meta.url));
+export const HERE = fileURLToPath(new URL('.', import.meta.url));
+
+/** Where NODE_EXTRA_CA_CERTS is set, Node alone takes longer to start. */
+const { NODE_EXTRA_CA_CERTS, ...ENV } = process.env;
+
+/** Runs a shell line's worth of work to its end: seconds, and the peak of resident memory in MB. */
+export function measure(command, args, { env = {}, expect = 0 } = {}) {
+  return new Promise((resolve, reject) => {
+    const started = process.hrtime.bigint();
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...ENV, ...env } });
+    let peak = 0;
+    let stderr = '';
+    const look = () => {
+      try {
+        peak = Math.max(
+          peak,
+          Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0),
+        );
+      } catch {
+        // It has ended, or this is not Linux.
+      }
+    };
+    const timer = setInterval(look, 10);
+    child.stdout.resume();
+    child.stderr.on('data', (chunk) => (stderr += chunk));
+    child.on('error', reject);
+    child.on('close', (code) => {
+      clearInterval(timer);
+      const seconds = Number(process.hrtime.bigint() - started) / 1e9;
+      if (code !== expect) reject(new Error(`${command} ${args.join(' ')} exited with ${code}: ${stderr}`));
+      else resolve({ seconds, peak: peak / 1000 });
+    });
+  });
+}
+
+/** The contestants' figures over `rounds`, each round in turn: `{name: [{seconds, peak}]}`; one round is not counted. */
+export async function inTurn(contestants, rounds) {
+  const results = Object.fromEntries(contestants.map(({ name }) => [name, []]));
+  for (let round = -1; round < rounds; round++) {
+    for (const { name, run } of contestants) {
+      const figures = await run();
+      if (round >= 0) results[name].push(figures);
+    }
+  }
+  return results;
+}
+
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** The median of the ratios of what was measured in the same round. */
+export function ratio(of, to, value = ({ seconds }) => seconds) {
+  return median(of.map((figures, round) => value(figures) / value(to[round])));
+}
+
+/** A table in Markdown. */
+export function table(head, rows) {
+  const lines = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`);
+  console.log(`${lines.join('\n')}\n`);
+}
+
+export function title(text) {
+  const [{ model }] = cpus();
+  console.log(`## ${text}\n\nNode ${process.version}, ${cpus().length} x ${model.trim()}.\n`);
+}
+
+/** Whether a program is here; says so where it is not. */
+export function has(program) {
+  const found = spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
+  if (!found) console.log(`(${program} is not installed, so it is not compared.)\n`);
+  return found;
+}
+
+/** A folder that goes away at the end. */
+export function temporaryFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'wfr-bench-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Starts a service and waits for the first line that it prints. */
+export async function startService(command, args, env = {}) {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'], env: { ...ENV, ...env } });
+  process.on('exit', () => child.kill('SIGKILL'));
+  const text = await new Promise((resolve, reject) => {
+    child.stdout.once('data', (data) => resolve(String(data)));
+    child.once('error', reject);
+  });
+  return { text, stop: () => child.kill('SIGKILL') };
+}
+
+export const number = (value, digits = 0) => value.toFixed(digits).replace(/\B(?=(\d{3})+(?!\d))/g, ',');

@@ -1,0 +1,37 @@
+/** How long a command takes that has little to do, against `node -e 0` and other tools. */
+import { BIN, has, inTurn, measure, median, number, ratio, startService, table, title } from './lib.mjs';
+
+const ROUNDS = Number(process.argv[2] ?? 21);
+const node = process.execPath;
+
+title('Start-up');
+const sandbox = await startService(node, [BIN, 'sandbox']);
+const baseUrl = /WFR_BASE_URL=(\S+)/.exec(sandbox.text)[1];
+const headers = { authorization: 'Bearer sandbox-token', 'content-type': 'application/json' };
+const body = JSON.stringify({ worfklowId: '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e', inputs: { label: 'x' } });
+const { id } = await (await fetch(`${baseUrl}/runs`, { method: 'POST', headers, body })).json();
+const env = { WFR_BASE_URL: baseUrl, WFR_TOKEN: 'sandbox-token' };
+
+const wfr = (name, args, options = {}) => ({ name, run: () => measure(node, [BIN, ...args], options) });
+const contestants = [
+  { name: 'node -e 0', run: () => measure(node, ['-e', '0']) },
+  wfr('wfr --version', ['--version']),
+  wfr('wfr --help', ['--help']),
+  wfr('wfr run w bad (a usage error)', ['run', 'w', 'bad'], { env, expect: 2 }),
+  wfr('wfr --bad (a usage error)', ['--bad'], { expect: 2 }),
+  wfr('wfr status <id>, loopback', ['status', id], { env }),
+];
+if (has('gh')) contestants.push({ name: 'gh --version', run: () => measure('gh', ['--version']) });
+if (has('http')) contestants.push({ name: 'http --version', run: () => measure('http', ['--version']) });
+
+const results = await inTurn(contestants, ROUNDS);
+table(
+  ['whole process', 'median ms', 'times `node -e 0`', 'peak MB'],
+  contestants.map(({ name }) => [
+    name,
+    number(median(results[name].map(({ seconds }) => seconds)) * 1000, 1),
+    number(ratio(results[name], results['node -e 0']), 2),
+    number(median(results[name].map(({ peak }) => peak))),
+  ]),
+);
+sandbox.stop();

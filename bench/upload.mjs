@@ -1,0 +1,114 @@
+/** A document to a service that reads and drops: how fast, and in how much memory. */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { createReadStream, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  BIN,
+  HERE,
+  has,
+  inTurn,
+  measure,
+  median,
+  number,
+  ratio,
+  startService,
+  table,
+  temporaryFolder,
+  title,
+} from './lib.mjs';
+
+const ROUNDS = Number(process.argv[2] ?? 5);
+const node = process.execPath;
+const folder = temporaryFolder();
+
+function build(name) {
+  const output = join(folder, name);
+  const { status } = spawnSync('cc', ['-O2', '-o', output, join(HERE, `${name}.c`)], { stdio: 'inherit' });
+  if (status !== 0) throw new Error('a C compiler (cc) is needed for the other side');
+  return output;
+}
+
+function sparse(name, bytes) {
+  const path = join(folder, name);
+  writeFileSync(path, '');
+  truncateSync(path, bytes);
+  return path;
+}
+
+const sink = await startService(build('sink'), []);
+const port = sink.text.trim();
+const send = build('send');
+const env = { WFR_BASE_URL: `http://127.0.0.1:${port}` };
+const wfr = (name, ...paths) => {
+  const items = paths.map((path, index) => `d${index}@${path};type=application/pdf`);
+  return { name, run: () => measure(node, [BIN, 'run', 'w', '-q', ...items], { env }) };
+};
+
+title('Documents');
+const WHOLE = `
+  const fs = require('fs');
+  const document = 'data:application/pdf;base64,' + fs.readFileSync(process.argv[1]).toString('base64');
+  fetch(process.argv[2], { method: 'POST', body: JSON.stringify({ workflowId: 'w', inputs: { document } }) })
+    .then((answer) => answer.text());`;
+
+for (const [label, bytes, names] of [
+  ['200 MB', 200e6, ['wfr', 'limit', 'curl', 'whole']],
+  ['1 GB', 1e9, ['wfr', 'limit', 'curl']],
+]) {
+  const path = sparse(label.replace(' ', ''), bytes);
+  const all = {
+    wfr: wfr('wfr', path),
+    limit: {
+      name: 'limit: a C program sends the finished body',
+      run: () => measure(send, [port, String(Math.ceil(bytes / 3) * 4)]),
+    },
+    curl: {
+      name: 'base64 -w0 | curl -T-',
+      run: () =>
+        measure('sh', ['-c', `base64 -w0 ${path} | curl -sS -T- -X POST http://127.0.0.1:${port}/runs`]),
+    },
+    whole: {
+      name: 'read it all, one string, JSON.stringify, fetch',
+      run: () => measure(node, ['-e', WHOLE, path, `${env.WFR_BASE_URL}/runs`]),
+    },
+  };
+  const contestants = names
+    .filter((name) => name !== 'curl' || (has('curl') && has('base64')))
+    .map((name) => all[name]);
+  const results = await inTurn(contestants, ROUNDS);
+  table(
+    [label, 'median MB/s', 'wfr is so many times as fast', 'peak MB'],
+    contestants.map(({ name }) => [
+      name,
+      number(bytes / 1e6 / median(results[name].map(({ seconds }) => seconds))),
+      number(ratio(results[name], results.wfr), 2),
+      number(median(results[name].map(({ peak }) => peak))),
+    ]),
+  );
+}
+
+const hundred = Array.from({ length: 100 }, (_, n) => sparse(`document-${n}`, 10e6));
+const contestants = [
+  wfr('4 GB in one document', sparse('4gb', 4e9)),
+  wfr('100 documents of 10 MB', ...hundred),
+  wfr('one document of 1 kB', sparse('1kb', 1e3)),
+];
+const results = await inTurn(contestants, 1);
+table(
+  ['wfr alone', 'seconds', 'peak MB'],
+  contestants.map(({ name }) => [name, number(results[name][0].seconds, 2), number(results[name][0].peak)]),
+);
+sink.stop();
+
+// That the bytes are the right ones: the sandbox says what it received.
+const random = join(folder, 'random.pdf');
+spawnSync('sh', ['-c', `head -c 1000000000 /dev/urandom > ${random}`]);
+const hash = createHash('sha256');
+for await (const chunk of createReadStream(random)) hash.update(chunk);
+const invoice = ['run', '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e', `invoice@${random}`, 'customer=x', '-q'];
+const { stdout } = spawnSync(node, [BIN, 'sandbox', '--', node, BIN, ...invoice], { encoding: 'utf8' });
+const same = JSON.parse(stdout).document.sha256 === hash.digest('hex');
+console.log(
+  `1 GB of random bytes through the sandbox: the SHA-256 in the output is ${same ? 'the file' : 'NOT the file'}'s.\n`,
+);

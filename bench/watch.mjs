@@ -1,0 +1,65 @@
+/** Waiting: how soon wfr ends after the run has, how often it asks, and what a long wait costs. */
+import { createServer } from 'node:http';
+import { BIN, measure, median, number, table, title } from './lib.mjs';
+
+const ROUNDS = Number(process.argv[2] ?? 7);
+/** Seconds of the long wait; 600 for ten real minutes. */
+const LONG = Number(process.argv[3] ?? 30);
+
+title('Waiting');
+let ends = 0;
+let polls = [];
+const server = createServer((_request, response) => {
+  polls.push(performance.now());
+  const ended = performance.now() >= ends;
+  response.end(
+    JSON.stringify({
+      id: 'r',
+      status: ended ? 'FINISHED' : 'RUNNING',
+      steps: 2,
+      stepsCompleted: ended ? 2 : 1,
+      output: null,
+    }),
+  );
+}).listen(0, '127.0.0.1');
+await new Promise((resolve) => server.once('listening', resolve));
+const env = { WFR_BASE_URL: `http://127.0.0.1:${server.address().port}` };
+const watch = (...flags) => measure(process.execPath, [BIN, 'watch', '-q', 'r', ...flags], { env });
+
+const rows = [];
+for (const [interval, length] of [
+  [200, 1_500],
+  [500, 2_300],
+]) {
+  const late = [];
+  const gaps = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    polls = [];
+    ends = performance.now() + length + round * 37;
+    await watch('--interval', `${interval}ms`, '--max-interval', `${interval}ms`);
+    late.push(performance.now() - ends);
+    gaps.push(...polls.slice(1).map((at, n) => at - polls[n]));
+  }
+  rows.push([
+    `${interval} ms`,
+    number(median(late)),
+    number(Math.max(...late)),
+    `at most ${interval + 100}`,
+    number(Math.min(...gaps)),
+  ]);
+}
+table(
+  ['interval', "run's end to exit, median ms", 'worst ms', 'allowed ms', 'shortest gap between polls, ms'],
+  rows,
+);
+
+polls = [];
+ends = performance.now() + LONG * 1000;
+const before = process.resourceUsage();
+const { peak } = await watch();
+const after = process.resourceUsage();
+console.log(
+  `A wait of ${LONG} s at the default intervals: ${polls.length} polls, peak ${number(peak)} MB;` +
+    ` the service's own CPU for it ${number((after.userCPUTime - before.userCPUTime) / 1e6, 2)} s.\n`,
+);
+server.close();
