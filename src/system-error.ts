@@ -1,6 +1,7 @@
 /** The operating system's error codes in plain words. */
 
 const WORDS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use',
   EACCES: 'permission denied',
   EBUSY: 'it is in use',
   EDQUOT: 'the disk quota is used up',

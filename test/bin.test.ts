@@ -108,11 +108,11 @@ describe('the exit codes of a real process', () => {
   ] as const)('%s ends the process by the signal, which a shell sees as %i', async (signal, code) => {
     const { env } = await sandboxWorld();
     const wfr = startWfr(['run', SLOW, 'label=x'], env);
-    await wfr.says('To watch it again');
+    await wfr.says('To watch it');
     wfr.child.kill(signal);
     const result = await wfr.ended;
     expect(result).toMatchObject({ signal, exitCode: code });
-    expect(result.stderr).toMatch(/Interrupted; run (\S+) goes on\.\nTo watch it again: wfr watch \1\n$/);
+    expect(result.stderr).toMatch(/Interrupted; run (\S+) goes on\.\nTo watch it: wfr watch \1\n$/);
   });
 
   test("Ctrl-C stops a shell's loop of runs", async () => {
@@ -126,7 +126,7 @@ describe('the exit codes of a real process', () => {
         detached: true,
       },
     );
-    await loop.says('To watch it again');
+    await loop.says('To watch it');
     process.kill(-(loop.child.pid ?? 0), 'SIGINT');
     expect((await loop.ended).signal).toBe('SIGINT');
     expect(posts()).toBe(1);

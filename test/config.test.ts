@@ -24,7 +24,7 @@ describe('59: the base URL', () => {
 
   test.each([
     ['example.com/api', 'WFR_BASE_URL example.com/api: has no scheme; write https://example.com/api'],
-    ['localhost:8080/v1', 'has no scheme; write https://localhost:8080/v1'],
+    ['localhost:8080/v1', 'has no scheme; write http://localhost:8080/v1'],
     ['ftp://example.com', 'must begin with https://'],
     ['https://', 'is not a URL'],
     ['http://example.com/v1', 'would send the token unencrypted; use https://, or --allow-http'],
@@ -194,6 +194,6 @@ test('durations are written with a unit or as seconds', async () => {
       env: { WFR_BASE_URL: 'https://h.invalid' },
     });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(`--interval ${text}: is`);
+    expect(stderr).toContain(`--interval ${text || '""'}: is`);
   }
 });

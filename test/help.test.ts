@@ -49,6 +49,18 @@ describe('help', () => {
 });
 
 describe('mistakes', () => {
+  test.each([['-v'], ['-q'], ['--color', 'always'], ['--']])(
+    'flags without a command (%s) get the help, as nothing at all does',
+    async (...args) => {
+      const { stdout, stderr, exitCode } = await runCli(args.filter((arg) => arg !== undefined));
+      expect({ stdout, stderr, exitCode }).toEqual({
+        stdout: '',
+        stderr: (await runCli(['--help'])).stdout,
+        exitCode: 2,
+      });
+    },
+  );
+
   test.each([
     [['rnu', 'x'], "unknown command 'rnu' (Did you mean run?)", 'wfr --help'],
     [['run', 'x', '--detatch'], "unknown option '--detatch' (Did you mean --detach?)", 'wfr help run'],
@@ -60,6 +72,9 @@ describe('mistakes', () => {
       '',
     ],
     [['run', ''], 'the workflow is empty', ''],
+    [['run', 'w', '--inputs-file', 'a', '--inputs-file', 'b'], 'It was given already, as a.', 'wfr help run'],
+    [['run', 'w', '-i', ''], '"": is not an input', ''],
+    [['watch', 'x', '--timeout', ''], '--timeout "": is not a duration', ''],
     [['status', 'x', '--color', 'blue'], '--color blue: choose one of auto, always, never', ''],
     [['status', 'x', '--json', '-o', 'id'], '--json and --output id exclude each other', ''],
   ])('%j gets a clear complaint and exit 2', async (args, complaint, hint) => {

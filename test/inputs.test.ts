@@ -135,7 +135,7 @@ describe('standard input', () => {
     const { stderr, exitCode, requests } = await send(['a@-'], {}, { stdin: PDF });
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
-      'a@-: standard input has no name that tells the media type; write a@-;type=type/subtype',
+      'a@-: standard input has no name that tells the media type; add ;type=type/subtype, such as',
     );
     expect(requests.length).toBe(0);
   });
@@ -176,8 +176,8 @@ describe('the inputs file', () => {
   test.each([
     ['[1]', 'in.json: holds JSON that is not an object'],
     ['{"a":1,"\\u0061":2}', 'in.json: gives "a" twice'],
-    ['{"a":\n  tru}', 'in.json: something other than value at line 2, column 3'],
-    ['{"a":1,}', 'in.json: something other than key at line 1, column 8'],
+    ['{"a":\n  tru}', 'in.json: not JSON: expected a value at line 2, column 3'],
+    ['{"a":1,}', 'in.json: not JSON: expected a name in double quotes at line 1, column 8'],
     ['{"a":"\\ud800"}', 'in.json: half of a surrogate pair, which is no text, at line 1, column 6'],
     [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 'in.json: not UTF-8 at byte 3'],
     [
@@ -191,9 +191,12 @@ describe('the inputs file', () => {
     ],
     ['{"a":{"$document":"x.pdf","mime":"y"}}', 'has an unfit "mime"'],
     ['{"a":{"$document":"x.pdf","type":"pdf"}}', '"pdf" is not a media type'],
-    ['', 'in.json: the text ends too early at line 1, column 1'],
+    ['', 'in.json: not JSON: it ends too early at line 1, column 1'],
   ])('57: %s is refused, with the place', async (content, complaint) => {
-    const { stderr, exitCode, requests } = await send(['--inputs-file', 'in.json'], { 'in.json': content });
+    const { stderr, exitCode, requests } = await send(['--inputs-file', 'in.json'], {
+      'in.json': content,
+      'x.unknownext': 'x',
+    });
     expect(exitCode).toBe(2);
     expect(stderr).toContain(complaint);
     expect(requests.length).toBe(0);
@@ -209,15 +212,12 @@ describe('what is refused before anything is sent', () => {
   test.each([
     ['plain', 'plain: is not an input; write name=text, name:=json, name@document'],
     ['=x', '=x: has no name before "="'],
-    ['x:={', 'x:={: the text ends too early at line 1, column 2'],
-    ['x:=NaN', 'x:=NaN: something other than value at line 1, column 1'],
+    ['x:={', 'x:={: not JSON: it ends too early at line 1, column 2'],
+    ['x:=NaN', 'x:=NaN: not JSON: expected a value at line 1, column 1'],
     ['x@', 'x@: names no file after "@"'],
     ['x@none.pdf', 'x@none.pdf: none.pdf: no such file (ENOENT)'],
     ['x@folder.pdf', 'x@folder.pdf: folder.pdf: it is a directory (EISDIR)'],
-    [
-      'x@file.unknownext',
-      'write x@file.unknownext;type=type/subtype, such as x@file.unknownext;type=application/pdf',
-    ],
+    ['x@file.unknownext', "add ;type=type/subtype, such as 'x@file.unknownext;type=application/pdf'"],
     ['x@file.unknownext;type=pdf', '"pdf" is not a media type; write ;type=type/subtype, without parameters'],
     ['x@file.unknownext;type=text/plain; charset=utf-8', '"text/plain; charset=utf-8" is not a media type'],
     ['x=@latin1.txt', 'x=@latin1.txt: not UTF-8 at byte 3'],
@@ -252,7 +252,7 @@ describe('what is refused before anything is sent', () => {
     for (const part of [
       'plain: is not',
       'none.pdf: no such file',
-      'y:={: the text',
+      'y:={: not JSON',
       '--interval soon',
       '--timeout -1',
       'ftp://x',
@@ -270,7 +270,7 @@ describe('what is refused before anything is sent', () => {
 });
 
 describe('--dry-run', () => {
-  test('prints what would be sent, with the token hidden and documents abridged, and needs no token', async () => {
+  test('prints what would be sent, with the token hidden and documents abridged', async () => {
     const sha256 = createHash('sha256').update(PDF).digest('hex');
     const cwd = folderWith({ 'a.pdf': PDF });
     const { stdout, exitCode } = await runCli(
@@ -285,11 +285,11 @@ describe('--dry-run', () => {
         '--base-url',
         'https://host.example/api/v1/',
       ],
-      { cwd, env: { WFR_TOKEN: '' } },
+      { cwd, env: { WFR_TOKEN: 'the-token' } },
     );
     expect(exitCode).toBe(0);
     expect(stdout).toContain('"n": 1.0');
-    expect(stdout).not.toContain('secret-value');
+    expect(stdout).not.toMatch(/secret-value|the-token/);
     expect(JSON.parse(stdout)).toEqual({
       method: 'POST',
       url: 'https://host.example/api/v1/runs',
@@ -300,6 +300,12 @@ describe('--dry-run', () => {
         inputs: { doc: `data:application/pdf;base64,(${PDF.length} bytes, SHA-256 ${sha256})`, n: 1 },
       },
     });
+  });
+
+  test('shows no Authorization where none would be sent, and complains of a token file that it cannot read', async () => {
+    const args = ['run', 'w', '--dry-run', '--base-url', 'https://host.example'];
+    expect(JSON.parse((await runCli(args)).stdout).headers).toEqual({ 'content-type': 'application/json' });
+    expect((await runCli([...args, '--token-file', 'missing'])).exitCode).toBe(2);
   });
 
   test('sends nothing', async () => {

@@ -42,7 +42,7 @@ describe('a run through the sandbox', () => {
     const [first, second, ...rest] = stderr.trimEnd().split('\n');
     expect(first).toMatch(/^Run [0-9a-f-]{36} \(version invoice v3\)$/);
     const id = first?.split(' ')[1];
-    expect(second).toBe(`To watch it again: wfr watch ${id}`);
+    expect(second).toBe(`To watch it: wfr watch ${id}`);
     expect(rest).toEqual([
       '2026-01-02T03:04:05Z PENDING  0 of 4 steps',
       '2026-01-02T03:04:07Z RUNNING  1 of 4 steps',
@@ -90,7 +90,7 @@ describe('a run through the sandbox', () => {
     expect(result.exitCode).toBe(8);
     expect(result.stdout).toBe('');
     expect(result.stderr).toMatch(/Still RUNNING \(1 of 10 steps\) after 7.0s; run [0-9a-f-]{36} goes on.\n/);
-    expect(result.stderr).toMatch(/To watch it again: wfr watch [0-9a-f-]{36}\n$/);
+    expect(result.stderr).toMatch(/To watch it: wfr watch [0-9a-f-]{36}\n$/);
     // The last sleep is clipped to what is left.
     expect(result.clock.sleeps).toEqual([2000, 2000, 3000]);
   });
@@ -152,9 +152,7 @@ describe('signals', () => {
       onOutput: (text) => text.includes('RUNNING  1 of 10') && signals.raise('SIGINT'),
     });
     expect(result.exitCode).toBe(130);
-    const id = /Interrupted; run (\S+) goes on\.\nTo watch it again: wfr watch \1\n$/.exec(
-      result.stderr,
-    )?.[1];
+    const id = /Interrupted; run (\S+) goes on\.\nTo watch it: wfr watch \1\n$/.exec(result.stderr)?.[1];
     const watched = await runCli(['watch', id ?? ''], { env, clock });
     expect(watched.exitCode).toBe(0);
     expect(JSON.parse(watched.stdout)).toEqual({ label: 'x' });

@@ -73,7 +73,7 @@ describe('the pace of polls', () => {
     expect(exitCode).toBe(8);
     expect(gaps).toEqual([2000, 3000, 1000]);
     expect(stderr).toContain(
-      'Still RUNNING (1 of 4 steps) after 6.0s; run run-1 goes on.\nTo watch it again: wfr watch run-1\n',
+      'Still RUNNING (1 of 4 steps) after 6.0s; run run-1 goes on.\nTo watch it: wfr watch run-1\n',
     );
   });
 
@@ -214,7 +214,7 @@ test('run repeats the flags that name the service in the command that resumes, q
     request.method === 'POST' ? reply.send(200, aRun({ id: "it's 1" })) : undefined,
   );
   const { stderr } = await runCli(['run', 'w', '--base-url', baseUrl, '--no-token', '--detach'], { clock });
-  expect(stderr).toContain(`To watch it again: wfr watch --base-url ${baseUrl} --no-token 'it'\\''s 1'\n`);
+  expect(stderr).toContain(`To watch it: wfr watch --base-url ${baseUrl} --no-token 'it'\\''s 1'\n`);
 });
 
 test('an id is percent-encoded in the path, and the path of the base URL is kept', async () => {

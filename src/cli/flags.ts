@@ -26,7 +26,10 @@ function waitFlags(): Option[] {
   return [
     new Option('--interval <duration>', 'time between polls (default: 2s)'),
     new Option('--max-interval <duration>', 'unchanged polls slow down to this (default: 10s)'),
-    new Option('--timeout <duration>', 'stop waiting after this; the run goes on (default: wait for ever)'),
+    new Option(
+      '--timeout <duration>',
+      'stop waiting this long after the run was accepted; it goes on (default: for ever)',
+    ),
   ];
 }
 

@@ -17,7 +17,7 @@ export type Start = (work: (context: Context) => Promise<Exit>) => void;
 const HELP = `
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
-  wfr watch 7d1f8a52
+  wfr watch "$id"
   wfr sandbox --list
 
 Help topics: wfr help inputs, wfr help exit-codes, wfr help environment`;
@@ -29,14 +29,14 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   const program = createProgram((work) => {
     chosen = work;
   }, shown);
-  if (args.length === 0) {
-    await context.stderr.write(helpOf(program, shown));
-    return ExitCode.usage;
-  }
   try {
     program.parse(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
+    if (error.code === 'commander.help') {
+      await context.stderr.write(helpOf(program, shown));
+      return ExitCode.usage;
+    }
     // commander throws also to say that it has shown help or the version.
     if (error.exitCode !== 0) throw usageError(error, args);
     await context.stdout.write(shown.join(''));

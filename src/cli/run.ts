@@ -1,5 +1,5 @@
 /** `wfr run`: its flags, its help. */
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RunFlags } from '../commands/run.js';
 import { addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
 import type { Start } from './program.js';
@@ -14,6 +14,12 @@ Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e amount:=12.50 | jq .total
   id=$(wfr run --detach 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf)`;
 
+/** The second of two files would silently win. */
+function once(value: string, earlier: string | undefined): string {
+  if (earlier === undefined) return value;
+  throw new InvalidArgumentError(`It was given already, as ${earlier}.`);
+}
+
 export function addRun(program: Command, start: Start): void {
   const command = program
     .command('run')
@@ -26,7 +32,11 @@ export function addRun(program: Command, start: Start): void {
         (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value],
       ),
     )
-    .option('--inputs-file <file|->', 'inputs from a JSON object; items override its keys')
+    .addOption(
+      new Option('--inputs-file <file|->', 'inputs from a JSON object; items override its keys').argParser(
+        once,
+      ),
+    )
     .option('-d, --detach', 'return once the service has accepted the run, printing its id')
     .option('--no-wait', 'the same as --detach')
     .option('--dry-run', 'print what would be sent, and send nothing')

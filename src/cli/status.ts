@@ -6,9 +6,9 @@ import type { Start } from './program.js';
 
 const HELP = `
 Examples:
-  wfr status 7d1f8a52
-  wfr status --json 7d1f8a52 | jq -r .status
-  wfr status --exit-status --quiet 7d1f8a52 || echo "not finished"`;
+  wfr status "$id"
+  wfr status --json "$id" | jq -r .status
+  wfr status --exit-status "$id" && echo "finished"`;
 
 export function addStatus(program: Command, start: Start): void {
   const command = program

@@ -9,9 +9,9 @@ The exit code is the same as that of wfr run: 0 for FINISHED, 1 for FAILED.
 Watching a run that has ended gives the same code as watching it live.
 
 Examples:
-  wfr watch 7d1f8a52
-  wfr watch --timeout 10m 7d1f8a52 > output.json
-  wfr watch 7d1f8a52 c04b9e11 --output jsonl`;
+  wfr watch "$id"
+  wfr watch --timeout 10m "$id" > output.json
+  wfr watch "$id" "$other" --output jsonl`;
 
 export function addWatch(program: Command, start: Start): void {
   const command = program

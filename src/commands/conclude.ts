@@ -27,7 +27,7 @@ export async function conclude(
     conversation.say(
       `Still ${progress} after ${formatDuration(outcome.took)}; run ${safeLine(outcome.id)} goes on.`,
     );
-    conversation.say(`To watch it again: ${resume}`);
+    conversation.say(`To watch it: ${resume}`);
     return ExitCode.stillRunning;
   }
   concludeEnded(run, outcome, conversation);
@@ -61,7 +61,9 @@ function concludeError(
 ): Exit {
   const shownId = safeLine(id);
   if (error instanceof InterruptedError) {
-    conversation.say(`Interrupted; run ${shownId} goes on.`);
+    conversation.say(
+      `Interrupted; run ${shownId} ${run === undefined ? 'was not seen, and may go on' : 'goes on'}.`,
+    );
   } else if (!conversation.error(error)) {
     throw error;
   } else if (error instanceof NoSuchRunError) {
@@ -71,7 +73,7 @@ function concludeError(
       run !== undefined && hasEnded(run) ? `Run ${shownId} has ended.` : `Run ${shownId} may go on.`,
     );
   }
-  conversation.say(`To watch it again: ${resume}`);
+  conversation.say(`To watch it: ${resume}`);
   return exitOfError(error);
 }
 

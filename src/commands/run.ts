@@ -1,5 +1,6 @@
 /** `wfr run`: trigger a run, wait for its end, print its output. */
 import { Complaints } from '../config/complaints.js';
+import { loadCredentials } from '../config/credentials.js';
 import {
   credentialsFor,
   type ServiceFlags,
@@ -61,7 +62,8 @@ export async function run(
     for (const warning of [...plan.settings.warnings, ...resolved.warnings]) conversation.warn(warning);
     if (flags.dryRun === true) {
       const { printDryRun } = await import('./dry-run.js');
-      return await printDryRun(plan.trigger, plan.settings, flags.token !== false, context);
+      const { source } = await loadCredentials(flags, false, context);
+      return await printDryRun(plan.trigger, plan.settings, source !== undefined, context);
     }
     const credentials = await credentialsFor(flags, plan.settings.baseUrl, context);
     const interruption = new Interruption(context);

@@ -18,9 +18,9 @@ export function parseBaseUrl(written: string | undefined, source: string, allowH
 }
 
 function schemeComplaint(written: string): string {
-  return written.includes('://')
-    ? 'is not a URL'
-    : `has no scheme; write https://${withoutUserInfo(written)}`;
+  if (written.includes('://')) return 'is not a URL';
+  const scheme = isLoopback(/^[^:/]*/.exec(written)?.[0] ?? '') ? 'http' : 'https';
+  return `has no scheme; write ${scheme}://${withoutUserInfo(written)}`;
 }
 
 function urlComplaint(url: URL, written: string, allowHttp: boolean): string | undefined {

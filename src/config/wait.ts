@@ -24,7 +24,9 @@ export function waitSettings(flags: WaitFlags): WaitSettings {
     const duration = parseDuration(text);
     if (duration !== undefined && duration >= least) return duration;
     const not = duration === undefined ? 'is not a duration' : 'is too short';
-    problems.push(`${name} ${text}: ${not}; write 500ms, 2s, 1.5m or 1h (a bare number means seconds)`);
+    problems.push(
+      `${name} ${text || '""'}: ${not}; write 500ms, 2s, 1.5m or 1h (a bare number means seconds)`,
+    );
     return fallback;
   };
   const interval = parse('--interval', flags.interval, 2_000, 1);

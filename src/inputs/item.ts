@@ -21,7 +21,7 @@ export type Item = Written &
 /** An item that does not follow the grammar. The message names it as written and says how to mend it. */
 export class ItemError extends Error {
   constructor(item: string, complaint: string) {
-    super(`${item}: ${complaint}`);
+    super(`${item === '' ? '""' : item}: ${complaint}`);
   }
 }
 

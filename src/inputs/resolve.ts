@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import type { Input, Part, Source } from '../service/body.js';
+import { shellCommand } from '../shell-quote.js';
 import { FileError, openDocument, readBytes, resolvePath } from './files.js';
 import { parseInputsFile, type Segment } from './inputs-file.js';
 import { type Item, ItemError, parseItem } from './item.js';
@@ -48,9 +49,8 @@ class Resolver {
     const parsed = this.#parseItems(items);
     const fileInputs = new Map<string, Input>();
     if (inputsFile !== undefined) {
-      await this.#collect(inputsFile, () =>
-        this.#readInputsFile(inputsFile, fileInputs, new Set(parsed.keys())),
-      );
+      const label = inputsFile === '-' ? '--inputs-file -' : inputsFile;
+      await this.#collect(label, () => this.#readInputsFile(inputsFile, fileInputs, new Set(parsed.keys())));
     }
     const resolved = new Map(fileInputs);
     for (const item of parsed.values()) {
@@ -126,7 +126,7 @@ class Resolver {
       case 'string':
         return [Buffer.from(JSON.stringify(item.text))];
       case 'json':
-        return [checkedJson(Buffer.from(item.text))];
+        return [checkedJson(Buffer.from(item.text), `; for a string write ${item.name}=${item.text}`)];
       case 'string-file':
         this.#claimStdin(item.path, item.item);
         return [Buffer.from(JSON.stringify(decodeUtf8(await readBytes(item.path, cwd, this.#context))))];
@@ -137,7 +137,8 @@ class Resolver {
         return [checkedJson(withoutByteOrderMark(bytes))];
       }
       case 'document': {
-        const fix = `write ${item.item};type=type/subtype, such as ${item.item};type=application/pdf`;
+        // Quoted: a shell takes the semicolon for itself.
+        const fix = `add ;type=type/subtype, such as ${shellCommand([`${item.item};type=application/pdf`])}`;
         return this.#documentParts(item.path, item.mediaType, cwd, item.item, fix);
       }
     }
@@ -146,13 +147,14 @@ class Resolver {
   async #documentParts(path: string, given: string | undefined, base: string, written: string, fix: string) {
     this.#claimStdin(path, written);
     const mediaType = given ?? (path === '-' ? undefined : await guessMediaType(path));
-    if (mediaType === undefined) {
-      const why =
-        path === '-' ? 'standard input has no name that tells' : 'the name of the file does not tell';
-      throw new TextError(`${why} the media type; ${fix}`);
+    if (path === '-' && mediaType === undefined) {
+      throw new TextError(`standard input has no name that tells the media type; ${fix}`);
     }
+    // A file that cannot be read is the first thing to say of it.
     const source = await openDocument(path, base, this.#context);
     this.#opened.push(source);
+    if (mediaType === undefined)
+      throw new TextError(`the name of the file does not tell the media type; ${fix}`);
     if (source.size === 0) this.#warnings.push(`${written}: the document is empty (0 bytes)`);
     return [Buffer.from(`"data:${mediaType};base64,`), source, Buffer.from('"')];
   }
@@ -172,7 +174,11 @@ async function guessMediaType(path: string): Promise<string | undefined> {
   return mediaTypeOf(path);
 }
 
-function checkedJson(bytes: Buffer): Buffer {
-  checkJson(bytes);
+function checkedJson(bytes: Buffer, hint = ''): Buffer {
+  try {
+    checkJson(bytes);
+  } catch (error) {
+    throw error instanceof TextError ? new TextError(error.message + hint) : error;
+  }
   return bytes;
 }

@@ -18,6 +18,16 @@ export type JsonToken = '{' | '}' | '[' | ']' | ':' | ',' | 'key' | 'string' | '
 
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or end' | 'end';
 
+const WANTED: Readonly<Record<Expected, string>> = {
+  value: 'a value',
+  'value or ]': 'a value or ]',
+  key: 'a name in double quotes',
+  'key or }': 'a name in double quotes, or }',
+  ':': 'a colon',
+  ', or end': 'a comma or the end of the list',
+  end: 'nothing more',
+};
+
 const LITERALS = ['true', 'false', 'null'].map((word) => Buffer.from(word));
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
@@ -49,7 +59,7 @@ export class JsonScanner {
     const byte = this.#bytes[this.#position];
     if (byte === undefined) {
       if (this.#expected === 'end') return false;
-      throw new JsonSyntaxError('the text ends too early', this.#position);
+      throw new JsonSyntaxError('not JSON: it ends too early', this.#position);
     }
     this.#read(byte);
     this.end = this.#position;
@@ -121,9 +131,9 @@ export class JsonScanner {
     let at = this.#position + 1;
     for (;;) {
       const byte = bytes[at];
-      if (byte === undefined) throw new JsonSyntaxError('a string without end', this.#position);
+      if (byte === undefined) throw new JsonSyntaxError('not JSON: a string without end', this.#position);
       if (byte === 0x22) break;
-      if (byte < 0x20) throw new JsonSyntaxError('a control character in a string', at);
+      if (byte < 0x20) throw new JsonSyntaxError('not JSON: a control character in a string', at);
       at = byte === 0x5c ? this.#skipEscape(at) : at + 1;
     }
     this.#position = at + 1;
@@ -134,12 +144,12 @@ export class JsonScanner {
     const letter = bytes[at + 1];
     if (letter === 0x75) {
       for (let digit = at + 2; digit < at + 6; digit++) {
-        if (!isHex(bytes[digit])) throw new JsonSyntaxError('an escape that is not \\uXXXX', at);
+        if (!isHex(bytes[digit])) throw new JsonSyntaxError('not JSON: an escape that is not \\uXXXX', at);
       }
       return at + 6;
     }
     if (letter === undefined || !'"\\/bfnrt'.includes(String.fromCharCode(letter))) {
-      throw new JsonSyntaxError('an unknown escape in a string', at);
+      throw new JsonSyntaxError('not JSON: an unknown escape in a string', at);
     }
     return at + 2;
   }
@@ -176,7 +186,7 @@ export class JsonScanner {
 
   #skipDigits(): void {
     if (!isDigit(this.#bytes[this.#position])) {
-      throw new JsonSyntaxError('a number that JSON does not have', this.#position);
+      throw new JsonSyntaxError('not JSON: a number that JSON does not have', this.#position);
     }
     while (isDigit(this.#bytes[this.#position])) this.#position++;
   }
@@ -198,7 +208,6 @@ export class JsonScanner {
   }
 
   #unexpected(): JsonSyntaxError {
-    const wanted = this.#expected === ', or end' ? 'a comma or the end of the list' : this.#expected;
-    return new JsonSyntaxError(`something other than ${wanted}`, this.#position);
+    return new JsonSyntaxError(`not JSON: expected ${WANTED[this.#expected]}`, this.#position);
   }
 }

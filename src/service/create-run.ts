@@ -117,6 +117,7 @@ async function sendOnce(
     const hooks = {
       commit: () => interruption.signal.throwIfAborted(),
       onProgress: () => events.sending(body.handedOver, body.length),
+      onSent: () => events.sent(),
     };
     const answer = await transport.post(url.pathname, headers, body, hooks, patience.signal);
     events.answer(answer.status, answer.took);

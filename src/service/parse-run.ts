@@ -37,7 +37,7 @@ function readMembers(bytes: Uint8Array) {
     const members = membersOf(bytes);
     if (members !== undefined) return members;
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw new UnreadableAnswerError(`not JSON: ${error.message}`);
+    if (error instanceof JsonSyntaxError) throw new UnreadableAnswerError(error.message);
     throw error;
   }
   throw new UnreadableAnswerError('a JSON value that is not an object');

@@ -25,6 +25,8 @@ export interface ServiceEvents {
   /** A trigger will be sent again after `delay` ms: `count` of at most `limit`. */
   resending(why: NetworkError | RefusedError, phase: number, delay: number, count: number): void;
   sending(sent: number, total: number): void;
+  /** A trigger has been sent; what is left is its answer. */
+  sent(): void;
   /** A signal came after the request had left; its answer is waited for a little longer. */
   lingering(ms: number): void;
   /** The spelling that was accepted, and after how many requests. */

@@ -30,6 +30,8 @@ export interface SendHooks {
   /** Called before the closing bytes leave; throws to keep them back. */
   commit(): void;
   onProgress(): void;
+  /** Called when all of it has been handed over. */
+  onSent(): void;
 }
 
 export class Transport {
@@ -73,6 +75,7 @@ export class Transport {
     let failure: unknown;
     socket.setTimeout(this.#limits.stall, () => deadline.expire(this.#fault('stalled', this.#limits.stall)));
     const onSent = () => {
+      hooks.onSent();
       socket.setTimeout(0);
       deadline.allow(this.#limits.answer, this.#fault('no-answer', this.#limits.answer));
     };

@@ -63,7 +63,7 @@ export class Conversation {
   accepted(run: Run, resume: string): void {
     const version = run.versionName === undefined ? '' : ` (version ${safeLine(run.versionName)})`;
     this.say(`Run ${this.style.strong(safeLine(run.id))}${version}`);
-    this.tell(this.style.dim(`To watch it again: ${resume}`));
+    this.tell(this.style.dim(`To watch it: ${resume}`));
   }
 
   /** Shows progress, in the one way that fits, while `work` runs. */

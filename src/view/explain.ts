@@ -182,7 +182,9 @@ function explainRefusal(refusal: Refusal, fieldHint: boolean): Explanation {
       );
     default: {
       const pin = 'No spelling of the workflow field was accepted; --workflow-id-field pins one.';
-      return explanation(`the service refused ${asked} (${status})`, ...(fieldHint ? [pin] : []));
+      // An error of the service's own is no refusal.
+      const did = status >= 500 ? `answered ${asked} with an error` : `refused ${asked}`;
+      return explanation(`the service ${did} (${status})`, ...(fieldHint ? [pin] : []));
     }
   }
 }

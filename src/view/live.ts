@@ -2,7 +2,15 @@
 import ora from 'ora';
 import type { Clock, Output } from '../context.js';
 import type { Run } from '../service/run.js';
-import { fitLine, liveRunText, liveSendingText, look, type ProgressView, type SeenRun } from './progress.js';
+import {
+  fitLine,
+  liveRunText,
+  liveSendingText,
+  look,
+  type ProgressView,
+  type SeenRun,
+  wholeSeconds,
+} from './progress.js';
 
 const TICK = 1_000;
 /** The spinner and the space behind it; the last column stays free, or some terminals wrap. */
@@ -35,8 +43,7 @@ export class LiveProgress implements ProgressView {
   }
 
   sending(sent: number, total: number): void {
-    this.#sent = sent < total ? { sent, total } : undefined;
-    if (sent >= total) this.#words = 'Waiting for the answer';
+    this.#sent = { sent, total };
     // Chunks come faster than frames: the next frame shows it.
     this.#spinner.text = this.#text();
   }
@@ -55,6 +62,7 @@ export class LiveProgress implements ProgressView {
 
   left(id: string): void {
     this.#seen.delete(id);
+    if (this.#seen.size > 0) this.#show();
   }
 
   stop(): void {
@@ -81,7 +89,7 @@ export class LiveProgress implements ProgressView {
     }
     const runs = [...this.#seen.values()];
     const [first] = runs;
-    if (first === undefined) return fitLine([this.#words], width);
+    if (first === undefined) return fitLine([this.#words, wholeSeconds(now - this.#started)], width);
     if (this.#total === 1) return liveRunText(first, this.#started, now, width);
     return fitLine([`${runs.length} of ${this.#total} runs under way`], width);
   }

@@ -11,7 +11,7 @@ export class PlainProgress implements ProgressView {
   readonly #clock: Clock;
   readonly #severalRuns: boolean;
   readonly #latest = new Map<string, string>();
-  #words = 'connecting';
+  #words = 'Connecting';
   #cancelHeartbeat = () => {};
 
   constructor(write: (line: string) => void, clock: Clock, severalRuns: boolean) {
@@ -22,8 +22,7 @@ export class PlainProgress implements ProgressView {
   }
 
   sending(sent: number, total: number): void {
-    this.#words =
-      sent < total ? `sending, ${formatBytes(sent)} of ${formatBytes(total)}` : 'waiting for the answer';
+    this.#words = `Sending  ${formatBytes(sent)} of ${formatBytes(total)}`;
   }
 
   waiting(text: string): void {

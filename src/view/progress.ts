@@ -107,7 +107,8 @@ function bar(share: number): string {
   return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
 }
 
-function wholeSeconds(ms: number): string {
+/** `12s`, `2m 5s`: no fractions that flicker. */
+export function wholeSeconds(ms: number): string {
   return formatDuration(Math.max(1_000, Math.floor(ms / 1_000) * 1_000)).replace('.0', '');
 }
 

@@ -28,6 +28,9 @@ export function serviceTalk(conversation: Conversation, progress?: ProgressView)
     sending(sent, total) {
       if (total > LARGE_BODY) progress?.sending(sent, total);
     },
+    sent() {
+      progress?.waiting('Sent; waiting for the answer');
+    },
     lingering(ms) {
       const seconds = formatDuration(ms);
       conversation.say(

@@ -74,10 +74,10 @@ describe('the outcome is unknown', () => {
       answer(303, '', { location: 'https://other.example/runs/7?key=secret' }),
       'redirects the trigger to https://other.example (303)',
     ],
-    ['26: 500', answer(500, { message: 'oops' }), 'refused the trigger (500)\n| oops\n'],
-    ['26: 502', answer(502), 'refused the trigger (502)'],
-    ['26: 504', answer(504), 'refused the trigger (504)'],
-    ['27: 503 without Retry-After', answer(503), 'refused the trigger (503)'],
+    ['26: 500', answer(500, { message: 'oops' }), 'answered the trigger with an error (500)\n| oops\n'],
+    ['26: 502', answer(502), 'answered the trigger with an error (502)'],
+    ['26: 504', answer(504), 'answered the trigger with an error (504)'],
+    ['27: 503 without Retry-After', answer(503), 'answered the trigger with an error (503)'],
     [
       '28: 100 Continue that nobody asked for',
       (_request, reply) => reply.raw('HTTP/1.1 100 Continue\r\n\r\n'),
@@ -294,7 +294,7 @@ describe('Ctrl-C after the request has been sent', () => {
       'The request has been sent; waiting up to 10s for its id. Ctrl-C again to leave.\n',
     );
     expect(stderr).toContain('Run run-1 (version v1)\n');
-    expect(stderr).toContain('Interrupted; run run-1 goes on.\nTo watch it again: wfr watch run-1\n');
+    expect(stderr).toContain('Interrupted; run run-1 goes on.\nTo watch it: wfr watch run-1\n');
     expect(requests.length).toBe(1);
   });
 

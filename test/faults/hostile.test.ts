@@ -139,7 +139,7 @@ describe('46: text that would act', () => {
       (_request, reply) => reply.send(200, aRun({ id })),
       ['run', 'w', '--detach'],
     );
-    const command = /To watch it again: (.*)\n/.exec(stderr)?.[1] ?? '';
+    const command = /To watch it: (.*)\n/.exec(stderr)?.[1] ?? '';
     expectInert(command);
     const { bash } = await import('../helpers/process.js');
     const { stdout } = await bash(`wfr() { printf '%s|' "$@"; }; ${command}`);

@@ -42,7 +42,7 @@ async function observe(command: readonly string[], looks: readonly Look[], world
 
 const RUN = ['run', 'w'];
 const WATCH = ['watch', 'run-1'];
-const RESUME = 'To watch it again: wfr watch run-1\n';
+const RESUME = 'To watch it: wfr watch run-1\n';
 
 describe('35: polls that fail', () => {
   test.each<[string, Look]>([

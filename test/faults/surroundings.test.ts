@@ -162,7 +162,7 @@ describe('standard output', () => {
       const { exitCode, stderr } = await bash(`wfr run w ${FAST} -o ${format} > /dev/full`, env);
       expect(exitCode).toBe(74);
       expect(stderr).toContain('wfr: cannot write the result: no space left on the disk (ENOSPC)\n');
-      expect(stderr).toContain('To watch it again: wfr watch run-1\n');
+      expect(stderr).toContain('To watch it: wfr watch run-1\n');
     }
     expect((await bash(`wfr run w --detach > /dev/full`, env)).exitCode).toBe(74);
     expect((await bash(`wfr --help > /dev/full`, env)).exitCode).toBe(74);
