@@ -1,6 +1,6 @@
 /** `wfr run --dry-run`: what would be sent, without sending it. */
 import { createHash } from 'node:crypto';
-import type { ServiceSettings } from '../config/service.js';
+import { loadCredentials, type TokenFlags } from '../config/credentials.js';
 import type { Context } from '../context.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { blockBuffers, type Input, type Source } from '../service/body.js';
@@ -8,15 +8,14 @@ import type { Trigger } from '../service/create-run.js';
 import { runsUrl } from '../service/service.js';
 import { fieldsFor, formsOf } from '../service/workflow-id-field.js';
 import { indented } from '../view/json.js';
+import { safeLine } from '../view/safe.js';
+import type { RunPlan } from './run.js';
 
 /** Prints `{method, url, headers, body}`: values of headers hidden, documents abridged to type, size and SHA-256. */
-export async function printDryRun(
-  trigger: Trigger,
-  settings: ServiceSettings,
-  sendsToken: boolean,
-  context: Context,
-): Promise<Exit> {
-  const [form = 'both'] = formsOf(trigger.field);
+export async function dryRun(plan: RunPlan, flags: TokenFlags, context: Context): Promise<Exit> {
+  const { trigger, settings, warnings } = plan;
+  for (const warning of warnings) await context.stderr.write(`warning: ${safeLine(warning)}\n`);
+  const { source } = await loadCredentials(flags, false, context);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
   const head = {
     method: 'POST',
@@ -24,15 +23,21 @@ export async function printDryRun(
     headers: {
       ...hidden,
       'content-type': 'application/json',
-      ...(sendsToken ? { authorization: 'Bearer (hidden)' } : {}),
+      ...(source === undefined ? {} : { authorization: 'Bearer (hidden)' }),
     },
   };
+  for (const chunk of indented(Buffer.from(await requestText(head, trigger))))
+    await context.stdout.write(chunk);
+  return ExitCode.ok;
+}
+
+/** The first form that would be sent, with what stands around it, as JSON. */
+async function requestText(head: object, trigger: Trigger): Promise<string> {
+  const [form = 'both'] = formsOf(trigger.field);
   const inputs: string[] = [];
   for (const input of trigger.inputs) inputs.push(`${JSON.stringify(input.name)}:${await abridged(input)}`);
   const fields = JSON.stringify(fieldsFor(form, trigger.workflowId)).slice(0, -1);
-  const text = `${JSON.stringify(head).slice(0, -1)},"body":${fields},"inputs":{${inputs.join(',')}}}}`;
-  for (const chunk of indented(Buffer.from(text))) await context.stdout.write(chunk);
-  return ExitCode.ok;
+  return `${JSON.stringify(head).slice(0, -1)},"body":${fields},"inputs":{${inputs.join(',')}}}}`;
 }
 
 /** A value's JSON text, with a description in place of a document's base64. */

@@ -1,29 +1,10 @@
 /** stdout: the answer, in the form that was asked for. */
 import type { Output } from '../context.js';
-import { UsageError } from '../errors.js';
 import { hasEnded, type Run } from '../service/run.js';
 import { indented, onOneLine } from '../view/json.js';
 import { safeLine } from '../view/safe.js';
 import { summaryLine, summaryOf } from '../view/summary.js';
-
-const OUTPUT_FORMATS = ['text', 'json', 'jsonl', 'id'] as const;
-export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
-
-export interface OutputFlags {
-  output?: string;
-  json?: boolean;
-}
-
-/** The form of stdout. Throws UsageError. */
-export function outputFormat({ output, json }: OutputFlags): OutputFormat {
-  const written = output ?? (json === true ? 'json' : 'text');
-  const format = OUTPUT_FORMATS.find((candidate) => candidate === written);
-  if (format === undefined)
-    throw new UsageError([`--output ${written}: choose one of ${OUTPUT_FORMATS.join(', ')}`]);
-  if (json === true && format !== 'json')
-    throw new UsageError([`--json and --output ${format} exclude each other`]);
-  return format;
-}
+import type { OutputFormat } from './output-format.js';
 
 /** What stdout carries of runs that are watched to their end. All methods throw OutputError. */
 export class WatchedResults {

@@ -1,37 +1,14 @@
-/** `wfr run`: trigger a run, wait for its end, print its output. */
+/** `wfr run`: what it needs is checked here, before anything that could send it is even loaded. */
 import { Complaints } from '../config/complaints.js';
-import { loadCredentials } from '../config/credentials.js';
-import {
-  credentialsFor,
-  type ServiceFlags,
-  type ServiceSettings,
-  serviceSettings,
-} from '../config/service.js';
+import { type ServiceFlags, type ServiceSettings, serviceSettings } from '../config/service.js';
 import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.js';
 import { workflowId, workflowIdField } from '../config/workflow.js';
 import type { Context } from '../context.js';
-import { type Exit, ExitCode } from '../exit-code.js';
+import type { Exit } from '../exit-code.js';
 import { type ResolvedInputs, resolveInputs } from '../inputs/resolve.js';
-import { Interruption } from '../interruption.js';
-import { createRun, type Trigger } from '../service/create-run.js';
-import type { Run } from '../service/run.js';
-import type { Service } from '../service/service.js';
-import type { Conversation } from '../view/conversation.js';
-import type { PresentationFlags } from '../view/presentation.js';
-import type { ProgressView } from '../view/progress.js';
-import { serviceTalk } from '../view/service-talk.js';
-import { conclude } from './conclude.js';
-import { observe } from './observe.js';
-import { openConversation } from './open-conversation.js';
-import { withService } from './open-service.js';
-import {
-  type OutputFlags,
-  type OutputFormat,
-  outputFormat,
-  printAccepted,
-  WatchedResults,
-} from './results.js';
-import { resumeCommand } from './resume.js';
+import type { Trigger } from '../service/create-run.js';
+import { decidePresentation, type Presentation, type PresentationFlags } from '../view/presentation.js';
+import { type OutputFlags, type OutputFormat, outputFormat } from './output-format.js';
 
 export interface RunFlags extends ServiceFlags, WaitFlags, OutputFlags, PresentationFlags {
   input?: string[];
@@ -43,11 +20,15 @@ export interface RunFlags extends ServiceFlags, WaitFlags, OutputFlags, Presenta
 }
 
 /** Everything that a run needs, checked. */
-interface Plan {
+export interface RunPlan {
   settings: ServiceSettings;
   wait: WaitSettings;
   format: OutputFormat;
+  presentation: Presentation;
   trigger: Trigger;
+  /** Return once the run has been accepted. */
+  detached: boolean;
+  warnings: readonly string[];
 }
 
 export async function run(
@@ -56,26 +37,14 @@ export async function run(
   flags: RunFlags,
   context: Context,
 ): Promise<Exit> {
-  const conversation = await openConversation(flags, context);
   const { plan, resolved } = await makePlan(workflow, [...items, ...(flags.input ?? [])], flags, context);
   try {
-    for (const warning of [...plan.settings.warnings, ...resolved.warnings]) conversation.warn(warning);
     if (flags.dryRun === true) {
-      const { printDryRun } = await import('./dry-run.js');
-      const { source } = await loadCredentials(flags, false, context);
-      return await printDryRun(plan.trigger, plan.settings, source !== undefined, context);
+      const { dryRun } = await import('./dry-run.js');
+      return await dryRun(plan, flags, context);
     }
-    const credentials = await credentialsFor(flags, plan.settings.baseUrl, context);
-    const interruption = new Interruption(context);
-    try {
-      return await conversation.during(false, (progress) =>
-        withService(plan.settings, credentials, serviceTalk(conversation, progress), context, (service) =>
-          triggerAndWatch(plan, flags, { service, conversation, progress, interruption }, context),
-        ),
-      );
-    } finally {
-      interruption.release();
-    }
+    const { triggerAndWatch } = await import('./trigger-and-watch.js');
+    return await triggerAndWatch(plan, flags, context);
   } finally {
     await resolved.close();
   }
@@ -86,54 +55,24 @@ async function makePlan(
   items: readonly string[],
   flags: RunFlags,
   context: Context,
-): Promise<{ plan: Plan; resolved: ResolvedInputs }> {
+): Promise<{ plan: RunPlan; resolved: ResolvedInputs }> {
   const complaints = new Complaints();
   const id = await complaints.collect(() => workflowId(workflow));
   const settings = await complaints.collect(() => serviceSettings(flags, context));
   const wait = await complaints.collect(() => waitSettings(flags));
   const format = await complaints.collect(() => outputFormat(flags));
+  const presentation = await complaints.collect(() => decidePresentation(flags, context));
   const field = await complaints.collect(() => workflowIdField(flags.workflowIdField, context));
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
   const resolved = await complaints.collect(() =>
     resolveInputs({ items, inputsFile: flags.inputsFile, otherStdin }, context),
   );
   complaints.throwIfAny();
-  if (!id || !settings || !wait || !format || !field || !resolved) throw new Error('a complaint was lost');
-  return {
-    plan: { settings, wait, format, trigger: { workflowId: id, inputs: resolved.inputs, field } },
-    resolved,
-  };
-}
-
-interface Tools {
-  service: Service;
-  conversation: Conversation;
-  progress: ProgressView;
-  interruption: Interruption;
-}
-
-async function triggerAndWatch(plan: Plan, flags: RunFlags, tools: Tools, context: Context): Promise<Exit> {
-  const { service, conversation, progress, interruption } = tools;
-  const accepted: Run = await createRun(plan.trigger, service, interruption);
-  const resume = resumeCommand(accepted.id, plan.settings);
-  conversation.accepted(accepted, resume);
-  const detached = flags.detach === true || flags.wait === false;
-  if (detached && interruption.received === undefined) {
-    await printAccepted(context.stdout, plan.format, accepted);
-    return ExitCode.ok;
+  if (!id || !settings || !wait || !format || !presentation || !field || !resolved) {
+    throw new Error('a complaint was lost');
   }
-  const results = new WatchedResults(context.stdout, plan.format, false);
-  const { wait } = plan;
-  const outcome = await observe({
-    id: accepted.id,
-    accepted,
-    wait,
-    service,
-    interruption,
-    conversation,
-    progress,
-    results,
-  });
-  progress.stop();
-  return conclude(outcome, resume, results, conversation);
+  const trigger = { workflowId: id, inputs: resolved.inputs, field };
+  const detached = flags.detach === true || flags.wait === false;
+  const warnings = [...settings.warnings, ...resolved.warnings];
+  return { plan: { settings, wait, format, presentation, trigger, detached, warnings }, resolved };
 }

@@ -13,7 +13,8 @@ import type { PresentationFlags } from '../view/presentation.js';
 import { serviceTalk } from '../view/service-talk.js';
 import { openConversation } from './open-conversation.js';
 import { withService } from './open-service.js';
-import { type OutputFlags, outputFormat, printStatus } from './results.js';
+import { type OutputFlags, outputFormat } from './output-format.js';
+import { printStatus } from './results.js';
 import { runIds } from './run-ids.js';
 
 export interface StatusFlags extends ServiceFlags, OutputFlags, PresentationFlags {

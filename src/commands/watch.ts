@@ -19,7 +19,8 @@ import { conclude } from './conclude.js';
 import { observe } from './observe.js';
 import { openConversation } from './open-conversation.js';
 import { withService } from './open-service.js';
-import { type OutputFlags, type OutputFormat, outputFormat, WatchedResults } from './results.js';
+import { type OutputFlags, type OutputFormat, outputFormat } from './output-format.js';
+import { WatchedResults } from './results.js';
 import { resumeCommand } from './resume.js';
 import { runIds } from './run-ids.js';
 
