@@ -1,0 +1,125 @@
+/** What nginx says in the place of a service that is dead, silent or elsewhere. */
+import { createServer } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { runCli } from '../helpers/cli.js';
+import { realClock, VirtualClock } from '../helpers/clock.js';
+import { folderWithSparse, passTo, startNginx } from '../helpers/peers.js';
+import { scriptedService } from '../helpers/service.js';
+
+const WARNING = 'Look at the service before you repeat the command: a second run may cost a second time.';
+
+const settings = (baseUrl: string) => ({ env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 'the-token' } });
+const run = (baseUrl: string, clock = new VirtualClock()) =>
+  runCli(['run', 'w', 'a=1'], { ...settings(baseUrl), clock });
+
+/** An nginx whose service refuses every connection, for nobody listens at its port. */
+async function beforeNothing(server = '') {
+  const port = await new Promise<number>((resolve) => {
+    const gone = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = gone.address() as { port: number };
+      gone.close(() => resolve(port));
+    });
+  });
+  return startNginx(`${server} ${passTo(`http://127.0.0.1:${port}`)}`);
+}
+
+describe.each(['https', 'http'] as const)('over %s', (scheme) => {
+  test('502 of a dead service after the whole body is exit 6, after one request', async () => {
+    const nginx = await beforeNothing();
+    const { exitCode, stdout, stderr, clock } = await run(nginx.baseUrl(scheme));
+    expect({ exitCode, stdout, sleeps: clock.sleeps }).toEqual({ exitCode: 6, stdout: '', sleeps: [] });
+    expect(stderr).toBe(
+      'wfr: the outcome is unknown: a run may have been created\n' +
+        '  the service answered the trigger with an error (502)\n| 502 Bad Gateway\n' +
+        `  ${WARNING}\n`,
+    );
+    expect(await nginx.quit()).toEqual(['POST /v1/runs 502']);
+  });
+
+  test('502 of a dead service is no answer to status: it is asked 3 more times, then exit 7', async () => {
+    const nginx = await beforeNothing();
+    const { exitCode, stdout, stderr, clock } = await runCli(
+      ['status', 'run-1'],
+      settings(nginx.baseUrl(scheme)),
+    );
+    expect({ exitCode, stdout, sleeps: clock.sleeps.filter((ms) => ms > 0) }).toEqual({
+      exitCode: 7,
+      stdout: '',
+      sleeps: [1000, 2000, 4000],
+    });
+    expect(stderr).toContain('wfr: the run could not be read');
+    expect(stderr).toContain('the service answered the request with an error (502)\n| 502 Bad Gateway\n');
+    expect(await nginx.quit()).toEqual(Array(4).fill('GET /v1/runs/run-1 502'));
+  });
+
+  test('504 of a service that does not answer is exit 6, after one request', async () => {
+    const service = await scriptedService(() => {});
+    const nginx = await startNginx(`proxy_read_timeout 1s; ${passTo(service.baseUrl)}`);
+    const { exitCode, stdout, stderr } = await run(nginx.baseUrl(scheme));
+    expect({ exitCode, stdout }).toEqual({ exitCode: 6, stdout: '' });
+    expect(stderr).toContain(
+      'the service answered the trigger with an error (504)\n| 504 Gateway Time-out\n',
+    );
+    expect(stderr).toContain(WARNING);
+    expect(await nginx.quit()).toEqual(['POST /v1/runs 504']);
+    expect(service.posts().length).toBe(1);
+  });
+});
+
+test('502 in the middle of the body, where nginx does not wait for its end, says that there is no run', async () => {
+  const nginx = await beforeNothing('client_max_body_size 0; proxy_request_buffering off;');
+  const cwd = folderWithSparse(200_000_000);
+  for (let n = 0; n < 10; n++) {
+    const { exitCode, stderr } = await runCli(['run', 'w', 'doc@large.pdf'], {
+      ...settings(nginx.baseUrl('https')),
+      cwd,
+      clock: realClock,
+    });
+    expect({ n, exitCode, stderr }).toEqual({
+      n,
+      exitCode: 7,
+      stderr:
+        'wfr: the service answered the trigger with an error (502)\n  no run was created\n| 502 Bad Gateway\n',
+    });
+  }
+  expect(await nginx.quit()).toEqual(Array(10).fill('POST /v1/runs 502'));
+});
+
+test('503 of a limit of nginx, which says nothing of when to come back, is exit 6 and not sent again', async () => {
+  const nginx = await startNginx('location / { return 503; }');
+  expect((await run(nginx.baseUrl('https'))).exitCode).toBe(6);
+  expect(await nginx.quit()).toEqual(['POST /v1/runs 503']);
+});
+
+test('301 to https is exit 5 with the place it points to, and not followed', async () => {
+  const nginx = await startNginx(
+    'if ($scheme = http) { return 301 https://127.0.0.1:1$request_uri?key=s3cret; }',
+  );
+  const { exitCode, stdout, stderr } = await run(nginx.baseUrl('http'));
+  expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
+  expect(stderr).toContain(
+    'wfr: the service redirects the trigger to https://127.0.0.1:1 (301), and wfr does not follow\n',
+  );
+  expect(stderr).not.toMatch(/s3cret|the-token/);
+  expect(await nginx.quit()).toEqual(['POST /v1/runs 301']);
+});
+
+test('plain HTTP to the port of TLS is exit 5 with the words of nginx, after one request', async () => {
+  const nginx = await startNginx('location / { return 201; }');
+  const { exitCode, stdout, stderr } = await run(`http://127.0.0.1:${nginx.tlsPort}/v1`);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
+  expect(stderr).toBe(
+    'wfr: the service refused the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port\n',
+  );
+  expect(await nginx.quit()).toEqual(['POST /v1/runs 400']);
+});
+
+test('TLS to the port of plain HTTP is exit 7, and nothing was sent', async () => {
+  const nginx = await startNginx('location / { return 201; }');
+  const { exitCode, stderr } = await run(`https://127.0.0.1:${nginx.port}/v1`);
+  expect(exitCode).toBe(7);
+  expect(stderr).toContain(`127.0.0.1:${nginx.port} does not speak TLS`);
+  expect(stderr).toContain('no run was created');
+  // What nginx could not read as a request has no method and no path.
+  expect(await nginx.quit()).toEqual(['- - 400']);
+});
