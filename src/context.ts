@@ -47,7 +47,7 @@ export const DEFAULT_LIMITS: Limits = {
 };
 
 /** The end of a child process: its code, or the signal that ended it. */
-type ChildEnd = number | NodeJS.Signals;
+export type ChildEnd = number | NodeJS.Signals;
 
 interface Child {
   ended: Promise<ChildEnd>;
@@ -62,7 +62,6 @@ export interface Context {
   cwd: string;
   home: string;
   tmpdir: string;
-  platform: NodeJS.Platform;
   /** Node's version, such as 20.19.0. */
   nodeVersion: string;
   clock: Clock;
@@ -158,7 +157,6 @@ export function processContext(): Context {
     stderr: new Output(process.stderr, false),
     env: process.env,
     tmpdir: tmpdir(),
-    platform: process.platform,
     nodeVersion: process.versions.node,
     clock: systemClock,
     limits: DEFAULT_LIMITS,

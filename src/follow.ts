@@ -58,7 +58,8 @@ export async function* follow(id: string, options: FollowOptions): AsyncGenerato
     const isLast = watch.timeLeft() <= 0;
     const seen = await watch.look(isLast);
     if (seen.changed !== undefined) yield seen.changed;
-    if (watch.ended || isLast) return;
+    // A look during which the time ran out was the last one.
+    if (watch.ended || isLast || watch.timeLeft() <= 0) return;
     delay = seen.delay;
   }
 }
@@ -105,12 +106,14 @@ class Observation {
   }
 
   async #poll(): Promise<Reading> {
-    const { clock, signal, poll } = this.#options;
+    const { clock, signal, poll, timeout } = this.#options;
     const cut = new AbortController();
     const stop = () => cut.abort(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     const tooLate = new NetworkError('no-answer', { host: 'the service', after: LAST_POLL });
-    const cancel = clock.after(this.timeLeft() + LAST_POLL, () => cut.abort(tooLate));
+    // With a timeout of 0, the one look is all that is asked for, and has its own limit.
+    const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL;
+    const cancel = clock.after(this.timeLeft() + grace, () => cut.abort(tooLate));
     try {
       return await poll(cut.signal);
     } finally {
@@ -122,7 +125,7 @@ class Observation {
   #take({ run, retryAfter }: Reading): { changed?: Run; delay: number } {
     const before = this.#run;
     const now = this.#options.clock.monotonic();
-    const changed = before === undefined || !Buffer.from(before.json).equals(run.json);
+    const changed = before === undefined || Buffer.compare(before.json, run.json) !== 0;
     if (before?.status !== run.status) this.#statusSince = now;
     this.#run = run;
     this.#failures = 0;
@@ -166,8 +169,11 @@ class Observation {
         throw new LostSightError(failure, seen, forMs);
     }
     if (!(failure instanceof RefusedError) || isPassing(failure.refusal.status)) return;
-    if (failure.refusal.status !== 404) throw failure;
-    if (!seen) throw new NoSuchRunError(this.#id, failure.refusal);
+    const { status } = failure.refusal;
+    if (status === 401 || status === 403) throw failure;
+    if (!seen) throw status === 404 ? new NoSuchRunError(this.#id, failure.refusal) : failure;
+    // To a script, a refusal means that no run was created; this one exists.
+    if (status !== 404) throw new LostSightError(failure, seen, forMs);
     const isLag = this.#options.accepted !== undefined && now - this.#started < CREATION_LAG;
     if (!isLag) throw new LostSightError(failure, seen, forMs);
   }

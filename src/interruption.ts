@@ -1,4 +1,5 @@
 /** The signals that came while a command runs, as something that work can be tied to. */
+import { setMaxListeners } from 'node:events';
 import type { Context } from './context.js';
 import { InterruptedError, type SignalName } from './errors.js';
 
@@ -8,6 +9,8 @@ export class Interruption {
   readonly #release: () => void;
 
   constructor(context: Pick<Context, 'onSignal'>) {
+    // Each run that is watched listens.
+    setMaxListeners(0, this.#first.signal, this.#final.signal);
     this.#release = context.onSignal((signal) => this.#receive(signal));
   }
 
@@ -26,14 +29,32 @@ export class Interruption {
     return this.#first.signal.aborted ? (this.#first.signal.reason as InterruptedError).signal : undefined;
   }
 
+  /** The promise's outcome, or the InterruptedError of the next signal: the first one, or the final one after that. */
+  async endingWith<T>(promise: Promise<T>): Promise<T> {
+    const next = this.#first.signal.aborted ? this.#final.signal : this.#first.signal;
+    promise.catch(() => {});
+    let abort = () => {};
+    const aborted = new Promise<never>((_resolve, reject) => {
+      abort = () => reject(next.reason);
+      next.addEventListener('abort', abort, { once: true });
+      if (next.aborted) abort();
+    });
+    try {
+      return await Promise.race([promise, aborted]);
+    } finally {
+      next.removeEventListener('abort', abort);
+    }
+  }
+
   /** Leaves later signals to whoever listened before. */
   release(): void {
     this.#release();
   }
 
   #receive(signal: SignalName): void {
-    const again = this.#first.signal.aborted;
-    this.#first.abort(new InterruptedError(signal));
-    if (again || signal !== 'SIGINT') this.#final.abort(new InterruptedError(this.received ?? signal));
+    const error = this.#first.signal.aborted ? this.#first.signal.reason : new InterruptedError(signal);
+    // What listens for the first signal asks whether it is the last one, too.
+    if (this.#first.signal.aborted || signal !== 'SIGINT') this.#final.abort(error);
+    this.#first.abort(error);
   }
 }

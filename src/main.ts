@@ -14,7 +14,8 @@ export async function main(args: readonly string[], context: Context): Promise<E
 }
 
 async function fail(error: unknown, context: Context): Promise<Exit> {
-  const { explain, explanationLines } = await import('./view/explain.js');
+  const { explain } = await import('./view/explain.js');
+  const { explanationLines } = await import('./view/explanation.js');
   const explanation = explain(error);
   if (explanation !== undefined) {
     await context.stderr.write(`${explanationLines(explanation).join('\n')}\n`);

@@ -7,7 +7,7 @@ export function parseUrl(text: string, base?: string): URL | undefined {
 
 /** Whether a URL's host name means this machine: localhost, 127.0.0.0/8, ::1 (RFC 6761, RFC 1122, RFC 4291). */
 export function isLoopback(hostname: string): boolean {
-  return /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
 }
 
 /** An IPv6 address without the brackets that URLs put around it. */

@@ -15,9 +15,19 @@ const ROOMS = [
   ['inputs/'],
   ['follow.ts', 'view/'],
   ['service/', 'exit-code.ts'],
+  ['sink.ts'],
   ['interruption.ts'],
   ['context.ts'],
-  ['json/', 'duration.ts', 'engine.ts', 'shell-quote.ts', 'system-error.ts', 'url.ts', 'version.ts'],
+  [
+    'json/',
+    'byte-order-mark.ts',
+    'duration.ts',
+    'engine.ts',
+    'shell-quote.ts',
+    'system-error.ts',
+    'url.ts',
+    'version.ts',
+  ],
   ['errors.ts'],
 ];
 

@@ -195,6 +195,11 @@ describe('wfr sandbox -- command', () => {
     expect(await untrapped.ended).toMatchObject({ signal: 'SIGTERM', exitCode: 143 });
   });
 
+  test('a command that a signal ended which wfr does not raise gives the code that a shell gives', async () => {
+    expect((await startWfr(['sandbox', '--', 'bash', '-c', 'kill -PIPE $$']).ended).exitCode).toBe(141);
+    expect((await startWfr(['sandbox', '--', 'bash', '-c', 'kill -USR1 $$']).ended).exitCode).toBe(138);
+  });
+
   test("an argument of the command is the command's", async () => {
     const { stdout } = await startWfr(['sandbox', '--strict', '--', 'echo', '--help', '--port', 'x']).ended;
     expect(stdout).toBe('--help --port x\n');

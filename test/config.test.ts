@@ -197,3 +197,34 @@ test('durations are written with a unit or as seconds', async () => {
     expect(stderr).toContain(`--interval ${text || '""'}: is`);
   }
 });
+
+test('headers before and after the name of the command are both sent', async () => {
+  const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
+  await runCli(['-H', 'a: 1', 'status', 'run-1', '-H', 'b: 2'], { env: { WFR_BASE_URL: service.baseUrl } });
+  expect(service.requests[0]?.headers).toMatchObject({ a: '1', b: '2' });
+});
+
+test('every complaint comes at once, also about colours and the token', async () => {
+  const { exitCode, stderr } = await runCli([
+    'run',
+    'w',
+    'bad',
+    '--color',
+    'blue',
+    '--token-file',
+    'none',
+    '--interval',
+    'x',
+  ]);
+  expect(exitCode).toBe(2);
+  for (const part of ['no base URL', '--color blue', 'none: no such file', '--interval x', 'bad: is not']) {
+    expect(stderr).toContain(part);
+  }
+});
+
+test('the value of a flag that there is not, and the query of a base URL, are not repeated', async () => {
+  const unknown = await runCli(['status', 'x', '--token=s3cret']);
+  const query = await runCli(['status', 'x', '--base-url', 'https://h.example/?key=s3cret']);
+  expect(unknown.stderr).toContain("unknown option '--token=…'");
+  expect(unknown.stderr + query.stderr).not.toContain('s3cret');
+});

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { runCli, temporaryFolder, type World } from './helpers/cli.js';
+import { runCli, Signals, temporaryFolder, type World } from './helpers/cli.js';
 import { aRun, scriptedService } from './helpers/service.js';
 
 type Files = Record<string, string | Buffer>;
@@ -208,6 +209,15 @@ describe('the inputs file', () => {
   });
 });
 
+test('61: Ctrl-C while standard input is being read cancels, and says that no run was created', async () => {
+  const signals = new Signals();
+  const stdin = new Readable({ read: () => void setImmediate(() => signals.raise('SIGINT')) });
+  const { exitCode, stderr, requests } = await send(['a=@-'], {}, { stdin, signals });
+  expect(exitCode).toBe(130);
+  expect(stderr).toBe('wfr: cancelled; no run was created\n');
+  expect(requests.length).toBe(0);
+});
+
 describe('what is refused before anything is sent', () => {
   test.each([
     ['plain', 'plain: is not an input; write name=text, name:=json, name@document'],
@@ -215,6 +225,7 @@ describe('what is refused before anything is sent', () => {
     ['x:={', 'x:={: not JSON: it ends too early at line 1, column 2'],
     ['x:=NaN', 'x:=NaN: not JSON: expected a value at line 1, column 1'],
     ['x@', 'x@: names no file after "@"'],
+    ['x@pdf', 'the name of the file does not tell the media type'],
     ['x@none.pdf', 'x@none.pdf: none.pdf: no such file (ENOENT)'],
     ['x@folder.pdf', 'x@folder.pdf: folder.pdf: it is a directory (EISDIR)'],
     ['x@file.unknownext', "add ;type=type/subtype, such as 'x@file.unknownext;type=application/pdf'"],
@@ -224,6 +235,7 @@ describe('what is refused before anything is sent', () => {
     ['x:="\\udc00"', 'half of a surrogate pair'],
   ])('%s', async (item, complaint) => {
     const files = {
+      pdf: 'x',
       'file.unknownext': 'x',
       'latin1.txt': Buffer.from([0x61, 0x62, 0xe4]),
       'folder.pdf/x': '',

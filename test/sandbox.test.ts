@@ -115,6 +115,20 @@ describe('the sandbox as a service', () => {
     expect(await status('GET', '/nowhere')).toBe(404);
     expect(await status('GET', '/runs')).toBe(405);
     expect(await status('GET', '/runs/unknown')).toBe(404);
+    expect(await status('GET', '/runs/%ff')).toBe(404);
+  });
+
+  test('takes large JSON values in good time, and refuses what is larger than it keeps', async () => {
+    const { sandbox } = await sandboxWorld();
+    const numbers = `[${'7,'.repeat(2_000_000)}7]`;
+    const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [
+      `{"worfklowId":"${SLOW}","inputs":{"label":${numbers}}}`,
+    ]);
+    expect(answer.body.error?.message).toContain('inputs.label should be of type string and is array');
+    const tooLarge = `{"worfklowId":"${SLOW}","inputs":{"label":"${'x'.repeat(17 * 1024 * 1024)}"}}`;
+    expect((await speak(sandbox.baseUrl, 'POST', '/runs', [tooLarge])).status).toBe(413);
+    const manyValues = `{"worfklowId":"${SLOW}","inputs":{"label":[${'"xxxxxxxxxxxxxxx",'.repeat(1_100_000)}1]}}`;
+    expect((await speak(sandbox.baseUrl, 'POST', '/runs', [manyValues])).status).toBe(413);
   });
 
   test('a run is PENDING first, then RUNNING step by step, then FINISHED', async () => {

@@ -92,6 +92,13 @@ describe('which refusals are followed by the other spelling', () => {
     [400, '', 3],
     [400, { message: 'Bad Request' }, 3],
     [422, { error: 'Validation failed' }, 3],
+    [400, { title: 'One or more validation errors occurred.' }, 3],
+    [400, { message: 'The request is invalid.' }, 3],
+    [400, { message: 'Invalid request body' }, 3],
+    [422, { detail: [{ loc: ['body', 'inputs', 'a'], msg: 'field required' }] }, 1],
+    [400, { errors: { amount: ['must be a number'] } }, 1],
+    [400, { code: 7, reason: 'amount is wrong' }, 1],
+    [400, { odd: 'shape' }, 1],
     [400, { message: 'amount should be a number' }, 1],
     [400, { message: 'inputs has an unknown field "x"' }, 1],
     [404, { message: 'Unknown field "workflowId"' }, 1],
@@ -151,6 +158,14 @@ test("the service's own words are found whatever their format", async () => {
   expect(await words({ message: 'm', errors: [{ message: 'a' }, 'b'] })).toEqual(['| m: a; b']);
   expect(await words({ validation: ['v'] })).toEqual(['| v']);
   expect(await words({ error: { message: 'e', details: [{ message: 'd' }] } })).toEqual(['| e: d']);
+  expect(await words({ detail: [{ loc: ['body', 'inputs', 'a'], msg: 'field required' }] })).toEqual([
+    '| body.inputs.a: field required',
+  ]);
+  expect(await words({ errors: { amount: ['must be a number', 'is late'], x: 'y' } })).toEqual([
+    '| amount: must be a number; amount: is late; x: y',
+  ]);
+  expect(await words({ errors: [{ msg: 'm' }] })).toEqual(['| m']);
+  expect(await words({ odd: 'shape' })).toEqual(['| {"odd":"shape"}']);
   expect(await words('first line\nsecond')).toEqual(['| first line']);
   expect(await words('<html><head><title>Conflict here</title></head></html>')).toEqual(['| Conflict here']);
   expect(await words('')).toEqual([]);

@@ -1,6 +1,7 @@
+import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals } from './helpers/cli.js';
-import { VirtualClock } from './helpers/clock.js';
+import { realClock, VirtualClock } from './helpers/clock.js';
 import { acceptsAndShows, aFinishedRun, aRun, type Handler, scriptedService } from './helpers/service.js';
 
 /** Shows each of `answers` once, the last for ever. */
@@ -221,6 +222,66 @@ test('an id is percent-encoded in the path, and the path of the base URL is kept
   const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(404));
   await runCli(['status', 'a/b ?#%ä', '--base-url', `${baseUrl}/api/v1/`], {});
   expect(requests[0]?.path).toBe('/api/v1/runs/a%2Fb%20%3F%23%25%C3%A4');
+});
+
+test('answers of several runs never mix, however slowly they are read', async () => {
+  const { baseUrl } = await scriptedService((request, reply) => {
+    reply.send(200, { ...aFinishedRun('y'.repeat(400_000)), id: request.path.slice('/runs/'.length) });
+  });
+  for (const format of ['json', 'jsonl']) {
+    let written = '';
+    const stdout = new Writable({
+      write(chunk: Buffer, _encoding, callback) {
+        written += chunk.toString();
+        setImmediate(callback);
+      },
+    });
+    const { exitCode } = await runCli(['watch', 'a', 'b', 'c', '-o', format], {
+      env: { WFR_BASE_URL: baseUrl },
+      stdout,
+    });
+    expect(exitCode).toBe(0);
+    const ids = written
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).id);
+    expect(ids.sort()).toEqual(['a', 'b', 'c']);
+  }
+});
+
+test('more runs than there are connections are all watched, and each poll has its own limit of time', async () => {
+  const { baseUrl } = await scriptedService((request, reply) => {
+    setTimeout(() => reply.send(200, { ...aFinishedRun(), id: request.path.slice('/runs/'.length) }), 60);
+  });
+  const ids = Array.from({ length: 44 }, (_, n) => `run-${n}`);
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on('warning', onWarning);
+  const limits = { silence: 200 };
+  const { exitCode, stderr } = await runCli(['watch', ...ids], {
+    env: { WFR_BASE_URL: baseUrl },
+    clock: realClock,
+    limits,
+  });
+  process.off('warning', onWarning);
+  expect(exitCode).toBe(0);
+  expect(stderr).not.toContain('no answer');
+  expect(warnings).toEqual([]);
+});
+
+test('Ctrl-C ends a command whose reader does not read', async () => {
+  for (const args of [
+    ['watch', 'a'],
+    ['status', 'a', '--json'],
+  ]) {
+    const { baseUrl } = await scriptedService((_request, reply) => {
+      reply.send(200, { ...aFinishedRun('y'.repeat(400_000)), id: 'a' });
+    });
+    const signals = new Signals();
+    const stdout = new Writable({ write: () => void setImmediate(() => signals.raise('SIGINT')) });
+    const { exitCode } = await runCli(args, { env: { WFR_BASE_URL: baseUrl }, stdout, signals });
+    expect(exitCode).toBe(130);
+  }
 });
 
 test('Ctrl-C while watching several ends all of them, with a command for each', async () => {

@@ -66,7 +66,10 @@ export function writtenFlags<T extends object>(command: Command): T {
   const written: Record<string, unknown> = {};
   for (const source of [command.parent, command]) {
     for (const [name, value] of Object.entries(source?.opts() ?? {})) {
-      if (source?.getOptionValueSource(name) === 'cli') written[name] = value;
+      if (source?.getOptionValueSource(name) !== 'cli') continue;
+      // What may be given several times may be given in both places.
+      const earlier = written[name];
+      written[name] = Array.isArray(earlier) && Array.isArray(value) ? [...earlier, ...value] : value;
     }
   }
   return written as T;

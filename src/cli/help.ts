@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { UsageError } from '../errors.js';
 import { ExitCode } from '../exit-code.js';
-import type { Start } from './program.js';
+import type { Start } from './start.js';
 
 export function addHelp(program: Command, start: Start): void {
   program

@@ -8,11 +8,9 @@ import { addHiddenGlobalFlags } from './flags.js';
 import { addHelp } from './help.js';
 import { addRun } from './run.js';
 import { addSandbox } from './sandbox.js';
+import type { Start } from './start.js';
 import { addStatus } from './status.js';
 import { addWatch } from './watch.js';
-
-/** Takes the work of the command that was chosen; each imports its own code only then. */
-export type Start = (work: (context: Context) => Promise<Exit>) => void;
 
 const HELP = `
 Examples:
@@ -69,7 +67,9 @@ function helpOf(program: Command, shown: string[]): string {
 
 /** commander's complaint in our form: `error: unknown option '--x'\n(Did you mean --y?)`. */
 function usageError(error: CommanderError, args: readonly string[]): UsageError {
-  const [complaint = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
+  // The value of a flag that there is not may be a secret: --token=...
+  const message = error.message.replace(/^error: /, '').replace(/('--[^=']+)=[^']*'/, "$1=…'");
+  const [complaint = '', suggestion] = message.split('\n');
   const text = suggestion === undefined ? complaint : `${complaint} ${suggestion}`;
   const command = ['run', 'status', 'watch', 'sandbox'].find((name) => args.includes(name));
   return new UsageError([text], command === undefined ? 'wfr --help' : `wfr help ${command}`);

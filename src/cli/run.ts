@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RunFlags } from '../commands/run.js';
 import { addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
-import type { Start } from './program.js';
+import type { Start } from './start.js';
 
 const HELP = `
 An input is written as name=text, name:=json, name@document, name=@textfile or

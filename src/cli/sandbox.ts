@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { SandboxFlags } from '../commands/sandbox.js';
 import { writtenFlags } from './flags.js';
-import type { Start } from './program.js';
+import type { Start } from './start.js';
 
 const HELP = `
 Without a command it serves until it is interrupted, and prints the settings to

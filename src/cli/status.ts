@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { StatusFlags } from '../commands/status.js';
 import { addOutputFlags, addServiceFlags, writtenFlags } from './flags.js';
-import type { Start } from './program.js';
+import type { Start } from './start.js';
 
 const HELP = `
 Examples:

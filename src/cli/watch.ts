@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { WatchFlags } from '../commands/watch.js';
 import { addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
-import type { Start } from './program.js';
+import type { Start } from './start.js';
 
 const HELP = `
 The exit code is the same as that of wfr run: 0 for FINISHED, 1 for FAILED.

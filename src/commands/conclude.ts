@@ -61,9 +61,7 @@ function concludeError(
 ): Exit {
   const shownId = safeLine(id);
   if (error instanceof InterruptedError) {
-    conversation.say(
-      `Interrupted; run ${shownId} ${run === undefined ? 'was not seen, and may go on' : 'goes on'}.`,
-    );
+    conversation.say(`Interrupted; run ${shownId} ${stateOf(run)}.`);
   } else if (!conversation.error(error)) {
     throw error;
   } else if (error instanceof NoSuchRunError) {
@@ -75,6 +73,11 @@ function concludeError(
   }
   conversation.say(`To watch it: ${resume}`);
   return exitOfError(error);
+}
+
+function stateOf(run: Run | undefined): string {
+  if (run === undefined) return 'was not seen, and may go on';
+  return hasEnded(run) ? 'has ended' : 'goes on';
 }
 
 async function failureOf(work: Promise<void>): Promise<unknown> {

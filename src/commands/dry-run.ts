@@ -1,6 +1,5 @@
 /** `wfr run --dry-run`: what would be sent, without sending it. */
 import { createHash } from 'node:crypto';
-import { loadCredentials, type TokenFlags } from '../config/credentials.js';
 import type { Context } from '../context.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { blockBuffers, type Input, type Source } from '../service/body.js';
@@ -9,13 +8,12 @@ import { runsUrl } from '../service/service.js';
 import { fieldsFor, formsOf } from '../service/workflow-id-field.js';
 import { indented } from '../view/json.js';
 import { safeLine } from '../view/safe.js';
-import type { RunPlan } from './run.js';
+import type { RunPlan } from './run-plan.js';
 
 /** Prints `{method, url, headers, body}`: values of headers hidden, documents abridged to type, size and SHA-256. */
-export async function dryRun(plan: RunPlan, flags: TokenFlags, context: Context): Promise<Exit> {
-  const { trigger, settings, warnings } = plan;
+export async function dryRun(plan: RunPlan, context: Context): Promise<Exit> {
+  const { trigger, settings, warnings, credentials } = plan;
   for (const warning of warnings) await context.stderr.write(`warning: ${safeLine(warning)}\n`);
-  const { source } = await loadCredentials(flags, false, context);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
   const head = {
     method: 'POST',
@@ -23,7 +21,7 @@ export async function dryRun(plan: RunPlan, flags: TokenFlags, context: Context)
     headers: {
       ...hidden,
       'content-type': 'application/json',
-      ...(source === undefined ? {} : { authorization: 'Bearer (hidden)' }),
+      ...(credentials.source === undefined ? {} : { authorization: 'Bearer (hidden)' }),
     },
   };
   for (const chunk of indented(Buffer.from(await requestText(head, trigger))))

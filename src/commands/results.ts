@@ -1,6 +1,6 @@
 /** stdout: the answer, in the form that was asked for. */
-import type { Output } from '../context.js';
 import { hasEnded, type Run } from '../service/run.js';
+import type { Sink } from '../sink.js';
 import { indented, onOneLine } from '../view/json.js';
 import { safeLine } from '../view/safe.js';
 import { summaryLine, summaryOf } from '../view/summary.js';
@@ -11,14 +11,14 @@ export class WatchedResults {
   readonly #identified = new Set<string>();
 
   constructor(
-    private readonly output: Output,
+    private readonly output: Sink,
     private readonly format: OutputFormat,
     private readonly severalRuns: boolean,
   ) {}
 
   /** A run was seen for the first time, or has changed. */
   async changed(run: Run): Promise<void> {
-    if (this.format === 'jsonl') await printJson(this.output, onOneLine(run.json));
+    if (this.format === 'jsonl') await this.output.write(onOneLine(run.json));
     if (this.format === 'id' && !this.#identified.has(run.id)) await printId(this.output, run);
     this.#identified.add(run.id);
   }
@@ -27,40 +27,35 @@ export class WatchedResults {
   async closed(run: Run): Promise<void> {
     if (this.format === 'json') await printRun(this.output, run, this.severalRuns);
     if (this.format !== 'text') return;
-    if (this.severalRuns) await this.output.write(`${summaryLine(run)}\n`);
-    else if (hasEnded(run) && run.status === 'FINISHED')
-      await printJson(this.output, indented(outputOf(run)));
+    if (this.severalRuns) await this.output.write([`${summaryLine(run)}\n`]);
+    else if (hasEnded(run) && run.status === 'FINISHED') await this.output.write(indented(outputOf(run)));
   }
 }
 
 /** What stdout carries of a run that was accepted and is not watched. Throws OutputError. */
-export async function printAccepted(output: Output, format: OutputFormat, run: Run): Promise<void> {
+export async function printAccepted(output: Sink, format: OutputFormat, run: Run): Promise<void> {
   if (format === 'json' || format === 'jsonl') await printRun(output, run, format === 'jsonl');
   else await printId(output, run);
 }
 
 /** What stdout carries of a run as it is now. Throws OutputError. */
 export async function printStatus(
-  output: Output,
+  output: Sink,
   format: OutputFormat,
   run: Run,
   severalRuns: boolean,
 ): Promise<void> {
   if (format === 'id') return printId(output, run);
-  if (format === 'text') return output.write(severalRuns ? `${summaryLine(run)}\n` : summaryOf(run));
+  if (format === 'text') return output.write([severalRuns ? `${summaryLine(run)}\n` : summaryOf(run)]);
   return printRun(output, run, severalRuns || format === 'jsonl');
 }
 
-async function printRun(output: Output, run: Run, oneLine: boolean): Promise<void> {
-  await printJson(output, oneLine ? onOneLine(run.json) : indented(run.json));
+async function printRun(output: Sink, run: Run, oneLine: boolean): Promise<void> {
+  await output.write(oneLine ? onOneLine(run.json) : indented(run.json));
 }
 
-async function printId(output: Output, run: Run): Promise<void> {
-  await output.write(`${safeLine(run.id)}\n`);
-}
-
-async function printJson(output: Output, chunks: Iterable<Uint8Array>): Promise<void> {
-  for (const chunk of chunks) await output.write(chunk);
+async function printId(output: Sink, run: Run): Promise<void> {
+  await output.write([`${safeLine(run.id)}\n`]);
 }
 
 function outputOf(run: Run): Uint8Array {

@@ -1,14 +1,17 @@
 /** `wfr run`: what it needs is checked here, before anything that could send it is even loaded. */
 import { Complaints } from '../config/complaints.js';
-import { type ServiceFlags, type ServiceSettings, serviceSettings } from '../config/service.js';
-import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.js';
+import { loadCredentials, requireToken } from '../config/credentials.js';
+import { type ServiceFlags, serviceSettings } from '../config/service.js';
+import { type WaitFlags, waitSettings } from '../config/wait.js';
 import { workflowId, workflowIdField } from '../config/workflow.js';
 import type { Context } from '../context.js';
+import { InterruptedError } from '../errors.js';
 import type { Exit } from '../exit-code.js';
 import { type ResolvedInputs, resolveInputs } from '../inputs/resolve.js';
-import type { Trigger } from '../service/create-run.js';
-import { decidePresentation, type Presentation, type PresentationFlags } from '../view/presentation.js';
-import { type OutputFlags, type OutputFormat, outputFormat } from './output-format.js';
+import { Interruption } from '../interruption.js';
+import { decidePresentation, type PresentationFlags } from '../view/presentation.js';
+import { type OutputFlags, outputFormat } from './output-format.js';
+import type { RunPlan } from './run-plan.js';
 
 export interface RunFlags extends ServiceFlags, WaitFlags, OutputFlags, PresentationFlags {
   input?: string[];
@@ -19,35 +22,38 @@ export interface RunFlags extends ServiceFlags, WaitFlags, OutputFlags, Presenta
   dryRun?: boolean;
 }
 
-/** Everything that a run needs, checked. */
-export interface RunPlan {
-  settings: ServiceSettings;
-  wait: WaitSettings;
-  format: OutputFormat;
-  presentation: Presentation;
-  trigger: Trigger;
-  /** Return once the run has been accepted. */
-  detached: boolean;
-  warnings: readonly string[];
-}
-
 export async function run(
   workflow: string,
   items: readonly string[],
   flags: RunFlags,
   context: Context,
 ): Promise<Exit> {
-  const { plan, resolved } = await makePlan(workflow, [...items, ...(flags.input ?? [])], flags, context);
+  const interruption = new Interruption(context);
   try {
-    if (flags.dryRun === true) {
-      const { dryRun } = await import('./dry-run.js');
-      return await dryRun(plan, flags, context);
-    }
-    const { triggerAndWatch } = await import('./trigger-and-watch.js');
-    return await triggerAndWatch(plan, flags, context);
+    const making = makePlan(workflow, [...items, ...(flags.input ?? [])], flags, context);
+    // Standard input, a pipe or a slow disk may keep us waiting.
+    const { plan, resolved } = await interruption.endingWith(making).catch((error) => {
+      throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
+    });
+    return await carryOut(plan, flags, interruption, context).finally(() => resolved.close());
   } finally {
-    await resolved.close();
+    interruption.release();
   }
+}
+
+async function carryOut(
+  plan: RunPlan,
+  flags: RunFlags,
+  interruption: Interruption,
+  context: Context,
+): Promise<Exit> {
+  if (flags.dryRun === true) {
+    const { dryRun } = await import('./dry-run.js');
+    return dryRun(plan, context);
+  }
+  requireToken(plan.credentials, flags, plan.settings.baseUrl);
+  const { triggerAndWatch } = await import('./trigger-and-watch.js');
+  return triggerAndWatch(plan, interruption, context);
 }
 
 async function makePlan(
@@ -63,16 +69,20 @@ async function makePlan(
   const format = await complaints.collect(() => outputFormat(flags));
   const presentation = await complaints.collect(() => decidePresentation(flags, context));
   const field = await complaints.collect(() => workflowIdField(flags.workflowIdField, context));
+  const credentials = await complaints.collect(() => loadCredentials(flags, context));
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
   const resolved = await complaints.collect(() =>
     resolveInputs({ items, inputsFile: flags.inputsFile, otherStdin }, context),
   );
   complaints.throwIfAny();
-  if (!id || !settings || !wait || !format || !presentation || !field || !resolved) {
+  if (!id || !settings || !wait || !format || !presentation || !field || !credentials || !resolved) {
     throw new Error('a complaint was lost');
   }
   const trigger = { workflowId: id, inputs: resolved.inputs, field };
   const detached = flags.detach === true || flags.wait === false;
   const warnings = [...settings.warnings, ...resolved.warnings];
-  return { plan: { settings, wait, format, presentation, trigger, detached, warnings }, resolved };
+  return {
+    plan: { credentials, settings, wait, format, presentation, trigger, detached, warnings },
+    resolved,
+  };
 }

@@ -1,8 +1,9 @@
 /** `wfr sandbox`: the local service, alone or around a command. */
 import { readFile } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { Complaints } from '../config/complaints.js';
-import type { Context } from '../context.js';
+import type { ChildEnd, Context } from '../context.js';
 import { InterruptedError, UsageError } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { Interruption } from '../interruption.js';
@@ -81,18 +82,25 @@ async function runCommand(
   // Whoever starts us may end us as soon as the command has said its first word, so we listen from the start.
   const release = context.onSignal((signal) => {
     // A terminal sends Ctrl-C to the command itself; passed on, it would be the second one.
-    if (signal === 'SIGINT' && context.stdin.isTTY === true) return;
+    const onTerminal = context.stdin.isTTY || context.stdout.isTerminal || context.stderr.isTerminal;
+    if (signal === 'SIGINT' && onTerminal) return;
     starting.then((child) => child.kill(signal)).catch(() => {});
   });
   try {
     const child = await starting.catch((error) => {
       throw new UsageError([`${shellCommand([program])} cannot be started: ${describeSystemError(error)}`]);
     });
-    return (await child.ended) as Exit;
+    return exitOfChild(await child.ended);
   } finally {
     release();
     await service.stop();
   }
+}
+
+/** A signal of which wfr itself would end otherwise, such as SIGPIPE, is given as a shell gives it. */
+function exitOfChild(end: ChildEnd): Exit {
+  if (typeof end === 'number') return end;
+  return end === 'SIGINT' || end === 'SIGTERM' || end === 'SIGHUP' ? end : 128 + constants.signals[end];
 }
 
 async function start(options: SandboxOptions) {

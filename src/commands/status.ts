@@ -1,6 +1,7 @@
 /** `wfr status`: show runs as they are now. */
 import { Complaints } from '../config/complaints.js';
-import { credentialsFor, type ServiceFlags, serviceSettings } from '../config/service.js';
+import { loadCredentials, requireToken } from '../config/credentials.js';
+import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import type { Context } from '../context.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError, exitOfSeveral } from '../exit-code.js';
 import { follow } from '../follow.js';
@@ -8,10 +9,10 @@ import { Interruption } from '../interruption.js';
 import { getRun } from '../service/get-run.js';
 import { hasEnded, type Run } from '../service/run.js';
 import type { Service } from '../service/service.js';
-import type { Conversation } from '../view/conversation.js';
-import type { PresentationFlags } from '../view/presentation.js';
+import { openSink } from '../sink.js';
+import { Conversation } from '../view/conversation.js';
+import { decidePresentation, type PresentationFlags } from '../view/presentation.js';
 import { serviceTalk } from '../view/service-talk.js';
-import { openConversation } from './open-conversation.js';
 import { withService } from './open-service.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
 import { printStatus } from './results.js';
@@ -26,19 +27,20 @@ export async function status(
   flags: StatusFlags,
   context: Context,
 ): Promise<Exit> {
-  const conversation = await openConversation(flags, context);
-  const { ids, settings, format } = await makePlan(written, flags, context);
+  const { ids, settings, credentials, format, presentation } = await makePlan(written, flags, context);
+  requireToken(credentials, flags, settings.baseUrl);
+  const conversation = await Conversation.open(presentation, context.clock, context.stderr);
   for (const warning of settings.warnings) conversation.warn(warning);
-  const credentials = await credentialsFor(flags, settings.baseUrl, context);
   const interruption = new Interruption(context);
   try {
     const events = serviceTalk(conversation);
     return await withService(settings, credentials, events, context, async (service) => {
       const looks = ids.map((id) => settled(lookOnce(id, service, interruption, conversation)));
+      const stdout = openSink(context.stdout, interruption);
       const exits: Exit[] = [];
       for (const look of looks) {
         const { value: run, error } = await look;
-        if (run !== undefined) await printStatus(context.stdout, format, run, ids.length > 1);
+        if (run !== undefined) await printStatus(stdout, format, run, ids.length > 1);
         else if (!conversation.error(error)) throw error;
         exits.push(run === undefined ? exitOfError(error) : exitOfRun(run, flags));
       }
@@ -54,9 +56,11 @@ async function makePlan(written: readonly string[], flags: StatusFlags, context:
   const ids = await complaints.collect(() => runIds(written));
   const settings = await complaints.collect(() => serviceSettings(flags, context));
   const format = await complaints.collect(() => outputFormat(flags));
+  const presentation = await complaints.collect(() => decidePresentation(flags, context));
+  const credentials = await complaints.collect(() => loadCredentials(flags, context));
   complaints.throwIfAny();
-  if (!ids || !settings || !format) throw new Error('a complaint was lost');
-  return { ids, settings, format };
+  if (!ids || !settings || !format || !presentation || !credentials) throw new Error('a complaint was lost');
+  return { ids, settings, format, presentation, credentials };
 }
 
 /** The run at the first readable answer. */

@@ -1,10 +1,10 @@
 /** The second half of `wfr run`: with everything checked, trigger the run and follow it to its end. */
-import { credentialsFor, type ServiceFlags } from '../config/service.js';
 import type { Context } from '../context.js';
 import { type Exit, ExitCode } from '../exit-code.js';
-import { Interruption } from '../interruption.js';
+import type { Interruption } from '../interruption.js';
 import { createRun } from '../service/create-run.js';
 import type { Service } from '../service/service.js';
+import { openSink } from '../sink.js';
 import { Conversation } from '../view/conversation.js';
 import type { ProgressView } from '../view/progress.js';
 import { serviceTalk } from '../view/service-talk.js';
@@ -13,23 +13,21 @@ import { observe } from './observe.js';
 import { withService } from './open-service.js';
 import { printAccepted, WatchedResults } from './results.js';
 import { resumeCommand } from './resume.js';
-import type { RunPlan } from './run.js';
+import type { RunPlan } from './run-plan.js';
 
 /** Triggers what is planned, and watches it unless it is to be left alone. Throws what createRun throws. */
-export async function triggerAndWatch(plan: RunPlan, flags: ServiceFlags, context: Context): Promise<Exit> {
+export async function triggerAndWatch(
+  plan: RunPlan,
+  interruption: Interruption,
+  context: Context,
+): Promise<Exit> {
   const conversation = await Conversation.open(plan.presentation, context.clock, context.stderr);
   for (const warning of plan.warnings) conversation.warn(warning);
-  const credentials = await credentialsFor(flags, plan.settings.baseUrl, context);
-  const interruption = new Interruption(context);
-  try {
-    return await conversation.during(false, (progress) =>
-      withService(plan.settings, credentials, serviceTalk(conversation, progress), context, (service) =>
-        carryOut(plan, { service, conversation, progress, interruption }, context),
-      ),
-    );
-  } finally {
-    interruption.release();
-  }
+  return conversation.during(false, (progress) =>
+    withService(plan.settings, plan.credentials, serviceTalk(conversation, progress), context, (service) =>
+      carryOut(plan, { service, conversation, progress, interruption }, context),
+    ),
+  );
 }
 
 interface Tools {
@@ -44,11 +42,12 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
   const accepted = await createRun(plan.trigger, service, interruption);
   const resume = resumeCommand(accepted.id, plan.settings);
   conversation.accepted(accepted, resume);
+  const stdout = openSink(context.stdout, interruption);
   if (plan.detached && interruption.received === undefined) {
-    await printAccepted(context.stdout, plan.format, accepted);
+    await printAccepted(stdout, plan.format, accepted);
     return ExitCode.ok;
   }
-  const results = new WatchedResults(context.stdout, plan.format, false);
+  const results = new WatchedResults(stdout, plan.format, false);
   const outcome = await observe({ id: accepted.id, accepted, wait: plan.wait, results, ...tools });
   progress.stop();
   return conclude(outcome, resume, results, conversation);

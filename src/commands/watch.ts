@@ -1,23 +1,19 @@
 /** `wfr watch`: wait for runs that already exist. */
 import { Complaints } from '../config/complaints.js';
-import {
-  credentialsFor,
-  type ServiceFlags,
-  type ServiceSettings,
-  serviceSettings,
-} from '../config/service.js';
+import { loadCredentials, requireToken } from '../config/credentials.js';
+import { type ServiceFlags, type ServiceSettings, serviceSettings } from '../config/service.js';
 import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.js';
 import type { Context } from '../context.js';
 import { type Exit, exitOfSeveral } from '../exit-code.js';
 import { Interruption } from '../interruption.js';
 import type { Service } from '../service/service.js';
-import type { Conversation } from '../view/conversation.js';
-import type { PresentationFlags } from '../view/presentation.js';
+import { openSink } from '../sink.js';
+import { Conversation } from '../view/conversation.js';
+import { decidePresentation, type PresentationFlags } from '../view/presentation.js';
 import type { ProgressView } from '../view/progress.js';
 import { serviceTalk } from '../view/service-talk.js';
 import { conclude } from './conclude.js';
 import { observe } from './observe.js';
-import { openConversation } from './open-conversation.js';
 import { withService } from './open-service.js';
 import { type OutputFlags, type OutputFormat, outputFormat } from './output-format.js';
 import { WatchedResults } from './results.js';
@@ -27,15 +23,15 @@ import { runIds } from './run-ids.js';
 export interface WatchFlags extends ServiceFlags, WaitFlags, OutputFlags, PresentationFlags {}
 
 export async function watch(written: readonly string[], flags: WatchFlags, context: Context): Promise<Exit> {
-  const conversation = await openConversation(flags, context);
-  const { ids, settings, wait, format } = await makePlan(written, flags, context);
+  const { ids, settings, credentials, wait, format, presentation } = await makePlan(written, flags, context);
+  requireToken(credentials, flags, settings.baseUrl);
+  const conversation = await Conversation.open(presentation, context.clock, context.stderr);
   for (const warning of settings.warnings) conversation.warn(warning);
-  const credentials = await credentialsFor(flags, settings.baseUrl, context);
   const interruption = new Interruption(context);
   try {
     const exits = await conversation.during(ids.length > 1, (progress) =>
       withService(settings, credentials, serviceTalk(conversation, progress), context, (service) => {
-        const results = new WatchedResults(context.stdout, format, ids.length > 1);
+        const results = new WatchedResults(openSink(context.stdout, interruption), format, ids.length > 1);
         const tools = { service, conversation, progress, interruption, results };
         return Promise.all(ids.map((id) => watchOne(id, settings, wait, tools, ids.length === 1)));
       }),
@@ -52,9 +48,12 @@ async function makePlan(written: readonly string[], flags: WatchFlags, context: 
   const settings = await complaints.collect(() => serviceSettings(flags, context));
   const wait = await complaints.collect(() => waitSettings(flags));
   const format: OutputFormat | undefined = await complaints.collect(() => outputFormat(flags));
+  const presentation = await complaints.collect(() => decidePresentation(flags, context));
+  const credentials = await complaints.collect(() => loadCredentials(flags, context));
   complaints.throwIfAny();
-  if (!ids || !settings || !wait || !format) throw new Error('a complaint was lost');
-  return { ids, settings, wait, format };
+  if (!ids || !settings || !wait || !format || !presentation || !credentials)
+    throw new Error('a complaint was lost');
+  return { ids, settings, wait, format, presentation, credentials };
 }
 
 interface Tools {

@@ -37,7 +37,7 @@ function urlComplaint(url: URL, written: string, allowHttp: boolean): string | u
   return undefined;
 }
 
-/** A URL that may not parse, without what stands before an `@`. */
+/** A URL that may not parse, without what may be a secret in it: what stands before an `@`, a query, a fragment. */
 function withoutUserInfo(written: string): string {
-  return written.replace(/^(https?:\/*)?.*@/is, '$1…@');
+  return written.replace(/^(https?:\/*)?.*@/is, '$1…@').replace(/[?#].*/s, (rest) => `${rest.charAt(0)}…`);
 }

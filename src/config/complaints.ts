@@ -5,10 +5,6 @@ import { UsageError } from '../errors.js';
 export class Complaints {
   readonly #problems: string[] = [];
 
-  add(problem: string): void {
-    this.#problems.push(problem);
-  }
-
   /** Runs `step`; the complaints of a UsageError are kept, and undefined is returned. */
   async collect<T>(step: () => T | Promise<T>): Promise<T | undefined> {
     try {

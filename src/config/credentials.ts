@@ -2,6 +2,7 @@
 import type { Context } from '../context.js';
 import { MissingTokenError, UsageError } from '../errors.js';
 import type { Credentials } from '../service/service.js';
+import { isLoopback } from '../url.js';
 
 export interface TokenFlags {
   tokenFile?: string;
@@ -17,13 +18,9 @@ const NO_CREDENTIALS: Credentials = {
 
 /**
  * Finds the token: --token-file, WFR_TOKEN, WFR_TOKEN_FILE, in this order; an empty variable counts as unset. Throws
- * MissingTokenError where there is none and `required`, UsageError where a source cannot be read or holds no token.
+ * UsageError where a source cannot be read or holds no token.
  */
-export async function loadCredentials(
-  flags: TokenFlags,
-  required: boolean,
-  context: Context,
-): Promise<Credentials> {
+export async function loadCredentials(flags: TokenFlags, context: Context): Promise<Credentials> {
   if (flags.token === false) return NO_CREDENTIALS;
   const { WFR_TOKEN, WFR_TOKEN_FILE } = context.env;
   if (flags.tokenFile !== undefined) {
@@ -36,8 +33,13 @@ export async function loadCredentials(
     return { source: 'WFR_TOKEN', token: async () => token, refresh: async () => false };
   }
   if (WFR_TOKEN_FILE) return fileCredentials(WFR_TOKEN_FILE, `WFR_TOKEN_FILE (${WFR_TOKEN_FILE})`, context);
-  if (required) throw new MissingTokenError(['--token-file', 'WFR_TOKEN', 'WFR_TOKEN_FILE']);
   return NO_CREDENTIALS;
+}
+
+/** Throws MissingTokenError where a token is needed: not on this machine, and not with --no-token. */
+export function requireToken({ source }: Credentials, flags: TokenFlags, baseUrl: URL): void {
+  if (source !== undefined || flags.token === false || isLoopback(baseUrl.hostname)) return;
+  throw new MissingTokenError(['--token-file', 'WFR_TOKEN', 'WFR_TOKEN_FILE']);
 }
 
 async function fileCredentials(path: string, source: string, context: Context): Promise<Credentials> {
@@ -46,12 +48,12 @@ async function fileCredentials(path: string, source: string, context: Context): 
   return {
     source,
     token: async () => token,
-    async refresh() {
-      if (path === '-') return false;
-      const before = token;
+    async refresh(refused) {
+      // Somebody else's look may have been the second one.
+      if (path === '-' || token !== refused) return token !== refused;
       // What cannot be read now has not changed.
-      token = await read().catch(() => before);
-      return token !== before;
+      token = await read().catch(() => token);
+      return token !== refused;
     },
   };
 }

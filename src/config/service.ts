@@ -1,11 +1,10 @@
 /** Flags over environment over defaults: where the service is, and how to speak to it. */
 import type { Context } from '../context.js';
 import { type ProxyServer, proxyFor } from '../service/proxy.js';
-import type { Credentials } from '../service/service.js';
 import { isLoopback } from '../url.js';
 import { parseBaseUrl } from './base-url.js';
 import { Complaints } from './complaints.js';
-import { loadCredentials, type TokenFlags } from './credentials.js';
+import type { TokenFlags } from './credentials.js';
 import { parseHeaders } from './headers.js';
 
 /** The flags that every command which talks to the service has, as they were written. */
@@ -37,11 +36,6 @@ export async function serviceSettings(flags: ServiceFlags, context: Context): Pr
   complaints.throwIfAny();
   if (baseUrl === undefined || headers === undefined) throw new Error('complaints were lost');
   return { baseUrl, proxy, headers, warnings: warningsOf(baseUrl, context), sameService: sameService(flags) };
-}
-
-/** The token for a service; required unless it is on this machine. Throws MissingTokenError or UsageError. */
-export function credentialsFor(flags: ServiceFlags, baseUrl: URL, context: Context): Promise<Credentials> {
-  return loadCredentials(flags, !isLoopback(baseUrl.hostname), context);
 }
 
 function warningsOf(baseUrl: URL, { env }: Context): string[] {

@@ -1,8 +1,9 @@
 /** A JSON object of inputs from a file, in which `{"$document": "scan.pdf"}` stands for a document. */
+import { withoutByteOrderMark } from '../byte-order-mark.js';
 import { decodeString, membersOf } from '../json/members.js';
 import { JsonScanner } from '../json/scanner.js';
 import { isMediaType } from './item.js';
-import { checkJson, placeOf, TextError, withoutByteOrderMark } from './text.js';
+import { checkJson, placeOf, TextError } from './text.js';
 
 /** JSON text, or a document that stands at its place. */
 export type Segment = Uint8Array | { path: string; mediaType: string | undefined };

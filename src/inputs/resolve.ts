@@ -1,5 +1,7 @@
 /** From the items and the inputs file of one command line to inputs that can be sent, or to every complaint at once. */
+
 import { dirname } from 'node:path';
+import { withoutByteOrderMark } from '../byte-order-mark.js';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import type { Input, Part, Source } from '../service/body.js';
@@ -7,7 +9,7 @@ import { shellCommand } from '../shell-quote.js';
 import { FileError, openDocument, readBytes, resolvePath } from './files.js';
 import { parseInputsFile, type Segment } from './inputs-file.js';
 import { type Item, ItemError, parseItem } from './item.js';
-import { checkJson, decodeUtf8, TextError, withoutByteOrderMark } from './text.js';
+import { checkJson, decodeUtf8, TextError } from './text.js';
 
 export interface InputArguments {
   items: readonly string[];

@@ -20,11 +20,6 @@ export function decodeUtf8(bytes: Buffer): string {
   throw new TextError('not UTF-8');
 }
 
-/** The bytes without a byte order mark. */
-export function withoutByteOrderMark(bytes: Buffer): Buffer {
-  return bytes.length >= 3 && bytes.readUIntBE(0, 3) === 0xefbbbf ? bytes.subarray(3) : bytes;
-}
-
 /** Checks that UTF-8 `bytes` are one JSON value whose strings are well-formed. Throws TextError with line and column. */
 export function checkJson(bytes: Buffer): void {
   const scanner = new JsonScanner(bytes);

@@ -34,6 +34,16 @@ export class ByteStream {
     return run;
   }
 
+  /** A bracket, or what stands before the next bracket, comma or quote; of one chunk. Throws Rejection at the end. */
+  async takeValuePiece(): Promise<Buffer> {
+    if ((await this.peek()) === undefined) throw new Rejection(400, 'The body ends too early.');
+    let end = this.#at;
+    while (end < this.#chunk.length && !isStructural(this.#chunk[end])) end++;
+    const piece = this.#chunk.subarray(this.#at, Math.max(end, this.#at + 1));
+    this.#at += piece.length;
+    return piece;
+  }
+
   /** The next byte that is not white space, which stays. */
   async peekPastSpace(): Promise<number | undefined> {
     for (;;) {
@@ -51,4 +61,9 @@ export class ByteStream {
       this.#at = 0;
     } while (this.#chunk.length === 0);
   }
+}
+
+/** Brackets, commas and quotes: what a value is divided by. */
+function isStructural(byte: number | undefined): boolean {
+  return byte === 0x22 || byte === 0x2c || byte === 0x5b || byte === 0x5d || byte === 0x7b || byte === 0x7d;
 }

@@ -135,9 +135,11 @@ async function readRawValue(bytes: ByteStream): Promise<Buffer> {
     const byte = await bytes.peek();
     const isEnd = byte === undefined || byte === 0x2c || byte === 0x7d || byte === 0x5d;
     if (depth === 0 && isEnd) return Buffer.concat(kept);
-    const piece = byte === QUOTE ? await readRawString(bytes) : Buffer.from([await bytes.take()]);
-    if (byte === 0x7b || byte === 0x5b) depth++;
-    if (byte === 0x7d || byte === 0x5d) depth--;
+    const piece = byte === QUOTE ? await readRawString(bytes) : await bytes.takeValuePiece();
+    // A bracket is a piece of its own.
+    const last = piece.at(-1);
+    if (byte !== QUOTE && (last === 0x7b || last === 0x5b)) depth++;
+    if (byte !== QUOTE && (last === 0x7d || last === 0x5d)) depth--;
     length += piece.length;
     if (length > MAX_KEPT) throw new Rejection(413, 'A value is larger than 16 MiB.');
     kept.push(piece);

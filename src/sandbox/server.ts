@@ -100,9 +100,18 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
   const allowed = id === undefined ? 'POST' : 'GET';
   if (request.method !== allowed) throw new Rejection(405, `This path takes ${allowed}.`);
   if (id === undefined) return trigger(request, options, runs);
-  const run = runs.find(decodeURIComponent(id));
+  const run = runs.find(decoded(id));
   if (run === undefined) throw new Rejection(404, 'There is no run of this id.');
   return { status: 200, body: run };
+}
+
+/** An id that is not percent-encoded as it should be is no id of ours. */
+function decoded(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return '';
+  }
 }
 
 async function trigger(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<Reply> {

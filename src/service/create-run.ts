@@ -122,7 +122,7 @@ async function sendOnce(
     const answer = await transport.post(url.pathname, headers, body, hooks, patience.signal);
     events.answer(answer.status, answer.took);
     if (answer.status >= 200 && answer.status <= 299) return createdRun(answer);
-    return new RefusedError(refusalOf('POST', url, answer, service, body.length));
+    return new RefusedError(await refusalOf('POST', url, answer, service, body.length));
   } catch (error) {
     if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.phase);
     if (!(error instanceof NetworkError)) throw error;

@@ -24,11 +24,13 @@ export interface Reading {
  */
 export async function getRun(id: string, service: Service, signal: AbortSignal): Promise<Reading> {
   const url = runsUrl(service.baseUrl, id);
+  const token = await service.credentials.token();
   let answer = await read(url, service, signal);
-  if (answer.status === 401 && (await service.credentials.refresh()))
+  if (answer.status === 401 && (await service.credentials.refresh(token))) {
     answer = await read(url, service, signal);
+  }
   if (answer.status < 200 || answer.status > 299)
-    throw new RefusedError(refusalOf('GET', url, answer, service));
+    throw new RefusedError(await refusalOf('GET', url, answer, service));
   const run = runOf(answer);
   if (run.id.toLowerCase() !== id.toLowerCase()) throw unreadable('it is about another run', answer);
   if (run.status === undefined) throw unreadable('it has no status', answer);

@@ -54,7 +54,8 @@ function asNumber(value: Uint8Array | undefined): number | undefined {
 }
 
 function asError(value: Uint8Array | undefined): Run['error'] {
-  if (value === undefined || value[0] !== 0x7b) return undefined;
+  if (value?.[0] === 0x22) return { message: decodeString(value), step: undefined };
+  if (value?.[0] !== 0x7b) return undefined;
   const fields = new Map(membersOf(value)?.map((member) => [member.name, member.value]));
   return { message: asString(fields.get('message')), step: asString(fields.get('step')) };
 }

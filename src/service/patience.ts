@@ -16,7 +16,8 @@ export class Patience {
 
   constructor(body: TriggerBody, { clock, limits, events }: Service, interruption: Interruption) {
     this.#interruption = interruption;
-    this.#onFinal = () => this.#stop.abort(interruption.signal.reason);
+    this.#onFinal = () =>
+      this.#stop.abort((interruption.final.aborted ? interruption.final : interruption.signal).reason);
     this.#onSignal = () => {
       if (body.phase < 2 || interruption.final.aborted) return this.#onFinal();
       events.lingering(limits.farewell);

@@ -1,5 +1,6 @@
 /** The body of an answer: all of a 2xx, and of anything else as much as comes soon. */
 import { isUtf8 } from 'node:buffer';
+import { withoutByteOrderMark } from '../byte-order-mark.js';
 import type { Clock, Limits } from '../context.js';
 import { NetworkError, WfrError } from '../errors.js';
 import { codeOf } from '../system-error.js';
@@ -61,7 +62,7 @@ async function readAll(
     if (size > MAX_ANSWER) throw tooLarge;
     chunks.push(chunk);
   });
-  const bytes = Buffer.concat(chunks, size);
+  const bytes = withoutByteOrderMark(Buffer.concat(chunks, size));
   // What is not UTF-8 becomes replacement characters, as it does in every JSON parser.
   return isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8'));
 }

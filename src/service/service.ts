@@ -14,8 +14,8 @@ export interface Credentials {
   /** What the user would call the source, such as WFR_TOKEN; undefined where no token is sent. */
   readonly source: string | undefined;
   token(): Promise<string | undefined>;
-  /** Reads the source again; true if it holds another token now. */
-  refresh(): Promise<boolean>;
+  /** Whether there is another token than the one that was refused, after a second look at the source. */
+  refresh(refused: string | undefined): Promise<boolean>;
 }
 
 /** What a watcher of the conversation is told, as it happens. */
@@ -80,18 +80,22 @@ export function unreadable(
 }
 
 /** What an answer that is not a 2xx said. */
-export function refusalOf(
+export async function refusalOf(
   method: 'GET' | 'POST',
   url: URL,
   answer: Answer,
   service: Service,
   bodyBytes?: number,
-): Refusal {
+): Promise<Refusal> {
+  const token = await service.credentials.token();
+  const words = messageOf(answer.body);
+  // A service may repeat the token that it refuses; a very short one would be found in every second word.
+  const message = token === undefined || token.length < 8 ? words : words?.replaceAll(token, '(the token)');
   return {
     method,
     url: url.href,
     status: answer.status,
-    message: messageOf(answer.body),
+    message,
     location: originOf(answer.headers.location, url),
     bodyBytes,
     tokenSource: service.credentials.source,

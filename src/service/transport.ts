@@ -11,6 +11,8 @@ import type { TriggerBody } from './body.js';
 import { openSocket, type Route } from './connect.js';
 import { Deadline } from './deadline.js';
 import { readAnswer } from './read-answer.js';
+import { Slots } from './slots.js';
+import { asNetworkError } from './undici-error.js';
 
 export interface Answer {
   status: number;
@@ -39,6 +41,7 @@ export class Transport {
   readonly #clock: Clock;
   readonly #limits: Limits;
   readonly #closed = new AbortController();
+  readonly #polls = new Slots(POLL_CONNECTIONS);
   #pool: Pool | undefined;
 
   constructor(route: Route, clock: Clock, limits: Limits) {
@@ -94,7 +97,7 @@ export class Transport {
       socket.setTimeout(0);
       return await this.#read(answer, deadline, started);
     } catch (error) {
-      throw failure ?? this.#asFault(error, body.phase === 0 ? 'connect-reset' : 'reset');
+      throw failure ?? asNetworkError(error, this.#host, body.phase === 0 ? 'connect-reset' : 'reset');
     } finally {
       deadline.end();
       client.destroy().catch(() => {});
@@ -102,7 +105,12 @@ export class Transport {
   }
 
   /** Reads a resource over one of a few kept connections. Throws NetworkError or the signal's reason. */
-  async get(path: string, headers: Headers, signal: AbortSignal): Promise<Answer> {
+  get(path: string, headers: Headers, signal: AbortSignal): Promise<Answer> {
+    // The limits of time are for a request, not for its place in the queue.
+    return this.#polls.use(() => this.#get(path, headers, signal));
+  }
+
+  async #get(path: string, headers: Headers, signal: AbortSignal): Promise<Answer> {
     const started = this.#clock.monotonic();
     this.#pool ??= new Pool(this.#route.origin.origin, {
       connections: POLL_CONNECTIONS,
@@ -123,7 +131,7 @@ export class Transport {
       );
       return await this.#read(answer, deadline, started);
     } catch (error) {
-      throw this.#asFault(error, 'reset');
+      throw asNetworkError(error, this.#host, 'reset');
     } finally {
       deadline.end();
     }
@@ -155,27 +163,6 @@ export class Transport {
   #fault(fault: NetworkFault, after: number): NetworkError {
     return new NetworkError(fault, { host: this.#host, after });
   }
-
-  /** What undici throws, as one of our own faults. */
-  #asFault(error: unknown, fallback: NetworkFault): unknown {
-    if (error instanceof WfrError || !(error instanceof Error) || error.name === 'AssertionError')
-      return error;
-    return new NetworkError(
-      protocolFault(error) ?? fallback,
-      { host: this.#host, code: codeOf(error) },
-      { cause: error },
-    );
-  }
-}
-
-/** What undici says of an answer that is no HTTP. A TLS alert (RFC 8446, section 6) is one to plain text. */
-function protocolFault(error: Error): NetworkFault | undefined {
-  if ('data' in error && String(error.data).startsWith('\x15\x03')) return 'speaks-tls';
-  const isProtocol =
-    error.name === 'HTTPParserError' ||
-    codeOf(error) === 'UND_ERR_HEADERS_OVERFLOW' ||
-    /^bad (response|upgrade)$/.test(error.message);
-  return isProtocol ? 'not-http' : undefined;
 }
 
 /** Gives undici a socket that is open already, once: a second asking means that the first one was lost. */

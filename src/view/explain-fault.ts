@@ -1,7 +1,7 @@
 /** What went wrong on the network, in words. */
 import { formatDuration } from '../duration.js';
 import type { NetworkError, NetworkFault } from '../errors.js';
-import type { Explanation } from './explain.js';
+import type { Explanation } from './explanation.js';
 import { safeLine } from './safe.js';
 
 type Words = (error: NetworkError) => string;
@@ -55,14 +55,9 @@ const CERTIFICATE_WORDS: Readonly<Record<string, string>> = {
 export function explainFault(error: NetworkError): Explanation {
   const { code, status, proxy } = error.facts;
   const because = error.fault === 'certificate' && code !== undefined ? CERTIFICATE_WORDS[code] : undefined;
-  const shownCode = code === undefined || error.fault === 'too-large' ? undefined : safeLine(code);
+  const shownCode = code === undefined || error.fault === 'too-large' ? '' : ` (${safeLine(code)})`;
   const where = proxy === true && !error.fault.startsWith('proxy-') ? ' (the proxy)' : '';
-  const details = [
-    because,
-    shownCode && (because === undefined ? `(${shownCode})` : `(${shownCode})`),
-  ].filter(Boolean);
-  const suffix =
-    details.length === 0 ? '' : because === undefined ? ` ${details.join(' ')}` : `: ${details.join(' ')}`;
+  const suffix = because === undefined ? shownCode : `: ${because}${shownCode}`;
   const after = status === undefined || proxy === true ? '' : `, after the status ${status}`;
   const next = proxy === true ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : NEXT[error.fault];
   return {

@@ -19,17 +19,9 @@ import {
 } from '../errors.js';
 import { describeSystemError } from '../system-error.js';
 import { explainFault } from './explain-fault.js';
+import type { Explanation } from './explanation.js';
 import { formatBytes } from './progress.js';
-import { safeBlock, safeLine } from './safe.js';
-
-export interface Explanation {
-  /** What went wrong with what; one line each. */
-  what: readonly string[];
-  /** The service's own words, as they came. */
-  quoted?: string | undefined;
-  /** Why, and what to do next. */
-  next: readonly string[];
-}
+import { safeLine } from './safe.js';
 
 /** The words for a foreseen error; undefined for a defect of wfr. Nothing in it is a secret. */
 export function explain(error: unknown): Explanation | undefined {
@@ -155,7 +147,7 @@ function explainRefusal(refusal: Refusal, fieldHint: boolean): Explanation {
     quoted: message,
     next,
   });
-  if (location !== undefined || (status >= 300 && status <= 399)) {
+  if (status >= 300 && status <= 399) {
     return explanation(
       `the service redirects ${asked} to ${safeLine(location ?? 'nowhere')} (${status}), and wfr does not follow`,
       'Set the base URL to where the service really is.',
@@ -187,10 +179,4 @@ function explainRefusal(refusal: Refusal, fieldHint: boolean): Explanation {
       return explanation(`the service ${did} (${status})`, ...(fieldHint ? [pin] : []));
     }
   }
-}
-
-/** An explanation as lines: `wfr: ` before the first, two spaces before the others, `| ` before the service's words. */
-export function explanationLines({ what, quoted, next }: Explanation): string[] {
-  const lines = what.map((line, index) => (index === 0 ? `wfr: ${line}` : `  ${line}`));
-  return [...lines, ...(quoted ? [safeBlock(quoted)] : []), ...next.map((line) => `  ${line}`)];
 }

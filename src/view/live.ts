@@ -55,6 +55,7 @@ export class LiveProgress implements ProgressView {
   }
 
   seen(id: string, run: Run): void {
+    this.#sent = undefined;
     if (!this.#seen.has(id)) this.#total++;
     this.#seen.set(id, look(this.#seen.get(id), run, this.#clock.monotonic()));
     this.#show();

@@ -90,6 +90,16 @@ describe('the outcome is unknown', () => {
       'not an HTTP answer',
     ],
     [
+      '29: 101 without an upgrade',
+      (_request, reply) => reply.raw('HTTP/1.1 101 X\r\n\r\n'),
+      'not an HTTP answer',
+    ],
+    [
+      '29: a status that HTTP does not have',
+      (_request, reply) => reply.raw('HTTP/1.1 099 X\r\n\r\n'),
+      'sent something that is not',
+    ],
+    [
       '30: no HTTP',
       (_request, reply) => void reply.socket.end('SSH-2.0-OpenSSH_9.2\r\n'),
       'sent something that is not an HTTP answer',
@@ -152,6 +162,10 @@ describe('the outcome is unknown', () => {
 describe('what is accepted', () => {
   test.each([200, 201, 202, 299])('any 2xx with an id: %i', async (status) => {
     expect(await trigger(answer(status, aFinishedRun()))).toMatchObject({ exitCode: 0, posts: 1 });
+  });
+
+  test('an answer with a byte order mark', async () => {
+    expect((await trigger(answer(200, `\ufeff${JSON.stringify(aFinishedRun())}`))).exitCode).toBe(0);
   });
 
   test('an answer in chunks, after early hints', async () => {
@@ -349,5 +363,14 @@ describe('Ctrl-C after the request has been sent', () => {
     const { exitCode, stderr } = await trigger(() => signals.raise(signal), { signals });
     expect(exitCode).toBe(code);
     expect(stderr).toContain('a run may have been created');
+    expect(stderr).not.toContain('waiting up to');
   });
+});
+
+test('19: a 401 with a Location is about the token, and the token is not repeated with the words of the service', async () => {
+  const refuse = answer(401, { message: 'the-token is not valid' }, { location: 'https://login.example' });
+  const { exitCode, stderr } = await trigger(refuse);
+  expect(exitCode).toBe(4);
+  expect(stderr).toContain('refused the access token (401)');
+  expect(stderr).toContain('| (the token) is not valid\n');
 });

@@ -1,6 +1,8 @@
 /** Faults while a run that exists is being watched: its id has been said, and waiting is cheap. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, Signals, type World } from '../helpers/cli.js';
+import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
 import { ImpatientClock, realClock, VirtualClock } from '../helpers/clock.js';
 import { startWfr } from '../helpers/process.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
@@ -156,11 +158,44 @@ describe('39: the token expires in the middle of a run', () => {
     expect(stderr.endsWith(`Run run-1 may go on.\n${RESUME}`)).toBe(true);
   });
 
-  test.each([400, 302])('another refusal (%i) is exit 5, with the id and how to go on', async (status) => {
-    const { exitCode, stderr } = await observe(RUN, [show(), fail(status)]);
-    expect(exitCode).toBe(5);
-    expect(stderr).toContain(RESUME);
+  test.each([400, 302])(
+    'another refusal (%i) is exit 7, for the run exists, with the id and how to go on',
+    async (status) => {
+      const { exitCode, stderr } = await observe(RUN, [show(), fail(status)]);
+      expect(exitCode).toBe(7);
+      expect(stderr).toContain(RESUME);
+    },
+  );
+});
+
+test('39: a token file that was renewed saves every run that is watched, also the one that is refused late', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'token'), 'old');
+  let refused: () => void = () => {};
+  const bothAsked = new Promise<void>((resolve) => {
+    refused = resolve;
   });
+  let asked = 0;
+  const service = await scriptedService(async (request, reply) => {
+    const id = request.path.slice('/runs/'.length);
+    if (request.headers.authorization === 'Bearer new') return reply.send(200, { ...aFinishedRun(), id });
+    writeFileSync(join(cwd, 'token'), 'new');
+    if (++asked === 2) refused();
+    await bothAsked;
+    // The second one is refused when the first has its new token already.
+    if (id === 'b') await new Promise((resolve) => setTimeout(resolve, 50));
+    return reply.send(401);
+  });
+  const { exitCode } = await runCli(['watch', 'a', 'b', '--token-file', 'token'], {
+    env: { WFR_BASE_URL: service.baseUrl },
+    cwd,
+  });
+  expect(exitCode).toBe(0);
+});
+
+test('42: an error that is a text is the message', async () => {
+  const { stderr } = await observe(RUN, [show({ status: 'FAILED', error: 'just text' })]);
+  expect(stderr).toContain('| just text\n');
 });
 
 describe('40: statuses that the interface does not name', () => {
@@ -220,7 +255,7 @@ describe('42: a run that fails', () => {
     expect(stderr).toContain('| a\\u001b[31m\n| ::error::b\n');
   });
 
-  test.each([{}, { error: null }, { error: 'text' }, { error: {} }, { error: { message: 5, step: [] } }])(
+  test.each([{}, { error: null }, { error: {} }, { error: { message: 5, step: [] } }])(
     '42: whatever its error is: %j',
     async (changes) => {
       const { exitCode, stderr } = await observe(RUN, [show({ status: 'FAILED', ...changes })]);
@@ -231,6 +266,30 @@ describe('42: a run that fails', () => {
 });
 
 describe('43: --timeout', () => {
+  test('43: a look during which the time runs out is the last one', async () => {
+    const { exitCode, clock } = await observe([...RUN, '--timeout', '1s'], [() => {}], {
+      clock: new ImpatientClock(),
+    });
+    expect(exitCode).toBe(8);
+    expect(clock.monotonic()).toBeLessThanOrEqual(6_000);
+  });
+
+  test('43: the one look of --timeout 0 may take its time', async () => {
+    const slow: Look = (_request, reply) => void setTimeout(() => reply.send(200, aRun()), 20);
+    const clock = new VirtualClock();
+    const { exitCode } = await observe(
+      [...WATCH, '--timeout', '0'],
+      [
+        (request, reply) => {
+          clock.advance(7_000);
+          return slow(request, reply);
+        },
+      ],
+      { clock },
+    );
+    expect(exitCode).toBe(8);
+  });
+
   test('43: says what the run was doing and how to go on', async () => {
     const { exitCode, stderr } = await observe([...RUN, '--timeout', '1m'], [show()]);
     expect(exitCode).toBe(8);

@@ -44,11 +44,11 @@ describe('50: files that cannot be sent', () => {
     chmodSync(join(cwd, 'secret.pdf'), 0);
     chmodSync(cwd, 0o755);
     // Root reads everything; somebody else does not.
-    const isRoot = process.getuid?.() === 0;
-    const { exitCode, stderr } = await startWfr(['run', 'w', 'x@secret.pdf'], env, {
-      cwd,
-      ...(isRoot && { uid: 65534, gid: 65534 }),
-    }).ended;
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(65_534);
+    const { exitCode, stderr } = await runCli(['run', 'w', 'x@secret.pdf'], { env, cwd }).finally(
+      () => isRoot && process.seteuid?.(0),
+    );
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
       stderr: expect.stringContaining('secret.pdf: permission denied (EACCES)'),

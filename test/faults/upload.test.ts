@@ -2,6 +2,8 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { Interruption } from '../../src/interruption.js';
+import { TriggerBody } from '../../src/service/body.js';
 import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
 import { bash } from '../helpers/process.js';
@@ -211,6 +213,33 @@ describe('61: Ctrl-C before the request is complete', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: '' });
     expect(stderr).toBe('wfr: cancelled; no run was created\n');
     expect(service.posts().length).toBe(1);
+  });
+
+  test('61: at the very last moment, the closing bytes are kept back', async () => {
+    // The signal comes with the last of the documents, before the closing bytes: the body alone can tell.
+    const signals = new Signals();
+    const commits: number[] = [];
+    const body = new TriggerBody({
+      fields: { workflowId: 'w' },
+      inputs: [{ name: 'a', parts: [Buffer.from('1')] }],
+    });
+    const interruption = new Interruption({ onSignal: (listener) => signals.listen(listener) });
+    const sent: string[] = [];
+    const sending = (async () => {
+      const hooks = {
+        commit: () => {
+          commits.push(body.phase);
+          interruption.signal.throwIfAborted();
+        },
+        onProgress: () => signals.raise('SIGINT'),
+        onSent: () => {},
+      };
+      for await (const chunk of body.chunks(hooks)) sent.push(chunk.toString());
+    })();
+    await expect(sending).rejects.toMatchObject({ signal: 'SIGINT' });
+    expect(commits).toEqual([1]);
+    expect(body.phase).toBe(1);
+    expect(sent.join('')).toBe('{"workflowId":"w","inputs":{"a":1');
   });
 
   test('61: while waiting to send again, too', async () => {

@@ -78,7 +78,6 @@ export function contextFor(world: World, written = { stdout: '', stderr: '' }): 
     cwd: world.cwd ?? temporaryFolder(),
     home: '/nonexistent-home',
     tmpdir: tmpdir(),
-    platform: process.platform,
     nodeVersion: process.versions.node,
     clock: world.clock ?? new VirtualClock(),
     limits: { ...DEFAULT_LIMITS, ...world.limits },

@@ -1,0 +1,19 @@
+import type { ServiceSettings } from '../config/service.js';
+import type { WaitSettings } from '../config/wait.js';
+import type { Trigger } from '../service/create-run.js';
+import type { Credentials } from '../service/service.js';
+import type { Presentation } from '../view/presentation.js';
+import type { OutputFormat } from './output-format.js';
+
+/** Everything that a run needs, checked. */
+export interface RunPlan {
+  settings: ServiceSettings;
+  credentials: Credentials;
+  wait: WaitSettings;
+  format: OutputFormat;
+  presentation: Presentation;
+  trigger: Trigger;
+  /** Return once the run has been accepted. */
+  detached: boolean;
+  warnings: readonly string[];
+}

@@ -1,0 +1,111 @@
+/** What a person sees on a terminal while they wait. */
+import { truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCli, temporaryFolder } from './helpers/cli.js';
+import { VirtualClock } from './helpers/clock.js';
+import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
+
+const TERMINAL = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
+
+/** The texts that the live line showed, each once. */
+function frames(stderr: string): string[] {
+  const shown = [...stderr.matchAll(/[\u2800-\u28ff] (.*?)\u001b/g)].map(([, text = '']) => text.trim());
+  return shown.filter((text, index) => text !== shown[index - 1]);
+}
+
+describe('the live line', () => {
+  test('shows how much of a large body has been sent, then that it waits, then the run', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'large.pdf'), '');
+    truncateSync(join(cwd, 'large.pdf'), 30_000_000);
+    let looks = 0;
+    const service = await scriptedService(async (request, reply) => {
+      // Slowly enough for a frame or two.
+      if (request.method === 'POST') {
+        await request.atLeast(5_000_000);
+        reply.socket.pause();
+        setTimeout(() => reply.socket.resume(), 200);
+      }
+      await request.body();
+      if (request.method === 'POST') setTimeout(() => reply.send(201, aRun({ stepsCompleted: 0 })), 100);
+      else reply.send(200, looks++ === 0 ? aRun() : aFinishedRun());
+    });
+    const { stderr, exitCode } = await runCli(['run', 'w', 'd@large.pdf'], {
+      ...TERMINAL,
+      cwd,
+      env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
+    });
+    expect(exitCode).toBe(0);
+    const texts = frames(stderr);
+    const order = [
+      /^Connecting/,
+      /^Sending {2}[\d.]+ MB of 40\.0 MB {2}█/,
+      /^Sent; waiting for the answer/,
+      /^RUNNING {2}1 of 4 steps {2}███░/,
+    ];
+    const places = order.map((pattern) => texts.findIndex((text) => pattern.test(text)));
+    expect(places.every((place) => place >= 0)).toBe(true);
+    expect([...places].sort((a, b) => a - b)).toEqual(places);
+  });
+
+  test('shows no progress for a small body', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(200, aFinishedRun());
+    });
+    const { stderr } = await runCli(['run', 'w', 'a=1'], {
+      ...TERMINAL,
+      env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
+    });
+    expect(stderr).not.toContain('Sending');
+  });
+
+  test('estimates the time left once two steps are known, and not before', async () => {
+    let looks = 0;
+    const service = await scriptedService((_request, reply) => {
+      const completed = Math.floor(looks++ / 2);
+      reply.send(
+        200,
+        aRun({ steps: 10, stepsCompleted: completed, status: completed >= 10 ? 'FINISHED' : 'RUNNING' }),
+      );
+    });
+    const clock = new VirtualClock();
+    const { stderr } = await runCli(['watch', 'run-1', '--max-interval', '2s'], {
+      ...TERMINAL,
+      env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
+      clock,
+    });
+    const texts = frames(stderr);
+    for (const text of texts.filter((line) => /RUNNING {2}[01] of/.test(line)))
+      expect(text).not.toContain('left');
+    // Two steps in 8 s: eight more need 32 s.
+    expect(
+      texts.some((text) => /^RUNNING {2}2 of 10 steps {2}██░+ {2}8s {2}about 32s left$/.test(text)),
+    ).toBe(true);
+    const estimates = texts.flatMap((text) => /about (\d+)s left/.exec(text)?.[1] ?? []).map(Number);
+    expect(estimates.every((seconds) => seconds > 0)).toBe(true);
+  });
+
+  test('of several runs counts those that are under way, also when one has ended', async () => {
+    let looks = 0;
+    const service = await scriptedService((request, reply) => {
+      const id = request.path.slice('/runs/'.length);
+      reply.send(200, { ...(id === 'a' || looks++ > 3 ? aFinishedRun() : aRun()), id });
+    });
+    const { stderr } = await runCli(['watch', 'a', 'b'], {
+      ...TERMINAL,
+      env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
+    });
+    expect(frames(stderr)).toContain('1 of 2 runs under way');
+  });
+
+  test('fits a narrow terminal', async () => {
+    const service = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
+    const { stderr } = await runCli(['watch', 'run-1'], {
+      terminal: 20,
+      env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
+    });
+    for (const text of frames(stderr)) expect(text.length).toBeLessThanOrEqual(17);
+  });
+});
