@@ -24,7 +24,7 @@ export interface Source {
 export type BlockBuffers = readonly [Buffer, Buffer];
 
 /** A multiple of three, so that base64 pads only at the end of a document. */
-const BLOCK_SIZE = 384 * 1024;
+const BLOCK_SIZE = 1536 * 1024;
 
 /** Buffers for documents that are read one after the other, none of them larger than `largest` bytes. */
 export function blockBuffers(largest: number): BlockBuffers {
@@ -51,7 +51,7 @@ export interface TriggerContent {
  * The socket must have taken a buffer before it is filled again: it has, once the writer asks for the next chunk,
  * whenever a chunk is larger than the socket's high-water mark (64 KiB at most).
  */
-const OUT_SIZE = 512 * 1024;
+const OUT_SIZE = 2 * 1024 * 1024;
 /** Encoding is fastest while its string stays in V8's young generation. A multiple of three. */
 const SLICE = 48 * 1024;
 
