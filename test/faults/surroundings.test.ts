@@ -100,7 +100,7 @@ describe('55: a disk that fails', () => {
   test('55: in the middle of a document: the path and the code, and no run', async () => {
     const { env, posts } = await service();
     const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'x.pdf'), Buffer.alloc(3_000_000));
+    writeFileSync(join(cwd, 'x.pdf'), Buffer.alloc(9_000_000));
     const handle = await open(join(cwd, 'x.pdf'));
     const prototype = Object.getPrototypeOf(handle) as typeof handle;
     await handle.close();
