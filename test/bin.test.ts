@@ -12,7 +12,7 @@ const fast = ['--interval', '20ms'];
 const fastClock = { now: () => Date.now(), monotonic: () => performance.now() * 10 };
 
 describe('the exit codes of a real process', () => {
-  test('0: the run FINISHED, and its output is on stdout', async () => {
+  test('exit 0: the run FINISHED, and its output is on stdout', async () => {
     const { env } = await sandboxWorld({ clock: fastClock });
     const { exitCode, stdout } = await bash(
       `wfr run ${INVOICE_RUN} --interval 20ms 2>/dev/null | jq -r .customer`,
@@ -22,19 +22,19 @@ describe('the exit codes of a real process', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'ACME\n' });
   });
 
-  test('1: the run FAILED', async () => {
+  test('exit 1: the run FAILED', async () => {
     const { env } = await sandboxWorld({ clock: fastClock });
     const { exitCode, stderr } = await startWfr(['run', FAILING, 'customer=x', ...fast], env).ended;
     expect(exitCode).toBe(1);
     expect(stderr).toContain('Failed at step Check credit');
   });
 
-  test('2: a mistake on the command line', async () => {
+  test('exit 2: a mistake on the command line', async () => {
     expect((await startWfr(['run', 'w', 'no-input']).ended).exitCode).toBe(2);
     expect((await startWfr([]).ended).exitCode).toBe(2);
   });
 
-  test('3: several runs that ended differently', async () => {
+  test('exit 3: several runs that ended differently', async () => {
     const { baseUrl } = await scriptedService((request, reply) => {
       const id = request.path.slice('/runs/'.length);
       reply.send(200, id === 'a' ? { ...aFinishedRun(), id } : aRun({ id, status: 'FAILED' }));
@@ -42,17 +42,17 @@ describe('the exit codes of a real process', () => {
     expect((await startWfr(['watch', 'a', 'b'], { WFR_BASE_URL: baseUrl }).ended).exitCode).toBe(3);
   });
 
-  test('4: the token was refused', async () => {
+  test('exit 4: the token was refused', async () => {
     const { env } = await sandboxWorld();
     expect((await startWfr(['run', SLOW, 'label=x'], { ...env, WFR_TOKEN: 'wrong' }).ended).exitCode).toBe(4);
   });
 
-  test('5: the inputs were refused', async () => {
+  test('exit 5: the inputs were refused', async () => {
     const { env } = await sandboxWorld();
     expect((await startWfr(['run', SLOW, 'other=x'], env).ended).exitCode).toBe(5);
   });
 
-  test('6: a server that takes the whole request and closes has seen exactly one POST', async () => {
+  test('exit 6: a server that takes the whole request and closes has seen exactly one POST', async () => {
     const service = await scriptedService(async (request, reply) => {
       await request.body();
       reply.socket.end();
@@ -63,7 +63,7 @@ describe('the exit codes of a real process', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  test('7: nothing listens', async () => {
+  test('exit 7: nothing listens', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => closed.once('listening', resolve));
     const { port } = closed.address() as { port: number };
@@ -75,12 +75,12 @@ describe('the exit codes of a real process', () => {
     expect(stderr).toContain('no run was created');
   });
 
-  test('8: waiting was given up', async () => {
+  test('exit 8: waiting was given up', async () => {
     const { env } = await sandboxWorld();
     expect((await startWfr(['run', SLOW, 'label=x', '--timeout', '50ms'], env).ended).exitCode).toBe(8);
   });
 
-  test('70: a defect, also one at import', async () => {
+  test('exit 70: a defect, also one at import', async () => {
     const folder = temporaryFolder();
     const { exitCode, stderr } = await bash(
       `cp -r bin package.json ${folder} && node ${folder}/bin/wfr.js --version`,
@@ -91,7 +91,7 @@ describe('the exit codes of a real process', () => {
     expect(stderr).toContain('this is a defect of wfr itself; please report it');
   });
 
-  test('69: 74: the result could not be written, and the id is said', async () => {
+  test('exit 69: 74: the result could not be written, and the id is said', async () => {
     const { baseUrl } = await scriptedService(acceptsAndShows(aFinishedRun()));
     const { exitCode, stderr } = await bash('wfr run w --interval 20ms > /dev/full', {
       WFR_BASE_URL: baseUrl,

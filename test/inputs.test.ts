@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -279,6 +279,23 @@ describe('what is refused before anything is sent', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain('a=x\ufffdy: holds bytes that are not UTF-8');
   });
+});
+
+test('56: a replacement character in a text is no fault, a broken byte after it is one', async () => {
+  const { stderr, exitCode } = await send(['x=@x.txt'], {
+    'x.txt': Buffer.concat([Buffer.from('a\ufffdb'), Buffer.from([0xff])]),
+  });
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('x=@x.txt: not UTF-8 at byte 6');
+});
+
+test('a text of more than 64 MiB should travel as a document', async () => {
+  const cwd = folderWith({ 'x.txt': '' });
+  truncateSync(join(cwd, 'x.txt'), 70_000_000);
+  const { stderr, exitCode, requests } = await send(['x=@x.txt'], {}, { cwd });
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('x=@x.txt: x.txt has more than 64 MiB; send it as a document, with name@path');
+  expect(requests.length).toBe(0);
 });
 
 describe('--dry-run', () => {

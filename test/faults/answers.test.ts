@@ -206,7 +206,7 @@ describe('what the service did not take', () => {
     ['20: 404', answer(404), 5, '/runs (404)\n  Check the base URL and the workflow.'],
     ['22: 409', answer(409, 'in use'), 5, 'refused the trigger (409)\n| in use\n'],
     ['23: 413', answer(413), 5, 'refused a body of 54 bytes as too large (413)'],
-  ])('%s: exit %#, after one request', async (_name, handler, code, words) => {
+  ])('%s is final, after one request', async (_name, handler, code, words) => {
     const { exitCode, stderr, stdout, posts } = await trigger(handler);
     expect({ exitCode, stdout, posts }).toEqual({ exitCode: code, stdout: '', posts: 1 });
     expect(stderr).toContain(words);
