@@ -21,7 +21,7 @@ export function addSandbox(program: Command, start: Start): void {
     .summary('a local service that speaks the same interface')
     .description('Serve the same interface on 127.0.0.1, to try wfr and to test scripts.')
     .argument('[command...]', 'a command to run against it, after --')
-    .option('--port <number>', 'the port to listen at (default: any free one)')
+    .option('--port <number>', 'the port to listen at (default: one that is free)')
     .option('--workflows <file>', 'define workflows in a JSON file, instead of the built-in ones')
     .option('--list', 'show the workflows and how to run each, and exit')
     .option(
