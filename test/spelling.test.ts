@@ -33,6 +33,8 @@ describe('the two spellings of the workflow field', () => {
     expect(stderr).toContain(
       'accepted with --workflow-id-field workflowId; give that flag to need one request instead of 3',
     );
+    // The id comes before anything else.
+    expect(stderr).toMatch(/^Run /);
     expect(await start('workflowId', true, '--workflow-id-field', 'workflowId')).toMatchObject({
       exitCode: 0,
       posts: 1,

@@ -1,5 +1,5 @@
 /** `wfr run`: what it needs is checked here, before anything that could send it is even loaded. */
-import { Complaints } from '../config/complaints.js';
+import { withAllComplaints } from '../config/complaints.js';
 import { loadCredentials, requireToken } from '../config/credentials.js';
 import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import { type WaitFlags, waitSettings } from '../config/wait.js';
@@ -62,27 +62,19 @@ async function makePlan(
   flags: RunFlags,
   context: Context,
 ): Promise<{ plan: RunPlan; resolved: ResolvedInputs }> {
-  const complaints = new Complaints();
-  const id = await complaints.collect(() => workflowId(workflow));
-  const settings = await complaints.collect(() => serviceSettings(flags, context));
-  const wait = await complaints.collect(() => waitSettings(flags));
-  const format = await complaints.collect(() => outputFormat(flags));
-  const presentation = await complaints.collect(() => decidePresentation(flags, context));
-  const field = await complaints.collect(() => workflowIdField(flags.workflowIdField, context));
-  const credentials = await complaints.collect(() => loadCredentials(flags, context));
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
-  const resolved = await complaints.collect(() =>
-    resolveInputs({ items, inputsFile: flags.inputsFile, otherStdin }, context),
-  );
-  complaints.throwIfAny();
-  if (!id || !settings || !wait || !format || !presentation || !field || !credentials || !resolved) {
-    throw new Error('a complaint was lost');
-  }
+  const { id, field, resolved, ...checked } = await withAllComplaints({
+    id: () => workflowId(workflow),
+    settings: () => serviceSettings(flags, context),
+    wait: () => waitSettings(flags),
+    format: () => outputFormat(flags),
+    presentation: () => decidePresentation(flags, context),
+    field: () => workflowIdField(flags.workflowIdField, context),
+    credentials: () => loadCredentials(flags, context),
+    resolved: () => resolveInputs({ items, inputsFile: flags.inputsFile, otherStdin }, context),
+  });
   const trigger = { workflowId: id, inputs: resolved.inputs, field };
   const detached = flags.detach === true || flags.wait === false;
-  const warnings = [...settings.warnings, ...resolved.warnings];
-  return {
-    plan: { credentials, settings, wait, format, presentation, trigger, detached, warnings },
-    resolved,
-  };
+  const warnings = [...checked.settings.warnings, ...resolved.warnings];
+  return { plan: { ...checked, trigger, detached, warnings }, resolved };
 }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { resolve } from 'node:path';
-import { Complaints } from '../config/complaints.js';
+import { withAllComplaints } from '../config/complaints.js';
 import type { ChildEnd, Context } from '../context.js';
 import { InterruptedError, UsageError } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
@@ -30,12 +30,14 @@ export async function sandbox(
   flags: SandboxFlags,
   context: Context,
 ): Promise<Exit> {
-  const complaints = new Complaints();
-  const workflows = await complaints.collect(() => loadWorkflows(flags.workflows, context));
-  const spelling = await complaints.collect(() => parseSpelling(flags.workflowIdField));
-  const port = await complaints.collect(() => parsePort(flags.port));
-  complaints.throwIfAny('wfr help sandbox');
-  if (!workflows || !spelling || port === undefined) throw new Error('a complaint was lost');
+  const { workflows, spelling, port } = await withAllComplaints(
+    {
+      workflows: () => loadWorkflows(flags.workflows, context),
+      spelling: () => parseSpelling(flags.workflowIdField),
+      port: () => parsePort(flags.port),
+    },
+    'wfr help sandbox',
+  );
   if (flags.list === true) {
     await context.stdout.write(workflows.map(describeWorkflow).join('\n'));
     return ExitCode.ok;

@@ -1,5 +1,5 @@
 /** `wfr status`: show runs as they are now. */
-import { Complaints } from '../config/complaints.js';
+import { withAllComplaints } from '../config/complaints.js';
 import { loadCredentials, requireToken } from '../config/credentials.js';
 import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import type { Context } from '../context.js';
@@ -51,16 +51,14 @@ export async function status(
   }
 }
 
-async function makePlan(written: readonly string[], flags: StatusFlags, context: Context) {
-  const complaints = new Complaints();
-  const ids = await complaints.collect(() => runIds(written));
-  const settings = await complaints.collect(() => serviceSettings(flags, context));
-  const format = await complaints.collect(() => outputFormat(flags));
-  const presentation = await complaints.collect(() => decidePresentation(flags, context));
-  const credentials = await complaints.collect(() => loadCredentials(flags, context));
-  complaints.throwIfAny();
-  if (!ids || !settings || !format || !presentation || !credentials) throw new Error('a complaint was lost');
-  return { ids, settings, format, presentation, credentials };
+function makePlan(written: readonly string[], flags: StatusFlags, context: Context) {
+  return withAllComplaints({
+    ids: () => runIds(written),
+    settings: () => serviceSettings(flags, context),
+    format: () => outputFormat(flags),
+    presentation: () => decidePresentation(flags, context),
+    credentials: () => loadCredentials(flags, context),
+  });
 }
 
 /** The run at the first readable answer. */

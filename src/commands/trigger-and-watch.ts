@@ -39,9 +39,10 @@ interface Tools {
 
 async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<Exit> {
   const { service, conversation, progress, interruption } = tools;
-  const accepted = await createRun(plan.trigger, service, interruption);
+  const { run: accepted, form, forms } = await createRun(plan.trigger, service, interruption);
   const resume = resumeCommand(accepted.id, plan.settings);
   conversation.accepted(accepted, resume);
+  conversation.fieldAccepted(form, forms);
   const stdout = openSink(context.stdout, interruption);
   if (plan.detached && interruption.received === undefined) {
     await printAccepted(stdout, plan.format, accepted);

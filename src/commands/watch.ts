@@ -1,5 +1,5 @@
 /** `wfr watch`: wait for runs that already exist. */
-import { Complaints } from '../config/complaints.js';
+import { withAllComplaints } from '../config/complaints.js';
 import { loadCredentials, requireToken } from '../config/credentials.js';
 import { type ServiceFlags, type ServiceSettings, serviceSettings } from '../config/service.js';
 import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.js';
@@ -15,7 +15,7 @@ import { serviceTalk } from '../view/service-talk.js';
 import { conclude } from './conclude.js';
 import { observe } from './observe.js';
 import { withService } from './open-service.js';
-import { type OutputFlags, type OutputFormat, outputFormat } from './output-format.js';
+import { type OutputFlags, outputFormat } from './output-format.js';
 import { WatchedResults } from './results.js';
 import { resumeCommand } from './resume.js';
 import { runIds } from './run-ids.js';
@@ -42,18 +42,15 @@ export async function watch(written: readonly string[], flags: WatchFlags, conte
   }
 }
 
-async function makePlan(written: readonly string[], flags: WatchFlags, context: Context) {
-  const complaints = new Complaints();
-  const ids = await complaints.collect(() => runIds(written));
-  const settings = await complaints.collect(() => serviceSettings(flags, context));
-  const wait = await complaints.collect(() => waitSettings(flags));
-  const format: OutputFormat | undefined = await complaints.collect(() => outputFormat(flags));
-  const presentation = await complaints.collect(() => decidePresentation(flags, context));
-  const credentials = await complaints.collect(() => loadCredentials(flags, context));
-  complaints.throwIfAny();
-  if (!ids || !settings || !wait || !format || !presentation || !credentials)
-    throw new Error('a complaint was lost');
-  return { ids, settings, wait, format, presentation, credentials };
+function makePlan(written: readonly string[], flags: WatchFlags, context: Context) {
+  return withAllComplaints({
+    ids: () => runIds(written),
+    settings: () => serviceSettings(flags, context),
+    wait: () => waitSettings(flags),
+    format: () => outputFormat(flags),
+    presentation: () => decidePresentation(flags, context),
+    credentials: () => loadCredentials(flags, context),
+  });
 }
 
 interface Tools {

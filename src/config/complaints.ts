@@ -1,23 +1,21 @@
 /** Complaints about a command line, gathered. */
 import { UsageError } from '../errors.js';
 
-/** Collects complaints, so that a user sees all of them at once. */
-export class Complaints {
-  readonly #problems: string[] = [];
+type Steps = Record<string, () => unknown>;
+type Results<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Name]>> };
 
-  /** Runs `step`; the complaints of a UsageError are kept, and undefined is returned. */
-  async collect<T>(step: () => T | Promise<T>): Promise<T | undefined> {
+/** Runs all steps, one after the other, and gives what they gave. Throws UsageError with the complaints of all of them. */
+export async function withAllComplaints<S extends Steps>(steps: S, hint?: string): Promise<Results<S>> {
+  const problems: string[] = [];
+  const results: Record<string, unknown> = {};
+  for (const [name, step] of Object.entries(steps)) {
     try {
-      return await step();
+      results[name] = await step();
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      this.#problems.push(...error.problems);
-      return undefined;
+      problems.push(...error.problems);
     }
   }
-
-  /** Throws UsageError if there was any. */
-  throwIfAny(hint?: string): void {
-    if (this.#problems.length > 0) throw new UsageError(this.#problems, hint);
-  }
+  if (problems.length > 0) throw new UsageError(problems, hint);
+  return results as Results<S>;
 }

@@ -3,7 +3,7 @@ import type { Context } from '../context.js';
 import { type ProxyServer, proxyFor } from '../service/proxy.js';
 import { isLoopback } from '../url.js';
 import { parseBaseUrl } from './base-url.js';
-import { Complaints } from './complaints.js';
+import { withAllComplaints } from './complaints.js';
 import type { TokenFlags } from './credentials.js';
 import { parseHeaders } from './headers.js';
 
@@ -26,16 +26,18 @@ export interface ServiceSettings {
 /** Where the service is and how to speak to it. Throws UsageError with every complaint. */
 export async function serviceSettings(flags: ServiceFlags, context: Context): Promise<ServiceSettings> {
   const { env } = context;
-  const complaints = new Complaints();
   const allowHttp = flags.allowHttp === true || env.WFR_ALLOW_HTTP === '1';
   const written = flags.baseUrl ?? (env.WFR_BASE_URL || undefined);
   const variable = flags.baseUrl === undefined ? 'WFR_BASE_URL' : '--base-url';
-  const baseUrl = await complaints.collect(() => parseBaseUrl(written, variable, allowHttp));
-  const headers = await complaints.collect(() => parseHeaders(flags.header ?? [], flags.token === false));
-  const proxy = await complaints.collect(() => (baseUrl === undefined ? undefined : proxyFor(baseUrl, env)));
-  complaints.throwIfAny();
-  if (baseUrl === undefined || headers === undefined) throw new Error('complaints were lost');
-  return { baseUrl, proxy, headers, warnings: warningsOf(baseUrl, context), sameService: sameService(flags) };
+  const { target, headers } = await withAllComplaints({
+    target: () => {
+      const baseUrl = parseBaseUrl(written, variable, allowHttp);
+      return { baseUrl, proxy: proxyFor(baseUrl, env) };
+    },
+    headers: () => parseHeaders(flags.header ?? [], flags.token === false),
+  });
+  const warnings = warningsOf(target.baseUrl, context);
+  return { ...target, headers, warnings, sameService: sameService(flags) };
 }
 
 function warningsOf(baseUrl: URL, { env }: Context): string[] {

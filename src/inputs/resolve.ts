@@ -60,8 +60,10 @@ class Resolver {
         resolved.set(item.name, { name: item.name, parts: await this.#partsOf(item) });
       });
     }
-    if (this.#problems.length > 0) await this.#close();
-    if (this.#problems.length > 0) throw new UsageError(this.#problems, 'wfr help inputs');
+    if (this.#problems.length > 0) {
+      await this.#close();
+      throw new UsageError(this.#problems);
+    }
     return { inputs: [...resolved.values()], warnings: this.#warnings, close: () => this.#close() };
   }
 

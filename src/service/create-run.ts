@@ -29,22 +29,28 @@ export interface Trigger {
   field: WorkflowIdFieldChoice;
 }
 
+/** A run as accepted, the spelling of the workflow's field that was, and how many forms it took to find it. */
+export interface Created {
+  run: Run;
+  form: WorkflowIdField;
+  forms: number;
+}
+
 /**
- * Triggers a run and returns it as accepted. Throws RefusedError, NotTriggeredError or UnknownOutcomeError for what
+ * Triggers a run. Throws RefusedError, NotTriggeredError or UnknownOutcomeError for what
  * the service or the network did, InterruptedError for a signal, FileChangedError or FileReadError for a document.
  */
 export async function createRun(
   trigger: Trigger,
   service: Service,
   interruption: Interruption,
-): Promise<Run> {
+): Promise<Created> {
   const forms = formsOf(trigger.field);
   const refusals: RefusedError[] = [];
   for (const form of forms) {
     try {
       const run = await sendUntilDecided(trigger, form, service, interruption);
-      service.events.fieldAccepted(form, refusals.length + 1);
-      return run;
+      return { run, form, forms: refusals.length + 1 };
     } catch (error) {
       if (!(error instanceof RefusedError) || forms.length === 1 || !mayBeAboutSpelling(error)) throw error;
       refusals.push(error);

@@ -9,7 +9,8 @@ export type Attempt =
 /** Whether to send again after `delay` milliseconds; `asked` is a wait that was too long to be obeyed. */
 export type Decision = { resend: true; delay: number } | { resend: false; asked?: number };
 
-const MAX_RESENDS = 3;
+/** How often one body is sent again at most, all causes together. */
+export const MAX_RESENDS = 3;
 /** The longest wait that a service may ask for, in milliseconds. */
 export const MAX_RETRY_AFTER = 5 * 60_000;
 

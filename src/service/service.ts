@@ -7,7 +7,6 @@ import { messageOf } from './refusal.js';
 import { parseRetryAfter } from './retry.js';
 import type { Run } from './run.js';
 import type { Answer, Transport } from './transport.js';
-import type { WorkflowIdField } from './workflow-id-field.js';
 
 /** Where the access token comes from. */
 export interface Credentials {
@@ -22,15 +21,13 @@ export interface Credentials {
 export interface ServiceEvents {
   request(method: string, url: string, bodyBytes?: number): void;
   answer(status: number, took: number): void;
-  /** A trigger will be sent again after `delay` ms: `count` of at most `limit`. */
+  /** A trigger will be sent again after `delay` ms: `count` of at most MAX_RESENDS. */
   resending(why: NetworkError | RefusedError, phase: number, delay: number, count: number): void;
   sending(sent: number, total: number): void;
   /** A trigger has been sent; what is left is its answer. */
   sent(): void;
   /** A signal came after the request had left; its answer is waited for a little longer. */
   lingering(ms: number): void;
-  /** The spelling that was accepted, and after how many requests. */
-  fieldAccepted(form: WorkflowIdField, requests: number): void;
 }
 
 export interface Service {

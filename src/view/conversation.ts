@@ -3,6 +3,7 @@ import type { Clock, Output } from '../context.js';
 import { formatDuration } from '../duration.js';
 import type { WfrError } from '../errors.js';
 import type { Run } from '../service/run.js';
+import type { WorkflowIdField } from '../service/workflow-id-field.js';
 import { explain } from './explain.js';
 import { explanationLines } from './explanation.js';
 import { createStyle, type Style } from './format.js';
@@ -65,6 +66,13 @@ export class Conversation {
     const version = run.versionName === undefined ? '' : ` (version ${safeLine(run.versionName)})`;
     this.say(`Run ${this.style.strong(safeLine(run.id))}${version}`);
     this.tell(this.style.dim(`To watch it: ${resume}`));
+  }
+
+  /** Which spelling of the workflow's field was accepted; worth saying where it took more than one request. */
+  fieldAccepted(form: WorkflowIdField, requests: number): void {
+    const line = `accepted with --workflow-id-field ${form}`;
+    if (requests === 1) this.detail(line);
+    else this.tell(`${line}; give that flag to need one request instead of ${requests}`);
   }
 
   /** Shows progress, in the one way that fits, while `work` runs. */

@@ -1,5 +1,6 @@
 /** What the service layer reports while it works, in words. */
 import { formatDuration } from '../duration.js';
+import { MAX_RESENDS } from '../service/retry.js';
 import type { ServiceEvents } from '../service/service.js';
 import type { Conversation } from './conversation.js';
 import { explain } from './explain.js';
@@ -22,7 +23,9 @@ export function serviceTalk(conversation: Conversation, progress?: ProgressView)
     resending(why, phase, delay, count) {
       const reason = explain(why)?.what.join(', ') ?? why.message;
       const safe = phase === 1 ? '; the request was incomplete, so no run can exist' : '';
-      conversation.tell(`${reason}${safe}; sending again in ${formatDuration(delay)} (${count}/3)`);
+      conversation.tell(
+        `${reason}${safe}; sending again in ${formatDuration(delay)} (${count}/${MAX_RESENDS})`,
+      );
       progress?.waiting('Waiting to send again');
     },
     sending(sent, total) {
@@ -36,12 +39,6 @@ export function serviceTalk(conversation: Conversation, progress?: ProgressView)
       conversation.say(
         `The request has been sent; waiting up to ${seconds} for its id. Ctrl-C again to leave.`,
       );
-    },
-    fieldAccepted(form, requests) {
-      const line = `accepted with --workflow-id-field ${form}`;
-      if (requests > 1)
-        conversation.tell(`${line}; give that flag to need one request instead of ${requests}`);
-      else conversation.detail(line);
     },
   };
 }

@@ -81,61 +81,44 @@ describe('10: an answer that comes while the body is still being sent', () => {
       setTimeout(() => reply.socket.destroy(), moment);
     };
 
-  test('10: 413 is read 100 times of 100, over plain TCP', async () => {
-    const service = await scriptedService(refuseEarly(0));
+  async function expectReadEachTime(...where: Parameters<typeof run>) {
     for (let n = 0; n < 100; n++) {
-      const { exitCode, stderr } = await run(service.baseUrl);
+      const { exitCode, stderr } = await run(...where);
       expect({ n, exitCode, stderr }).toEqual({
         n,
         exitCode: 5,
         stderr: expect.stringContaining('| too large for us\n'),
       });
     }
+  }
+
+  test('10: 413 is read 100 times of 100, over plain TCP', async () => {
+    const service = await scriptedService(refuseEarly(0));
+    await expectReadEachTime(service.baseUrl);
     expect(service.posts().length).toBe(100);
   });
 
   test('10: and over TLS', async () => {
     const service = await scriptedService(refuseEarly(0), { tls: certificate('good') });
-    for (let n = 0; n < 100; n++) {
-      const { exitCode, stderr } = await run(service.baseUrl);
-      expect({ n, exitCode, stderr }).toEqual({
-        n,
-        exitCode: 5,
-        stderr: expect.stringContaining('| too large for us\n'),
-      });
-    }
+    await expectReadEachTime(service.baseUrl);
     expect(service.posts().length).toBe(100);
   });
 
   test('10: and through a proxy', async () => {
     const service = await scriptedService(refuseEarly(10));
     const proxy = await startProxy();
-    for (let n = 0; n < 100; n++) {
-      const { exitCode, stderr } = await run(`http://service.test:${service.port}`, {
-        env: { http_proxy: proxy.url },
-      });
-      expect({ n, exitCode, stderr }).toEqual({
-        n,
-        exitCode: 5,
-        stderr: expect.stringContaining('| too large for us\n'),
-      });
-    }
+    await expectReadEachTime(`http://service.test:${service.port}`, {
+      env: { http_proxy: proxy.url },
+    });
     expect(proxy.tunnels.length).toBe(100);
   });
 
   test('10: and over TLS through a proxy', async () => {
     const service = await scriptedService(refuseEarly(10), { tls: certificate('good') });
     const proxy = await startProxy();
-    for (let n = 0; n < 100; n++) {
-      const { exitCode, stderr } = await run(`https://service.test:${service.port}`, {
-        env: { https_proxy: proxy.url },
-      });
-      expect({ n, exitCode, stderr }).toEqual({
-        n,
-        exitCode: 5,
-        stderr: expect.stringContaining('| too large for us\n'),
-      });
-    }
+    await expectReadEachTime(`https://service.test:${service.port}`, {
+      env: { https_proxy: proxy.url },
+    });
   });
 
   test.each([
