@@ -9,12 +9,14 @@ import { defineConfig } from 'rolldown';
 export default defineConfig({
   input: { main: 'src/main.ts' },
   platform: 'node',
-  plugins: [withoutUnused(), withPackageFiles()],
+  plugins: [withoutUnused(), compiledAtOnce(), withPackageFiles()],
   output: {
     dir: 'dist',
     cleanDir: true,
     format: 'cjs',
     sourcemap: true,
+    dynamicImportInCjs: false,
+    comments: { legal: true, jsdoc: false, annotation: false },
     entryFileNames: '[name].js',
     chunkFileNames: '[name].js',
   },
@@ -26,14 +28,41 @@ export default defineConfig({
  * their own.
  */
 function withoutUnused() {
-  const NOTHING = '\0nothing';
-  const isUnused = (id, importer = '') =>
-    /\/(client-h2|web\/fetch\/body)\.js$/.test(id) ||
-    (id === 'node:child_process' && importer.includes('/commander/'));
+  const STAND_INS = {
+    nothing: 'module.exports = {};',
+    // undici asks it for the default limit of an answer's head, and whether a stream is a server's request.
+    http: 'module.exports = { maxHeaderSize: 16384, IncomingMessage: class {} };',
+    // Loaded when an assertion fails, so that it fails as ever.
+    assert: `module.exports = (value, message) => value || require('assert')(value, message);
+      module.exports.strictEqual = (a, b, message) => a === b || require('assert').strictEqual(a, b, message);`,
+  };
+  const standIn = (id, importer = '') => {
+    if (/\/(client-h2|web\/fetch\/body)\.js$/.test(id)) return 'nothing';
+    if (importer.includes('/commander/') && id === 'node:child_process') return 'nothing';
+    if (importer.includes('/undici/') && id === 'node:http') return 'http';
+    if (importer.includes('/undici/') && id === 'node:assert') return 'assert';
+  };
   return {
     name: 'without-unused',
-    resolveId: (id, importer) => (isUnused(id, importer) ? NOTHING : undefined),
-    load: (id) => (id === NOTHING ? 'module.exports = {};' : undefined),
+    resolveId(id, importer) {
+      const name = standIn(id, importer);
+      return name && `\0${name}`;
+    },
+    load: (id) => STAND_INS[id.slice(1)],
+  };
+}
+
+/**
+ * V8 compiles a function expression in parentheses together with what is around it; an arrow function is parsed once to
+ * be skipped and once more to be called.
+ */
+function compiledAtOnce() {
+  return {
+    name: 'compiled-at-once',
+    renderChunk: (code) => ({
+      code: code.replaceAll(/(__commonJSMin\(\()\((exports, module|exports)\) => \{/g, '$1function($2) {'),
+      map: null,
+    }),
   };
 }
 

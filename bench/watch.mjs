@@ -1,6 +1,7 @@
 /** Waiting: how soon wfr ends after the run has, how often it asks, and what a long wait costs. */
+import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
-import { BIN, measure, median, number, table, title } from './lib.mjs';
+import { BIN, HERE, measure, median, number, table, title } from './lib.mjs';
 
 const ROUNDS = Number(process.argv[2] ?? 7);
 /** Seconds of the long wait; 600 for ten real minutes. */
@@ -61,5 +62,22 @@ const after = process.resourceUsage();
 console.log(
   `A wait of ${LONG} s at the default intervals: ${polls.length} polls, peak ${number(peak)} MB;` +
     ` the service's own CPU for it ${number((after.userCPUTime - before.userCPUTime) / 1e6, 2)} s.\n`,
+);
+
+const SPEED = 100;
+polls = [];
+ends = performance.now() + 3_600_000 / SPEED;
+const script = `${HERE}/hour.mjs`;
+const hour = spawn(process.execPath, ['--expose-gc', script, `${SPEED}`, 'r'], {
+  env: { ...process.env, ...env },
+});
+let [said, lines] = ['', 0];
+hour.stdout.on('data', (text) => (said += text));
+hour.stderr.on('data', (text) => (lines += String(text).split('\n').length - 1));
+await new Promise((resolve) => hour.once('close', resolve));
+const { exit, cpu, early, late } = JSON.parse(said.trim().split('\n').at(-1));
+console.log(
+  `An hour at the default intervals, on a clock ${SPEED} times as fast: exit ${exit}, ${polls.length} polls, ${lines} lines,` +
+    ` ${number(cpu, 2)} s of CPU, ${number(early, 2)} MB of heap after a fifth of it and ${number(late, 2)} MB at its end.\n`,
 );
 server.close();

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from './helpers/cli.js';
@@ -203,5 +204,25 @@ describe('wfr sandbox -- command', () => {
   test("an argument of the command is the command's", async () => {
     const { stdout } = await startWfr(['sandbox', '--strict', '--', 'echo', '--help', '--port', 'x']).ended;
     expect(stdout).toBe('--help --port x\n');
+  });
+});
+
+describe('the code that V8 has compiled', () => {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const keeps = major > 22 || (major === 22 && minor >= 8);
+
+  test('is kept among the caches of this user, by a Node that can, and nothing is kept without such a folder', async () => {
+    const caches = temporaryFolder();
+    const env = { XDG_CACHE_HOME: caches, LOCALAPPDATA: '', HOME: '' };
+    expect((await startWfr(['--version'], env).ended).exitCode).toBe(0);
+    expect(readdirSync(caches)).toEqual(keeps ? ['wfr'] : []);
+    const homeless = { ...env, XDG_CACHE_HOME: '', TMPDIR: caches };
+    expect((await startWfr(['--version'], homeless, { cwd: caches }).ended).exitCode).toBe(0);
+    expect(readdirSync(caches)).toEqual(keeps ? ['wfr'] : []);
+  });
+
+  test('may lie where nothing can be written', async () => {
+    const { exitCode, stderr } = await startWfr(['--version'], { XDG_CACHE_HOME: '/proc/none' }).ended;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   });
 });

@@ -2,17 +2,21 @@
 import type { Command } from 'commander';
 import { UsageError } from '../errors.js';
 import { ExitCode } from '../exit-code.js';
-import type { Start } from './start.js';
+import type { CommandEntry, Start } from './start.js';
 
-export function addHelp(program: Command, start: Start): void {
-  program
-    .command('help')
-    .summary('help on a command, or on inputs, exit-codes, environment')
+export const HELP: CommandEntry = {
+  name: 'help',
+  summary: 'help on a command, or on inputs, exit-codes, environment',
+  define,
+};
+
+function define(command: Command, start: Start): void {
+  command
     .description('Help on a command, or on a topic: inputs, exit-codes, environment.')
     .argument('[topic]', 'a command or a topic')
     .action((topic: string | undefined) =>
       start(async (context) => {
-        await context.stdout.write(await helpOn(topic, program));
+        await context.stdout.write(await helpOn(topic, command.parent ?? command));
         return ExitCode.ok;
       }),
     );

@@ -5,14 +5,16 @@ import { UsageError } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { VERSION } from '../version.js';
 import { addHiddenGlobalFlags } from './flags.js';
-import { addHelp } from './help.js';
-import { addRun } from './run.js';
-import { addSandbox } from './sandbox.js';
-import type { Start } from './start.js';
-import { addStatus } from './status.js';
-import { addWatch } from './watch.js';
+import { HELP } from './help.js';
+import { RUN } from './run.js';
+import { SANDBOX } from './sandbox.js';
+import type { CommandEntry, Start } from './start.js';
+import { STATUS } from './status.js';
+import { WATCH } from './watch.js';
 
-const HELP = `
+const COMMANDS: readonly CommandEntry[] = [RUN, STATUS, WATCH, SANDBOX, HELP];
+
+const EXAMPLES = `
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
   wfr watch "$id"
@@ -24,9 +26,10 @@ Help topics: wfr help inputs, wfr help exit-codes, wfr help environment`;
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {
   let chosen: ((context: Context) => Promise<Exit>) | undefined;
   const shown: string[] = [];
-  const program = createProgram((work) => {
+  const start: Start = (work) => {
     chosen = work;
-  }, shown);
+  };
+  const program = createProgram(args, start, shown);
   try {
     program.parse(args, { from: 'user' });
   } catch (error) {
@@ -44,7 +47,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   return chosen(context);
 }
 
-function createProgram(start: Start, shown: string[]): Command {
+function createProgram(args: readonly string[], start: Start, shown: string[]): Command {
   const program = new Command('wfr')
     .description('Trigger runs of hosted workflows and watch them to their end.')
     .version(VERSION, '-V, --version', 'print the version')
@@ -52,11 +55,15 @@ function createProgram(start: Start, shown: string[]): Command {
     .helpCommand(false)
     .enablePositionalOptions()
     .exitOverride()
-    .configureHelp({ helpWidth: 80, showGlobalOptions: false })
+    .configureHelp({ helpWidth: 80, showGlobalOptions: false, subcommandTerm: (command) => command.name() })
     .configureOutput({ writeOut: (text) => shown.push(text), writeErr: () => {} })
-    .addHelpText('after', HELP);
+    .addHelpText('after', EXAMPLES);
   addHiddenGlobalFlags(program);
-  for (const add of [addRun, addStatus, addWatch, addSandbox, addHelp]) add(program, start);
+  for (const { name, summary, define } of COMMANDS) {
+    const command = program.command(name).summary(summary);
+    // The flags of all commands would cost every start 3 ms; only what is named can be asked for.
+    if (args.includes(name)) define(command, start);
+  }
   return program;
 }
 
@@ -71,6 +78,6 @@ function usageError(error: CommanderError, args: readonly string[]): UsageError 
   const message = error.message.replace(/^error: /, '').replace(/('--[^=']+)=[^']*'/, "$1=…'");
   const [complaint = '', suggestion] = message.split('\n');
   const text = suggestion === undefined ? complaint : `${complaint} ${suggestion}`;
-  const command = ['run', 'status', 'watch', 'sandbox'].find((name) => args.includes(name));
-  return new UsageError([text], command === undefined ? 'wfr --help' : `wfr help ${command}`);
+  const command = COMMANDS.find(({ name }) => args.includes(name));
+  return new UsageError([text], command === undefined ? 'wfr --help' : `wfr help ${command.name}`);
 }

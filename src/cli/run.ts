@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RunFlags } from '../commands/run.js';
 import { addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
-import type { Start } from './start.js';
+import type { CommandEntry, Start } from './start.js';
 
 const HELP = `
 An input is written as name=text, name:=json, name@document, name=@textfile or
@@ -20,10 +20,14 @@ function once(value: string, earlier: string | undefined): string {
   throw new InvalidArgumentError(`It was given already, as ${earlier}.`);
 }
 
-export function addRun(program: Command, start: Start): void {
-  const command = program
-    .command('run')
-    .summary('trigger a run, wait for its end, print its output')
+export const RUN: CommandEntry = {
+  name: 'run',
+  summary: 'trigger a run, wait for its end, print its output',
+  define,
+};
+
+function define(command: Command, start: Start): void {
+  command
     .description('Trigger a run of a workflow, wait for its end and print its output.')
     .argument('<workflow>', "the workflow's UUID, or its URL")
     .argument('[input...]', 'inputs, such as name=text or name@document')

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { SandboxFlags } from '../commands/sandbox.js';
 import { writtenFlags } from './flags.js';
-import type { Start } from './start.js';
+import type { CommandEntry, Start } from './start.js';
 
 const HELP = `
 Without a command it serves until it is interrupted, and prints the settings to
@@ -15,10 +15,14 @@ Examples:
     invoice@scan.pdf customer=ACME
   wfr sandbox --workflows workflows.json -- ./pipeline.sh`;
 
-export function addSandbox(program: Command, start: Start): void {
-  const command = program
-    .command('sandbox')
-    .summary('a local service that speaks the same interface')
+export const SANDBOX: CommandEntry = {
+  name: 'sandbox',
+  summary: 'a local service that speaks the same interface',
+  define,
+};
+
+function define(command: Command, start: Start): void {
+  command
     .description('Serve the same interface on 127.0.0.1, to try wfr and to test scripts.')
     .argument('[command...]', 'a command to run against it, after --')
     .option('--port <number>', 'the port to listen at (default: one that is free)')

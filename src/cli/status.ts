@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { StatusFlags } from '../commands/status.js';
 import { addOutputFlags, addServiceFlags, writtenFlags } from './flags.js';
-import type { Start } from './start.js';
+import type { CommandEntry, Start } from './start.js';
 
 const HELP = `
 Examples:
@@ -10,10 +10,14 @@ Examples:
   wfr status --json "$id" | jq -r .status
   wfr status --exit-status "$id" && echo "finished"`;
 
-export function addStatus(program: Command, start: Start): void {
-  const command = program
-    .command('status')
-    .summary('show a run as it is now')
+export const STATUS: CommandEntry = {
+  name: 'status',
+  summary: 'show a run as it is now',
+  define,
+};
+
+function define(command: Command, start: Start): void {
+  command
     .description('Show runs as they are now, without waiting.')
     .argument('<run-id...>', 'the ids that wfr run printed')
     .option('--exit-status', 'exit as watch would: 0, 1, or 8 while the run goes on');

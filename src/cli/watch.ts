@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import type { WatchFlags } from '../commands/watch.js';
 import { addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
-import type { Start } from './start.js';
+import type { CommandEntry, Start } from './start.js';
 
 const HELP = `
 The exit code is the same as that of wfr run: 0 for FINISHED, 1 for FAILED.
@@ -13,10 +13,14 @@ Examples:
   wfr watch --timeout 10m "$id" > output.json
   wfr watch "$id" "$other" --output jsonl`;
 
-export function addWatch(program: Command, start: Start): void {
-  const command = program
-    .command('watch')
-    .summary('wait for runs that already exist')
+export const WATCH: CommandEntry = {
+  name: 'watch',
+  summary: 'wait for runs that already exist',
+  define,
+};
+
+function define(command: Command, start: Start): void {
+  command
     .description('Wait for runs that already exist, and print the output of a single one.')
     .argument('<run-id...>', 'the ids that wfr run printed');
   addWaitFlags(command);
