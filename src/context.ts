@@ -54,6 +54,9 @@ interface Child {
   kill(signal: SignalName): void;
 }
 
+/** Registers what surrounds a suspension, until the returned function is called. */
+export type Suspensions = (around: { before(): void; after(): void }) => () => void;
+
 export interface Context {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   stdout: Output;
@@ -68,6 +71,8 @@ export interface Context {
   limits: Limits;
   /** Calls `listener` for each SIGINT, SIGTERM and SIGHUP until the returned function is called. */
   onSignal(listener: (signal: SignalName) => void): () => void;
+  /** Calls `before` when the process is about to be suspended (Ctrl-Z), and `after` when it goes on. */
+  onSuspend: Suspensions;
   /** Starts a command that shares our standard streams. Rejects if it cannot be started. */
   spawn(command: string, args: readonly string[], env: Record<string, string>): Promise<Child>;
 }
@@ -162,6 +167,7 @@ export function processContext(): Context {
     clock: systemClock,
     limits: DEFAULT_LIMITS,
     onSignal,
+    onSuspend,
     spawn: spawnCommand,
   };
 }
@@ -173,6 +179,21 @@ function onSignal(listener: (signal: SignalName) => void): () => void {
     for (const signal of signals) process.removeListener(signal, listener);
   };
 }
+
+const onSuspend: Suspensions = ({ before, after }) => {
+  // Windows has neither signal.
+  if (process.platform === 'win32') return () => {};
+  const suspend = () => {
+    before();
+    process.kill(process.pid, 'SIGSTOP');
+  };
+  process.on('SIGTSTP', suspend);
+  process.on('SIGCONT', after);
+  return () => {
+    process.removeListener('SIGTSTP', suspend);
+    process.removeListener('SIGCONT', after);
+  };
+};
 
 async function spawnCommand(
   command: string,

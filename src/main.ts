@@ -16,9 +16,11 @@ export async function main(args: readonly string[], context: Context): Promise<E
 async function fail(error: unknown, context: Context): Promise<Exit> {
   const { explain } = await import('./view/explain.js');
   const { explanationLines } = await import('./view/explanation.js');
+  const { wrapLines } = await import('./view/wrap.js');
   const explanation = explain(error);
   if (explanation !== undefined) {
-    await context.stderr.write(`${explanationLines(explanation).join('\n')}\n`);
+    const width = context.stderr.isTerminal ? context.stderr.columns : 0;
+    await context.stderr.write(`${wrapLines(explanationLines(explanation), width).join('\n')}\n`);
     return exitOfError(error);
   }
   const stack = error instanceof Error ? error.stack : String(error);

@@ -97,7 +97,28 @@ describe('the live line', () => {
       ...TERMINAL,
       env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
     });
-    expect(frames(stderr)).toContain('1 of 2 runs under way');
+    expect(
+      frames(stderr).some((text) => /^1 of 2 runs ended: 1 FINISHED; 1 RUNNING {2}██████░░░░░░/.test(text)),
+    ).toBe(true);
+  });
+
+  test('tells a terminal that shows progress by itself, and takes it away at the end', async () => {
+    let looks = 0;
+    const service = await scriptedService((_request, reply) =>
+      reply.send(200, looks++ > 1 ? aFinishedRun() : aRun()),
+    );
+    const progress = async (env: Record<string, string>) => {
+      const all = { ...TERMINAL.env, ...env, WFR_BASE_URL: service.baseUrl };
+      const { stderr } = await runCli(['watch', 'run-1'], { ...TERMINAL, env: all });
+      looks = 0;
+      return [...stderr.matchAll(/\u001b\]9;4;([\d;]*)\u001b\\/g)].map(([, state]) => state);
+    };
+    const shown = await progress({ WT_SESSION: 'x' });
+    expect([...new Set(shown)]).toEqual(['3;0', '1;25', '1;100', '0;0']);
+    expect(shown.at(-1)).toBe('0;0');
+    expect(await progress({ WT_SESSION: 'x', TMUX: '/tmp/tmux' })).toEqual([]);
+    expect(await progress({ TERM_PROGRAM: 'iTerm.app', TERM_FEATURES: 'T3CwLrMPcB' })).toEqual([]);
+    expect(await progress({ TERM_PROGRAM: 'iTerm.app', TERM_FEATURES: 'T3CwLrMP' })).not.toEqual([]);
   });
 
   test('fits a narrow terminal', async () => {

@@ -33,7 +33,7 @@ describe('the commands of the README', () => {
     const [, shown = ''] = blocks('text');
     expect(shown).toContain(stdout);
     expect(stderr).toMatch(/^Run [0-9a-f-]{36} \(version invoice v3\)$/m);
-    expect(stderr).toMatch(/^Finished in \d.*, 4 of 4 steps: run /m);
+    expect(stderr).toMatch(/^Finished: run [0-9a-f-]{36}, 4 of 4 steps in \d.*, version invoice v3$/m);
   });
 
   test.each(tasks.map((task) => [task]))('%s', async (task) => {

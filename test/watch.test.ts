@@ -95,7 +95,9 @@ describe('an ended run', () => {
     expect(await watch(shows(finished))).toMatchObject({ exitCode: 0, stdout: '{\n  "total": 1\n}\n' });
     const failed = await watch(shows(run({ status: 'FAILED', error: { message: 'broken', step: 'Two' } })));
     expect(failed).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(failed.stderr).toContain('Failed at step Two, 1 of 4 steps completed: run run-1\n| broken\n');
+    expect(failed.stderr).toContain(
+      'Failed at step Two\n| broken\nRun run-1, 1 of 4 steps completed, version v1\n',
+    );
   });
 });
 
@@ -284,7 +286,7 @@ test('Ctrl-C ends a command whose reader does not read', async () => {
   }
 });
 
-test('Ctrl-C while watching several ends all of them, with a command for each', async () => {
+test('Ctrl-C while watching several ends all of them, with one command for them', async () => {
   const signals = new Signals();
   const { baseUrl } = await scriptedService((request, reply) => {
     reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));
@@ -295,8 +297,7 @@ test('Ctrl-C while watching several ends all of them, with a command for each', 
     onOutput: (text) => text.includes('a  RUNNING') && text.includes('b  RUNNING') && signals.raise('SIGINT'),
   });
   expect(exitCode).toBe(130);
-  expect(stderr).toContain('wfr watch a\n');
-  expect(stderr).toContain('wfr watch b\n');
+  expect(stderr).toContain('Interrupted; the runs go on.\nTo watch them: wfr watch a b\n');
 });
 
 test('where there is no terminal, one line a minute shows that a quiet run is still watched', async () => {

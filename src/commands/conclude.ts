@@ -2,66 +2,92 @@
 import { formatDuration } from '../duration.js';
 import { InterruptedError, NoSuchRunError } from '../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError } from '../exit-code.js';
-import { type EndedRun, hasEnded, type Run } from '../service/run.js';
+import { hasEnded, type Run } from '../service/run.js';
 import type { Conversation } from '../view/conversation.js';
 import { stepsDone, totalSteps } from '../view/progress.js';
 import { safeBlock, safeLine } from '../view/safe.js';
 import type { Outcome } from './observe.js';
 import type { WatchedResults } from './results.js';
 
-/** Says how it ended, prints the last of it on stdout, and gives the exit. `resume` is the command that goes on. */
+/**
+ * Says how it ended, prints the last of it on stdout, and gives the exit. `commands` are those to go on with; without
+ * them, nothing is said of going on, nor of an interruption: the caller does so for all of its runs.
+ */
 export async function conclude(
   outcome: Outcome,
-  resume: string,
+  commands: NextCommands | undefined,
   results: WatchedResults,
   conversation: Conversation,
 ): Promise<Exit> {
   const { run, error } = outcome;
   const unwritten = run === undefined ? undefined : await failureOf(results.closed(run));
   const failure = error ?? unwritten;
-  if (failure !== undefined) return concludeError(outcome, failure, resume, conversation);
+  if (failure !== undefined) return concludeError(outcome, failure, commands, conversation);
   if (run === undefined || !hasEnded(run)) {
     const status = safeLine(run?.status ?? 'not seen');
     const steps = run === undefined ? '' : stepsText(run);
     const progress = steps === '' ? status : `${status} (${steps})`;
-    conversation.say(
+    conversation.block([
       `Still ${progress} after ${formatDuration(outcome.took)}; run ${safeLine(outcome.id)} goes on.`,
-    );
-    conversation.say(`To watch it: ${resume}`);
+    ]);
+    if (commands !== undefined) conversation.say(`To watch it: ${commands.watch}`);
     return ExitCode.stillRunning;
   }
-  concludeEnded(run, outcome, conversation);
+  if (run.status === 'FINISHED') concludeFinished(run, outcome, conversation);
+  else concludeFailed(run, outcome, commands, conversation);
   return exitCodeOfStatus(run.status);
 }
 
-function concludeEnded(run: EndedRun, { accepted, took }: Outcome, conversation: Conversation): void {
-  const { style } = conversation;
-  // Only of a run that we triggered do we know how long it took.
-  const duration = accepted ? ` in ${formatDuration(took)}` : '';
+/** Commands that go on with a run, ready to be pasted into a shell. */
+export interface NextCommands {
+  watch: string;
+  status: string;
+}
+
+function concludeFinished(run: Run, outcome: Outcome, conversation: Conversation): void {
+  if (conversation.presentation.quiet) return;
+  const line = `Finished: run ${safeLine(run.id)}${facts(run, outcome, '')}`;
+  conversation.block([line], 'Finished', conversation.style.good);
+}
+
+function concludeFailed(
+  run: Run,
+  outcome: Outcome,
+  commands: NextCommands | undefined,
+  conversation: Conversation,
+): void {
+  const { message, step } = run.error ?? {};
+  const lines = [
+    step === undefined ? 'Failed' : `Failed at step ${safeLine(step)}`,
+    ...(message ? safeBlock(message).split('\n') : ['(the service gave no message)']),
+    `Run ${safeLine(run.id)}${facts(run, outcome, ' completed')}`,
+  ];
+  conversation.block(lines, 'Failed', conversation.style.bad);
+  if (commands !== undefined) conversation.tell(conversation.style.dim(`To look again: ${commands.status}`));
+}
+
+/** `, 4 of 4 steps in 12s, version 3`: what is known of it. */
+function facts(run: Run, { accepted, took }: Outcome, completed: string): string {
   const steps = stepsText(run);
-  if (run.status === 'FINISHED') {
-    conversation.tell(
-      `${style.good('Finished')}${duration}${steps && `, ${steps}`}: run ${safeLine(run.id)}`,
-    );
-    return;
-  }
-  const step = run.error?.step;
-  const place = step === undefined ? '' : ` at step ${safeLine(step)}`;
-  conversation.say(
-    `${style.bad('Failed')}${place}${duration}${steps && `, ${steps} completed`}: run ${safeLine(run.id)}`,
-  );
-  conversation.say(run.error?.message ? safeBlock(run.error.message) : '(the service gave no message)');
+  // Only of a run that we triggered do we know how long it took.
+  const duration = accepted ? `in ${formatDuration(took)}` : '';
+  const work = [steps && `${steps}${completed}`, duration].filter(Boolean).join(' ');
+  const version = run.versionName === undefined ? '' : `version ${safeLine(run.versionName)}`;
+  return [work, version]
+    .filter(Boolean)
+    .map((fact) => `, ${fact}`)
+    .join('');
 }
 
 function concludeError(
   { id, run }: Outcome,
   error: unknown,
-  resume: string,
+  commands: NextCommands | undefined,
   conversation: Conversation,
 ): Exit {
   const shownId = safeLine(id);
   if (error instanceof InterruptedError) {
-    conversation.say(`Interrupted; run ${shownId} ${stateOf(run)}.`);
+    if (commands !== undefined) conversation.say(`Interrupted; run ${shownId} ${stateOf(run)}.`);
   } else if (!conversation.error(error)) {
     throw error;
   } else if (error instanceof NoSuchRunError) {
@@ -71,7 +97,7 @@ function concludeError(
       run !== undefined && hasEnded(run) ? `Run ${shownId} has ended.` : `Run ${shownId} may go on.`,
     );
   }
-  conversation.say(`To watch it: ${resume}`);
+  if (commands !== undefined) conversation.say(`To watch it: ${commands.watch}`);
   return exitOfError(error);
 }
 

@@ -29,7 +29,7 @@ export async function status(
 ): Promise<Exit> {
   const { ids, settings, credentials, format, presentation } = await makePlan(written, flags, context);
   requireToken(credentials, flags, settings.baseUrl);
-  const conversation = await Conversation.open(presentation, context.clock, context.stderr);
+  const conversation = await Conversation.open(presentation, context);
   for (const warning of settings.warnings) conversation.warn(warning);
   const interruption = new Interruption(context);
   try {

@@ -12,7 +12,7 @@ import { conclude } from './conclude.js';
 import { observe } from './observe.js';
 import { withService } from './open-service.js';
 import { printAccepted, WatchedResults } from './results.js';
-import { resumeCommand } from './resume.js';
+import { nextCommands } from './resume.js';
 import type { RunPlan } from './run-plan.js';
 
 /** Triggers what is planned, and watches it unless it is to be left alone. Throws what createRun throws. */
@@ -21,9 +21,9 @@ export async function triggerAndWatch(
   interruption: Interruption,
   context: Context,
 ): Promise<Exit> {
-  const conversation = await Conversation.open(plan.presentation, context.clock, context.stderr);
+  const conversation = await Conversation.open(plan.presentation, context);
   for (const warning of plan.warnings) conversation.warn(warning);
-  return conversation.during(false, (progress) =>
+  return conversation.during(1, (progress) =>
     withService(plan.settings, plan.credentials, serviceTalk(conversation, progress), context, (service) =>
       carryOut(plan, { service, conversation, progress, interruption }, context),
     ),
@@ -40,8 +40,8 @@ interface Tools {
 async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<Exit> {
   const { service, conversation, progress, interruption } = tools;
   const { run: accepted, form, forms } = await createRun(plan.trigger, service, interruption);
-  const resume = resumeCommand(accepted.id, plan.settings);
-  conversation.accepted(accepted, resume);
+  const commands = nextCommands([accepted.id], plan.settings);
+  conversation.accepted(accepted, commands.watch);
   conversation.fieldAccepted(form, forms);
   const stdout = openSink(context.stdout, interruption);
   if (plan.detached && interruption.received === undefined) {
@@ -51,5 +51,5 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
   const results = new WatchedResults(stdout, plan.format, false);
   const outcome = await observe({ id: accepted.id, accepted, wait: plan.wait, results, ...tools });
   progress.stop();
-  return conclude(outcome, resume, results, conversation);
+  return conclude(outcome, commands, results, conversation);
 }

@@ -4,8 +4,10 @@ import { loadCredentials, requireToken } from '../config/credentials.js';
 import { type ServiceFlags, type ServiceSettings, serviceSettings } from '../config/service.js';
 import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.js';
 import type { Context } from '../context.js';
+import { NoSuchRunError } from '../errors.js';
 import { type Exit, exitOfSeveral } from '../exit-code.js';
 import { Interruption } from '../interruption.js';
+import { hasEnded } from '../service/run.js';
 import type { Service } from '../service/service.js';
 import { openSink } from '../sink.js';
 import { Conversation } from '../view/conversation.js';
@@ -17,7 +19,7 @@ import { observe } from './observe.js';
 import { withService } from './open-service.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
 import { WatchedResults } from './results.js';
-import { resumeCommand } from './resume.js';
+import { nextCommands } from './resume.js';
 import { runIds } from './run-ids.js';
 
 export interface WatchFlags extends ServiceFlags, WaitFlags, OutputFlags, PresentationFlags {}
@@ -25,18 +27,21 @@ export interface WatchFlags extends ServiceFlags, WaitFlags, OutputFlags, Presen
 export async function watch(written: readonly string[], flags: WatchFlags, context: Context): Promise<Exit> {
   const { ids, settings, credentials, wait, format, presentation } = await makePlan(written, flags, context);
   requireToken(credentials, flags, settings.baseUrl);
-  const conversation = await Conversation.open(presentation, context.clock, context.stderr);
+  const conversation = await Conversation.open(presentation, context);
   for (const warning of settings.warnings) conversation.warn(warning);
   const interruption = new Interruption(context);
   try {
-    const exits = await conversation.during(ids.length > 1, (progress) =>
+    const exit = await conversation.during(ids.length, (progress) =>
       withService(settings, credentials, serviceTalk(conversation, progress), context, (service) => {
         const results = new WatchedResults(openSink(context.stdout, interruption), format, ids.length > 1);
         const tools = { service, conversation, progress, interruption, results };
-        return Promise.all(ids.map((id) => watchOne(id, settings, wait, tools, ids.length === 1)));
+        const [only] = ids;
+        return only !== undefined && ids.length === 1
+          ? watchOne(only, settings, wait, tools)
+          : watchSeveral(ids, settings, wait, tools);
       }),
     );
-    return exitOfSeveral(exits);
+    return exit;
   } finally {
     interruption.release();
   }
@@ -66,9 +71,30 @@ async function watchOne(
   settings: ServiceSettings,
   wait: WaitSettings,
   tools: Tools,
-  isOnly: boolean,
 ): Promise<Exit> {
   const outcome = await observe({ id, wait, ...tools });
-  if (isOnly) tools.progress.stop();
-  return conclude(outcome, resumeCommand(id, settings), tools.results, tools.conversation);
+  tools.progress.stop();
+  return conclude(outcome, nextCommands([id], settings), tools.results, tools.conversation);
+}
+
+async function watchSeveral(
+  ids: readonly string[],
+  settings: ServiceSettings,
+  wait: WaitSettings,
+  tools: Tools,
+): Promise<Exit> {
+  const goingOn: string[] = [];
+  const exits = await Promise.all(
+    ids.map(async (id) => {
+      const outcome = await observe({ id, wait, ...tools });
+      const exit = await conclude(outcome, undefined, tools.results, tools.conversation);
+      const ended = outcome.run !== undefined && hasEnded(outcome.run);
+      if (!ended && !(outcome.error instanceof NoSuchRunError)) goingOn.push(id);
+      return exit;
+    }),
+  );
+  tools.progress.stop();
+  if (tools.interruption.received !== undefined) tools.conversation.say('Interrupted; the runs go on.');
+  if (goingOn.length > 0) tools.conversation.say(`To watch them: ${nextCommands(goingOn, settings).watch}`);
+  return exitOfSeveral(exits);
 }

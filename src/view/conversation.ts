@@ -1,16 +1,17 @@
 /** stderr: what wfr says while it works. Quiet keeps the run's id, warnings and errors; verbose adds the requests. */
-import type { Clock, Output } from '../context.js';
+import type { Clock, Context, Output, Suspensions } from '../context.js';
 import { formatDuration } from '../duration.js';
 import type { WfrError } from '../errors.js';
 import type { Run } from '../service/run.js';
 import type { WorkflowIdField } from '../service/workflow-id-field.js';
 import { explain } from './explain.js';
 import { explanationLines } from './explanation.js';
-import { createStyle, type Style } from './format.js';
+import { createStyle, type Paint, type Style } from './format.js';
 import { PlainProgress } from './plain.js';
 import type { Presentation } from './presentation.js';
 import type { ProgressView } from './progress.js';
 import { safeLine } from './safe.js';
+import { wrapLines } from './wrap.js';
 
 export class Conversation {
   #progress: ProgressView | undefined;
@@ -20,10 +21,12 @@ export class Conversation {
     readonly style: Style,
     readonly clock: Clock,
     readonly output: Output,
+    readonly onSuspend: Suspensions,
   ) {}
 
-  static async open(presentation: Presentation, clock: Clock, output: Output): Promise<Conversation> {
-    return new Conversation(presentation, await createStyle(presentation.color), clock, output);
+  static async open(presentation: Presentation, context: Context): Promise<Conversation> {
+    const { clock, stderr, onSuspend } = context;
+    return new Conversation(presentation, await createStyle(presentation.color), clock, stderr, onSuspend);
   }
 
   /** A line that is always shown. */
@@ -42,23 +45,28 @@ export class Conversation {
     if (this.presentation.verbose) this.say(this.style.dim(line));
   }
 
+  /** Lines that are always shown, broken at words where a terminal is too narrow; `word`, where it occurs first, is painted. */
+  block(lines: readonly string[], word = '', paint: Paint = (text) => text): void {
+    const text = wrapLines(lines, this.output.isTerminal ? this.output.columns : 0).join('\n');
+    this.say(text.replace(word, () => paint(word)));
+  }
+
   warn(text: string): void {
-    this.say(`${this.style.warning('warning:')} ${safeLine(text)}`);
+    this.block([`wfr: warning: ${safeLine(text)}`], 'warning:', this.style.warning);
   }
 
   /** The words for a foreseen error; false for a defect, which has none. */
   error(error: unknown): boolean {
     const explanation = explain(error);
     if (explanation === undefined) return false;
-    const [first = '', ...rest] = explanationLines(explanation);
-    this.say([this.style.bad(first), ...rest].join('\n'));
+    this.block(explanationLines(explanation), 'wfr:', this.style.bad);
     return true;
   }
 
   /** A poll showed nothing and will be tried again after `delay` ms. */
   retryingPoll(failure: WfrError, delay: number): void {
     const reason = explain(failure)?.what.join(', ') ?? failure.message;
-    this.tell(this.style.dim(`${reason}; looking again in ${formatDuration(delay)}`));
+    this.tell(this.style.dim(`wfr: ${reason}; looking again in ${formatDuration(delay)}`));
   }
 
   /** A run was accepted: its id, its version, and the command that watches it again. */
@@ -75,9 +83,9 @@ export class Conversation {
     else this.tell(`${line}; give that flag to need one request instead of ${requests}`);
   }
 
-  /** Shows progress, in the one way that fits, while `work` runs. */
-  async during<T>(severalRuns: boolean, work: (progress: ProgressView) => Promise<T>): Promise<T> {
-    this.#progress = await this.#createProgress(severalRuns);
+  /** Shows the progress of so many runs, in the one way that fits, while `work` runs. */
+  async during<T>(runs: number, work: (progress: ProgressView) => Promise<T>): Promise<T> {
+    this.#progress = await this.#createProgress(runs);
     try {
       return await work(this.#progress);
     } finally {
@@ -86,12 +94,13 @@ export class Conversation {
     }
   }
 
-  async #createProgress(severalRuns: boolean): Promise<ProgressView> {
+  async #createProgress(runs: number): Promise<ProgressView> {
     if (this.presentation.quiet) return SILENT;
-    if (!this.presentation.live) return new PlainProgress((line) => this.say(line), this.clock, severalRuns);
+    if (!this.presentation.live) return new PlainProgress((line) => this.say(line), this.clock, runs);
     // ora is loaded only where a spinner will show.
     const { LiveProgress } = await import('./live.js');
-    return new LiveProgress(this.output, this.clock, this.presentation.color);
+    const { output, clock, onSuspend } = this;
+    return new LiveProgress({ ...this.presentation, output, clock, runs, onSuspend });
   }
 }
 

@@ -1,11 +1,14 @@
 /** Colours, where they are wanted; nothing else may depend on them. */
 
+/** Colours a text. */
+export type Paint = (text: string) => string;
+
 export interface Style {
-  good(text: string): string;
-  bad(text: string): string;
-  warning(text: string): string;
-  dim(text: string): string;
-  strong(text: string): string;
+  good: Paint;
+  bad: Paint;
+  warning: Paint;
+  dim: Paint;
+  strong: Paint;
 }
 
 const PLAIN: Style = {

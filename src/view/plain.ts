@@ -1,7 +1,7 @@
 /** Progress where there is no terminal: a line for each change, and one a minute while nothing changes. */
 import type { Clock } from '../context.js';
 import type { Run } from '../service/run.js';
-import { formatBytes, type ProgressView, runText } from './progress.js';
+import { type CountedRun, formatBytes, type ProgressView, runsText, runText } from './progress.js';
 import { safeLine } from './safe.js';
 
 const HEARTBEAT = 60_000;
@@ -9,15 +9,15 @@ const HEARTBEAT = 60_000;
 export class PlainProgress implements ProgressView {
   readonly #write: (line: string) => void;
   readonly #clock: Clock;
-  readonly #severalRuns: boolean;
-  readonly #latest = new Map<string, string>();
+  readonly #total: number;
+  readonly #latest = new Map<string, CountedRun>();
   #words = 'Connecting';
   #cancelHeartbeat = () => {};
 
-  constructor(write: (line: string) => void, clock: Clock, severalRuns: boolean) {
+  constructor(write: (line: string) => void, clock: Clock, runs: number) {
     this.#write = write;
     this.#clock = clock;
-    this.#severalRuns = severalRuns;
+    this.#total = runs;
     this.#restartHeartbeat();
   }
 
@@ -30,14 +30,16 @@ export class PlainProgress implements ProgressView {
   }
 
   seen(id: string, run: Run): void {
-    const text = this.#severalRuns ? `${safeLine(id)}  ${runText(run)}` : runText(run);
-    if (this.#latest.get(id) === text) return;
-    this.#latest.set(id, text);
-    this.#line(text);
+    const before = this.#latest.get(id)?.run;
+    this.#latest.set(id, { run, left: false });
+    const text = runText(run);
+    if (before !== undefined && runText(before) === text) return;
+    this.#line(this.#total > 1 ? `${safeLine(id)}  ${text}` : text);
   }
 
   left(id: string): void {
-    this.#latest.delete(id);
+    const latest = this.#latest.get(id);
+    if (latest !== undefined) this.#latest.set(id, { ...latest, left: true });
   }
 
   stop(): void {
@@ -52,9 +54,10 @@ export class PlainProgress implements ProgressView {
   #restartHeartbeat(): void {
     this.#cancelHeartbeat();
     this.#cancelHeartbeat = this.#clock.after(HEARTBEAT, () => {
-      const [first] = this.#latest.values();
-      const several = this.#latest.size > 1 ? `${this.#latest.size} runs under way` : first;
-      this.#line(several ?? this.#words);
+      const runs = [...this.#latest.values()];
+      const [first] = runs;
+      if (first === undefined) this.#line(this.#words);
+      else this.#line(this.#total > 1 ? runsText(runs, this.#total) : runText(first.run));
     });
   }
 }

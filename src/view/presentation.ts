@@ -1,6 +1,7 @@
 /** How to show things, decided once: flag over terminal over CI, NO_COLOR and TERM. */
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
+import { hasTerminalProgress } from './terminal-progress.js';
 
 export interface PresentationFlags {
   quiet?: boolean;
@@ -14,6 +15,8 @@ export interface Presentation {
   color: boolean;
   /** A live line on stderr, rather than a line for each change. */
   live: boolean;
+  /** Whether the terminal shows progress by itself, if it is told. */
+  terminalProgress: boolean;
 }
 
 const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
@@ -27,12 +30,14 @@ export function decidePresentation(flags: PresentationFlags, { env, stderr }: Co
   const isDumb = env.TERM === 'dumb';
   const isCi = !['', '0', 'false'].includes(env.CI ?? '');
   const quiet = flags.quiet === true;
+  // A terminal without a size (0 columns) would send ora into an endless loop.
+  const live = stderr.isTerminal && stderr.columns > 0 && !isCi && !isDumb && !quiet;
   return {
     quiet,
     verbose: flags.verbose === true && !quiet,
     color: color === 'always' || (color === 'auto' && autoColor(env, stderr.isTerminal && !isDumb)),
-    // A terminal without a size (0 columns) would send ora into an endless loop.
-    live: stderr.isTerminal && stderr.columns > 0 && !isCi && !isDumb && !quiet,
+    live,
+    terminalProgress: live && hasTerminalProgress(env),
   };
 }
 

@@ -82,6 +82,7 @@ export function contextFor(world: World, written = { stdout: '', stderr: '' }): 
     clock: world.clock ?? new VirtualClock(),
     limits: { ...DEFAULT_LIMITS, ...world.limits },
     onSignal: (listener) => signals.listen(listener),
+    onSuspend: () => () => {},
     spawn: world.spawn ?? (() => Promise.reject(new Error('nothing may be started here'))),
   };
 }
