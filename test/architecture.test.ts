@@ -11,7 +11,7 @@ const ROOMS = [
   ['cli/'],
   ['commands/'],
   ['sandbox/'],
-  ['config/'],
+  ['config/', 'history/'],
   ['inputs/'],
   ['follow.ts', 'view/'],
   ['service/', 'exit-code.ts'],

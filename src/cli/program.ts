@@ -6,13 +6,14 @@ import { type Exit, ExitCode } from '../exit-code.js';
 import { VERSION } from '../version.js';
 import { addHiddenGlobalFlags } from './flags.js';
 import { HELP } from './help.js';
+import { HISTORY } from './history.js';
 import { RUN } from './run.js';
 import { SANDBOX } from './sandbox.js';
 import type { CommandEntry, Start } from './start.js';
 import { STATUS } from './status.js';
 import { WATCH } from './watch.js';
 
-const COMMANDS: readonly CommandEntry[] = [RUN, STATUS, WATCH, SANDBOX, HELP];
+const COMMANDS: readonly CommandEntry[] = [RUN, STATUS, WATCH, HISTORY, SANDBOX, HELP];
 
 const EXAMPLES = `
 Examples:

@@ -49,6 +49,8 @@ A flag wins over a variable; an empty variable counts as unset.
                           the proxy to use, and the hosts to reach without it;
                           this machine is always reached directly
   NODE_EXTRA_CA_CERTS     a file with further certificates to trust
+  WFR_HISTORY=0           keep no history of the runs that were triggered
+  XDG_STATE_HOME          where the history is, instead of ~/.local/state
   NO_COLOR, FORCE_COLOR   no colours; colours also without a terminal
   CI, TERM=dumb           plain lines instead of a live one
 

@@ -1,6 +1,7 @@
 /** Following one run to its end and saying how it ended: what `run` and `watch` share. */
 import type { WaitSettings } from '../config/wait.js';
 import { follow } from '../follow.js';
+import type { History } from '../history/history.js';
 import type { Interruption } from '../interruption.js';
 import { getRun } from '../service/get-run.js';
 import { isKnownStatus, type Run } from '../service/run.js';
@@ -31,11 +32,12 @@ export interface Observed {
   conversation: Conversation;
   progress: ProgressView;
   results: WatchedResults;
+  history: History;
 }
 
 /** Follows a run and shows each change. Never throws what ended the observation: it is in the outcome. */
 export async function observe(observed: Observed): Promise<Outcome> {
-  const { id, accepted, wait, service, interruption, progress, results, conversation } = observed;
+  const { id, accepted, wait, service, interruption, progress, results, conversation, history } = observed;
   const { clock } = service;
   const started = clock.monotonic();
   const warned = new Set<string>();
@@ -63,6 +65,7 @@ export async function observe(observed: Observed): Promise<Outcome> {
     error = thrown;
   }
   progress.left(id);
+  if (run !== undefined) await history.seen({ ...run, baseUrl: service.baseUrl.href });
   return { id, run, accepted: accepted !== undefined, error, took: clock.monotonic() - started };
 }
 

@@ -5,6 +5,7 @@ import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import type { Context } from '../context.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError, exitOfSeveral } from '../exit-code.js';
 import { follow } from '../follow.js';
+import { History } from '../history/history.js';
 import { Interruption } from '../interruption.js';
 import { getRun } from '../service/get-run.js';
 import { hasEnded, type Run } from '../service/run.js';
@@ -16,7 +17,7 @@ import { serviceTalk } from '../view/service-talk.js';
 import { withService } from './open-service.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
 import { printStatus } from './results.js';
-import { runIds } from './run-ids.js';
+import { runIds, withPastRuns } from './run-ids.js';
 
 export interface StatusFlags extends ServiceFlags, OutputFlags, PresentationFlags {
   exitStatus?: boolean;
@@ -27,7 +28,9 @@ export async function status(
   flags: StatusFlags,
   context: Context,
 ): Promise<Exit> {
-  const { ids, settings, credentials, format, presentation } = await makePlan(written, flags, context);
+  const { settings, credentials, format, presentation, ...plan } = await makePlan(written, flags, context);
+  const history = History.of(context);
+  const ids = await withPastRuns(plan.ids, settings.baseUrl, history);
   requireToken(credentials, flags, settings.baseUrl);
   const conversation = await Conversation.open(presentation, context);
   for (const warning of settings.warnings) conversation.warn(warning);
@@ -40,8 +43,10 @@ export async function status(
       const exits: Exit[] = [];
       for (const look of looks) {
         const { value: run, error } = await look;
-        if (run !== undefined) await printStatus(stdout, format, run, ids.length > 1);
-        else if (!conversation.error(error)) throw error;
+        if (run !== undefined) {
+          await printStatus(stdout, format, run, ids.length > 1);
+          await history.seen({ ...run, baseUrl: settings.baseUrl.href });
+        } else if (!conversation.error(error)) throw error;
         exits.push(run === undefined ? exitOfError(error) : exitOfRun(run, flags));
       }
       return exitOfSeveral(exits);

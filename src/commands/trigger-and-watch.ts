@@ -1,8 +1,10 @@
 /** The second half of `wfr run`: with everything checked, trigger the run and follow it to its end. */
 import type { Context } from '../context.js';
 import { type Exit, ExitCode } from '../exit-code.js';
+import { History, type PastRun } from '../history/history.js';
 import type { Interruption } from '../interruption.js';
 import { createRun } from '../service/create-run.js';
+import type { Run } from '../service/run.js';
 import type { Service } from '../service/service.js';
 import { openSink } from '../sink.js';
 import { Conversation } from '../view/conversation.js';
@@ -42,6 +44,8 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
   const { run: accepted, form, forms } = await createRun(plan.trigger, service, interruption);
   const commands = nextCommands([accepted.id], plan.settings);
   conversation.accepted(accepted, commands.watch);
+  const history = History.of(context);
+  await history.triggered(pastRun(accepted, plan));
   conversation.fieldAccepted(form, forms);
   const stdout = openSink(context.stdout, interruption);
   if (plan.detached && interruption.received === undefined) {
@@ -49,7 +53,12 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
     return ExitCode.ok;
   }
   const results = new WatchedResults(stdout, plan.format, false);
-  const outcome = await observe({ id: accepted.id, accepted, wait: plan.wait, results, ...tools });
+  const outcome = await observe({ id: accepted.id, accepted, wait: plan.wait, results, history, ...tools });
   progress.stop();
   return conclude(outcome, commands, results, conversation);
+}
+
+function pastRun({ id, status }: Run, { trigger, settings }: RunPlan): Omit<PastRun, 'triggered'> {
+  const inputs = trigger.inputs.map(({ name }) => name);
+  return { id, workflow: trigger.workflowId, baseUrl: settings.baseUrl.href, inputs, status };
 }

@@ -6,6 +6,7 @@ import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.
 import type { Context } from '../context.js';
 import { NoSuchRunError } from '../errors.js';
 import { type Exit, exitOfSeveral } from '../exit-code.js';
+import { History } from '../history/history.js';
 import { Interruption } from '../interruption.js';
 import { hasEnded } from '../service/run.js';
 import type { Service } from '../service/service.js';
@@ -20,12 +21,18 @@ import { withService } from './open-service.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
 import { WatchedResults } from './results.js';
 import { nextCommands } from './resume.js';
-import { runIds } from './run-ids.js';
+import { runIds, withPastRuns } from './run-ids.js';
 
 export interface WatchFlags extends ServiceFlags, WaitFlags, OutputFlags, PresentationFlags {}
 
 export async function watch(written: readonly string[], flags: WatchFlags, context: Context): Promise<Exit> {
-  const { ids, settings, credentials, wait, format, presentation } = await makePlan(written, flags, context);
+  const { settings, credentials, wait, format, presentation, ...plan } = await makePlan(
+    written,
+    flags,
+    context,
+  );
+  const history = History.of(context);
+  const ids = await withPastRuns(plan.ids, settings.baseUrl, history);
   requireToken(credentials, flags, settings.baseUrl);
   const conversation = await Conversation.open(presentation, context);
   for (const warning of settings.warnings) conversation.warn(warning);
@@ -34,7 +41,7 @@ export async function watch(written: readonly string[], flags: WatchFlags, conte
     const exit = await conversation.during(ids.length, (progress) =>
       withService(settings, credentials, serviceTalk(conversation, progress), context, (service) => {
         const results = new WatchedResults(openSink(context.stdout, interruption), format, ids.length > 1);
-        const tools = { service, conversation, progress, interruption, results };
+        const tools = { service, conversation, progress, interruption, results, history };
         const [only] = ids;
         return only !== undefined && ids.length === 1
           ? watchOne(only, settings, wait, tools)
@@ -64,6 +71,7 @@ interface Tools {
   progress: ProgressView;
   interruption: Interruption;
   results: WatchedResults;
+  history: History;
 }
 
 async function watchOne(

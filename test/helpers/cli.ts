@@ -76,7 +76,8 @@ export function contextFor(world: World, written = { stdout: '', stderr: '' }): 
     stderr: new Output(stderr, false),
     env: world.env ?? {},
     cwd: world.cwd ?? temporaryFolder(),
-    home: '/nonexistent-home',
+    // Nothing can be written below it.
+    home: '/dev/null/home',
     tmpdir: tmpdir(),
     nodeVersion: process.versions.node,
     clock: world.clock ?? new VirtualClock(),

@@ -30,6 +30,9 @@ const SIGNAL_NUMBERS: Partial<Record<NodeJS.Signals, number>> = {
   SIGTERM: 15,
 };
 
+/** What the tests' processes keep is not among what the user keeps. */
+const OWN_FOLDERS = { XDG_STATE_HOME: temporaryFolder(), XDG_CONFIG_HOME: temporaryFolder() };
+
 /** Starts a command. The environment is `env` and what Node needs, not the test's own. */
 export function start(
   command: string,
@@ -39,7 +42,7 @@ export function start(
 ): Running {
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...OWN_FOLDERS, ...env },
     ...options,
   });
   const result = { stdout: '', stderr: '' };
