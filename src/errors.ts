@@ -202,7 +202,11 @@ export class FileReadError extends WfrError {
 
 /** The result is known but could not be written. */
 export class OutputError extends WfrError {
-  constructor(override readonly cause: Error) {
+  constructor(
+    override readonly cause: Error,
+    /** The file, where it is not stdout. */
+    readonly path?: string,
+  ) {
     super('cannot write the result', { cause });
   }
 }

@@ -11,7 +11,7 @@ const ROOMS = [
   ['cli/'],
   ['commands/'],
   ['sandbox/'],
-  ['config/', 'history/'],
+  ['config/', 'history/', 'documents/'],
   ['inputs/'],
   ['follow.ts', 'view/'],
   ['service/', 'exit-code.ts'],

@@ -4,7 +4,7 @@ import { EXIT_CODE_MEANINGS, ExitCode } from '../src/exit-code.js';
 import { runCli } from './helpers/cli.js';
 
 const COMMANDS = ['run', 'status', 'watch', 'history', 'sandbox'];
-const TOPICS = ['inputs', 'exit-codes', 'environment'];
+const TOPICS = ['inputs', 'output', 'exit-codes', 'environment', 'scripting'];
 
 describe('help', () => {
   test.each([
@@ -68,7 +68,7 @@ describe('mistakes', () => {
     [['run', 'x', '--timeout'], "option '--timeout <duration>' argument missing", 'wfr help run'],
     [
       ['help', 'exit'],
-      'there is no help on exit; there is help on run, status, watch, history, sandbox, help, inputs, exit-codes',
+      'there is no help on exit; there is help on run, status, watch, history, sandbox, help, inputs, output, exit-codes',
       '',
     ],
     [['run', ''], 'the workflow is empty', ''],

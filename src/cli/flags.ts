@@ -40,17 +40,33 @@ function outputFlags(): Option[] {
   ];
 }
 
+function documentFlags(): Option[] {
+  return [
+    new Option(
+      '--save-documents <folder>',
+      'write the documents in the output to files; stdout has their paths instead',
+    ),
+    new Option('--force', 'let --save-documents overwrite files'),
+  ];
+}
+
 /** The flags of every command that talks to the service. */
 export function addServiceFlags(command: Command): Command {
-  return addAll(command, [...serviceFlags(), ...talkFlags()]);
+  addAll(command, serviceFlags(), 'Service:');
+  return addAll(command, talkFlags(), 'Conversation, on stderr:');
 }
 
 export function addWaitFlags(command: Command): Command {
-  return addAll(command, waitFlags());
+  return addAll(command, waitFlags(), 'Waiting:');
 }
 
 export function addOutputFlags(command: Command): Command {
-  return addAll(command, outputFlags());
+  return addAll(command, outputFlags(), OUTPUT_GROUP);
+}
+
+/** What becomes of documents in the output of a run that is watched to its end. */
+export function addDocumentFlags(command: Command): Command {
+  return addAll(command, documentFlags(), OUTPUT_GROUP);
 }
 
 /** The same flags before the command's name, where they are understood but not listed. */
@@ -75,7 +91,9 @@ export function writtenFlags<T extends object>(command: Command): T {
   return written as T;
 }
 
-function addAll(command: Command, options: readonly Option[]): Command {
-  for (const option of options) command.addOption(option);
+const OUTPUT_GROUP = 'Output, on stdout:';
+
+function addAll(command: Command, options: readonly Option[], group?: string): Command {
+  for (const option of options) command.addOption(group === undefined ? option : option.helpGroup(group));
   return command;
 }

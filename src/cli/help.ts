@@ -6,13 +6,13 @@ import type { CommandEntry, Start } from './start.js';
 
 export const HELP: CommandEntry = {
   name: 'help',
-  summary: 'help on a command, or on inputs, exit-codes, environment',
+  summary: 'help on a command or a topic',
   define,
 };
 
 function define(command: Command, start: Start): void {
   command
-    .description('Help on a command, or on a topic: inputs, exit-codes, environment.')
+    .description('Help on a command, or on a topic: inputs, output, exit-codes, environment, scripting.')
     .argument('[topic]', 'a command or a topic')
     .action((topic: string | undefined) =>
       start(async (context) => {

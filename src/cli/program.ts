@@ -21,7 +21,8 @@ Examples:
   wfr watch "$id"
   wfr sandbox --list
 
-Help topics: wfr help inputs, wfr help exit-codes, wfr help environment`;
+Help topics: inputs, output, exit-codes, environment, scripting; as in
+  wfr help inputs`;
 
 /** Understands `args` (without node and script) and does what they ask. Throws UsageError and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {

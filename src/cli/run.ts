@@ -1,7 +1,7 @@
 /** `wfr run`: its flags, its help. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RunFlags } from '../commands/run.js';
-import { addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
+import { addDocumentFlags, addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
 import type { CommandEntry, Start } from './start.js';
 
 const HELP = `
@@ -47,6 +47,7 @@ function define(command: Command, start: Start): void {
     .option('--workflow-id-field <field>', 'auto, worfklowId, workflowId or both (default: auto)');
   addWaitFlags(command);
   addOutputFlags(command);
+  addDocumentFlags(command);
   addServiceFlags(command)
     .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
     .addHelpText('after', HELP)

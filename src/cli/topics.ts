@@ -59,6 +59,66 @@ Examples:
   export WFR_TOKEN_FILE=~/.secrets/workflows
 `;
 
+const OUTPUT = `Output
+
+stdout carries the answer and nothing else; stderr carries the conversation.
+
+  -o, --output   run, watch of one run           status
+  text           the run's output, as JSON,      a short summary for people
+                 once it is FINISHED
+  json           the last Run seen, however      the Run
+                 it ended (--json for short)
+  jsonl          every changed Run, a line each  the Run, one line
+  id             the run's id, at once           the id
+
+Of several runs, text is a line for each as it ends, and json a Run on a line.
+wfr run --detach prints the id (text, id) or the Run as it was accepted.
+
+The JSON is the service's own: every number, the order of names and unknown
+fields stay as they were sent. Only white space is wfr's, and what a terminal or
+a CI log would act on is written as \\uXXXX, which is the same value.
+
+--save-documents <folder> writes the documents in the output to files; the JSON
+has their paths instead. --quiet keeps stderr to the run's id, warnings and
+errors; --verbose adds requests, retries and timings.
+
+Examples:
+  wfr run "$workflow" invoice@scan.pdf | jq -r .total
+  wfr watch --output jsonl "$id" | jq -r .status
+  wfr run "$workflow" invoice@scan.pdf --save-documents out > output.json
+`;
+
+const SCRIPTING = `Scripting
+
+The exit code says how a run ended; see wfr help exit-codes. The output is on
+stdout only if the run FINISHED, so a pipe never takes half an answer for one.
+
+Start now, wait later; the id is all that is needed:
+  id=$(wfr run --detach "$workflow" invoice@scan.pdf)
+  wfr watch --timeout 10m "$id" > output.json
+
+Never repeat a command that exited with 6: a run may exist, and a second one may
+cost a second time. 7 while triggering means that no run was created; 8 and a
+signal leave a run that goes on, and wfr says how to watch it.
+
+In a shell, with the pipe's exit code kept:
+  set -o pipefail
+  wfr run --quiet "$workflow" customer=ACME | jq -r .total
+
+Values that a script fills in are safe as they are: everything behind the first
+separator belongs to the value. Prefer it quoted: "customer=$customer". A name
+from outside needs a backslash before = : @ \\ ; a path may begin with ./
+
+A token belongs into WFR_TOKEN, or into a file that WFR_TOKEN_FILE names, never
+on a command line, which others on the machine can read.
+
+To try a script without a service, with a command of your own behind --:
+  wfr sandbox -- ./pipeline.sh
+
+Example:
+  wfr run "$workflow" invoice@scan.pdf > output.json || echo "exit code $?" >&2
+`;
+
 function exitCodes(): string {
   const rows = EXIT_CODE_MEANINGS.map(([codes, meaning]) => {
     return `  ${codes.padEnd(15)}${wrap(meaning, 60).join(`\n${' '.repeat(17)}`)}`;
@@ -83,6 +143,8 @@ Example:
 /** The topics of \`wfr help <topic>\`, by name. */
 export const TOPICS: Readonly<Record<string, () => string>> = {
   inputs: () => INPUTS,
+  output: () => OUTPUT,
   'exit-codes': exitCodes,
   environment: () => ENVIRONMENT,
+  scripting: () => SCRIPTING,
 };

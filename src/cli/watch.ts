@@ -1,7 +1,7 @@
 /** `wfr watch`: its flags, its help. */
 import { type Command, Option } from 'commander';
 import type { WatchFlags } from '../commands/watch.js';
-import { addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
+import { addDocumentFlags, addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
 import type { CommandEntry, Start } from './start.js';
 
 const HELP = `
@@ -25,6 +25,7 @@ function define(command: Command, start: Start): void {
     .argument('<run-id...>', 'the ids that wfr run printed');
   addWaitFlags(command);
   addOutputFlags(command);
+  addDocumentFlags(command);
   addServiceFlags(command)
     .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
     .addHelpText('after', HELP)

@@ -13,7 +13,7 @@ import type { RunPlan } from './run-plan.js';
 /** Prints `{method, url, headers, body}`: values of headers hidden, documents abridged to type, size and SHA-256. */
 export async function dryRun(plan: RunPlan, context: Context): Promise<Exit> {
   const { trigger, settings, warnings, credentials } = plan;
-  for (const warning of warnings) await context.stderr.write(`warning: ${safeLine(warning)}\n`);
+  for (const warning of warnings) await context.stderr.write(`wfr: warning: ${safeLine(warning)}\n`);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
   const head = {
     method: 'POST',

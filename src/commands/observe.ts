@@ -1,10 +1,11 @@
 /** Following one run to its end and saying how it ended: what `run` and `watch` share. */
 import type { WaitSettings } from '../config/wait.js';
+import type { DocumentFolder } from '../documents/document-folder.js';
 import { follow } from '../follow.js';
 import type { History } from '../history/history.js';
 import type { Interruption } from '../interruption.js';
 import { getRun } from '../service/get-run.js';
-import { isKnownStatus, type Run } from '../service/run.js';
+import { hasEnded, isKnownStatus, type Run } from '../service/run.js';
 import type { Service } from '../service/service.js';
 import type { Conversation } from '../view/conversation.js';
 import type { ProgressView } from '../view/progress.js';
@@ -33,21 +34,32 @@ export interface Observed {
   progress: ProgressView;
   results: WatchedResults;
   history: History;
+  /** Where the documents in the output are to be saved. */
+  documents: DocumentFolder | undefined;
 }
 
 /** Follows a run and shows each change. Never throws what ended the observation: it is in the outcome. */
 export async function observe(observed: Observed): Promise<Outcome> {
-  const { id, accepted, wait, service, interruption, progress, results, conversation, history } = observed;
+  const { id, accepted, wait, service, interruption, progress, results, conversation } = observed;
+  const { history, documents } = observed;
   const { clock } = service;
   const started = clock.monotonic();
   const warned = new Set<string>();
   let run = accepted;
   let error: unknown;
+  const saveDocuments = async (seen: Run) => {
+    if (documents === undefined || !hasEnded(seen)) return;
+    const { run: saved, paths } = await documents.save(seen);
+    run = saved;
+    conversation.savedDocuments(paths);
+  };
   const show = async (seen: Run) => {
     warnOfStatus(seen, warned, conversation);
     run = seen;
     progress.seen(id, seen);
-    await results.changed(seen);
+    const failure = await saveDocuments(seen).catch((thrown) => thrown);
+    await results.changed(run);
+    if (failure !== undefined) throw failure;
   };
   try {
     if (accepted !== undefined) await show(accepted);

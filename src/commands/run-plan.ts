@@ -1,5 +1,6 @@
 import type { ServiceSettings } from '../config/service.js';
 import type { WaitSettings } from '../config/wait.js';
+import type { DocumentFolder } from '../documents/document-folder.js';
 import type { Trigger } from '../service/create-run.js';
 import type { Credentials } from '../service/service.js';
 import type { Presentation } from '../view/presentation.js';
@@ -13,6 +14,7 @@ export interface RunPlan {
   format: OutputFormat;
   presentation: Presentation;
   trigger: Trigger;
+  documents: DocumentFolder | undefined;
   /** Return once the run has been accepted. */
   detached: boolean;
   warnings: readonly string[];

@@ -5,15 +5,16 @@ import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import { type WaitFlags, waitSettings } from '../config/wait.js';
 import { workflowId, workflowIdField } from '../config/workflow.js';
 import type { Context } from '../context.js';
-import { InterruptedError } from '../errors.js';
+import { InterruptedError, UsageError } from '../errors.js';
 import type { Exit } from '../exit-code.js';
 import { type ResolvedInputs, resolveInputs } from '../inputs/resolve.js';
 import { Interruption } from '../interruption.js';
 import { decidePresentation, type PresentationFlags } from '../view/presentation.js';
+import { type DocumentFlags, documentFolder } from './document-flags.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
 import type { RunPlan } from './run-plan.js';
 
-export interface RunFlags extends ServiceFlags, WaitFlags, OutputFlags, PresentationFlags {
+export interface RunFlags extends ServiceFlags, WaitFlags, OutputFlags, DocumentFlags, PresentationFlags {
   input?: string[];
   inputsFile?: string;
   workflowIdField?: string;
@@ -69,12 +70,22 @@ async function makePlan(
     wait: () => waitSettings(flags),
     format: () => outputFormat(flags),
     presentation: () => decidePresentation(flags, context),
+    documents: () => documentFolder(expectWatched(flags), false, context),
     field: () => workflowIdField(flags.workflowIdField, context),
     credentials: () => loadCredentials(flags, context),
     resolved: () => resolveInputs({ items, inputsFile: flags.inputsFile, otherStdin }, context),
   });
   const trigger = { workflowId: id, inputs: resolved.inputs, field };
-  const detached = flags.detach === true || flags.wait === false;
   const warnings = [...checked.settings.warnings, ...resolved.warnings];
-  return { plan: { ...checked, trigger, detached, warnings }, resolved };
+  return { plan: { ...checked, trigger, detached: isDetached(flags), warnings }, resolved };
+}
+
+function isDetached({ detach, wait }: RunFlags): boolean {
+  return detach === true || wait === false;
+}
+
+/** Throws UsageError for what only a run that is watched has. */
+function expectWatched(flags: RunFlags): RunFlags {
+  if (flags.saveDocuments === undefined || !isDetached(flags)) return flags;
+  throw new UsageError(['--save-documents and --detach exclude each other: give it to wfr watch']);
 }

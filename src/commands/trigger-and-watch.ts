@@ -53,7 +53,8 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
     return ExitCode.ok;
   }
   const results = new WatchedResults(stdout, plan.format, false);
-  const outcome = await observe({ id: accepted.id, accepted, wait: plan.wait, results, history, ...tools });
+  const { wait, documents } = plan;
+  const outcome = await observe({ id: accepted.id, accepted, wait, results, history, documents, ...tools });
   progress.stop();
   return conclude(outcome, commands, results, conversation);
 }

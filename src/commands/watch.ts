@@ -4,6 +4,7 @@ import { loadCredentials, requireToken } from '../config/credentials.js';
 import { type ServiceFlags, type ServiceSettings, serviceSettings } from '../config/service.js';
 import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.js';
 import type { Context } from '../context.js';
+import type { DocumentFolder } from '../documents/document-folder.js';
 import { NoSuchRunError } from '../errors.js';
 import { type Exit, exitOfSeveral } from '../exit-code.js';
 import { History } from '../history/history.js';
@@ -16,6 +17,7 @@ import { decidePresentation, type PresentationFlags } from '../view/presentation
 import type { ProgressView } from '../view/progress.js';
 import { serviceTalk } from '../view/service-talk.js';
 import { conclude } from './conclude.js';
+import { type DocumentFlags, documentFolder } from './document-flags.js';
 import { observe } from './observe.js';
 import { withService } from './open-service.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
@@ -23,10 +25,10 @@ import { WatchedResults } from './results.js';
 import { nextCommands } from './resume.js';
 import { runIds, withPastRuns } from './run-ids.js';
 
-export interface WatchFlags extends ServiceFlags, WaitFlags, OutputFlags, PresentationFlags {}
+export interface WatchFlags extends ServiceFlags, WaitFlags, OutputFlags, DocumentFlags, PresentationFlags {}
 
 export async function watch(written: readonly string[], flags: WatchFlags, context: Context): Promise<Exit> {
-  const { settings, credentials, wait, format, presentation, ...plan } = await makePlan(
+  const { settings, credentials, wait, format, presentation, documents, ...plan } = await makePlan(
     written,
     flags,
     context,
@@ -41,7 +43,7 @@ export async function watch(written: readonly string[], flags: WatchFlags, conte
     const exit = await conversation.during(ids.length, (progress) =>
       withService(settings, credentials, serviceTalk(conversation, progress), context, (service) => {
         const results = new WatchedResults(openSink(context.stdout, interruption), format, ids.length > 1);
-        const tools = { service, conversation, progress, interruption, results, history };
+        const tools = { service, conversation, progress, interruption, results, history, documents };
         const [only] = ids;
         return only !== undefined && ids.length === 1
           ? watchOne(only, settings, wait, tools)
@@ -61,6 +63,7 @@ function makePlan(written: readonly string[], flags: WatchFlags, context: Contex
     wait: () => waitSettings(flags),
     format: () => outputFormat(flags),
     presentation: () => decidePresentation(flags, context),
+    documents: () => documentFolder(flags, new Set(written).size > 1, context),
     credentials: () => loadCredentials(flags, context),
   });
 }
@@ -72,6 +75,7 @@ interface Tools {
   interruption: Interruption;
   results: WatchedResults;
   history: History;
+  documents: DocumentFolder | undefined;
 }
 
 async function watchOne(

@@ -13,6 +13,9 @@ import type { ProgressView } from './progress.js';
 import { safeLine } from './safe.js';
 import { wrapLines } from './wrap.js';
 
+/** Paths that are named; the JSON on stdout has them all. */
+const MAX_PATHS = 10;
+
 export class Conversation {
   #progress: ProgressView | undefined;
 
@@ -74,6 +77,14 @@ export class Conversation {
     const version = run.versionName === undefined ? '' : ` (version ${safeLine(run.versionName)})`;
     this.say(`Run ${this.style.strong(safeLine(run.id))}${version}`);
     this.tell(this.style.dim(`To watch it: ${resume}`));
+  }
+
+  /** The documents of a run's output are files now. */
+  savedDocuments(paths: readonly string[]): void {
+    if (paths.length === 0 || this.presentation.quiet) return;
+    const shown = paths.slice(0, MAX_PATHS).map(safeLine).join(', ');
+    const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : '';
+    this.block([`Saved ${shown}${more}`], 'Saved', this.style.good);
   }
 
   /** Which spelling of the workflow's field was accepted; worth saying where it took more than one request. */

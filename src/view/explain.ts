@@ -17,7 +17,7 @@ import {
   UnreadableAnswerError,
   UsageError,
 } from '../errors.js';
-import { describeSystemError } from '../system-error.js';
+import { codeOf, describeSystemError } from '../system-error.js';
 import { explainFault } from './explain-fault.js';
 import type { Explanation } from './explanation.js';
 import { formatBytes } from './progress.js';
@@ -52,9 +52,21 @@ export function explain(error: unknown): Explanation | undefined {
     };
   }
   if (error instanceof OutputError) {
-    return { what: [`cannot write the result: ${describeSystemError(error.cause)}`], next: [] };
+    return explainOutput(error);
   }
   return explainService(error);
+}
+
+function explainOutput({ cause, path }: OutputError): Explanation {
+  const because = describeSystemError(cause);
+  if (path === undefined) return { what: [`cannot write the result: ${because}`], next: [] };
+  const exists = codeOf(cause) === 'EEXIST';
+  return {
+    what: [`cannot save ${safeLine(path)}: ${exists ? 'it exists already' : because}`],
+    next: [
+      exists ? 'Name another folder, or give --force to overwrite it.' : 'The output on stdout holds it.',
+    ],
+  };
 }
 
 function explainService(error: unknown): Explanation | undefined {

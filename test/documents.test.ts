@@ -1,0 +1,168 @@
+/** Documents in outputs, as files. */
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCli, temporaryFolder } from './helpers/cli.js';
+import { aFinishedRun, scriptedService } from './helpers/service.js';
+
+const uri = (type: string, bytes: Buffer | string) =>
+  `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
+
+/** Watches a run with such an output, in a folder of the test's own. */
+async function watched(
+  output: unknown,
+  flags: string[] = ['--save-documents', 'out'],
+  cwd = temporaryFolder(),
+) {
+  const body = typeof output === 'string' && output.startsWith('{') ? output : JSON.stringify(output);
+  const run = JSON.stringify({ ...aFinishedRun(), output: 0 }).replace('"output":0', `"output":${body}`);
+  const { baseUrl } = await scriptedService((request, reply) => {
+    reply.send(200, run.replace('"run-1"', `"${request.path.slice('/runs/'.length)}"`));
+  });
+  const args = flags.includes('--') ? ['watch', ...flags] : ['watch', 'run-1', ...flags];
+  return { ...(await runCli(args, { cwd, env: { WFR_BASE_URL: baseUrl } })), cwd };
+}
+
+describe('--save-documents', () => {
+  test('writes each data URI to a file named after its place, and prints the JSON with the paths', async () => {
+    const scan = randomBytes(300_001);
+    const { stdout, stderr, exitCode, cwd } = await watched({
+      total: 1,
+      document: uri('application/pdf', scan),
+      pages: [{ image: uri('image/png', 'one') }, { image: uri('image/png', 'two') }],
+      note: 'data:text/plain,caf%C3%A9%0a',
+      'scan.txt': 'data:text/plain;charset=utf-8;base64,aGk=',
+      unknown: uri('application/x-of-our-own', ''),
+    });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      total: 1,
+      document: 'out/document.pdf',
+      pages: [{ image: 'out/pages-0-image.png' }, { image: 'out/pages-1-image.png' }],
+      note: 'out/note.txt',
+      'scan.txt': 'out/scan.txt',
+      unknown: 'out/unknown.bin',
+    });
+    const read = (name: string) => readFileSync(join(cwd, 'out', name));
+    const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+    expect(digest(read('document.pdf'))).toBe(digest(scan));
+    expect(read('pages-1-image.png').toString()).toBe('two');
+    expect(read('note.txt').toString()).toBe('café\n');
+    expect(read('scan.txt').toString()).toBe('hi');
+    expect(read('unknown.bin')).toHaveLength(0);
+    expect(stderr).toContain('Saved out/document.pdf, out/pages-0-image.png, ');
+  });
+
+  test('leaves numbers, escapes and what only looks like a data URI as they are', async () => {
+    const text =
+      '{"n":1.0,"a":"data: see below","b":"data:text/plain;base64,no!","c":"\\u0041","d":"data:x"}';
+    const { stdout, exitCode, cwd } = await watched(text);
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(
+      `${JSON.stringify(JSON.parse(text), undefined, 2).replace('1,', '1.0,').replace('"A"', '"\\u0041"')}\n`,
+    );
+    expect(readdirSync(join(cwd, 'out'))).toEqual([]);
+  });
+
+  test('also with an escaped solidus, in the whole Run, and in the last line of jsonl', async () => {
+    const output = `{"d":${JSON.stringify(uri('image/svg+xml', '????>>>>')).replaceAll('/', '\\/')}}`;
+    const { stdout } = await watched(output, ['--save-documents', 'out', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ id: 'run-1', output: { d: 'out/d.svg' }, status: 'FINISHED' });
+    const lines = await watched(output, ['--save-documents', 'out', '-o', 'jsonl']);
+    expect(JSON.parse(lines.stdout)).toMatchObject({ output: { d: 'out/d.svg' } });
+    expect(readFileSync(join(lines.cwd, 'out/d.svg'), 'utf8')).toBe('????>>>>');
+  });
+
+  test('never leaves the folder, makes no hidden files or devices, and takes no name twice', async () => {
+    const text = uri('text/plain', 'x');
+    const names = [
+      '../../etc/passwd',
+      '/root',
+      '.bashrc',
+      '-rf',
+      'CON',
+      'a',
+      'A',
+      'a\u0000\u001b[2J',
+      '',
+      '…',
+    ];
+    const { stdout, exitCode, cwd } = await watched(
+      `{${names.map((name) => `${JSON.stringify(name)}:"${text}"`).join(',')}}`,
+    );
+    expect(exitCode).toBe(0);
+    const expected = ['_.._etc_passwd', '_root', 'bashrc', 'rf', '_CON', 'a', 'A-2', 'a_2J', 'document', '_'];
+    expect(Object.values(JSON.parse(stdout))).toEqual(expected.map((name) => `out/${name}.txt`));
+    expect(readdirSync(join(cwd, 'out')).sort()).toEqual(expected.map((name) => `${name}.txt`).sort());
+    expect(readdirSync(cwd)).toEqual(['out']);
+  });
+
+  test('an output that is a document by itself has a name, too', async () => {
+    const { stdout } = await watched(uri('application/pdf', 'x'));
+    expect(JSON.parse(stdout)).toBe('out/document.pdf');
+  });
+
+  test('never overwrites a file: exit 74, nothing written, and everything on stdout; --force does', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'out'));
+    writeFileSync(join(cwd, 'out/b.txt'), 'mine');
+    const output = { a: uri('text/plain', 'new a'), b: uri('text/plain', 'new b') };
+    const refused = await watched(output, undefined, cwd);
+    expect(refused.exitCode).toBe(74);
+    expect(JSON.parse(refused.stdout)).toEqual(output);
+    expect(refused.stderr).toContain(
+      'wfr: cannot save out/b.txt: it exists already\n  Name another folder, or give --force to overwrite it.\n',
+    );
+    expect(refused.stderr).toContain('Run run-1 has ended.\n');
+    expect(readdirSync(join(cwd, 'out'))).toEqual(['b.txt']);
+    expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('mine');
+
+    expect((await watched(output, ['--save-documents', 'out', '--force'], cwd)).exitCode).toBe(0);
+    expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('new b');
+  });
+
+  test('follows no link out of the folder, not even with --force', async () => {
+    const cwd = temporaryFolder();
+    const outside = join(cwd, 'outside');
+    mkdirSync(join(cwd, 'out'));
+    symlinkSync(outside, join(cwd, 'out/a.txt'));
+    const output = { a: uri('text/plain', 'new') };
+    expect((await watched(output, undefined, cwd)).exitCode).toBe(74);
+    expect((await watched(output, ['--save-documents', 'out', '--force'], cwd)).exitCode).toBe(0);
+    expect(existsSync(outside)).toBe(false);
+    expect(readFileSync(join(cwd, 'out/a.txt'), 'utf8')).toBe('new');
+  });
+
+  test('of several runs, each has a folder of its own', async () => {
+    const flags = ['--save-documents', 'out', '--', 'a', 'b'];
+    const { exitCode, cwd } = await watched({ d: uri('text/plain', 'x') }, flags);
+    expect(exitCode).toBe(0);
+    expect(readdirSync(join(cwd, 'out'), { recursive: true }).sort()).toEqual([
+      'a',
+      'a/d.txt',
+      'b',
+      'b/d.txt',
+    ]);
+  });
+
+  test('a folder that cannot be made is a mistake on the command line: nothing is sent', async () => {
+    const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
+    const env = { WFR_BASE_URL: baseUrl };
+    const { exitCode, stderr } = await runCli(['run', 'w', '--save-documents', '/dev/null/out'], { env });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(
+      '--save-documents /dev/null/out: a part of the path is not a directory (ENOTDIR)',
+    );
+    for (const [args, complaint] of [
+      [['run', 'w', '--force'], '--force goes with --save-documents'],
+      [['run', '-d', 'w', '--save-documents', 'x'], '--save-documents and --detach exclude each other'],
+      [['watch', 'r', '--save-documents', ''], '--save-documents: give the folder'],
+    ] as const) {
+      const result = await runCli(args, { env });
+      expect(result.exitCode).toBe(2);
+      expect(result.stderr).toContain(complaint);
+    }
+    expect(requests).toEqual([]);
+  });
+});
