@@ -19,6 +19,11 @@ async function run() {
     process.removeAllListeners(exit);
     if (process.platform !== 'win32') process.kill(process.pid, exit);
   } catch (error) {
+    if (error?.code === 'MODULE_NOT_FOUND' && error.message.includes('dist/main.js')) {
+      process.stderr.write('wfr: this is a clone that has not been built: npm run build\n');
+      process.exitCode = DEFECT;
+      return;
+    }
     process.stderr.write(
       `wfr: this is a defect of wfr itself; please report it with what follows\n${error?.stack}\n`,
     );

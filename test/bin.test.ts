@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from './helpers/cli.js';
 import { BIN, bash, ROOT, start, startWfr } from './helpers/process.js';
@@ -84,7 +85,7 @@ describe('the exit codes of a real process', () => {
   test('exit 70: a defect, also one at import', async () => {
     const folder = temporaryFolder();
     const { exitCode, stderr } = await bash(
-      `cp -r bin package.json ${folder} && node ${folder}/bin/wfr.js --version`,
+      `cp -r bin dist package.json ${folder} && echo 'throw new Error("torn")' > ${folder}/dist/main.js && node ${folder}/bin/wfr.js --version`,
       {},
       { cwd: ROOT },
     );
@@ -204,6 +205,17 @@ describe('wfr sandbox -- command', () => {
   test("an argument of the command is the command's", async () => {
     const { stdout } = await startWfr(['sandbox', '--strict', '--', 'echo', '--help', '--port', 'x']).ended;
     expect(stdout).toBe('--help --port x\n');
+  });
+});
+
+test('a clone that has not been built says so', async () => {
+  const clone = temporaryFolder();
+  mkdirSync(join(clone, 'bin'));
+  copyFileSync(BIN, join(clone, 'bin/wfr.cjs'));
+  const { exitCode, stderr } = await start(process.execPath, [join(clone, 'bin/wfr.cjs'), '--help']).ended;
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 70,
+    stderr: 'wfr: this is a clone that has not been built: npm run build\n',
   });
 });
 

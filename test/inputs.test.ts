@@ -107,7 +107,7 @@ describe('the separators', () => {
 
   test('~/ in a path is the home folder', async () => {
     const { stderr } = await send(['a@~/x.pdf']);
-    expect(stderr).toContain('a@~/x.pdf: ~/x.pdf: no such file (ENOENT)');
+    expect(stderr).toContain('a@~/x.pdf: ~/x.pdf: a part of the path is not a directory (ENOTDIR)');
   });
 
   test('arguments and -i go through the same parser, in the order of the arguments first', async () => {

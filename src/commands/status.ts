@@ -39,6 +39,8 @@ export async function status(
     const events = serviceTalk(conversation);
     return await withService(settings, credentials, events, context, async (service) => {
       const looks = ids.map((id) => settled(lookOnce(id, service, interruption, conversation)));
+      const cancelNotice = noticeOfSilence(service, conversation);
+      void Promise.all(looks).finally(cancelNotice);
       const stdout = openSink(context.stdout, interruption);
       const exits: Exit[] = [];
       for (const look of looks) {
@@ -64,6 +66,13 @@ function makePlan(written: readonly string[], flags: StatusFlags, context: Conte
     presentation: () => decidePresentation(flags, context),
     credentials: () => loadCredentials(flags, context),
   });
+}
+
+/** Milliseconds without an answer after which a person wants to know what they wait for. */
+const SILENCE = 3_000;
+
+function noticeOfSilence({ clock, baseUrl }: Service, conversation: Conversation): () => void {
+  return clock.after(SILENCE, () => conversation.tell(`Waiting for an answer from ${baseUrl.host}`));
 }
 
 /** The run at the first readable answer. */

@@ -32,7 +32,7 @@ export async function readBytes(path: string, base: string, context: Context): P
     }
   };
   if (path === '-') {
-    for await (const chunk of context.stdin) keep(chunk);
+    for await (const chunk of await standardInput(context)) keep(chunk);
   } else {
     const handle = await openFile(path, base, context);
     try {
@@ -51,7 +51,7 @@ export async function readBytes(path: string, base: string, context: Context): P
  * first copied to a temporary file that has no name. Throws FileError.
  */
 export async function openDocument(path: string, base: string, context: Context): Promise<Source> {
-  if (path === '-') return spool(context.stdin, '-', context);
+  if (path === '-') return spool(await standardInput(context), '-', context);
   const absolute = resolvePath(path, base, context);
   const handle = await openFile(path, base, context);
   try {
@@ -62,6 +62,13 @@ export async function openDocument(path: string, base: string, context: Context)
   } finally {
     await handle.close();
   }
+}
+
+/** Standard input; a person at a terminal is told that wfr waits for them. */
+async function standardInput({ stdin, stderr }: Context): Promise<Context['stdin']> {
+  if (stdin.isTTY === true)
+    await stderr.write('wfr: reading from the terminal; Ctrl-D at the start of a line ends it\n');
+  return stdin;
 }
 
 async function openFile(path: string, base: string, context: Context): Promise<FileHandle> {

@@ -48,7 +48,7 @@ export function explain(error: unknown): Explanation | undefined {
       what: [
         `${safeLine(error.path)} cannot be read: ${describeSystemError(error.cause)}; no run was created`,
       ],
-      next: [],
+      next: ['Repeat the command once it can be read.'],
     };
   }
   if (error instanceof OutputError) {
@@ -100,7 +100,7 @@ function explainService(error: unknown): Explanation | undefined {
     const status = safeLine(error.status);
     return {
       what: [`the status ${status} is unknown to wfr and has not changed for ${formatDuration(error.forMs)}`],
-      next: [],
+      next: ['Look at the service what it means; wfr may be too old for it.'],
     };
   }
   if (error instanceof InterruptedError) return explainInterruption(error);
@@ -129,7 +129,7 @@ function explainNotTriggered({ cause, phase, attempts, progress, asked }: NotTri
   return {
     what: [...why.what.map((line) => `${line}${broke}${tries}`), 'no run was created'],
     quoted: why.quoted,
-    next: [...waits, ...why.next],
+    next: [...waits, ...(why.next.length > 0 ? why.next : ['It is safe to repeat the command later.'])],
   };
 }
 
@@ -183,12 +183,20 @@ function explainRefusal(refusal: Refusal, fieldHint: boolean): Explanation {
     case 413:
       return explanation(
         `the service refused a body of ${formatBytes(refusal.bodyBytes ?? 0)} as too large (413)`,
+        'Send smaller documents, or ask whoever runs the service to allow larger ones.',
       );
     default: {
       const pin = 'No spelling of the workflow field was accepted; --workflow-id-field pins one.';
       // An error of the service's own is no refusal.
-      const did = status >= 500 ? `answered ${asked} with an error` : `refused ${asked}`;
-      return explanation(`the service ${did} (${status})`, ...(fieldHint ? [pin] : []));
+      if (status >= 500) return explanation(`the service answered ${asked} with an error (${status})`);
+      const isAboutInputs = method === 'POST' && (status === 400 || status === 422);
+      const next = fieldHint
+        ? pin
+        : 'Check the workflow and the inputs; wfr run --dry-run shows what was sent.';
+      return explanation(
+        `the service refused ${asked} (${status})`,
+        ...(fieldHint || isAboutInputs ? [next] : []),
+      );
     }
   }
 }
