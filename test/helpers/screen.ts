@@ -1,0 +1,88 @@
+/** A terminal of a given size with a shell in it, in which wfr is a command: tmux draws it, and says what it shows. */
+import { spawnSync } from 'node:child_process';
+import { symlinkSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { temporaryFolder } from './cli.js';
+import { BIN } from './process.js';
+
+export class Screen {
+  readonly #socket: string;
+  readonly cwd = temporaryFolder();
+
+  constructor(columns: number, rows: number, env: Record<string, string> = {}) {
+    const bin = temporaryFolder();
+    symlinkSync(BIN, join(bin, 'wfr'));
+    this.#socket = join(temporaryFolder(), 'tmux');
+    const settings = {
+      PATH: [bin, process.env.PATH].join(delimiter),
+      HOME: this.cwd,
+      LANG: 'C.UTF-8',
+      TERM: 'xterm-256color',
+      PS1: '$ ',
+      ...env,
+    };
+    const variables = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+    const size = ['-x', String(columns), '-y', String(rows)];
+    this.#tmux(
+      '-f',
+      '/dev/null',
+      'new-session',
+      '-d',
+      ...size,
+      '-c',
+      this.cwd,
+      'env',
+      '-i',
+      ...variables,
+      'bash',
+      '--norc',
+    );
+    onTestFinished(() => void this.#tmux('kill-server'));
+  }
+
+  /** Types a line. */
+  type(line: string): void {
+    this.#tmux('send-keys', '-l', line);
+    this.press('Enter');
+  }
+
+  /** Presses a key, by tmux's name for it: `C-z`. */
+  press(key: string): void {
+    this.#tmux('send-keys', key);
+  }
+
+  resize(columns: number, rows: number): void {
+    this.#tmux('resize-window', '-x', String(columns), '-y', String(rows));
+  }
+
+  /** What is on the screen, without the space that is empty. */
+  text(): string {
+    return this.#tmux('capture-pane', '-p').replace(/ +$/gm, '').trimEnd();
+  }
+
+  get cursorIsVisible(): boolean {
+    return this.#tmux('display-message', '-p', '#{cursor_flag}').trim() === '1';
+  }
+
+  /** Resolves with the text once it is as it should be. */
+  async shows(expected: RegExp): Promise<string> {
+    for (const started = Date.now(); ; ) {
+      const text = this.text();
+      if (expected.test(text)) return text;
+      if (Date.now() - started > 15_000) throw new Error(`no ${expected} on the screen:\n${text}`);
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  }
+
+  #tmux(...args: string[]): string {
+    const { stdout, stderr, status, error } = spawnSync('tmux', ['-S', this.#socket, ...args], {
+      encoding: 'utf8',
+      // tmux writes UTF-8 only for a locale that has it.
+      env: { ...process.env, LC_ALL: 'C.UTF-8', TMUX: '' },
+    });
+    if (error !== undefined) throw error;
+    if (status !== 0) throw new Error(`tmux ${args.join(' ')}: ${stderr}`);
+    return stdout;
+  }
+}
