@@ -30,7 +30,7 @@ describe('the commands of the README', () => {
     const { stdout, stderr, exitCode } = await start('npm', ['run', '--silent', 'demo'], {}, { cwd: ROOT })
       .ended;
     expect(exitCode).toBe(0);
-    const [, shown = ''] = blocks('text');
+    const [shown = ''] = blocks('text');
     expect(shown).toContain(stdout);
     expect(stderr).toMatch(/^Run [0-9a-f-]{36} \(version invoice v3\)$/m);
     expect(stderr).toMatch(/^Finished: run [0-9a-f-]{36}, 4 of 4 steps in \d.*, version invoice v3$/m);
