@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-/** The tests against real nginx and tinyproxy, and in a real terminal (tmux), which `npm test` leaves out: not every machine has them. */
+/** The tests with real nginx, tinyproxy, xmllint and tmux, which `npm test` leaves out: not every machine has them. */
 export default defineConfig({
   test: {
     include: ['test/peers/**/*.peers.ts'],

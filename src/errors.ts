@@ -200,13 +200,15 @@ export class FileReadError extends WfrError {
   }
 }
 
-/** The result is known but could not be written. */
+/** The result is known but could not be written; `what` names the part of it. */
 export class OutputError extends WfrError {
   constructor(
     override readonly cause: Error,
-    /** The file, where it is not stdout. */
-    readonly path?: string,
+    readonly what = 'the result',
   ) {
     super('cannot write the result', { cause });
   }
 }
+
+/** A document of the output could not be saved; `what` is its path, and the output holds it still. */
+export class UnsavedDocumentError extends OutputError {}

@@ -115,5 +115,5 @@ export function exitOfSeveral(exits: readonly Exit[]): Exit {
   ];
   const first = order.find((code) => exits.includes(code));
   if (first !== undefined) return first;
-  return new Set(exits).size === 1 ? (exits[0] ?? ExitCode.ok) : ExitCode.mixed;
+  return new Set(exits).size > 1 ? ExitCode.mixed : (exits[0] ?? ExitCode.ok);
 }

@@ -11,6 +11,7 @@ const ROOMS = [
   ['cli/'],
   ['commands/'],
   ['sandbox/'],
+  ['report/'],
   ['config/', 'history/', 'documents/'],
   ['inputs/'],
   ['follow.ts', 'view/'],
@@ -114,6 +115,15 @@ describe('the rooms', () => {
         ({ to, isDynamic, isTypeOnly }) => to === 'commands/sandbox.ts' && !isDynamic && !isTypeOnly,
       ),
     ).toEqual([]);
+  });
+
+  test('reports are written by commands, and loaded only where one was asked for', () => {
+    const uses = own.filter(
+      ({ from, to, isTypeOnly }) => to.startsWith('report/') && !from.startsWith('report/') && !isTypeOnly,
+    );
+    expect(uses).toEqual([
+      { from: 'commands/with-reports.ts', to: 'report/reports.ts', isTypeOnly: false, isDynamic: true },
+    ]);
   });
 
   test('each package has one importer, and there are no others', () => {

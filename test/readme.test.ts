@@ -23,7 +23,7 @@ describe('the commands of the README', () => {
     expect(demo).toBe('npm ci && npm run demo\n');
     expect(tests).toBe('npm ci && npm test\n');
     expect(settings).toContain('export WFR_BASE_URL=https://');
-    expect(tasks.length).toBe(8);
+    expect(tasks.length).toBe(9);
   });
 
   test('the demo prints what the README shows', async () => {
@@ -77,6 +77,8 @@ test('every variable that wfr reads is in the README and in wfr help environment
     'FORCE_COLOR',
     'CI',
     'TERM',
+    'GITHUB_STEP_SUMMARY',
+    'GITHUB_OUTPUT',
   ]) {
     expect(readme).toContain(name);
     expect(stdout).toContain(name);

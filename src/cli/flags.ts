@@ -50,6 +50,15 @@ function documentFlags(): Option[] {
   ];
 }
 
+function reportFlags(): Option[] {
+  return [
+    new Option(
+      '--report <kind>',
+      'github, junit=<file>, markdown=<file> or json=<file>; repeatable',
+    ).argParser(collect),
+  ];
+}
+
 /** The flags of every command that talks to the service. */
 export function addServiceFlags(command: Command): Command {
   addAll(command, serviceFlags(), 'Service:');
@@ -67,6 +76,11 @@ export function addOutputFlags(command: Command): Command {
 /** What becomes of documents in the output of a run that is watched to its end. */
 export function addDocumentFlags(command: Command): Command {
   return addAll(command, documentFlags(), OUTPUT_GROUP);
+}
+
+/** Where results are written besides stdout. */
+export function addReportFlags(command: Command): Command {
+  return addAll(command, reportFlags(), OUTPUT_GROUP);
 }
 
 /** The same flags before the command's name, where they are understood but not listed. */
@@ -91,7 +105,7 @@ export function writtenFlags<T extends object>(command: Command): T {
   return written as T;
 }
 
-const OUTPUT_GROUP = 'Output, on stdout:';
+const OUTPUT_GROUP = 'Output:';
 
 function addAll(command: Command, options: readonly Option[], group?: string): Command {
   for (const option of options) command.addOption(group === undefined ? option : option.helpGroup(group));

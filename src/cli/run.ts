@@ -1,7 +1,14 @@
 /** `wfr run`: its flags, its help. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { RunFlags } from '../commands/run.js';
-import { addDocumentFlags, addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
+import {
+  addDocumentFlags,
+  addOutputFlags,
+  addReportFlags,
+  addServiceFlags,
+  addWaitFlags,
+  writtenFlags,
+} from './flags.js';
 import type { CommandEntry, Start } from './start.js';
 
 const HELP = `
@@ -41,13 +48,14 @@ function define(command: Command, start: Start): void {
         once,
       ),
     )
-    .option('-d, --detach', 'return once the service has accepted the run, printing its id')
-    .option('--no-wait', 'the same as --detach')
+    .option('-d, --detach', 'return with the id once the service has accepted the run')
+    .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
     .option('--dry-run', 'print what would be sent, and send nothing')
     .option('--workflow-id-field <field>', 'auto, worfklowId, workflowId or both (default: auto)');
   addWaitFlags(command);
   addOutputFlags(command);
   addDocumentFlags(command);
+  addReportFlags(command);
   addServiceFlags(command)
     .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
     .addHelpText('after', HELP)

@@ -53,6 +53,8 @@ A flag wins over a variable; an empty variable counts as unset.
   XDG_STATE_HOME          where the history is, instead of ~/.local/state
   NO_COLOR, FORCE_COLOR   no colours; colours also without a terminal
   CI, TERM=dumb           plain lines instead of a live one
+  GITHUB_STEP_SUMMARY, GITHUB_OUTPUT
+                          the files that --report github adds to
 
 Examples:
   export WFR_BASE_URL=https://workflows.example.com/api/v1

@@ -1,7 +1,14 @@
 /** `wfr watch`: its flags, its help. */
 import { type Command, Option } from 'commander';
 import type { WatchFlags } from '../commands/watch.js';
-import { addDocumentFlags, addOutputFlags, addServiceFlags, addWaitFlags, writtenFlags } from './flags.js';
+import {
+  addDocumentFlags,
+  addOutputFlags,
+  addReportFlags,
+  addServiceFlags,
+  addWaitFlags,
+  writtenFlags,
+} from './flags.js';
 import type { CommandEntry, Start } from './start.js';
 
 const HELP = `
@@ -11,7 +18,8 @@ Watching a run that has ended gives the same code as watching it live.
 Examples:
   wfr watch "$id"
   wfr watch --timeout 10m "$id" > output.json
-  wfr watch "$id" "$other" --output jsonl`;
+  wfr watch "$id" "$other" --output jsonl
+  wfr watch "$id" --report github --report junit=report.xml`;
 
 export const WATCH: CommandEntry = {
   name: 'watch',
@@ -26,6 +34,7 @@ function define(command: Command, start: Start): void {
   addWaitFlags(command);
   addOutputFlags(command);
   addDocumentFlags(command);
+  addReportFlags(command);
   addServiceFlags(command)
     .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
     .addHelpText('after', HELP)

@@ -2,40 +2,54 @@
 import { formatDuration } from '../duration.js';
 import { InterruptedError, NoSuchRunError } from '../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError } from '../exit-code.js';
+import type { ReportedRun } from '../report/reported-run.js';
 import { hasEnded, type Run } from '../service/run.js';
 import type { Conversation } from '../view/conversation.js';
+import { errorText } from '../view/explain.js';
 import { stepsDone, totalSteps } from '../view/progress.js';
 import { safeBlock, safeLine } from '../view/safe.js';
 import type { Outcome } from './observe.js';
 import type { WatchedResults } from './results.js';
 
 /**
- * Says how it ended, prints the last of it on stdout, and gives the exit. `commands` are those to go on with; without
- * them, nothing is said of going on, nor of an interruption: the caller does so for all of its runs.
+ * Says how it ended, prints the last of it on stdout, and gives what the run came to. `commands` are those to go on
+ * with; without them, nothing is said of going on, nor of an interruption: the caller does so for all of its runs. Never
+ * throws.
  */
 export async function conclude(
   outcome: Outcome,
   commands: NextCommands | undefined,
   results: WatchedResults,
   conversation: Conversation,
-): Promise<Exit> {
-  const { run, error } = outcome;
+): Promise<ReportedRun> {
+  const { id, run, error, took } = outcome;
   const unwritten = run === undefined ? undefined : await failureOf(results.closed(run));
   const failure = error ?? unwritten;
-  if (failure !== undefined) return concludeError(outcome, failure, commands, conversation);
-  if (run === undefined || !hasEnded(run)) {
-    const status = safeLine(run?.status ?? 'not seen');
-    const steps = run === undefined ? '' : stepsText(run);
-    const progress = steps === '' ? status : `${status} (${steps})`;
-    conversation.block([
-      `Still ${progress} after ${formatDuration(outcome.took)}; run ${safeLine(outcome.id)} goes on.`,
-    ]);
-    if (commands !== undefined) conversation.say(`To watch it: ${commands.watch}`);
-    return ExitCode.stillRunning;
+  const exit =
+    failure === undefined
+      ? concludeSeen(outcome, commands, conversation)
+      : await concludeError(outcome, failure, commands, conversation);
+  const words = failure === undefined ? undefined : errorText(failure);
+  return { id, workflowId: undefined, run, exit, duration: took, error: words };
+}
+
+function concludeSeen(
+  outcome: Outcome,
+  commands: NextCommands | undefined,
+  conversation: Conversation,
+): Exit {
+  const { id, run, took } = outcome;
+  if (run !== undefined && hasEnded(run)) {
+    if (run.status === 'FINISHED') concludeFinished(run, outcome, conversation);
+    else concludeFailed(run, outcome, commands, conversation);
+    return exitCodeOfStatus(run.status);
   }
-  if (run.status === 'FINISHED') concludeFinished(run, outcome, conversation);
-  else concludeFailed(run, outcome, commands, conversation);
-  return exitCodeOfStatus(run.status);
+  const status = safeLine(run?.status ?? 'not seen');
+  const steps = run === undefined ? '' : stepsText(run);
+  const progress = steps === '' ? status : `${status} (${steps})`;
+  conversation.block([`Still ${progress} after ${formatDuration(took)}; run ${safeLine(id)} goes on.`]);
+  if (commands !== undefined) conversation.say(`To watch it: ${commands.watch}`);
+  return ExitCode.stillRunning;
 }
 
 /** Commands that go on with a run, ready to be pasted into a shell. */
@@ -79,26 +93,29 @@ function facts(run: Run, { accepted, took }: Outcome, completed: string): string
     .join('');
 }
 
-function concludeError(
+async function concludeError(
   { id, run }: Outcome,
   error: unknown,
   commands: NextCommands | undefined,
   conversation: Conversation,
-): Exit {
+): Promise<Exit> {
   const shownId = safeLine(id);
   if (error instanceof InterruptedError) {
     if (commands !== undefined) conversation.say(`Interrupted; run ${shownId} ${stateOf(run)}.`);
-  } else if (!conversation.error(error)) {
-    throw error;
-  } else if (error instanceof NoSuchRunError) {
-    return exitOfError(error);
   } else {
+    if (!conversation.error(error)) await sayDefect(error, conversation);
+    if (error instanceof NoSuchRunError) return exitOfError(error);
     conversation.say(
       run !== undefined && hasEnded(run) ? `Run ${shownId} has ended.` : `Run ${shownId} may go on.`,
     );
   }
   if (commands !== undefined) conversation.say(`To watch it: ${commands.watch}`);
   return exitOfError(error);
+}
+
+async function sayDefect(error: unknown, { output }: Conversation): Promise<void> {
+  const { sayFailure } = await import('../view/failure.js');
+  await sayFailure(error, output);
 }
 
 function stateOf(run: Run | undefined): string {

@@ -1,7 +1,6 @@
 /** `wfr run --dry-run`: what would be sent, without sending it. */
 import { createHash } from 'node:crypto';
 import type { Context } from '../context.js';
-import { type Exit, ExitCode } from '../exit-code.js';
 import { blockBuffers, type Input, type Source } from '../service/body.js';
 import type { Trigger } from '../service/create-run.js';
 import { runsUrl } from '../service/service.js';
@@ -11,7 +10,7 @@ import { safeLine } from '../view/safe.js';
 import type { RunPlan } from './run-plan.js';
 
 /** Prints `{method, url, headers, body}`: values of headers hidden, documents abridged to type, size and SHA-256. */
-export async function dryRun(plan: RunPlan, context: Context): Promise<Exit> {
+export async function dryRun(plan: RunPlan, context: Context): Promise<void> {
   const { trigger, settings, warnings, credentials } = plan;
   for (const warning of warnings) await context.stderr.write(`wfr: warning: ${safeLine(warning)}\n`);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
@@ -26,7 +25,6 @@ export async function dryRun(plan: RunPlan, context: Context): Promise<Exit> {
   };
   for (const chunk of indented(Buffer.from(await requestText(head, trigger))))
     await context.stdout.write(chunk);
-  return ExitCode.ok;
 }
 
 /** The first form that would be sent, with what stands around it, as JSON. */

@@ -9,12 +9,20 @@ import { InterruptedError, UsageError } from '../errors.js';
 import type { Exit } from '../exit-code.js';
 import { type ResolvedInputs, resolveInputs } from '../inputs/resolve.js';
 import { Interruption } from '../interruption.js';
+import type { ReportedRun } from '../report/reported-run.js';
 import { decidePresentation, type PresentationFlags } from '../view/presentation.js';
 import { type DocumentFlags, documentFolder } from './document-flags.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
 import type { RunPlan } from './run-plan.js';
+import { type ReportFlags, withReports } from './with-reports.js';
 
-export interface RunFlags extends ServiceFlags, WaitFlags, OutputFlags, DocumentFlags, PresentationFlags {
+export interface RunFlags
+  extends ServiceFlags,
+    WaitFlags,
+    OutputFlags,
+    DocumentFlags,
+    PresentationFlags,
+    ReportFlags {
   input?: string[];
   inputsFile?: string;
   workflowIdField?: string;
@@ -30,13 +38,16 @@ export async function run(
   context: Context,
 ): Promise<Exit> {
   const interruption = new Interruption(context);
+  const subjects = () => [{ workflowId: workflowId(workflow) }];
   try {
-    const making = makePlan(workflow, [...items, ...(flags.input ?? [])], flags, context);
-    // Standard input, a pipe or a slow disk may keep us waiting.
-    const { plan, resolved } = await interruption.endingWith(making).catch((error) => {
-      throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
+    return await withReports(flags, context, subjects, async (openReports) => {
+      const making = makePlan(workflow, [...items, ...(flags.input ?? [])], flags, openReports, context);
+      // Standard input, a pipe or a slow disk may keep us waiting.
+      const { plan, resolved } = await interruption.endingWith(making).catch((error) => {
+        throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
+      });
+      return carryOut(plan, flags, interruption, context).finally(() => resolved.close());
     });
-    return await carryOut(plan, flags, interruption, context).finally(() => resolved.close());
   } finally {
     interruption.release();
   }
@@ -47,20 +58,22 @@ async function carryOut(
   flags: RunFlags,
   interruption: Interruption,
   context: Context,
-): Promise<Exit> {
+): Promise<readonly ReportedRun[]> {
   if (flags.dryRun === true) {
     const { dryRun } = await import('./dry-run.js');
-    return dryRun(plan, context);
+    await dryRun(plan, context);
+    return [];
   }
   requireToken(plan.credentials, flags, plan.settings.baseUrl);
   const { triggerAndWatch } = await import('./trigger-and-watch.js');
-  return triggerAndWatch(plan, interruption, context);
+  return [await triggerAndWatch(plan, interruption, context)];
 }
 
 async function makePlan(
   workflow: string,
   items: readonly string[],
   flags: RunFlags,
+  openReports: () => Promise<void>,
   context: Context,
 ): Promise<{ plan: RunPlan; resolved: ResolvedInputs }> {
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
@@ -73,6 +86,7 @@ async function makePlan(
     documents: () => documentFolder(expectWatched(flags), false, context),
     field: () => workflowIdField(flags.workflowIdField, context),
     credentials: () => loadCredentials(flags, context),
+    reports: openReports,
     resolved: () => resolveInputs({ items, inputsFile: flags.inputsFile, otherStdin }, context),
   });
   const trigger = { workflowId: id, inputs: resolved.inputs, field };

@@ -1,8 +1,9 @@
 /** The second half of `wfr run`: with everything checked, trigger the run and follow it to its end. */
 import type { Context } from '../context.js';
-import { type Exit, ExitCode } from '../exit-code.js';
+import { ExitCode } from '../exit-code.js';
 import { History, type PastRun } from '../history/history.js';
 import type { Interruption } from '../interruption.js';
+import type { ReportedRun } from '../report/reported-run.js';
 import { createRun } from '../service/create-run.js';
 import type { Run } from '../service/run.js';
 import type { Service } from '../service/service.js';
@@ -22,7 +23,7 @@ export async function triggerAndWatch(
   plan: RunPlan,
   interruption: Interruption,
   context: Context,
-): Promise<Exit> {
+): Promise<ReportedRun> {
   const conversation = await Conversation.open(plan.presentation, context);
   for (const warning of plan.warnings) conversation.warn(warning);
   return conversation.during(1, (progress) =>
@@ -39,10 +40,12 @@ interface Tools {
   interruption: Interruption;
 }
 
-async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<Exit> {
+async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<ReportedRun> {
   const { service, conversation, progress, interruption } = tools;
   const { run: accepted, form, forms } = await createRun(plan.trigger, service, interruption);
-  const commands = nextCommands([accepted.id], plan.settings);
+  const { workflowId } = plan.trigger;
+  const { id } = accepted;
+  const commands = nextCommands([id], plan.settings);
   conversation.accepted(accepted, commands.watch);
   const history = History.of(context);
   await history.triggered(pastRun(accepted, plan));
@@ -50,13 +53,13 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
   const stdout = openSink(context.stdout, interruption);
   if (plan.detached && interruption.received === undefined) {
     await printAccepted(stdout, plan.format, accepted);
-    return ExitCode.ok;
+    return { id, workflowId, run: accepted, exit: ExitCode.ok, duration: 0, error: undefined };
   }
   const results = new WatchedResults(stdout, plan.format, false);
   const { wait, documents } = plan;
-  const outcome = await observe({ id: accepted.id, accepted, wait, results, history, documents, ...tools });
+  const outcome = await observe({ id, accepted, wait, results, history, documents, ...tools });
   progress.stop();
-  return conclude(outcome, commands, results, conversation);
+  return { ...(await conclude(outcome, commands, results, conversation)), workflowId };
 }
 
 function pastRun({ id, status }: Run, { trigger, settings }: RunPlan): Omit<PastRun, 'triggered'> {

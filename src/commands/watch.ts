@@ -6,9 +6,10 @@ import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.
 import type { Context } from '../context.js';
 import type { DocumentFolder } from '../documents/document-folder.js';
 import { NoSuchRunError } from '../errors.js';
-import { type Exit, exitOfSeveral } from '../exit-code.js';
+import type { Exit } from '../exit-code.js';
 import { History } from '../history/history.js';
 import { Interruption } from '../interruption.js';
+import type { ReportedRun } from '../report/reported-run.js';
 import { hasEnded } from '../service/run.js';
 import type { Service } from '../service/service.js';
 import { openSink } from '../sink.js';
@@ -24,23 +25,42 @@ import { type OutputFlags, outputFormat } from './output-format.js';
 import { WatchedResults } from './results.js';
 import { nextCommands } from './resume.js';
 import { runIds, withPastRuns } from './run-ids.js';
+import { type ReportFlags, withReports } from './with-reports.js';
 
-export interface WatchFlags extends ServiceFlags, WaitFlags, OutputFlags, DocumentFlags, PresentationFlags {}
+export interface WatchFlags
+  extends ServiceFlags,
+    WaitFlags,
+    OutputFlags,
+    DocumentFlags,
+    PresentationFlags,
+    ReportFlags {}
 
 export async function watch(written: readonly string[], flags: WatchFlags, context: Context): Promise<Exit> {
-  const { settings, credentials, wait, format, presentation, documents, ...plan } = await makePlan(
-    written,
-    flags,
-    context,
-  );
-  const history = History.of(context);
-  const ids = await withPastRuns(plan.ids, settings.baseUrl, history);
-  requireToken(credentials, flags, settings.baseUrl);
+  let ids = written;
+  const subjects = () => ids.map((id) => ({ id }));
+  return withReports(flags, context, subjects, async (openReports) => {
+    const plan = await makePlan(written, flags, openReports, context);
+    const history = History.of(context);
+    ids = await withPastRuns(plan.ids, plan.settings.baseUrl, history);
+    requireToken(plan.credentials, flags, plan.settings.baseUrl);
+    return watchAll(ids, plan, history, context);
+  });
+}
+
+type WatchPlan = Awaited<ReturnType<typeof makePlan>>;
+
+async function watchAll(
+  ids: readonly string[],
+  plan: WatchPlan,
+  history: History,
+  context: Context,
+): Promise<readonly ReportedRun[]> {
+  const { settings, credentials, wait, format, presentation, documents } = plan;
   const conversation = await Conversation.open(presentation, context);
   for (const warning of settings.warnings) conversation.warn(warning);
   const interruption = new Interruption(context);
   try {
-    const exit = await conversation.during(ids.length, (progress) =>
+    return await conversation.during(ids.length, (progress) =>
       withService(settings, credentials, serviceTalk(conversation, progress), context, (service) => {
         const results = new WatchedResults(openSink(context.stdout, interruption), format, ids.length > 1);
         const tools = { service, conversation, progress, interruption, results, history, documents };
@@ -50,13 +70,17 @@ export async function watch(written: readonly string[], flags: WatchFlags, conte
           : watchSeveral(ids, settings, wait, tools);
       }),
     );
-    return exit;
   } finally {
     interruption.release();
   }
 }
 
-function makePlan(written: readonly string[], flags: WatchFlags, context: Context) {
+function makePlan(
+  written: readonly string[],
+  flags: WatchFlags,
+  openReports: () => Promise<void>,
+  context: Context,
+) {
   return withAllComplaints({
     ids: () => runIds(written),
     settings: () => serviceSettings(flags, context),
@@ -64,6 +88,7 @@ function makePlan(written: readonly string[], flags: WatchFlags, context: Contex
     format: () => outputFormat(flags),
     presentation: () => decidePresentation(flags, context),
     documents: () => documentFolder(flags, new Set(written).size > 1, context),
+    reports: openReports,
     credentials: () => loadCredentials(flags, context),
   });
 }
@@ -83,10 +108,10 @@ async function watchOne(
   settings: ServiceSettings,
   wait: WaitSettings,
   tools: Tools,
-): Promise<Exit> {
+): Promise<ReportedRun[]> {
   const outcome = await observe({ id, wait, ...tools });
   tools.progress.stop();
-  return conclude(outcome, nextCommands([id], settings), tools.results, tools.conversation);
+  return [await conclude(outcome, nextCommands([id], settings), tools.results, tools.conversation)];
 }
 
 async function watchSeveral(
@@ -94,19 +119,19 @@ async function watchSeveral(
   settings: ServiceSettings,
   wait: WaitSettings,
   tools: Tools,
-): Promise<Exit> {
+): Promise<ReportedRun[]> {
+  const { progress, results, conversation, interruption } = tools;
   const goingOn: string[] = [];
-  const exits = await Promise.all(
+  const runs = await Promise.all(
     ids.map(async (id) => {
       const outcome = await observe({ id, wait, ...tools });
-      const exit = await conclude(outcome, undefined, tools.results, tools.conversation);
       const ended = outcome.run !== undefined && hasEnded(outcome.run);
       if (!ended && !(outcome.error instanceof NoSuchRunError)) goingOn.push(id);
-      return exit;
+      return conclude(outcome, undefined, results, conversation);
     }),
   );
-  tools.progress.stop();
-  if (tools.interruption.received !== undefined) tools.conversation.say('Interrupted; the runs go on.');
-  if (goingOn.length > 0) tools.conversation.say(`To watch them: ${nextCommands(goingOn, settings).watch}`);
-  return exitOfSeveral(exits);
+  progress.stop();
+  if (interruption.received !== undefined) conversation.say('Interrupted; the runs go on.');
+  if (goingOn.length > 0) conversation.say(`To watch them: ${nextCommands(goingOn, settings).watch}`);
+  return runs;
 }

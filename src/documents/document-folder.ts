@@ -2,7 +2,7 @@
 import { promises } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Context } from '../context.js';
-import { OutputError, UsageError } from '../errors.js';
+import { UnsavedDocumentError, UsageError } from '../errors.js';
 import type { Run } from '../service/run.js';
 import { describeSystemError } from '../system-error.js';
 import { type EmbeddedDocument, embeddedDocuments } from './data-uri.js';
@@ -45,7 +45,7 @@ export class DocumentFolder {
 
   /**
    * The run with paths in place of the documents in its output, which are files now, and those paths. Throws
-   * OutputError; then nothing is overwritten, and the run as it was holds everything.
+   * UnsavedDocumentError; then nothing is overwritten, and the run as it was holds everything.
    */
   async save(run: Run): Promise<{ run: Run; paths: string[] }> {
     const { output, json } = run;
@@ -84,7 +84,7 @@ export class DocumentFolder {
 
   async #attempt(path: string, work: (absolute: string) => Promise<unknown>): Promise<void> {
     await work(resolve(this.#cwd, path)).catch((error) => {
-      throw new OutputError(error, path);
+      throw new UnsavedDocumentError(error, path);
     });
   }
 }

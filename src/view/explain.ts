@@ -15,6 +15,7 @@ import {
   UnknownOutcomeError,
   UnknownStatusError,
   UnreadableAnswerError,
+  UnsavedDocumentError,
   UsageError,
 } from '../errors.js';
 import { codeOf, describeSystemError } from '../system-error.js';
@@ -57,16 +58,27 @@ export function explain(error: unknown): Explanation | undefined {
   return explainService(error);
 }
 
-function explainOutput({ cause, path }: OutputError): Explanation {
-  const because = describeSystemError(cause);
-  if (path === undefined) return { what: [`cannot write the result: ${because}`], next: [] };
-  const exists = codeOf(cause) === 'EEXIST';
+function explainOutput(error: OutputError): Explanation {
+  const because = describeSystemError(error.cause);
+  if (!(error instanceof UnsavedDocumentError)) {
+    return { what: [`cannot write ${safeLine(error.what)}: ${because}`], next: [] };
+  }
+  const exists = codeOf(error.cause) === 'EEXIST';
   return {
-    what: [`cannot save ${safeLine(path)}: ${exists ? 'it exists already' : because}`],
+    what: [`cannot save ${safeLine(error.what)}: ${exists ? 'it exists already' : because}`],
     next: [
       exists ? 'Name another folder, or give --force to overwrite it.' : 'The output on stdout holds it.',
     ],
   };
+}
+
+/** What went wrong and the service's own words, as text of one or more lines that is not inert yet. */
+export function errorText(error: unknown): string {
+  const explanation = explain(error);
+  if (explanation === undefined) {
+    return `a defect of wfr itself: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  return [...explanation.what, ...(explanation.quoted ? [explanation.quoted] : [])].join('\n');
 }
 
 function explainService(error: unknown): Explanation | undefined {

@@ -26,7 +26,24 @@ export function escapeCodePoint(codePoint: number): string {
 
 /** One field on one line: what is dangerous is escaped, what is too long is cut, and says so. */
 export function safeLine(text: string): string {
-  const inert = escapeDangerous(cut(text), () => false);
+  return inertLine(cut(text));
+}
+
+/** A field of several lines, cut as a whole, each line as safeLine would have it. */
+export function safeLines(text: string): string[] {
+  return cut(text)
+    .replace(/(\r?\n)+$/, '')
+    .split(/\r?\n/)
+    .map(inertLine);
+}
+
+/** JSON text on one line with escapes in place of what is dangerous: the same value. */
+export function safeJson(value: unknown): string {
+  return escapeDangerous(JSON.stringify(value), () => false);
+}
+
+function inertLine(line: string): string {
+  const inert = escapeDangerous(line, () => false);
   // White space before a command does not make it less of one.
   return inert.replace(/^(\s*):(?=:)/, (_match, space: string) => space + escapeCodePoint(0x3a));
 }

@@ -1,0 +1,52 @@
+/** The reports that were asked for, around a command's work: opened before it sends anything, written however it ends. */
+import type { Context } from '../context.js';
+import { UsageError } from '../errors.js';
+import { type Exit, exitOfSeveral } from '../exit-code.js';
+import type { ReportedRun } from '../report/reported-run.js';
+
+export interface ReportFlags {
+  report?: string[];
+}
+
+/** What is known beforehand of the runs that a command is about. */
+type Subject = Partial<Pick<ReportedRun, 'id' | 'workflowId'>>;
+
+/**
+ * Does the work, and gives the exit of its runs. The work is given what opens the reports, for its place among the
+ * checks (it throws UsageError); where it throws anything else, each of the `subjects` is reported to have come to that.
+ */
+export async function withReports(
+  { report: written }: ReportFlags,
+  context: Context,
+  subjects: () => readonly Subject[],
+  work: (openReports: () => Promise<void>) => Promise<readonly ReportedRun[]>,
+): Promise<Exit> {
+  if (written === undefined) return exitOf(await work(async () => {}));
+  const { Reports } = await import('../report/reports.js');
+  const { sayFailure } = await import('../view/failure.js');
+  const { clock, stderr } = context;
+  const reports = new Reports();
+  const startedAt = clock.now();
+  const started = clock.monotonic();
+  try {
+    const runs = await work(() => reports.open(written, context)).catch(async (error) => {
+      if (error instanceof UsageError) throw error;
+      const { errorText } = await import('../view/explain.js');
+      const exit = await sayFailure(error, stderr);
+      const duration = clock.monotonic() - started;
+      const end = { run: undefined, exit, duration, error: errorText(error) };
+      return subjects().map(({ id, workflowId }) => ({ id, workflowId, ...end }));
+    });
+    const exits = [exitOf(runs)];
+    // Nothing was run, so there is nothing to report.
+    const failures = runs.length === 0 ? [] : await reports.write({ runs, exit: exitOf(runs), startedAt });
+    for (const failure of failures) exits.push(await sayFailure(failure, stderr));
+    return exitOfSeveral(exits);
+  } finally {
+    await reports.discard();
+  }
+}
+
+function exitOf(runs: readonly ReportedRun[]): Exit {
+  return exitOfSeveral(runs.map(({ exit }) => exit));
+}

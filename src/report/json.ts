@@ -1,0 +1,31 @@
+/** The Runs as the service sent them, with what wfr knows besides. */
+import { type Exit, SIGNAL_EXIT_CODES } from '../exit-code.js';
+import { onOneLine } from '../view/json.js';
+import { safeJson } from '../view/safe.js';
+import type { Ended, ReportedRun } from './reported-run.js';
+
+type Chunks = Generator<string | Uint8Array, void, void>;
+
+/** `{exitCode, runs: [{id, workflowId, exitCode, durationMs, error, run}]}`; what is unknown is null. */
+export function* json({ runs, exit }: Ended): Chunks {
+  yield `{\n  "exitCode": ${codeOf(exit)},\n  "runs": [`;
+  for (const [index, run] of runs.entries()) {
+    yield index === 0 ? '\n' : ',\n';
+    yield* entry(run);
+  }
+  yield '\n  ]\n}\n';
+}
+
+function* entry({ id, workflowId, exit, duration, error, run }: ReportedRun): Chunks {
+  const known = { id, workflowId, exitCode: codeOf(exit), durationMs: Math.round(duration), error };
+  yield '    {\n';
+  for (const [name, value] of Object.entries(known)) yield `      "${name}": ${safeJson(value ?? null)},\n`;
+  yield '      "run": ';
+  if (run === undefined) yield 'null\n';
+  else yield* onOneLine(run.json);
+  yield '    }';
+}
+
+function codeOf(exit: Exit): number {
+  return typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
+}

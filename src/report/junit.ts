@@ -1,0 +1,72 @@
+/**
+ * JUnit XML, a test case for each run. Its elements and attributes are those that the schemas of Jenkins and of Ant's
+ * JUnit task both take; Ant's asks for the empty ones.
+ */
+import { ExitCode } from '../exit-code.js';
+import { VERSION } from '../version.js';
+import { escapeCodePoint, safeLine } from '../view/safe.js';
+import { type Ended, nameOf, placedProblemOf, type ReportedRun, verdictOf } from './reported-run.js';
+
+export function* junit({ runs, startedAt }: Ended): Generator<string, void, void> {
+  const verdicts = runs.map(verdictOf);
+  const count = (verdict: string) => verdicts.filter((candidate) => candidate === verdict).length;
+  const suite = attributes({
+    id: '0',
+    name: 'wfr',
+    package: 'wfr',
+    // What Ant's schema asks for where there is no host to name.
+    hostname: 'localhost',
+    timestamp: new Date(startedAt).toISOString().slice(0, 19),
+    tests: String(runs.length),
+    failures: String(count('failed')),
+    errors: String(count('unsettled')),
+    time: seconds(runs.reduce((sum, { duration }) => sum + duration, 0)),
+  });
+  yield `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n  <testsuite${suite}>\n`;
+  yield `    <properties>\n      <property${attributes({ name: 'wfr', value: VERSION })}/>\n    </properties>\n`;
+  for (const run of runs) yield testCase(run);
+  yield '    <system-out/>\n    <system-err/>\n  </testsuite>\n</testsuites>\n';
+}
+
+function testCase(run: ReportedRun): string {
+  const classname = safeLine(run.workflowId ?? 'wfr');
+  const head = `    <testcase${attributes({ name: nameOf(run), classname, time: seconds(run.duration) })}`;
+  const verdict = verdictOf(run);
+  if (verdict === 'succeeded') return `${head}/>\n`;
+  const element = verdict === 'failed' ? 'failure' : 'error';
+  const lines = placedProblemOf(run);
+  const what = attributes({ type: typeOf(run), message: lines.join('; ') });
+  return `${head}>\n      <${element}${what}>${escapeXml(lines.join('\n'))}</${element}>\n    </testcase>\n`;
+}
+
+/** What kind of end it was, in one word. */
+function typeOf({ exit }: ReportedRun): string {
+  return Object.entries(ExitCode).find(([, code]) => code === exit)?.[0] ?? String(exit);
+}
+
+function seconds(ms: number): string {
+  return (ms / 1_000).toFixed(3);
+}
+
+function attributes(values: Readonly<Record<string, string>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => ` ${name}="${escapeXml(value)}"`)
+    .join('');
+}
+
+const REFERENCES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  // Also the end of a CDATA section, which may not stand in text.
+  '>': '&gt;',
+  '"': '&quot;',
+};
+
+/** Text for an element or an attribute; code points that XML 1.0 (section 2.2) does not have become `\uXXXX`. */
+function escapeXml(text: string): string {
+  return text
+    .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, (character) =>
+      escapeCodePoint(character.codePointAt(0) ?? 0),
+    )
+    .replace(/[&<>"]/g, (character) => REFERENCES[character] ?? character);
+}

@@ -1,0 +1,39 @@
+/** A Markdown table of runs, one a row. */
+import { formatDuration } from '../duration.js';
+import { safeLine } from '../view/safe.js';
+import { type Ended, failingStepOf, problemOf, type ReportedRun, statusOf, stepsOf } from './reported-run.js';
+
+/** The rows above those of the runs. */
+export const TABLE_HEAD = `| Run | Workflow | Version | Status | Steps | Duration | Failing step | Message |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+`;
+
+/** The table alone. */
+export function* markdown({ runs }: Ended): Generator<string, void, void> {
+  yield TABLE_HEAD;
+  for (const run of runs) yield tableRow(run);
+}
+
+/** The row of one run, with its line feed. */
+export function tableRow(reported: ReportedRun): string {
+  const { id = '', workflowId = '', run, duration } = reported;
+  const cells = [
+    literal(safeLine(id)),
+    literal(safeLine(workflowId)),
+    literal(safeLine(run?.versionName ?? '')),
+    literal(statusOf(reported)),
+    stepsOf(reported),
+    formatDuration(duration),
+    literal(failingStepOf(reported)),
+    problemOf(reported).map(literal).join('<br>'),
+  ];
+  return `| ${cells.join(' | ')} |\n`;
+}
+
+/**
+ * What Markdown, its HTML or GitHub's additions to it (links, mentions, emoji, formulas) would act on, as character
+ * references, which stand for plain text wherever they are (CommonMark, section 2.5).
+ */
+function literal(line: string): string {
+  return line.replace(/[!#$&*:<>@[\\\]^_`{|}~]|(?<=www)\./gi, (character) => `&#${character.charCodeAt(0)};`);
+}

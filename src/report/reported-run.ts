@@ -1,0 +1,72 @@
+/** What a run came to, as every report sees it, and what follows from that. All texts given here are inert. */
+import { formatDuration } from '../duration.js';
+import { type Exit, ExitCode } from '../exit-code.js';
+import type { Run } from '../service/run.js';
+import { stepsDone, totalSteps } from '../view/progress.js';
+import { safeLine, safeLines } from '../view/safe.js';
+
+export interface ReportedRun {
+  /** Undefined where the service never told it. */
+  id: string | undefined;
+  /** Undefined for a run that was only watched: a Run does not name its workflow. */
+  workflowId: string | undefined;
+  /** As it was seen last. */
+  run: Run | undefined;
+  exit: Exit;
+  /** Milliseconds since it was accepted or first asked for; where there is no run, since the command began. */
+  duration: number;
+  /** The words of the error that ended the work on it, if one did. */
+  error: string | undefined;
+}
+
+/** All that one command came to. */
+export interface Ended {
+  runs: readonly ReportedRun[];
+  exit: Exit;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+}
+
+/** `failed` is the run's own verdict; `unsettled` means that wfr did not see it end well, for whatever reason. */
+export function verdictOf({ exit }: ReportedRun): 'succeeded' | 'failed' | 'unsettled' {
+  if (exit === ExitCode.ok) return 'succeeded';
+  return exit === ExitCode.runFailed ? 'failed' : 'unsettled';
+}
+
+/** The run's id, or its workflow's where it has none. */
+export function nameOf({ id, workflowId }: ReportedRun): string {
+  return safeLine(id ?? workflowId ?? 'unknown');
+}
+
+/** The status as it was seen last; empty where no run was seen. */
+export function statusOf({ run }: ReportedRun): string {
+  return run === undefined ? '' : safeLine(run.status ?? 'accepted');
+}
+
+/** `2 of 4`; empty where it is not known. */
+export function stepsOf({ run }: ReportedRun): string {
+  const total = run === undefined ? undefined : totalSteps(run);
+  return run === undefined || total === undefined ? '' : `${stepsDone(run)} of ${total}`;
+}
+
+/** The step that failed; empty where none did. */
+export function failingStepOf({ run }: ReportedRun): string {
+  return run?.status === 'FAILED' ? safeLine(run.error?.step ?? '') : '';
+}
+
+/** Why it did not succeed, in one or more lines; none where it did. */
+export function problemOf(reported: ReportedRun): string[] {
+  const { error, exit, run, duration } = reported;
+  if (error !== undefined) return safeLines(error);
+  if (exit === ExitCode.ok) return [];
+  if (exit === ExitCode.stillRunning) {
+    return [`still ${statusOf(reported) || 'not seen'} after ${formatDuration(duration)}; the run goes on`];
+  }
+  return safeLines(run?.error?.message || '(the service gave no message)');
+}
+
+/** The same, after a line for the step that failed. */
+export function placedProblemOf(reported: ReportedRun): string[] {
+  const step = failingStepOf(reported);
+  return [...(step === '' ? [] : [`failed at step ${step}`]), ...problemOf(reported)];
+}

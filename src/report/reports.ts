@@ -1,0 +1,60 @@
+/** The reports that a command line asked for: opened before anything is sent, written at the end. */
+import type { Context } from '../context.js';
+import { OutputError, UsageError } from '../errors.js';
+import { codeOf } from '../system-error.js';
+import { type Ended, nameOf } from './reported-run.js';
+import { openersOf, type Report } from './requests.js';
+
+export class Reports {
+  readonly #reports: Report[] = [];
+
+  /** Opens those that were `written` on the command line. Throws UsageError with every complaint. */
+  async open(written: readonly string[], context: Context): Promise<void> {
+    const problems: string[] = [];
+    const gather = async (work: () => Promise<void>) => {
+      await work().catch((error) => {
+        if (!(error instanceof UsageError)) throw error;
+        problems.push(...error.problems);
+      });
+    };
+    for (const one of new Set(written)) {
+      await gather(async () => {
+        for (const open of openersOf(one, context)) {
+          await gather(async () => this.#add(await open()));
+        }
+      });
+    }
+    if (problems.length > 0) throw new UsageError(problems);
+  }
+
+  /** Writes all of them, and gives what kept any from being written: OutputError, or a defect. */
+  async write(ended: Ended): Promise<unknown[]> {
+    const failures: unknown[] = [];
+    for (const report of this.#reports) {
+      await report.write(ended).catch((error) => {
+        const isSystemError = codeOf(error) !== undefined;
+        failures.push(
+          isSystemError ? new OutputError(error, `${report.name} of ${subjectOf(ended)}`) : error,
+        );
+      });
+    }
+    return failures;
+  }
+
+  /** Leaves nothing behind of those that were not written. */
+  async discard(): Promise<void> {
+    for (const report of this.#reports) await report.discard();
+  }
+
+  #add(report: Report): void {
+    const { name, target } = report;
+    const other = this.#reports.find((known) => target !== undefined && known.target === target);
+    this.#reports.push(report);
+    if (other !== undefined) throw new UsageError([`${name}: the same file as that of ${other.name}`]);
+  }
+}
+
+function subjectOf({ runs }: Ended): string {
+  const [only] = runs;
+  return runs.length === 1 && only !== undefined ? `run ${nameOf(only)}` : `${runs.length} runs`;
+}

@@ -1,0 +1,60 @@
+/** `--report` as it was written -> what is to be opened. */
+import { randomUUID } from 'node:crypto';
+import type { Context } from '../context.js';
+import { UsageError } from '../errors.js';
+import { resolvePath } from '../inputs/files.js';
+import { DestinationError, openReplaced } from './destination.js';
+import { githubOpeners } from './github-reports.js';
+import { json } from './json.js';
+import { junit } from './junit.js';
+import { markdown } from './markdown.js';
+import type { Ended } from './reported-run.js';
+
+/** A report that can be written once, or be left unwritten. */
+export interface Report {
+  /** As a complaint names it. */
+  name: string;
+  /** The file that it replaces. */
+  target?: string;
+  /** Throws the system's error. */
+  write(ended: Ended): Promise<void>;
+  /** Leaves nothing behind of what was not written. Never throws. */
+  discard(): Promise<void>;
+}
+
+/** Opens one report. Throws UsageError. */
+export type Opener = () => Promise<Report>;
+
+type Format = (ended: Ended) => Iterable<string | Uint8Array>;
+
+const FILE_KINDS: Readonly<Record<string, { format: Format; example: string }>> = {
+  junit: { format: junit, example: 'report.xml' },
+  markdown: { format: markdown, example: 'report.md' },
+  json: { format: json, example: 'report.json' },
+};
+
+/** What one `--report` asks for. Throws UsageError. */
+export function openersOf(written: string, context: Context): Opener[] {
+  const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(written) ?? [];
+  const complain = (complaint: string) => new UsageError([`--report ${written}: ${complaint}`]);
+  if (kind === 'github') {
+    if (path !== undefined) throw complain('it takes no file; write --report github');
+    return githubOpeners(context);
+  }
+  const known = Object.hasOwn(FILE_KINDS, kind) ? FILE_KINDS[kind] : undefined;
+  if (known === undefined) {
+    throw complain('there is no such report; choose github, junit=<file>, markdown=<file> or json=<file>');
+  }
+  if (!path) throw complain(`it needs a file, as in --report ${kind}=${known.example}`);
+  if (path === '-') throw complain("stdout carries wfr's answer alone; give a file");
+  return [fileOpener(`--report ${written}`, resolvePath(path, context.cwd, context), known.format)];
+}
+
+function fileOpener(name: string, path: string, format: Format): Opener {
+  return async () => {
+    const { target, write, discard } = await openReplaced(path, randomUUID()).catch((error) => {
+      throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
+    });
+    return { name, target, write: (ended) => write(format(ended)), discard };
+  };
+}

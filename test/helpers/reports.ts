@@ -1,0 +1,132 @@
+/** The reports of a command, read back as those would read them for whom they are written. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CliResult, runCli, temporaryFolder, type World } from './cli.js';
+import { VirtualClock } from './clock.js';
+import { type Handler, scriptedService } from './service.js';
+
+/** Text that would break out of a terminal, a CI log, a Markdown table, XML, or GitHub's files. */
+export const EVIL = [
+  'A\u001b[2J\u009b31m\u202e\u0000\u000b\ufffe\uffff\ud800 %0A%25 , = \\| ',
+  '::error title=forged::x',
+  ' ##[error]forged ##[group]',
+  '| a | b | ]]> <!-- <script>x</script> &amp; &#124; "q" \'a\' `code` **b** [l](http://x) www.x.org @all :tada: $x$',
+  '',
+  '| --- |',
+  'run-id<<EOF',
+  'output=forged',
+  '```',
+].join('\r\n');
+
+/** Everything of GitHub's that is asked for, and every file. */
+export const ALL_REPORTS = ['github', 'junit=r.xml', 'markdown=r.md', 'json=r.json'].flatMap((kind) => [
+  '--report',
+  kind,
+]);
+
+export interface Reported extends CliResult {
+  cwd: string;
+  service: Awaited<ReturnType<typeof scriptedService>>;
+  junit: string;
+  markdown: string;
+  json: {
+    exitCode: number;
+    runs: { id: string | null; workflowId: string | null; error: string | null; run: unknown }[];
+  };
+  jsonText: string;
+  summary: string;
+  outputs: Map<string, string>;
+  /** The workflow commands on stderr, as the runner takes them. */
+  annotations: { title: string; message: string }[];
+}
+
+/** Runs a command with all reports against a scripted service. */
+export async function runWithReports(
+  handler: Handler,
+  args: readonly string[],
+  world: World = {},
+): Promise<Reported> {
+  const service = await scriptedService(handler);
+  const cwd = world.cwd ?? temporaryFolder();
+  const env = {
+    WFR_BASE_URL: service.baseUrl,
+    GITHUB_STEP_SUMMARY: join(cwd, 'summary.md'),
+    GITHUB_OUTPUT: join(cwd, 'output.txt'),
+    ...world.env,
+  };
+  const clock = world.clock ?? new VirtualClock();
+  const result = await runCli([...args, ...ALL_REPORTS], { ...world, env, cwd, clock });
+  const read = (name: string) => (existsSync(join(cwd, name)) ? readFileSync(join(cwd, name), 'utf8') : '');
+  return {
+    ...result,
+    cwd,
+    service,
+    junit: read('r.xml'),
+    markdown: read('r.md'),
+    json: JSON.parse(read('r.json') || 'null'),
+    jsonText: read('r.json'),
+    summary: read('summary.md'),
+    outputs: readOutputs(read('output.txt')),
+    annotations: annotationsIn(result.stderr),
+  };
+}
+
+/** The file that GITHUB_OUTPUT names, as the runner's file commands are read. Throws where the runner would. */
+function readOutputs(text: string): Map<string, string> {
+  const outputs = new Map<string, string>();
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? '';
+    if (line === '') continue;
+    const equals = line.indexOf('=');
+    const heredoc = line.indexOf('<<');
+    if (equals >= 0 && (heredoc < 0 || equals < heredoc)) {
+      outputs.set(line.slice(0, equals), line.slice(equals + 1));
+      continue;
+    }
+    if (heredoc <= 0 || heredoc + 2 === line.length) throw new Error(`Invalid format '${line}'`);
+    const end = lines.indexOf(line.slice(heredoc + 2), at + 1);
+    if (end < 0) throw new Error(`Matching delimiter not found '${line}'`);
+    outputs.set(line.slice(0, heredoc), lines.slice(at + 1, end).join('\n'));
+    at = end;
+  }
+  return outputs;
+}
+
+/** Every line that the runner acts on; anything but an error annotation with a title would be a forgery. */
+function annotationsIn(log: string): { title: string; message: string }[] {
+  const lines = log.split('\n').filter((line) => line.includes('##[') || /^\s*::/.test(line));
+  return lines.map((line) => {
+    const [, title, message] = /^::error title=([^:,]*)::(.*)$/.exec(line) ?? [];
+    if (title === undefined || message === undefined) throw new Error(`not an annotation: ${line}`);
+    return { title: unescaped(title), message: unescaped(message) };
+  });
+}
+
+/** The runner undoes `%25` last. */
+function unescaped(text: string): string {
+  return text
+    .replaceAll('%0D', '\r')
+    .replaceAll('%0A', '\n')
+    .replaceAll('%3A', ':')
+    .replaceAll('%2C', ',')
+    .replaceAll('%25', '%');
+}
+
+/** The cells of a Markdown table's rows, below its head. Throws where a row has more or fewer than the head. */
+export function tableRows(markdown: string): string[][] {
+  const [head = '', rule = '', ...rows] = markdown.trimEnd().split('\n');
+  const cells = (row: string) => {
+    // GitHub takes a pipe for a cell's end unless a backslash stands before it.
+    const parts = row.split(/(?<!\\)\|/);
+    if (parts.at(0) !== '' || parts.at(-1) !== '') throw new Error(`not a row: ${row}`);
+    return parts.slice(1, -1).map((cell) => cell.trim());
+  };
+  const width = cells(head).length;
+  if (!/^\|( --- \|)+$/.test(rule)) throw new Error(`not a rule: ${rule}`);
+  return [rule, ...rows].map(cells).flatMap((row, index) => {
+    if (row.length !== width) throw new Error(`${row.length} cells in place of ${width}: ${row.join('|')}`);
+    return index === 0 ? [] : [row];
+  });
+}
