@@ -17,7 +17,10 @@ const blocks = (language: string) =>
 const JQ = 'jq() { node -p "JSON.parse(require(\'fs\').readFileSync(0)).document.sha256"; }; export -f jq\n';
 
 describe('the commands of the README', () => {
-  const [demo, tests, settings, ...tasks] = blocks('sh');
+  const [demo, tests, settings, ...others] = blocks('sh');
+  /** Lines of which each ends with the exit code that stands behind it. */
+  const codes = others.filter((block) => block.includes('./pipeline.sh'));
+  const tasks = others.filter((block) => !codes.includes(block));
 
   test('begin with the two that set everything up', () => {
     expect(demo).toBe('npm ci && npm run demo\n');
@@ -45,6 +48,16 @@ describe('the commands of the README', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.not.stringContaining('wfr: ') });
     if (isFailing) expect(stdout).toBe('the run failed: its step and message are above\n');
     if (task.includes('jq')) expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
+  });
+
+  test.each(codes.flatMap((block) => block.trim().split('\n')).map((line) => [line]))('%s', async (line) => {
+    const cwd = temporaryFolder();
+    copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
+    const script =
+      'wfr run --interval 100ms 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=x';
+    writeFileSync(join(cwd, 'pipeline.sh'), `#!/bin/sh\nexec ${script}\n`, { mode: 0o755 });
+    const [command = '', code] = line.split(/ +# (\d+): /);
+    expect((await bash(command, {}, { cwd })).exitCode).toBe(Number(code));
   });
 
   test('the workflow file is one that the sandbox takes', async () => {

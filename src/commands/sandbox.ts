@@ -1,55 +1,26 @@
 /** `wfr sandbox`: the local service, alone or around a command. */
-import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
-import { resolve } from 'node:path';
-import { withAllComplaints } from '../config/complaints.js';
 import type { ChildEnd, Context } from '../context.js';
 import { InterruptedError, UsageError } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { Interruption } from '../interruption.js';
-import { BUILT_IN_WORKFLOWS } from '../sandbox/built-in.js';
-import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions, startSandbox } from '../sandbox/server.js';
-import { DefinitionError, parseWorkflows, type Workflow } from '../sandbox/workflow.js';
+import { type SandboxOptions, startSandbox } from '../sandbox/server.js';
+import type { Workflow } from '../sandbox/workflow.js';
 import { shellCommand } from '../shell-quote.js';
 import { describeSystemError } from '../system-error.js';
 import { safeLine } from '../view/safe.js';
-
-export interface SandboxFlags {
-  port?: string;
-  workflows?: string;
-  list?: boolean;
-  workflowIdField?: string;
-  strict?: boolean;
-}
-
-/** It guards nothing but shows that a token is sent; being the same each time, it can stand in a script. */
-const TOKEN = 'sandbox-token';
+import { type SandboxFlags, sandboxOptions } from './sandbox-options.js';
 
 export async function sandbox(
   command: readonly string[],
   flags: SandboxFlags,
   context: Context,
 ): Promise<Exit> {
-  const { workflows, spelling, port } = await withAllComplaints(
-    {
-      workflows: () => loadWorkflows(flags.workflows, context),
-      spelling: () => parseSpelling(flags.workflowIdField),
-      port: () => parsePort(flags.port),
-    },
-    'wfr help sandbox',
-  );
+  const options = await sandboxOptions(flags, context);
   if (flags.list === true) {
-    await context.stdout.write(workflows.map(describeWorkflow).join('\n'));
+    await context.stdout.write(options.workflows.map(describeWorkflow).join('\n'));
     return ExitCode.ok;
   }
-  const options = {
-    workflows,
-    token: TOKEN,
-    port,
-    spelling,
-    strict: flags.strict === true,
-    clock: context.clock,
-  };
   const [program, ...args] = command;
   return program === undefined ? serve(options, context) : runCommand(program, args, options, context);
 }
@@ -113,28 +84,6 @@ async function start(options: SandboxOptions) {
   }
 }
 
-async function loadWorkflows(path: string | undefined, context: Context): Promise<readonly Workflow[]> {
-  if (path === undefined) return BUILT_IN_WORKFLOWS;
-  try {
-    return parseWorkflows(JSON.parse(await readFile(resolve(context.cwd, path), 'utf8')));
-  } catch (error) {
-    const isOurs = error instanceof DefinitionError || error instanceof SyntaxError;
-    throw new UsageError([`${path}: ${isOurs ? error.message : describeSystemError(error)}`]);
-  }
-}
-
-function parseSpelling(written = 'either'): FieldSpelling {
-  const spelling = FIELD_SPELLINGS.find((candidate) => candidate === written);
-  if (spelling !== undefined) return spelling;
-  throw new UsageError([`--workflow-id-field ${written}: choose one of ${FIELD_SPELLINGS.join(', ')}`]);
-}
-
-function parsePort(written = '0'): number {
-  const port = /^\d{1,5}$/.test(written) ? Number(written) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw new UsageError([`--port ${written}: is not a port; give a number from 0 to 65535`]);
-}
-
 function describeWorkflow({ id, versionName, parameters, steps, failure }: Workflow): string {
   const example = {
     string: '=text',
@@ -146,7 +95,7 @@ function describeWorkflow({ id, versionName, parameters, steps, failure }: Workf
   };
   const items = [...parameters].map(([name, type]) => `${escapeName(name)}${example[type]}`);
   const end = failure === undefined ? '' : `; fails at ${failure.step}`;
-  const seconds = steps.reduce((sum, { duration }) => sum + duration, 0) / 1_000;
+  const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
   return `${safeLine(versionName)} (${steps.length} steps, ${seconds} s${safeLine(end)})\n  ${shellCommand(['wfr', 'run', id, ...items])}\n`;
 }
 

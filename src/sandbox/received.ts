@@ -26,6 +26,8 @@ export class Rejection extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** Seconds, for a Retry-After header. */
+    readonly retryAfter?: number,
   ) {
     super(message);
   }

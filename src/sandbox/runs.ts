@@ -4,9 +4,6 @@ import type { Values } from './check-inputs.js';
 import { fillTemplate } from './template.js';
 import type { Workflow } from './workflow.js';
 
-/** How long a run is PENDING, in milliseconds. */
-const PENDING_FOR = 300;
-
 interface StartedRun {
   id: string;
   workflow: Workflow;
@@ -50,8 +47,8 @@ export class Runs {
   }
 
   #stateOf({ id, workflow, values, started, createdAt }: StartedRun): object {
-    const { steps, versionName, failure } = workflow;
-    const elapsed = this.clock.monotonic() - started - PENDING_FOR;
+    const { steps, versionName, failure, pendingFor } = workflow;
+    const elapsed = this.clock.monotonic() - started - pendingFor;
     const completed = completedSteps(workflow, elapsed);
     const run = (status: string, rest: object) => {
       return { id, versionName, status, createdAt, steps: steps.length, stepsCompleted: completed, ...rest };

@@ -1,6 +1,7 @@
 /** A local service that speaks the interface, written from its description and not from our client. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { finished } from 'node:stream/promises';
 import { checkInputs } from './check-inputs.js';
 import { readTrigger } from './read-trigger.js';
 import { type ReceivedTrigger, Rejection } from './received.js';
@@ -19,6 +20,10 @@ export interface SandboxOptions {
   spelling: FieldSpelling;
   /** Refuse a trigger with members that the interface does not name. */
   strict: boolean;
+  /** The status that every trigger is answered with, in place of starting a run. */
+  reject?: number | undefined;
+  /** Start the run of every trigger, and close its connection without an answer. */
+  dropAnswer?: boolean;
   clock: SandboxClock;
   /** Called with a line for each request that was answered. */
   log?(line: string): void;
@@ -65,8 +70,16 @@ async function respond(
   options: SandboxOptions,
   runs: Runs,
 ): Promise<void> {
-  const { status, body } = await handle(request, options, runs).catch((error) => refusal(error));
-  options.log?.(`${request.method} ${request.url} ${status}`);
+  const { status, body, retryAfter } = await handle(request, options, runs).catch(refusal);
+  const line = `${request.method} ${request.url} ${status}`;
+  // A trigger that was refused is told so.
+  if (options.dropAnswer === true && status === 201) {
+    options.log?.(`${line}, not answered: run ${(body as { id: string }).id}`);
+    request.socket.destroy();
+    return;
+  }
+  options.log?.(line);
+  if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
   response.writeHead(status, {
     'content-type': 'application/json',
     // What is left of a refused body is not worth reading.
@@ -78,11 +91,15 @@ async function respond(
 interface Reply {
   status: number;
   body: object;
+  /** Seconds. */
+  retryAfter?: number | undefined;
 }
 
 function refusal(error: unknown): Reply {
-  if (error instanceof Rejection)
-    return { status: error.status, body: { error: { message: error.message } } };
+  if (error instanceof Rejection) {
+    const { status, message, retryAfter } = error;
+    return { status, body: { error: { message } }, retryAfter };
+  }
   const message = error instanceof Error ? error.message : String(error);
   return { status: 500, body: { error: { message: `The sandbox failed: ${message}` } } };
 }
@@ -115,6 +132,7 @@ function decoded(id: string): string {
 }
 
 async function trigger(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<Reply> {
+  if (options.reject !== undefined) return reject(request, options.reject);
   const [mediaType = ''] = (request.headers['content-type'] ?? '').split(';');
   if (mediaType.trim().toLowerCase() !== 'application/json') {
     throw new Rejection(415, 'The content type should be application/json.');
@@ -123,6 +141,17 @@ async function trigger(request: IncomingMessage, options: SandboxOptions, runs: 
   const workflow = findWorkflow(received, options);
   if (received.inputs === undefined) throw new Rejection(400, 'The field "inputs" is missing.');
   return { status: 201, body: runs.start(workflow, checkInputs(received.inputs, workflow)) };
+}
+
+/** Reads the whole request first: what an error means for a script depends on how much of it had been sent. */
+async function reject(request: IncomingMessage, status: number): Promise<never> {
+  await finished(request.resume());
+  const isBusy = status === 429 || status === 503;
+  throw new Rejection(
+    status,
+    `Every trigger is rejected, as was asked for with --reject ${status}.`,
+    isBusy ? 1 : undefined,
+  );
 }
 
 function findWorkflow(

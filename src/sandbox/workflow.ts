@@ -10,10 +10,15 @@ interface Step {
   duration: number;
 }
 
+/** How long a run is PENDING, in milliseconds, where nothing else was asked for. */
+export const USUALLY_PENDING_FOR = 300;
+
 export interface Workflow {
   id: string;
   versionName: string;
   parameters: ReadonlyMap<string, ParameterType>;
+  /** Milliseconds. */
+  pendingFor: number;
   steps: readonly Step[];
   /** JSON in which `{{name}}`, `{{name.bytes}}`, `{{name.mediaType}}` and `{{name.sha256}}` stand for what arrived. */
   output: unknown;
@@ -53,6 +58,7 @@ function parseWorkflow(value: unknown, place: string): Workflow {
     id: text(fields.id, `${place}.id`),
     versionName: text(fields.versionName, `${place}.versionName`),
     parameters: parseParameters(fields.parameters, `${place}.parameters`),
+    pendingFor: USUALLY_PENDING_FOR,
     steps,
     output: fields.output === undefined ? {} : record(fields.output, `${place}.output`),
     failure:
