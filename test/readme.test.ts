@@ -2,6 +2,7 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { EXIT_CODE_MEANINGS } from '../src/exit-code.js';
 import { temporaryFolder } from './helpers/cli.js';
 import { bash, ROOT, start, startWfr } from './helpers/process.js';
@@ -53,11 +54,17 @@ describe('the commands of the README', () => {
   test.each(codes.flatMap((block) => block.trim().split('\n')).map((line) => [line]))('%s', async (line) => {
     const cwd = temporaryFolder();
     copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
-    const script =
-      'wfr run --interval 100ms 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=x';
-    writeFileSync(join(cwd, 'pipeline.sh'), `#!/bin/sh\nexec ${script}\n`, { mode: 0o755 });
+    copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(cwd, 'pipeline.sh'));
     const [command = '', code] = line.split(/ +# (\d+): /);
     expect((await bash(command, {}, { cwd })).exitCode).toBe(Number(code));
+  });
+
+  test('the step of a GitHub workflow gives the action no input that it does not have', () => {
+    const [step] = parse(blocks('yaml')[0] ?? '');
+    const action = parse(readFileSync(join(ROOT, 'action.yml'), 'utf8'));
+    expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(step.with)));
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    expect(step.uses).toBe(`owner/wfr@v${version}`);
   });
 
   test('the workflow file is one that the sandbox takes', async () => {

@@ -84,14 +84,23 @@ export function startWfr(
   return start(process.execPath, [BIN, ...args], env, options);
 }
 
+/** Starts lines of bash in which `wfr` is our own. */
+export function startBash(
+  lines: string,
+  env: Record<string, string> = {},
+  options: SpawnOptions = {},
+): Running {
+  const path = `${folderWithWfr()}${delimiter}${process.env.PATH}`;
+  return start('bash', ['-c', lines], { ...env, PATH: path }, options);
+}
+
 /** Runs lines of bash in which `wfr` is our own. */
 export function bash(
   lines: string,
   env: Record<string, string> = {},
   options: SpawnOptions = {},
 ): Promise<ProcessResult> {
-  const path = `${folderWithWfr()}${delimiter}${process.env.PATH}`;
-  return start('bash', ['-c', lines], { ...env, PATH: path }, options).ended;
+  return startBash(lines, env, options).ended;
 }
 
 /** A folder for PATH, with a command `wfr` and a command `node` that are those of the tests. */
