@@ -55,7 +55,7 @@ describe('the action', () => {
       token: env.WFR_TOKEN,
       report: '',
     });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining('Finished in') });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining('Finished: run ') });
     expect(JSON.parse(stdout)).toMatchObject({ customer: 'ACME Ltd', document: { bytes: 1696 } });
   });
 

@@ -60,7 +60,7 @@ describe('the commands of the README', () => {
   });
 
   test('the step of a GitHub workflow gives the action no input that it does not have', () => {
-    const [step] = parse(blocks('yaml')[0] ?? '');
+    const [step] = parse(blocks('yaml')[1] ?? '');
     const action = parse(readFileSync(join(ROOT, 'action.yml'), 'utf8'));
     expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(step.with)));
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
