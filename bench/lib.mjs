@@ -9,7 +9,8 @@ export const BIN = fileURLToPath(new URL('../bin/wfr.js', import.meta.url));
 export const HERE = fileURLToPath(new URL('.', import.meta.url));
 
 /** Where NODE_EXTRA_CA_CERTS is set, Node alone takes longer to start. */
-const { NODE_EXTRA_CA_CERTS, ...ENV } = process.env;
+const { NODE_EXTRA_CA_CERTS, ...OTHERS } = process.env;
+const ENV = { ...OTHERS, XDG_CONFIG_HOME: '/nonexistent' };
 
 /** Runs a shell line's worth of work to its end: seconds, and the peak of resident memory in MB. */
 export function measure(command, args, { env = {}, expect = 0 } = {}) {

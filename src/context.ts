@@ -4,7 +4,9 @@
  */
 import { homedir, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
-import { OutputError, type SignalName } from './errors.js';
+import type { Captured, CaptureOptions } from './capture.js';
+import type { SignalName } from './errors.js';
+import { Output } from './output.js';
 
 /** Node's timers fire at once for more than this (2^31-1 ms). */
 const MAX_TIMER = 2 ** 31 - 1;
@@ -63,8 +65,10 @@ export interface Context {
   stderr: Output;
   env: Readonly<Record<string, string | undefined>>;
   cwd: string;
+  /** The user's folder; empty where there is none. */
   home: string;
   tmpdir: string;
+  platform: NodeJS.Platform;
   /** Node's version, such as 20.19.0. */
   nodeVersion: string;
   clock: Clock;
@@ -75,51 +79,8 @@ export interface Context {
   onSuspend: Suspensions;
   /** Starts a command that shares our standard streams. Rejects if it cannot be started. */
   spawn(command: string, args: readonly string[], env: Record<string, string>): Promise<Child>;
-}
-
-type OutputStream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
-
-/**
- * One of our two output streams. A reader that has gone away (EPIPE) is no error: what follows is dropped. Any other
- * failure is, on stdout, an OutputError; on stderr it is ignored, for a run matters more than the talk about it.
- */
-export class Output {
-  #gone = false;
-  #failure: Error | undefined;
-
-  constructor(
-    readonly stream: OutputStream,
-    readonly required: boolean,
-  ) {
-    stream.on('error', (error: NodeJS.ErrnoException) => this.#fail(error));
-  }
-
-  get isTerminal(): boolean {
-    return this.stream.isTTY === true;
-  }
-
-  /** Columns of the terminal; 0 where it has no size. */
-  get columns(): number {
-    return this.stream.columns ?? 0;
-  }
-
-  /** Resolves once the system has taken all of `chunk`. Throws OutputError. */
-  async write(chunk: string | Uint8Array): Promise<void> {
-    if (!this.#gone) {
-      await new Promise<void>((resolve) => {
-        this.stream.write(chunk, (error) => {
-          if (error) this.#fail(error);
-          resolve();
-        });
-      });
-    }
-    if (this.#failure !== undefined && this.required) throw new OutputError(this.#failure);
-  }
-
-  #fail(error: NodeJS.ErrnoException): void {
-    this.#gone = true;
-    if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') this.#failure ??= error;
-  }
+  /** Runs a command for what it prints, as capture.ts says. */
+  capture(command: string, args: readonly string[], options: CaptureOptions): Promise<Captured>;
 }
 
 /** Rejects with the signal's own reason, where Node's timers would reject with an AbortError around it. */
@@ -157,19 +118,33 @@ export function processContext(): Context {
       return process.cwd();
     },
     get home() {
-      return homedir();
+      return homeFolder();
     },
     stdout: new Output(process.stdout, true),
     stderr: new Output(process.stderr, false),
     env: process.env,
     tmpdir: tmpdir(),
+    platform: process.platform,
     nodeVersion: process.versions.node,
     clock: systemClock,
     limits: DEFAULT_LIMITS,
     onSignal,
     onSuspend,
     spawn: spawnCommand,
+    capture: async (command, args, options) => {
+      const { capture } = await import('./capture.js');
+      return capture(command, args, options, systemClock);
+    },
   };
+}
+
+/** A user whom the system does not know, and who has no HOME, has no folder; that is no fault of wfr. */
+function homeFolder(): string {
+  try {
+    return homedir();
+  } catch {
+    return '';
+  }
 }
 
 function onSignal(listener: (signal: SignalName) => void): () => void {

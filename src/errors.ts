@@ -24,14 +24,22 @@ export class UsageError extends WfrError {
   constructor(
     readonly problems: readonly string[],
     readonly hint?: string,
+    /** What a program said that was run, as it came. */
+    readonly quoted?: string,
   ) {
     super(problems.join('\n'));
   }
 }
 
-/** No access token where the service is not on this machine; `lookedFor` names the places that were searched. */
+/**
+ * No access token where the service is not on this machine. `lookedFor` names the places that were searched; `withheld`
+ * says why one that was found is not sent there.
+ */
 export class MissingTokenError extends WfrError {
-  constructor(readonly lookedFor: readonly string[]) {
+  constructor(
+    readonly lookedFor: readonly string[],
+    readonly withheld?: string,
+  ) {
     super('no access token');
   }
 }

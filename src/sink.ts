@@ -1,6 +1,7 @@
 /** stdout while a command runs: one answer at a time, and never longer than a signal allows. */
-import type { Output } from './context.js';
+
 import type { Interruption } from './interruption.js';
+import type { Output } from './output.js';
 
 export interface Sink {
   /** Writes all chunks before those of any later call. Throws OutputError or InterruptedError. */

@@ -32,16 +32,28 @@ describe('the package', () => {
       'dist/main.js',
       'dist/LICENSES.txt',
       'examples/invoice.pdf',
+      'config.schema.json',
     ]) {
       expect(paths).toContain(path);
     }
     expect(
       paths.filter(
-        (path) => !/^(bin|dist|examples)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json)$/.test(path),
+        (path) =>
+          !/^(bin|dist|examples)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json|config\.schema\.json)$/.test(
+            path,
+          ),
       ),
     ).toEqual([]);
     const licences = readFileSync(join(ROOT, 'dist/LICENSES.txt'), 'utf8');
-    for (const name of ['undici', 'commander', 'ora', 'chalk', 'mime-types', 'mime-db'])
+    for (const name of [
+      'undici',
+      'commander',
+      'ora',
+      'chalk',
+      'mime-types',
+      'mime-db',
+      '@cfworker/json-schema',
+    ])
       expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'));
     expect(packed.size).toBeLessThan(700_000);
   });

@@ -1,5 +1,5 @@
 /** The README is true: its commands run, its tables are those of the program. */
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -14,6 +14,8 @@ const blocks = (language: string) =>
     ([, code = '']) => code,
   );
 
+const [configFile = '', workflowFile = ''] = blocks('json');
+
 /** What jq does in the README, for a machine that has none. */
 const JQ = 'jq() { node -p "JSON.parse(require(\'fs\').readFileSync(0)).document.sha256"; }; export -f jq\n';
 
@@ -27,7 +29,7 @@ describe('the commands of the README', () => {
     expect(demo).toBe('npm ci && npm run demo\n');
     expect(tests).toBe('npm ci && npm test\n');
     expect(settings).toContain('export WFR_BASE_URL=https://');
-    expect(tasks.length).toBe(9);
+    expect(tasks.length).toBe(10);
   });
 
   test('the demo prints what the README shows', async () => {
@@ -44,8 +46,10 @@ describe('the commands of the README', () => {
     const cwd = temporaryFolder();
     copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
     const { env } = await sandboxWorld({ clock: { now: Date.now, monotonic: () => performance.now() * 20 } });
+    mkdirSync(join(cwd, 'wfr'));
+    writeFileSync(join(cwd, 'wfr/config.json'), configFile);
     const isFailing = task.includes('case $?');
-    const { exitCode, stdout, stderr } = await bash(JQ + task, env, { cwd });
+    const { exitCode, stdout, stderr } = await bash(JQ + task, { ...env, XDG_CONFIG_HOME: cwd }, { cwd });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.not.stringContaining('wfr: ') });
     if (isFailing) expect(stdout).toBe('the run failed: its step and message are above\n');
     if (task.includes('jq')) expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
@@ -69,7 +73,7 @@ describe('the commands of the README', () => {
 
   test('the workflow file is one that the sandbox takes', async () => {
     const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'w.json'), blocks('json')[0] ?? '');
+    writeFileSync(join(cwd, 'w.json'), workflowFile);
     const { stdout, exitCode } = await startWfr(['sandbox', '--workflows', 'w.json', '--list'], {}, { cwd })
       .ended;
     expect(exitCode).toBe(0);
@@ -90,6 +94,8 @@ test('every variable that wfr reads is in the README and in wfr help environment
     'WFR_TOKEN_FILE',
     'WFR_ALLOW_HTTP',
     'WFR_WORKFLOW_ID_FIELD',
+    'WFR_PROFILE',
+    'WFR_CONFIG',
     'HTTPS_PROXY',
     'NO_PROXY',
     'NODE_EXTRA_CA_CERTS',

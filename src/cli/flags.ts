@@ -6,6 +6,7 @@ const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?
 
 function serviceFlags(): Option[] {
   return [
+    new Option('--profile <name>', 'a profile of the config file (WFR_PROFILE); see wfr help config'),
     new Option('--base-url <url>', "the service's address, with its path prefix (WFR_BASE_URL)"),
     new Option('--allow-http', 'allow http:// to other hosts than this one (WFR_ALLOW_HTTP=1)'),
     new Option('--token-file <path|->', 'read the access token from a file (WFR_TOKEN, WFR_TOKEN_FILE)'),

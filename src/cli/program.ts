@@ -4,6 +4,7 @@ import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { VERSION } from '../version.js';
+import { CONFIG } from './config.js';
 import { addHiddenGlobalFlags } from './flags.js';
 import { HELP } from './help.js';
 import { HISTORY } from './history.js';
@@ -13,7 +14,7 @@ import type { CommandEntry, Start } from './start.js';
 import { STATUS } from './status.js';
 import { WATCH } from './watch.js';
 
-const COMMANDS: readonly CommandEntry[] = [RUN, STATUS, WATCH, HISTORY, SANDBOX, HELP];
+const COMMANDS: readonly CommandEntry[] = [RUN, STATUS, WATCH, HISTORY, SANDBOX, CONFIG, HELP];
 
 const EXAMPLES = `
 Examples:

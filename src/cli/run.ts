@@ -48,7 +48,7 @@ function define(command: Command, start: Start): void {
         once,
       ),
     )
-    .option('-d, --detach', 'return with the id once the service has accepted the run')
+    .option('-d, --detach', 'return once the run is accepted, with its id (or --no-wait)')
     .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
     .option('--dry-run', 'print what would be sent, and send nothing')
     .option('--workflow-id-field <field>', 'auto, worfklowId, workflowId or both (default: auto)');

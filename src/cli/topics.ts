@@ -36,7 +36,8 @@ Examples:
 
 const ENVIRONMENT = `Environment
 
-A flag wins over a variable; an empty variable counts as unset.
+A flag wins over a variable, and both win over the profile of the config file
+(see wfr help config); an empty variable counts as unset.
 
   WFR_BASE_URL            the service's address, with its path prefix: https, or
                           http to this machine
@@ -44,6 +45,9 @@ A flag wins over a variable; an empty variable counts as unset.
   WFR_TOKEN_FILE          a file that holds it (WFR_TOKEN wins)
   WFR_ALLOW_HTTP=1        allow http to other hosts
   WFR_WORKFLOW_ID_FIELD   auto, worfklowId, workflowId or both
+  WFR_PROFILE             the profile of the config file to use
+  WFR_CONFIG              the config file, in place of wfr/config.json in
+                          XDG_CONFIG_HOME, ~/.config or, on Windows, APPDATA
 
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY
                           the proxy to use, and the hosts to reach without it;

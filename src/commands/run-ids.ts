@@ -1,4 +1,5 @@
 /** The run ids of a command line. */
+import type { Profile } from '../config/profile.js';
 import { workflowId } from '../config/workflow.js';
 import { UsageError } from '../errors.js';
 import type { History, PastRun } from '../history/history.js';
@@ -18,12 +19,13 @@ export async function withPastRuns(
   ids: readonly string[],
   baseUrl: URL,
   history: History,
+  profile: Profile | undefined,
 ): Promise<string[]> {
-  if (!ids.some((id) => reference(id) !== undefined)) return [...ids];
+  if (!ids.some((id) => id.startsWith('@'))) return [...ids];
   const runs = (await history.runs()).filter((run) => run.baseUrl === baseUrl.href);
   const problems: string[] = [];
   const found = ids.map((id) => {
-    const isMeant = reference(id);
+    const isMeant = reference(id, profile);
     if (isMeant === undefined) return id;
     const run = runs.find(isMeant);
     if (run === undefined) problems.push(`${id}: the history has no such run at ${baseUrl.href}`);
@@ -34,10 +36,10 @@ export async function withPastRuns(
 }
 
 /** Whether a run is the one that is meant; undefined for an id that means itself. */
-function reference(id: string): ((run: PastRun) => boolean) | undefined {
+function reference(id: string, profile: Profile | undefined): ((run: PastRun) => boolean) | undefined {
   const [, workflow] = /^@last(?::(.+))?$/s.exec(id) ?? [undefined, null];
   if (workflow === null) return undefined;
   if (workflow === undefined) return () => true;
-  const wanted = workflowId(workflow).toLowerCase();
+  const wanted = workflowId(workflow, profile).toLowerCase();
   return (run) => run.workflow.toLowerCase() === wanted;
 }

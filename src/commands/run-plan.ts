@@ -1,15 +1,15 @@
+import type { LoadedCredentials } from '../config/credentials.js';
 import type { ServiceSettings } from '../config/service.js';
 import type { WaitSettings } from '../config/wait.js';
 import type { DocumentFolder } from '../documents/document-folder.js';
 import type { Trigger } from '../service/create-run.js';
-import type { Credentials } from '../service/service.js';
 import type { Presentation } from '../view/presentation.js';
 import type { OutputFormat } from './output-format.js';
 
 /** Everything that a run needs, checked. */
 export interface RunPlan {
   settings: ServiceSettings;
-  credentials: Credentials;
+  credentials: LoadedCredentials;
   wait: WaitSettings;
   format: OutputFormat;
   presentation: Presentation;

@@ -1,6 +1,7 @@
 /** `wfr run`: what it needs is checked here, before anything that could send it is even loaded. */
 import { withAllComplaints } from '../config/complaints.js';
 import { loadCredentials, requireToken } from '../config/credentials.js';
+import { chooseProfile } from '../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import { type WaitFlags, waitSettings } from '../config/wait.js';
 import { workflowId, workflowIdField } from '../config/workflow.js';
@@ -38,14 +39,14 @@ export async function run(
   context: Context,
 ): Promise<Exit> {
   const interruption = new Interruption(context);
-  const subjects = () => [{ workflowId: workflowId(workflow) }];
+  let workflowIdOrAlias = workflow;
+  const subjects = () => [{ workflowId: workflowIdOrAlias }];
   try {
     return await withReports(flags, context, subjects, async (openReports) => {
       const making = makePlan(workflow, [...items, ...(flags.input ?? [])], flags, openReports, context);
       // Standard input, a pipe or a slow disk may keep us waiting.
-      const { plan, resolved } = await interruption.endingWith(making).catch((error) => {
-        throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
-      });
+      const { plan, resolved } = await interruption.endingWith(making).catch(throwAsCancelled);
+      workflowIdOrAlias = plan.trigger.workflowId;
       return carryOut(plan, flags, interruption, context).finally(() => resolved.close());
     });
   } finally {
@@ -64,9 +65,15 @@ async function carryOut(
     await dryRun(plan, context);
     return [];
   }
-  requireToken(plan.credentials, flags, plan.settings.baseUrl);
+  const { credentials, settings } = plan;
+  await requireToken(credentials, flags, settings.baseUrl, interruption.signal).catch(throwAsCancelled);
   const { triggerAndWatch } = await import('./trigger-and-watch.js');
   return [await triggerAndWatch(plan, interruption, context)];
+}
+
+/** Nothing has been sent yet. */
+function throwAsCancelled(error: unknown): never {
+  throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
 }
 
 async function makePlan(
@@ -77,15 +84,16 @@ async function makePlan(
   context: Context,
 ): Promise<{ plan: RunPlan; resolved: ResolvedInputs }> {
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
+  const profile = await chooseProfile(flags, context);
   const { id, field, resolved, ...checked } = await withAllComplaints({
-    id: () => workflowId(workflow),
-    settings: () => serviceSettings(flags, context),
-    wait: () => waitSettings(flags),
+    id: () => workflowId(workflow, profile),
+    settings: () => serviceSettings(flags, profile, context),
+    wait: () => waitSettings(flags, profile),
     format: () => outputFormat(flags),
     presentation: () => decidePresentation(flags, context),
     documents: () => documentFolder(expectWatched(flags), false, context),
-    field: () => workflowIdField(flags.workflowIdField, context),
-    credentials: () => loadCredentials(flags, context),
+    field: () => workflowIdField(flags, profile, context),
+    credentials: () => loadCredentials(flags, profile, context),
     reports: openReports,
     resolved: () => resolveInputs({ items, inputsFile: flags.inputsFile, otherStdin }, context),
   });

@@ -1,6 +1,7 @@
 /** `wfr status`: show runs as they are now. */
 import { withAllComplaints } from '../config/complaints.js';
 import { loadCredentials, requireToken } from '../config/credentials.js';
+import { chooseProfile } from '../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import type { Context } from '../context.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError, exitOfSeveral } from '../exit-code.js';
@@ -28,10 +29,14 @@ export async function status(
   flags: StatusFlags,
   context: Context,
 ): Promise<Exit> {
-  const { settings, credentials, format, presentation, ...plan } = await makePlan(written, flags, context);
+  const { settings, credentials, format, presentation, profile, ...plan } = await makePlan(
+    written,
+    flags,
+    context,
+  );
   const history = History.of(context);
-  const ids = await withPastRuns(plan.ids, settings.baseUrl, history);
-  requireToken(credentials, flags, settings.baseUrl);
+  const ids = await withPastRuns(plan.ids, settings.baseUrl, history, profile);
+  await requireToken(credentials, flags, settings.baseUrl);
   const conversation = await Conversation.open(presentation, context);
   for (const warning of settings.warnings) conversation.warn(warning);
   const interruption = new Interruption(context);
@@ -58,13 +63,15 @@ export async function status(
   }
 }
 
-function makePlan(written: readonly string[], flags: StatusFlags, context: Context) {
+async function makePlan(written: readonly string[], flags: StatusFlags, context: Context) {
+  const profile = await chooseProfile(flags, context);
   return withAllComplaints({
     ids: () => runIds(written),
-    settings: () => serviceSettings(flags, context),
+    settings: () => serviceSettings(flags, profile, context),
     format: () => outputFormat(flags),
     presentation: () => decidePresentation(flags, context),
-    credentials: () => loadCredentials(flags, context),
+    credentials: () => loadCredentials(flags, profile, context),
+    profile: () => profile,
   });
 }
 

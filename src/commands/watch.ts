@@ -1,6 +1,7 @@
 /** `wfr watch`: wait for runs that already exist. */
 import { withAllComplaints } from '../config/complaints.js';
 import { loadCredentials, requireToken } from '../config/credentials.js';
+import { chooseProfile } from '../config/profile.js';
 import { type ServiceFlags, type ServiceSettings, serviceSettings } from '../config/service.js';
 import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.js';
 import type { Context } from '../context.js';
@@ -41,8 +42,8 @@ export async function watch(written: readonly string[], flags: WatchFlags, conte
   return withReports(flags, context, subjects, async (openReports) => {
     const plan = await makePlan(written, flags, openReports, context);
     const history = History.of(context);
-    ids = await withPastRuns(plan.ids, plan.settings.baseUrl, history);
-    requireToken(plan.credentials, flags, plan.settings.baseUrl);
+    ids = await withPastRuns(plan.ids, plan.settings.baseUrl, history, plan.profile);
+    await requireToken(plan.credentials, flags, plan.settings.baseUrl);
     return watchAll(ids, plan, history, context);
   });
 }
@@ -75,21 +76,23 @@ async function watchAll(
   }
 }
 
-function makePlan(
+async function makePlan(
   written: readonly string[],
   flags: WatchFlags,
   openReports: () => Promise<void>,
   context: Context,
 ) {
+  const profile = await chooseProfile(flags, context);
   return withAllComplaints({
     ids: () => runIds(written),
-    settings: () => serviceSettings(flags, context),
-    wait: () => waitSettings(flags),
+    settings: () => serviceSettings(flags, profile, context),
+    wait: () => waitSettings(flags, profile),
     format: () => outputFormat(flags),
     presentation: () => decidePresentation(flags, context),
     documents: () => documentFolder(flags, new Set(written).size > 1, context),
     reports: openReports,
-    credentials: () => loadCredentials(flags, context),
+    credentials: () => loadCredentials(flags, profile, context),
+    profile: () => profile,
   });
 }
 
@@ -121,17 +124,18 @@ async function watchSeveral(
   tools: Tools,
 ): Promise<ReportedRun[]> {
   const { progress, results, conversation, interruption } = tools;
-  const goingOn: string[] = [];
+  const goingOn = new Set<string>();
   const runs = await Promise.all(
     ids.map(async (id) => {
       const outcome = await observe({ id, wait, ...tools });
       const ended = outcome.run !== undefined && hasEnded(outcome.run);
-      if (!ended && !(outcome.error instanceof NoSuchRunError)) goingOn.push(id);
+      if (!ended && !(outcome.error instanceof NoSuchRunError)) goingOn.add(id);
       return conclude(outcome, undefined, results, conversation);
     }),
   );
   progress.stop();
   if (interruption.received !== undefined) conversation.say('Interrupted; the runs go on.');
-  if (goingOn.length > 0) conversation.say(`To watch them: ${nextCommands(goingOn, settings).watch}`);
+  const left = ids.filter((id) => goingOn.has(id));
+  if (left.length > 0) conversation.say(`To watch them: ${nextCommands(left, settings).watch}`);
   return runs;
 }

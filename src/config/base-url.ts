@@ -1,20 +1,33 @@
 /** The service's address, and the rules for it. */
 import { UsageError } from '../errors.js';
 import { isLoopback, parseUrl } from '../url.js';
+import type { Written } from './settings.js';
 
-/** The URL that was written in `source` (a flag or a variable). Throws UsageError; user info is never shown. */
-export function parseBaseUrl(written: string | undefined, source: string, allowHttp: boolean): URL {
+/** The URL that was written. Throws UsageError; user info is never shown. */
+export function parseBaseUrl(written: Written | undefined, allowHttp: boolean): URL {
   if (written === undefined) {
     throw new UsageError([
-      'no base URL: set WFR_BASE_URL or give --base-url, such as https://workflows.example.com/api/v1' +
-        ' (to try wfr without a service: wfr sandbox)',
+      'no base URL: set WFR_BASE_URL or give --base-url, such as https://workflows.example.com/api/v1,' +
+        ' or choose a --profile (to try wfr without a service: wfr sandbox)',
     ]);
   }
-  const shown = `${source} ${withoutUserInfo(written)}`;
-  const url = parseUrl(written);
-  const complaint = url === undefined ? schemeComplaint(written) : urlComplaint(url, written, allowHttp);
-  if (url === undefined || complaint !== undefined) throw new UsageError([`${shown}: ${complaint}`]);
+  const { text, source } = written;
+  const url = parseUrl(text);
+  const complaint = baseUrlComplaint(text, allowHttp);
+  if (url === undefined || complaint !== undefined) {
+    throw new UsageError([`${source} ${withoutUserInfo(text)}: ${complaint}`]);
+  }
   return url;
+}
+
+/** What is wrong with a base URL, and how to mend it; undefined for a good one. */
+export function baseUrlComplaint(
+  written: string,
+  allowHttp: boolean,
+  permission = '--allow-http',
+): string | undefined {
+  const url = parseUrl(written);
+  return url === undefined ? schemeComplaint(written) : urlComplaint(url, written, allowHttp, permission);
 }
 
 function schemeComplaint(written: string): string {
@@ -23,7 +36,7 @@ function schemeComplaint(written: string): string {
   return `has no scheme; write ${scheme}://${withoutUserInfo(written)}`;
 }
 
-function urlComplaint(url: URL, written: string, allowHttp: boolean): string | undefined {
+function urlComplaint(url: URL, written: string, allowHttp: boolean, permission: string): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     return written.includes('://') ? 'must begin with https://' : schemeComplaint(written);
   }
@@ -32,12 +45,12 @@ function urlComplaint(url: URL, written: string, allowHttp: boolean): string | u
   }
   if (url.search !== '' || url.hash !== '') return 'must not have a query or a fragment';
   if (url.protocol === 'http:' && !allowHttp && !isLoopback(url.hostname)) {
-    return 'would send the token unencrypted; use https://, or --allow-http on a private network';
+    return `would send the token unencrypted; use https://, or ${permission} on a private network`;
   }
   return undefined;
 }
 
 /** A URL that may not parse, without what may be a secret in it: what stands before an `@`, a query, a fragment. */
-function withoutUserInfo(written: string): string {
+export function withoutUserInfo(written: string): string {
   return written.replace(/^(https?:\/*)?.*@/is, '$1…@').replace(/[?#].*/s, (rest) => `${rest.charAt(0)}…`);
 }

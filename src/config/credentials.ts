@@ -1,61 +1,108 @@
-/** The access token: where it is looked for, and that it can stand in a header. It never appears in any output. */
+/** The access token: got from where it is, and able to stand in a header. It never appears in any output. */
 import type { Context } from '../context.js';
 import { MissingTokenError, UsageError } from '../errors.js';
 import type { Credentials } from '../service/service.js';
 import { isLoopback } from '../url.js';
+import { checkToken } from './check-token.js';
+import type { Profile } from './profile.js';
+import { type TokenFlags, tokenSource } from './token-source.js';
 
-export interface TokenFlags {
-  tokenFile?: string;
-  /** False for --no-token. */
-  token?: boolean;
+export interface LoadedCredentials extends Credentials {
+  /** What is to be said where a token is needed; undefined where there is one. */
+  readonly missing?: MissingTokenError;
 }
-
-const NO_CREDENTIALS: Credentials = {
-  source: undefined,
-  token: async () => undefined,
-  refresh: async () => false,
-};
 
 /**
- * Finds the token: --token-file, WFR_TOKEN, WFR_TOKEN_FILE, in this order; an empty variable counts as unset. Throws
- * UsageError where a source cannot be read or holds no token.
+ * Finds the token. A file is read at once, a command is run only when the token is asked for. Throws UsageError where a
+ * source cannot be read or holds no token.
  */
-export async function loadCredentials(flags: TokenFlags, context: Context): Promise<Credentials> {
-  if (flags.token === false) return NO_CREDENTIALS;
-  const { WFR_TOKEN, WFR_TOKEN_FILE } = context.env;
-  if (flags.tokenFile !== undefined) {
-    const name =
-      flags.tokenFile === '-' ? 'standard input (--token-file -)' : `--token-file ${flags.tokenFile}`;
-    return fileCredentials(flags.tokenFile, name, context);
+export async function loadCredentials(
+  flags: TokenFlags,
+  profile: Profile | undefined,
+  context: Context,
+): Promise<LoadedCredentials> {
+  const { place, lookedFor, withheld } = tokenSource(flags, profile, context);
+  switch (place.kind) {
+    case 'none':
+      return { ...fixedToken(undefined, undefined), missing: new MissingTokenError(lookedFor, withheld) };
+    case 'variable':
+      return fixedToken(place.source, checkToken(place.token, place.source));
+    case 'file': {
+      const read = () => readToken(place.path, place.source, context);
+      const token = await read();
+      // Standard input can be read once.
+      return place.path === '-'
+        ? fixedToken(place.source, token)
+        : new RenewableToken(place.source, read, token);
+    }
+    case 'command': {
+      const { runTokenCommand } = await import('./token-command.js');
+      const run = (signal?: AbortSignal) => runTokenCommand(place, context, signal);
+      return new RenewableToken(place.source, run);
+    }
   }
-  if (WFR_TOKEN) {
-    const token = checkToken(WFR_TOKEN, 'WFR_TOKEN');
-    return { source: 'WFR_TOKEN', token: async () => token, refresh: async () => false };
-  }
-  if (WFR_TOKEN_FILE) return fileCredentials(WFR_TOKEN_FILE, `WFR_TOKEN_FILE (${WFR_TOKEN_FILE})`, context);
-  return NO_CREDENTIALS;
 }
 
-/** Throws MissingTokenError where a token is needed: not on this machine, and not with --no-token. */
-export function requireToken({ source }: Credentials, flags: TokenFlags, baseUrl: URL): void {
-  if (source !== undefined || flags.token === false || isLoopback(baseUrl.hostname)) return;
-  throw new MissingTokenError(['--token-file', 'WFR_TOKEN', 'WFR_TOKEN_FILE']);
+/**
+ * Gets the token for the first time, which runs a token command. Throws MissingTokenError where a token is needed and
+ * there is none: not on this machine, and not with --no-token; UsageError where the command fails; the signal's reason.
+ */
+export async function requireToken(
+  credentials: LoadedCredentials,
+  flags: TokenFlags,
+  baseUrl: URL,
+  signal?: AbortSignal,
+): Promise<void> {
+  const isNeeded = flags.token !== false && !isLoopback(baseUrl.hostname);
+  if (credentials.missing !== undefined && isNeeded) throw credentials.missing;
+  await credentials.token(signal);
 }
 
-async function fileCredentials(path: string, source: string, context: Context): Promise<Credentials> {
-  const read = () => readToken(path, source, context);
-  let token = await read();
-  return {
-    source,
-    token: async () => token,
-    async refresh(refused) {
-      // Somebody else's look may have been the second one.
-      if (path === '-' || token !== refused) return token !== refused;
+function fixedToken(source: string | undefined, token: string | undefined): Credentials {
+  return { source, token: async () => token, refresh: async () => false };
+}
+
+/** A token that its source may give anew. */
+class RenewableToken implements Credentials {
+  #failure = '';
+  #reading: Promise<string> | undefined;
+
+  constructor(
+    private readonly name: string,
+    private readonly read: (signal?: AbortSignal) => Promise<string>,
+    private known?: string,
+  ) {}
+
+  get source(): string {
+    return this.name + this.#failure;
+  }
+
+  async token(signal?: AbortSignal): Promise<string> {
+    this.known ??= await this.#readOnce(signal);
+    return this.known;
+  }
+
+  async refresh(refused: string | undefined, signal?: AbortSignal): Promise<boolean> {
+    // Somebody else's look may have been the second one.
+    if (this.known !== refused) return true;
+    try {
+      this.known = await this.#readOnce(signal);
+      this.#failure = '';
+    } catch (error) {
+      signal?.throwIfAborted();
       // What cannot be read now has not changed.
-      token = await read().catch(() => token);
-      return token !== refused;
-    },
-  };
+      this.#failure = `, which failed at a second look: ${error instanceof Error ? error.message : error}`;
+    }
+    return this.known !== refused;
+  }
+
+  /** Those who ask at the same time share one look. */
+  #readOnce(signal?: AbortSignal): Promise<string> {
+    this.#reading ??= this.read(signal).finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
 }
 
 async function readToken(path: string, source: string, context: Context): Promise<string> {
@@ -64,19 +111,8 @@ async function readToken(path: string, source: string, context: Context): Promis
     const text = (await readBytes(path, context.cwd, context)).toString('utf8');
     return checkToken(text.replace(/\r?\n$/, ''), source);
   } catch (error) {
-    if (error instanceof FileError)
-      throw new UsageError([`the access token cannot be read: ${error.message}`]);
-    throw error;
+    if (!(error instanceof FileError)) throw error;
+    const place = source.startsWith('tokenFile of ') ? ` (${source})` : '';
+    throw new UsageError([`the access token cannot be read: ${error.message}${place}`]);
   }
-}
-
-/** A token travels in a header, as one word of visible ASCII (RFC 6750, section 2.1). */
-function checkToken(token: string, source: string): string {
-  if (token === '') throw new UsageError([`${source} is empty; it should hold the access token`]);
-  if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new UsageError([
-      `${source} does not hold a token: there is a space, a line break or a character beyond ASCII in it`,
-    ]);
-  }
-  return token;
 }

@@ -1,14 +1,16 @@
-/** Flags over environment over defaults: where the service is, and how to speak to it. */
+/** Flags over environment over profile: where the service is, and how to speak to it. */
 import type { Context } from '../context.js';
 import { type ProxyServer, proxyFor } from '../service/proxy.js';
 import { isLoopback } from '../url.js';
 import { parseBaseUrl } from './base-url.js';
 import { withAllComplaints } from './complaints.js';
-import type { TokenFlags } from './credentials.js';
 import { parseHeaders } from './headers.js';
+import type { Profile, ProfileFlags } from './profile.js';
+import { isPermitted, writtenSetting } from './settings.js';
+import { type TokenFlags, tokenSource } from './token-source.js';
 
 /** The flags that every command which talks to the service has, as they were written. */
-export interface ServiceFlags extends TokenFlags {
+export interface ServiceFlags extends TokenFlags, ProfileFlags {
   baseUrl?: string;
   allowHttp?: boolean;
   header?: string[];
@@ -24,19 +26,22 @@ export interface ServiceSettings {
 }
 
 /** Where the service is and how to speak to it. Throws UsageError with every complaint. */
-export async function serviceSettings(flags: ServiceFlags, context: Context): Promise<ServiceSettings> {
-  const { env } = context;
-  const allowHttp = flags.allowHttp === true || env.WFR_ALLOW_HTTP === '1';
-  const written = flags.baseUrl ?? (env.WFR_BASE_URL || undefined);
-  const variable = flags.baseUrl === undefined ? 'WFR_BASE_URL' : '--base-url';
+export async function serviceSettings(
+  flags: ServiceFlags,
+  profile: Profile | undefined,
+  context: Context,
+): Promise<ServiceSettings> {
+  const allowHttp = isPermitted(writtenSetting('allowHttp', flags, profile, context));
+  const written = writtenSetting('baseUrl', flags, profile, context);
   const { target, headers } = await withAllComplaints({
     target: () => {
-      const baseUrl = parseBaseUrl(written, variable, allowHttp);
-      return { baseUrl, proxy: proxyFor(baseUrl, env) };
+      const baseUrl = parseBaseUrl(written, allowHttp);
+      return { baseUrl, proxy: proxyFor(baseUrl, context.env) };
     },
     headers: () => parseHeaders(flags.header ?? [], flags.token === false),
   });
-  const warnings = warningsOf(target.baseUrl, context);
+  const { withheld } = tokenSource(flags, profile, context);
+  const warnings = [...warningsOf(target.baseUrl, context), ...(withheld === undefined ? [] : [withheld])];
   return { ...target, headers, warnings, sameService: sameService(flags) };
 }
 
@@ -56,6 +61,7 @@ function warningsOf(baseUrl: URL, { env }: Context): string[] {
 function sameService(flags: ServiceFlags): string[] {
   return [
     ...(flags.baseUrl === undefined ? [] : ['--base-url', flags.baseUrl]),
+    ...(flags.profile === undefined ? [] : ['--profile', flags.profile]),
     ...(flags.allowHttp === true ? ['--allow-http'] : []),
     ...(flags.tokenFile === undefined || flags.tokenFile === '-' ? [] : ['--token-file', flags.tokenFile]),
     ...(flags.token === false ? ['--no-token'] : []),

@@ -1,6 +1,8 @@
 /** How long to wait, and how often to look. */
 import { parseDuration } from '../duration.js';
 import { UsageError } from '../errors.js';
+import type { Profile } from './profile.js';
+import { writtenSetting } from './settings.js';
 
 /** The flags of waiting, as they were written. */
 export interface WaitFlags {
@@ -16,22 +18,29 @@ export interface WaitSettings {
   timeout: number | undefined;
 }
 
+/** What applies where nothing was written. */
+export const WAIT_DEFAULTS = { interval: '2s', maxInterval: '10s' } as const;
+
 /** Throws UsageError with every complaint. */
-export function waitSettings(flags: WaitFlags): WaitSettings {
+export function waitSettings(flags: WaitFlags, profile: Profile | undefined): WaitSettings {
   const problems: string[] = [];
-  const parse = (name: string, text: string | undefined, fallback: number, least: number) => {
-    if (text === undefined) return fallback;
+  const parse = (name: keyof WaitFlags, fallback: string | undefined, least: number) => {
+    const { text, source } = writtenSetting(name, flags, profile, { env: {} }) ?? {
+      text: fallback,
+      source: name,
+    };
+    if (text === undefined) return Number.POSITIVE_INFINITY;
     const duration = parseDuration(text);
     if (duration !== undefined && duration >= least) return duration;
     const not = duration === undefined ? 'is not a duration' : 'is too short';
     problems.push(
-      `${name} ${text || '""'}: ${not}; write 500ms, 2s, 1.5m or 1h (a bare number means seconds)`,
+      `${source} ${text || '""'}: ${not}; write 500ms, 2s, 1.5m or 1h (a bare number means seconds)`,
     );
-    return fallback;
+    return least;
   };
-  const interval = parse('--interval', flags.interval, 2_000, 1);
-  const maxInterval = parse('--max-interval', flags.maxInterval, 10_000, 1);
-  const timeout = parse('--timeout', flags.timeout, Number.POSITIVE_INFINITY, 0);
+  const interval = parse('interval', WAIT_DEFAULTS.interval, 1);
+  const maxInterval = parse('maxInterval', WAIT_DEFAULTS.maxInterval, 1);
+  const timeout = parse('timeout', undefined, 0);
   if (problems.length > 0) throw new UsageError(problems);
   return {
     interval,

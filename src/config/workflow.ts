@@ -2,21 +2,33 @@
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { WORKFLOW_ID_FIELD_CHOICES, type WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
+import type { Profile } from './profile.js';
+import { writtenSetting } from './settings.js';
+
+/** What applies where nothing was written. */
+export const DEFAULT_WORKFLOW_ID_FIELD: WorkflowIdFieldChoice = 'auto';
 
 /** Throws UsageError. */
-export function workflowIdField(flag: string | undefined, context: Context): WorkflowIdFieldChoice {
-  const written = flag ?? (context.env.WFR_WORKFLOW_ID_FIELD || 'auto');
-  const choice = WORKFLOW_ID_FIELD_CHOICES.find((candidate) => candidate === written);
+export function workflowIdField(
+  flags: { workflowIdField?: string },
+  profile: Profile | undefined,
+  context: Context,
+): WorkflowIdFieldChoice {
+  const written = writtenSetting('workflowIdField', flags, profile, context);
+  if (written === undefined) return DEFAULT_WORKFLOW_ID_FIELD;
+  const choice = WORKFLOW_ID_FIELD_CHOICES.find((candidate) => candidate === written.text);
   if (choice !== undefined) return choice;
-  const source = flag === undefined ? 'WFR_WORKFLOW_ID_FIELD' : '--workflow-id-field';
-  throw new UsageError([`${source} ${written}: choose one of ${WORKFLOW_ID_FIELD_CHOICES.join(', ')}`]);
+  const choices = WORKFLOW_ID_FIELD_CHOICES.join(', ');
+  throw new UsageError([`${written.source} ${written.text}: choose one of ${choices}`]);
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 
-/** The id of a workflow that was given as such or as its URL. Throws UsageError. */
-export function workflowId(workflow: string): string {
+/** The id of a workflow that was given as such, as its URL, or by a name that the profile has for it. Throws UsageError. */
+export function workflowId(workflow: string, profile: Profile | undefined): string {
   if (workflow === '') throw new UsageError(['the workflow is empty; give its UUID or its URL']);
+  const { workflows = {} } = profile?.settings ?? {};
+  if (Object.hasOwn(workflows, workflow)) return workflows[workflow] ?? workflow;
   if (!/^https?:\/\//i.test(workflow)) return workflow;
   const ids = [...new Set((workflow.match(UUID) ?? []).map((id) => id.toLowerCase()))];
   if (ids.length > 1) {

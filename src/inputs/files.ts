@@ -1,8 +1,8 @@
 /** The files that inputs name: opened and looked at before anything is sent. */
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import type { Context } from '../context.js';
+import { resolvePath } from '../path.js';
 import type { Source } from '../service/body.js';
 import { describeSystemError } from '../system-error.js';
 import { fileSource, handleSource } from './file-source.js';
@@ -13,11 +13,6 @@ export class FileError extends Error {}
 
 /** Text is kept in memory; what is larger should travel as a document. */
 const MAX_TEXT = 64 * 1024 * 1024;
-
-/** `~/` stands for the home folder; other paths are relative to `base`. */
-export function resolvePath(path: string, base: string, context: Context): string {
-  return path.startsWith('~/') ? join(context.home, path.slice(2)) : resolve(base, path);
-}
 
 /** All bytes of a file, or of standard input for `-`. Throws FileError. */
 export async function readBytes(path: string, base: string, context: Context): Promise<Buffer> {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
-import { resolvePath } from '../inputs/files.js';
+import { resolvePath } from '../path.js';
 import { DestinationError, openReplaced } from './destination.js';
 import { githubOpeners } from './github-reports.js';
 import { json } from './json.js';

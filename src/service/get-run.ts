@@ -26,7 +26,7 @@ export async function getRun(id: string, service: Service, signal: AbortSignal):
   const url = runsUrl(service.baseUrl, id);
   const token = await service.credentials.token();
   let answer = await read(url, service, signal);
-  if (answer.status === 401 && (await service.credentials.refresh(token))) {
+  if (answer.status === 401 && (await service.credentials.refresh(token, signal))) {
     answer = await read(url, service, signal);
   }
   if (answer.status < 200 || answer.status > 299)

@@ -12,9 +12,9 @@ import type { Answer, Transport } from './transport.js';
 export interface Credentials {
   /** What the user would call the source, such as WFR_TOKEN; undefined where no token is sent. */
   readonly source: string | undefined;
-  token(): Promise<string | undefined>;
+  token(signal?: AbortSignal): Promise<string | undefined>;
   /** Whether there is another token than the one that was refused, after a second look at the source. */
-  refresh(refused: string | undefined): Promise<boolean>;
+  refresh(refused: string | undefined, signal?: AbortSignal): Promise<boolean>;
 }
 
 /** What a watcher of the conversation is told, as it happens. */

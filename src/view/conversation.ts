@@ -1,7 +1,8 @@
 /** stderr: what wfr says while it works. Quiet keeps the run's id, warnings and errors; verbose adds the requests. */
-import type { Clock, Context, Output, Suspensions } from '../context.js';
+import type { Clock, Context, Suspensions } from '../context.js';
 import { formatDuration } from '../duration.js';
 import type { WfrError } from '../errors.js';
+import type { Output } from '../output.js';
 import type { Run } from '../service/run.js';
 import type { WorkflowIdField } from '../service/workflow-id-field.js';
 import { explain } from './explain.js';

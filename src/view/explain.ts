@@ -29,12 +29,16 @@ export function explain(error: unknown): Explanation | undefined {
   if (error instanceof UsageError) {
     return {
       what: error.problems.map((p) => safeLine(p)),
+      quoted: error.quoted,
       next: error.hint === undefined ? [] : [`See: ${error.hint}`],
     };
   }
   if (error instanceof MissingTokenError) {
     return {
-      what: [`no access token: looked for ${error.lookedFor.join(', ')}`],
+      what: [
+        `no access token: looked for ${safeLine(error.lookedFor.join(', '))}`,
+        ...(error.withheld === undefined ? [] : [safeLine(error.withheld)]),
+      ],
       next: ['Set WFR_TOKEN, or give --token-file; --no-token sends none.'],
     };
   }

@@ -1,6 +1,7 @@
 /** The end of a command by an error: the words for it, and the exit. */
-import type { Output } from '../context.js';
+
 import { type Exit, exitOfError } from '../exit-code.js';
+import type { Output } from '../output.js';
 import { explain } from './explain.js';
 import { type Explanation, explanationLines } from './explanation.js';
 import { wrapLines } from './wrap.js';

@@ -1,6 +1,7 @@
 /** Progress on a terminal: one spinner line on stderr, which goes away when it stops. */
 import ora from 'ora';
-import type { Clock, Output, Suspensions } from '../context.js';
+import type { Clock, Suspensions } from '../context.js';
+import type { Output } from '../output.js';
 import type { Run } from '../service/run.js';
 import {
   fitLine,

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { afterAll } from 'vitest';
-import { type Clock, type Context, DEFAULT_LIMITS, type Limits, Output } from '../../src/context.js';
+import { capture } from '../../src/capture.js';
+import { type Clock, type Context, DEFAULT_LIMITS, type Limits } from '../../src/context.js';
 import type { SignalName } from '../../src/errors.js';
 import { SIGNAL_EXIT_CODES } from '../../src/exit-code.js';
 import { main } from '../../src/main.js';
+import { Output } from '../../src/output.js';
 import { VirtualClock } from './clock.js';
 
 export interface World {
@@ -25,6 +27,10 @@ export interface World {
   stdout?: Writable;
   stderr?: Writable;
   spawn?: Context['spawn'];
+  /** Whether commands may be run for what they print. */
+  mayCapture?: boolean;
+  platform?: Context['platform'];
+  home?: string;
 }
 
 export interface CliResult {
@@ -58,7 +64,7 @@ export async function runCli(args: readonly string[], world: World = {}): Promis
 
 /** The world as wfr is given it; what it writes is added to `written`. */
 export function contextFor(world: World, written = { stdout: '', stderr: '' }): Context {
-  const capture = (name: 'stdout' | 'stderr') =>
+  const record = (name: 'stdout' | 'stderr') =>
     new Writable({
       write(chunk: Buffer, _encoding, callback) {
         written[name] += chunk.toString('utf8');
@@ -66,24 +72,29 @@ export function contextFor(world: World, written = { stdout: '', stderr: '' }): 
         callback();
       },
     });
-  const stderr = world.stderr ?? capture('stderr');
+  const stderr = world.stderr ?? record('stderr');
   if (world.terminal !== undefined) Object.assign(stderr, terminalMethods(world.terminal, stderr));
   const signals = world.signals ?? new Signals();
   const { stdin = '' } = world;
   return {
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
-    stdout: new Output(world.stdout ?? capture('stdout'), true),
+    stdout: new Output(world.stdout ?? record('stdout'), true),
     stderr: new Output(stderr, false),
     env: world.env ?? {},
     cwd: world.cwd ?? temporaryFolder(),
     // Nothing can be written below it.
-    home: '/dev/null/home',
+    home: world.home ?? '/dev/null/home',
     tmpdir: tmpdir(),
+    platform: world.platform ?? 'linux',
     nodeVersion: process.versions.node,
     clock: world.clock ?? new VirtualClock(),
     limits: { ...DEFAULT_LIMITS, ...world.limits },
     onSignal: (listener) => signals.listen(listener),
     onSuspend: () => () => {},
+    capture: (command, args, options) =>
+      world.mayCapture
+        ? capture(command, args, options, world.clock ?? new VirtualClock())
+        : Promise.reject(new Error('nothing may be run here')),
     spawn: world.spawn ?? (() => Promise.reject(new Error('nothing may be started here'))),
   };
 }

@@ -30,8 +30,8 @@ const SIGNAL_NUMBERS: Partial<Record<NodeJS.Signals, number>> = {
   SIGTERM: 15,
 };
 
-/** What the tests' processes keep is not among what the user keeps. */
-const OWN_FOLDERS = { XDG_STATE_HOME: temporaryFolder(), XDG_CONFIG_HOME: temporaryFolder() };
+/** What the tests' processes keep is not among what the user keeps, nor are the user's settings theirs. */
+const OWN_FOLDERS = { XDG_STATE_HOME: temporaryFolder(), XDG_CONFIG_HOME: '/nonexistent' };
 
 /** Starts a command. The environment is `env` and what Node needs, not the test's own. */
 export function start(

@@ -1,0 +1,70 @@
+/** Running a command for what it prints. */
+import { spawn } from 'node:child_process';
+import type { ChildEnd, Clock } from './context.js';
+
+/** Milliseconds: how long a command may run, and how long what it leaves behind may hold on to its output. */
+const LIMIT = 60_000;
+const LINGER = 1_000;
+
+/** What a command wrote, and how it ended: `'timeout'` where it had to be ended. */
+export interface Captured {
+  end: ChildEnd | 'timeout';
+  stdout: string;
+  stderr: string;
+}
+
+export interface CaptureOptions {
+  cwd: string;
+  signal?: AbortSignal | undefined;
+}
+
+/** Characters of each stream that are kept; what follows is read and dropped. */
+const KEPT = 65_536;
+
+/**
+ * Runs a command in `cwd`, without a shell and without standard input, and gives what it wrote. It is ended after 60 s,
+ * or by the signal. Rejects if it cannot be started, or with the signal's reason.
+ */
+export async function capture(
+  command: string,
+  args: readonly string[],
+  { cwd, signal }: CaptureOptions,
+  clock: Clock,
+): Promise<Captured> {
+  signal?.throwIfAborted();
+  const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
+  const stdout = keep(child.stdout);
+  const stderr = keep(child.stderr);
+  const cancel: (() => void)[] = [];
+  try {
+    const end = await new Promise<Captured['end']>((resolve, reject) => {
+      const abort = () => reject(signal?.reason);
+      signal?.addEventListener('abort', abort, { once: true });
+      cancel.push(() => signal?.removeEventListener('abort', abort));
+      cancel.push(clock.after(LIMIT, () => resolve('timeout')));
+      child.on('error', reject);
+      child.on('close', (code, killer) => resolve(killer ?? code ?? 0));
+      // A daemon that the command has started keeps its output open, and would keep us waiting.
+      child.on('exit', (code, killer) => {
+        cancel.push(clock.after(LINGER, () => resolve(killer ?? code ?? 0)));
+      });
+    });
+    return { end, stdout: stdout.text, stderr: stderr.text };
+  } finally {
+    for (const undo of cancel) undo();
+    // Harmless to one that has ended.
+    child.kill();
+    child.unref();
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+}
+
+function keep(stream: NodeJS.ReadableStream): { text: string } {
+  const kept = { text: '' };
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    kept.text += chunk.slice(0, KEPT - kept.text.length);
+  });
+  return kept;
+}

@@ -1,0 +1,58 @@
+/** Flags over environment over the profile: what was written for a setting, and where. */
+import type { Context } from '../context.js';
+import { parseUrl } from '../url.js';
+import type { Profile } from './profile.js';
+
+const NAMES = {
+  baseUrl: { flag: '--base-url', variable: 'WFR_BASE_URL' },
+  allowHttp: { flag: '--allow-http', variable: 'WFR_ALLOW_HTTP' },
+  workflowIdField: { flag: '--workflow-id-field', variable: 'WFR_WORKFLOW_ID_FIELD' },
+  interval: { flag: '--interval', variable: undefined },
+  maxInterval: { flag: '--max-interval', variable: undefined },
+  timeout: { flag: '--timeout', variable: undefined },
+} as const;
+
+export type SettingName = keyof typeof NAMES;
+
+/** The flags of settings, as they were written. */
+export type SettingFlags = { [Name in SettingName]?: string | boolean };
+
+export interface Written {
+  text: string;
+  /** A flag, a variable, or a place in the config file. */
+  source: string;
+}
+
+/** What was written for a setting, where it counts most; undefined where it was not. An empty variable is unset. */
+export function writtenSetting(
+  name: SettingName,
+  flags: SettingFlags,
+  profile: Profile | undefined,
+  { env }: Pick<Context, 'env'>,
+): Written | undefined {
+  const { flag, variable } = NAMES[name];
+  const given = flags[name];
+  if (given !== undefined) return { text: String(given), source: flag };
+  const inEnvironment = variable && env[variable];
+  if (inEnvironment) return { text: inEnvironment, source: variable };
+  const inProfile = profile?.settings[name];
+  // Permission to speak to one service without encryption is none for another.
+  if (name === 'allowHttp' && isForeign(writtenSetting('baseUrl', flags, profile, { env }), profile))
+    return undefined;
+  if (profile === undefined || inProfile === undefined) return undefined;
+  return { text: String(inProfile), source: profile.placeOf(name) };
+}
+
+/** Whether what was written permits something. */
+export function isPermitted(written: Written | undefined): boolean {
+  return written?.text === 'true' || written?.text === '1';
+}
+
+/** Whether a base URL leads to another origin than the profile's, so that what is the profile's is not for it. */
+export function isForeign(baseUrl: Written | undefined, profile: Profile | undefined): boolean {
+  return originOf(baseUrl?.text) !== originOf(profile?.settings.baseUrl);
+}
+
+function originOf(url: string | undefined): string | undefined {
+  return url === undefined ? undefined : parseUrl(url)?.origin;
+}

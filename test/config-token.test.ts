@@ -1,0 +1,338 @@
+/** Whose token is sent where, and the command that prints one. */
+import { chmodSync, mkdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCli, Signals, type World } from './helpers/cli.js';
+import { ImpatientClock } from './helpers/clock.js';
+import { configWorld } from './helpers/config.js';
+import { aFinishedRun, aRun, type Handler, scriptedService } from './helpers/service.js';
+
+const TOKEN = 'MARK-token-4711';
+const MARK = /MARK|TUFSSy/; // also in base64
+
+/** A command that runs lines of JavaScript, and writes a line into `log` each time it is started. */
+const command = (script: string) => [
+  process.execPath,
+  '-e',
+  `const fs = require('fs'); fs.appendFileSync('log', 'started\\n'); ${script}`,
+];
+const printing = (text: string) => command(`console.log(${JSON.stringify(text)})`);
+
+/** A service that answers, and a profile `p` of it. */
+async function profileWorld(
+  settings: object,
+  handler: Handler = (_request, reply) => reply.send(200, aRun()),
+) {
+  const service = await scriptedService(handler);
+  const { env, path, folder } = configWorld({
+    defaultProfile: 'p',
+    profiles: { p: { baseUrl: `${service.baseUrl}/v1`, ...settings } },
+  });
+  const wfr = (args: readonly string[], world: World = {}) =>
+    runCli(args, { mayCapture: true, ...world, env: { ...env, ...world.env } });
+  const starts = () => readFileSync(join(folder, 'log'), 'utf8').split('\n').length - 1;
+  const authorizations = () => service.requests.map(({ headers }) => headers.authorization);
+  return { service, folder, path, wfr, starts, authorizations };
+}
+
+describe("a profile's token file", () => {
+  test('is relative to the config file, and ~/ is the home folder', async () => {
+    const { wfr, folder, authorizations } = await profileWorld({ tokenFile: 'secrets/token' });
+    mkdirSync(join(folder, 'secrets'));
+    writeFileSync(join(folder, 'secrets/token'), `${TOKEN}\n`);
+    expect((await wfr(['status', 'run-1'])).exitCode).toBe(0);
+    expect(authorizations()).toEqual([`Bearer ${TOKEN}`]);
+    const other = await profileWorld({ tokenFile: '~/token' });
+    writeFileSync(join(folder, 'token'), 'at-home');
+    expect((await other.wfr(['status', 'run-1'], { home: folder })).exitCode).toBe(0);
+    expect(other.authorizations()).toEqual(['Bearer at-home']);
+  });
+
+  test('that is not there is named with the place that names it', async () => {
+    const { wfr, service, folder, path } = await profileWorld({ tokenFile: '-' });
+    const { exitCode, stderr } = await wfr(['status', 'run-1'], { stdin: TOKEN });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(
+      `the access token cannot be read: ${folder}/-: no such file (ENOENT) (tokenFile of profile p in ${path}:6)`,
+    );
+    expect(service.requests).toEqual([]);
+  });
+
+  test('and its command give way to --token-file, WFR_TOKEN, WFR_TOKEN_FILE and --no-token', async () => {
+    const { wfr, folder, authorizations } = await profileWorld({ tokenCommand: printing('of-profile') });
+    writeFileSync(join(folder, 'token'), 'of-file');
+    const file = join(folder, 'token');
+    await wfr(['status', 'run-1', '--token-file', file], { env: { WFR_TOKEN: 'of-variable' } });
+    await wfr(['status', 'run-1'], { env: { WFR_TOKEN: 'of-variable', WFR_TOKEN_FILE: file } });
+    await wfr(['status', 'run-1'], { env: { WFR_TOKEN: '', WFR_TOKEN_FILE: file } });
+    await wfr(['status', 'run-1', '--no-token']);
+    await wfr(['status', 'run-1'], { env: { WFR_TOKEN: '', WFR_TOKEN_FILE: '' } });
+    expect(authorizations()).toEqual([
+      'Bearer of-file',
+      'Bearer of-variable',
+      'Bearer of-file',
+      undefined,
+      'Bearer of-profile',
+    ]);
+  });
+});
+
+describe('a token command', () => {
+  test('gives its first line, and is run once, in the folder of the config file, without a shell', async () => {
+    const script = `console.log(process.argv[1] + '-' + fs.existsSync('config.json')); console.log('second')`;
+    const { wfr, authorizations, starts, service } = await profileWorld(
+      { tokenCommand: [...command(script), '$HOME;*'] },
+      async (request, reply) => {
+        await request.body();
+        reply.send(200, request.method === 'POST' ? aRun() : aFinishedRun());
+      },
+    );
+    const { exitCode } = await wfr(['run', 'w']);
+    expect(exitCode).toBe(0);
+    expect(service.requests.length).toBe(2);
+    expect(authorizations()).toEqual(['Bearer $HOME;*-true', 'Bearer $HOME;*-true']);
+    expect(starts()).toBe(1);
+  });
+
+  test.each([
+    ['a dry run', ['run', 'w', '--dry-run'], 0],
+    ['a mistake in the command line', ['run', 'w', 'bad'], 2],
+    ['config show', ['config', 'show'], 0],
+  ])('is not run for %s', async (_name, args, code) => {
+    const { wfr, starts } = await profileWorld({ tokenCommand: printing(TOKEN) });
+    expect((await wfr(args)).exitCode).toBe(code);
+    expect(starts).toThrow('ENOENT');
+  });
+
+  test('that fails says what was run, its exit code and what it said first, but never what it printed', async () => {
+    // In two pieces, as the command itself is shown.
+    const script = `const token = 'MA' + 'RK-4711'; console.log(token); console.error('got ' + token + '\\n2\\u001b[2J\\n3\\n4\\n5\\n6'); process.exitCode = 3`;
+    for (const args of [
+      ['run', 'w'],
+      ['status', 'run-1'],
+      ['watch', 'run-1'],
+    ]) {
+      const { wfr, service, path } = await profileWorld({
+        tokenCommand: ['sh', '-c', 'exec "$@"', 'x', ...command(script)],
+      });
+      const { exitCode, stdout, stderr } = await wfr([...args, '-v']);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+      expect(stderr).toContain(`wfr: the token command sh -c 'exec "$@"' x `);
+      expect(stderr).toContain(` failed with exit code 3 (tokenCommand of profile p in ${path}:6)\n`);
+      expect(stderr).toContain('\n| got (hidden)\n| 2\\u001b[2J\n| 3\n| 4\n| 5\n');
+      expect(stderr).not.toContain('| 6');
+      expect(stderr).not.toMatch(MARK);
+      expect(service.requests).toEqual([]);
+    }
+  });
+
+  test.each([
+    [
+      'is not there',
+      ['/nonexistent/command'],
+      'the token command /nonexistent/command cannot be started: no such file (ENOENT)',
+    ],
+    [
+      'was killed',
+      command('process.kill(process.pid, "SIGKILL"); setInterval(() => {}, 1000)'),
+      'was ended by SIGKILL',
+    ],
+    ['prints nothing', command(''), 'is empty; it should hold the access token'],
+    ['prints an empty line first', printing(`\n${TOKEN}`), 'is empty; it should hold the access token'],
+    ['prints two words', command(`console.log('MA' + 'RK two')`), 'does not hold a token: there is a space'],
+  ])('that %s is exit 2', async (_name, tokenCommand, complaint) => {
+    const { wfr, service } = await profileWorld({ tokenCommand });
+    const { exitCode, stdout, stderr } = await wfr(['status', 'run-1']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain(complaint);
+    expect(stderr).not.toContain('MARK two');
+    expect(service.requests).toEqual([]);
+  });
+
+  test('that may not be executed is named', async () => {
+    const { wfr, folder } = await profileWorld({ tokenCommand: ['./token'] });
+    writeFileSync(join(folder, 'token'), '#!/bin/sh\necho x\n');
+    chmodSync(join(folder, 'token'), 0o600);
+    const { exitCode, stderr } = await wfr(['status', 'run-1']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('the token command ./token cannot be started: permission denied (EACCES)');
+  });
+
+  test('that does not end is ended after a minute', async () => {
+    const { wfr } = await profileWorld({ tokenCommand: command('setInterval(() => {}, 1000)') });
+    const { exitCode, stderr, clock } = await wfr(['status', 'run-1'], { clock: new ImpatientClock() });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('did not end within 1m');
+    expect(clock.monotonic()).toBe(60_000);
+  });
+
+  test('may leave something behind that keeps its output open', async () => {
+    const script = `require('child_process').spawn('sleep', ['5'], { stdio: 'inherit', detached: true }).unref(); console.log('${TOKEN}')`;
+    const { wfr, authorizations } = await profileWorld({ tokenCommand: command(script) });
+    const { exitCode, clock } = await wfr(['status', 'run-1'], { clock: new ImpatientClock(400) });
+    expect(exitCode).toBe(0);
+    expect(clock.monotonic()).toBeLessThan(60_000);
+    expect(authorizations()).toEqual([`Bearer ${TOKEN}`]);
+  });
+
+  test('is ended by Ctrl-C, and then no run was created', async () => {
+    const { wfr, service, folder } = await profileWorld({
+      tokenCommand: command('setInterval(() => {}, 1000)'),
+    });
+    const signals = new Signals();
+    const watcher = watch(folder, () => signals.raise('SIGINT'));
+    const { exitCode, stderr } = await wfr(['run', 'w'], { signals });
+    watcher.close();
+    expect(exitCode).toBe(130);
+    expect(stderr).toBe('wfr: cancelled; no run was created\n');
+    expect(service.requests).toEqual([]);
+  });
+
+  test('is run once more when the service refuses the token of a run that is watched', async () => {
+    const script = `console.log('token-' + fs.readFileSync('log', 'utf8').split('\\n').length)`;
+    const { wfr, starts, authorizations } = await profileWorld(
+      { tokenCommand: command(script) },
+      (request, reply) => {
+        if (request.headers.authorization === 'Bearer token-3')
+          reply.send(200, { ...aFinishedRun(), id: request.path.slice(-5) });
+        else reply.send(401);
+      },
+    );
+    // Both are refused, and share the second run of the command.
+    const { exitCode } = await wfr(['watch', 'run-1', 'run-2']);
+    expect(exitCode).toBe(0);
+    expect(starts()).toBe(2);
+    expect(authorizations()).toEqual([
+      'Bearer token-2',
+      'Bearer token-2',
+      'Bearer token-3',
+      'Bearer token-3',
+    ]);
+  });
+
+  test('is not run a third time for a refusal that comes when there is a new token already', async () => {
+    let renewed = () => {};
+    const afterRenewal = new Promise<void>((resolve) => {
+      renewed = resolve;
+    });
+    const script = `console.log('token-' + fs.readFileSync('log', 'utf8').split('\\n').length)`;
+    const { wfr, starts } = await profileWorld({ tokenCommand: command(script) }, async (request, reply) => {
+      const id = request.path.slice(-5);
+      if (request.headers.authorization === 'Bearer token-3') {
+        renewed();
+        return reply.send(200, { ...aFinishedRun(), id });
+      }
+      if (id === 'run-2') await afterRenewal;
+      reply.send(401);
+    });
+    expect((await wfr(['watch', 'run-1', 'run-2'])).exitCode).toBe(0);
+    expect(starts()).toBe(2);
+  });
+
+  test('that gives the same token again, or fails then, is exit 4 with its name and the id', async () => {
+    const refuse: Handler = (_request, reply) => reply.send(401);
+    const same = await profileWorld({ tokenCommand: printing(TOKEN) }, refuse);
+    const refused = await same.wfr(['watch', 'run-1', '-v']);
+    expect(refused.exitCode).toBe(4);
+    expect(refused.stderr).toContain(
+      `the service refused the access token (401); it came from tokenCommand of profile p in ${same.path}:6\n`,
+    );
+    expect(refused.stderr).toContain('To watch it: wfr watch run-1');
+    expect(same.starts()).toBe(2);
+    expect(same.authorizations().length).toBe(1);
+    const script = `if (fs.readFileSync('log', 'utf8').length > 9) process.exit(5); console.log('${TOKEN}')`;
+    const failing = await profileWorld({ tokenCommand: command(script) }, refuse);
+    const failed = await failing.wfr(['watch', 'run-1']);
+    expect(failed.exitCode).toBe(4);
+    expect(failed.stderr).toMatch(
+      /which failed at a second look: the token command .* failed with exit code 5/,
+    );
+  });
+});
+
+describe("a profile's token, where the base URL leads to another origin,", () => {
+  const elsewhere = 'https://other.example/v1';
+
+  test.each([
+    ['--base-url', ['--base-url', elsewhere], {}],
+    ['WFR_BASE_URL', [], { WFR_BASE_URL: elsewhere }],
+  ])('is not sent, and %s makes it exit 4 with the reason', async (source, args, env) => {
+    for (const settings of [{ tokenFile: 'none' }, { tokenCommand: printing(TOKEN) }]) {
+      const { wfr, service, starts } = await profileWorld(settings);
+      const { exitCode, stderr } = await wfr(['run', 'w', ...args], { env });
+      expect(exitCode).toBe(4);
+      expect(stderr).toContain(
+        'no access token: looked for --token-file, WFR_TOKEN, WFR_TOKEN_FILE, profile p\n',
+      );
+      expect(stderr).toContain(
+        `the token of profile p belongs to ${service.baseUrl}, and is not sent to where ${source} leads\n`,
+      );
+      expect(starts).toThrow('ENOENT');
+    }
+  });
+
+  test('is not sent to this machine either, which is said', async () => {
+    const { wfr, service, starts } = await profileWorld({ tokenCommand: printing(TOKEN) });
+    for (const other of [
+      await scriptedService((_request, reply) => reply.send(200, aRun())),
+      { baseUrl: service.baseUrl.replace('127.0.0.1', 'localhost'), requests: service.requests },
+    ]) {
+      const { exitCode, stderr } = await wfr(['status', 'run-1', '--base-url', other.baseUrl]);
+      expect(exitCode).toBe(0);
+      expect(stderr).toContain(
+        `warning: the token of profile p belongs to ${service.baseUrl}, and is not sent`,
+      );
+      expect(other.requests.at(-1)?.headers.authorization).toBeUndefined();
+    }
+    expect(starts).toThrow('ENOENT');
+  });
+
+  test('is replaced by one from the environment or a flag; and it is sent to another path', async () => {
+    const { wfr, service, authorizations } = await profileWorld({ tokenCommand: printing('of-profile') });
+    const other = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const env = { WFR_BASE_URL: other.baseUrl, WFR_TOKEN: 'of-variable' };
+    expect((await wfr(['status', 'run-1'], { env })).stderr).toBe('');
+    expect(other.requests[0]?.headers.authorization).toBe('Bearer of-variable');
+    expect((await wfr(['status', 'run-1'], { env: { WFR_BASE_URL: `${service.baseUrl}/v2` } })).stderr).toBe(
+      '',
+    );
+    expect(authorizations()).toEqual(['Bearer of-profile']);
+  });
+
+  test('stays where it is together with the permission to speak without encryption', async () => {
+    const { env } = configWorld({
+      defaultProfile: 'p',
+      profiles: { p: { baseUrl: 'http://private.invalid', allowHttp: true } },
+    });
+    const status = (more = {}) => runCli(['status', 'x', '--no-token'], { env: { ...env, ...more } });
+    expect(await status()).toMatchObject({
+      exitCode: 7,
+      stderr: expect.stringContaining('without encryption'),
+    });
+    expect(await status({ WFR_ALLOW_HTTP: '0' })).toMatchObject({ exitCode: 2 });
+    expect(await status({ WFR_BASE_URL: 'http://other.invalid' })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('would send the token unencrypted'),
+    });
+  });
+});
+
+test('a marked token of a profile is in no output', async () => {
+  for (const answer of [200, 401, 403, 500]) {
+    const { wfr, folder } = await profileWorld({ tokenFile: 'token' }, (_request, reply) =>
+      reply.send(answer, aFinishedRun()),
+    );
+    writeFileSync(join(folder, 'token'), TOKEN);
+    for (const args of [
+      ['status', 'run-1', '-v'],
+      ['watch', 'run-1', '-v'],
+      ['run', 'w', '-v'],
+      ['run', 'w', '--dry-run'],
+      ['config', 'show'],
+      ['config', 'show', '--json'],
+    ]) {
+      const { stdout, stderr } = await wfr(args);
+      expect(stdout + stderr).not.toMatch(MARK);
+    }
+  }
+});

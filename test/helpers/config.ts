@@ -1,0 +1,15 @@
+/** Config files for tests. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder } from './cli.js';
+
+/** A new folder for settings with a config file in it, and the environment that names it. */
+export function configWorld(content: object | string | Buffer, env: Record<string, string> = {}) {
+  const root = temporaryFolder();
+  const folder = join(root, 'wfr');
+  const path = join(folder, 'config.json');
+  mkdirSync(folder);
+  const isText = typeof content === 'string' || Buffer.isBuffer(content);
+  writeFileSync(path, isText ? content : JSON.stringify(content, undefined, 1));
+  return { env: { XDG_CONFIG_HOME: root, ...env } as Record<string, string>, path, folder };
+}
