@@ -144,7 +144,6 @@ describe('the rooms', () => {
     [
       /(?<![.\w])(Date\.now|performance\.now|setTimeout|setInterval|new Date\(\))/,
       ['context.ts'],
-      ['output.ts'],
       'the clock',
     ],
     [/\bMath\.random\b/, ['context.ts'], 'chance'],
