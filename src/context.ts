@@ -2,7 +2,7 @@
  * The world as one value: streams, environment, clock, signals. Commands are given it; only this file reads
  * `process`, so that a test can hand in another world.
  */
-import { homedir, tmpdir } from 'node:os';
+import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { Captured, CaptureOptions } from './capture.js';
 import type { SignalName } from './errors.js';
@@ -69,6 +69,8 @@ export interface Context {
   home: string;
   tmpdir: string;
   platform: NodeJS.Platform;
+  /** This process, and whether another one of this host is there. */
+  self: { host: string; pid: number; isAlive(pid: number): boolean };
   /** Node's version, such as 20.19.0. */
   nodeVersion: string;
   clock: Clock;
@@ -126,6 +128,7 @@ export function processContext(): Context {
     tmpdir: tmpdir(),
     platform: process.platform,
     nodeVersion: process.versions.node,
+    self: { host: hostname(), pid: process.pid, isAlive },
     clock: systemClock,
     limits: DEFAULT_LIMITS,
     onSignal,
@@ -144,6 +147,16 @@ function homeFolder(): string {
     return homedir();
   } catch {
     return '';
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // A process of another user is there, too.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -220,3 +220,10 @@ export class OutputError extends WfrError {
 
 /** A document of the output could not be saved; `what` is its path, and the output holds it still. */
 export class UnsavedDocumentError extends OutputError {}
+
+/** A batch cannot go on with its results file, or its table: it is another's, or not what it was. */
+export class BatchFileError extends UsageError {
+  constructor(problem: string) {
+    super([problem]);
+  }
+}

@@ -12,6 +12,7 @@ const ROOMS = [
   ['commands/'],
   ['sandbox/'],
   ['report/'],
+  ['batch/'],
   ['config/', 'history/', 'documents/'],
   ['inputs/'],
   ['follow.ts', 'view/'],
@@ -39,9 +40,10 @@ const ROOMS = [
 const ONLY_IMPORTER: Readonly<Record<string, string>> = {
   commander: 'cli/',
   undici: 'service/transport.ts',
-  ora: 'view/live.ts',
+  ora: 'view/live-line.ts',
   chalk: 'view/format.ts',
   'mime-types': 'inputs/media-type.ts',
+  'csv-parse': 'batch/csv.ts',
   '@cfworker/json-schema': 'config/diagnose.ts',
 };
 

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 
 /** Keeps each value of a flag that may be given several times. */
-const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value];
+export const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value];
 
 function serviceFlags(): Option[] {
   return [

@@ -4,17 +4,29 @@ import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { VERSION } from '../version.js';
+import { BATCH } from './batch.js';
 import { CONFIG } from './config.js';
 import { addHiddenGlobalFlags } from './flags.js';
 import { HELP } from './help.js';
 import { HISTORY } from './history.js';
+import { RESULTS } from './results.js';
 import { RUN } from './run.js';
 import { SANDBOX } from './sandbox.js';
 import type { CommandEntry, Start } from './start.js';
 import { STATUS } from './status.js';
 import { WATCH } from './watch.js';
 
-const COMMANDS: readonly CommandEntry[] = [RUN, STATUS, WATCH, HISTORY, SANDBOX, CONFIG, HELP];
+const COMMANDS: readonly CommandEntry[] = [
+  RUN,
+  STATUS,
+  WATCH,
+  BATCH,
+  RESULTS,
+  HISTORY,
+  SANDBOX,
+  CONFIG,
+  HELP,
+];
 
 const EXAMPLES = `
 Examples:

@@ -1,6 +1,7 @@
 /** The files that inputs name: opened and looked at before anything is sent. */
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import type { Context } from '../context.js';
 import { resolvePath } from '../path.js';
 import type { Source } from '../service/body.js';
@@ -10,6 +11,9 @@ import { createSpool } from './spool.js';
 
 /** A file cannot be used as it is; the message names it and says why. */
 export class FileError extends Error {}
+
+/** Bytes that are read at once of a file that is only looked through. */
+const CHUNK = 256 * 1024;
 
 /** Text is kept in memory; what is larger should travel as a document. */
 const MAX_TEXT = 64 * 1024 * 1024;
@@ -56,6 +60,37 @@ export async function openDocument(path: string, base: string, context: Context)
     return await spool(handle.createReadStream({ autoClose: false }), path, context);
   } finally {
     await handle.close();
+  }
+}
+
+/**
+ * A file that can be read from the start as often as it is asked; what cannot (a pipe, standard input) is first copied
+ * to a temporary file that has no name. Throws FileError.
+ */
+export async function openAgainAndAgain(
+  path: string,
+  context: Context,
+): Promise<{ open(end?: number): Readable; close(): Promise<void> }> {
+  const handle = path === '-' ? undefined : await openFile(path, context.cwd, context);
+  const isRegular = handle !== undefined && (await handle.stat()).isFile();
+  const kept = isRegular ? handle : await createSpool(context.tmpdir);
+  if (!isRegular) {
+    const from = handle?.createReadStream() ?? (await standardInput(context));
+    await writeFile(kept, from as AsyncIterable<Uint8Array>);
+  }
+  return {
+    open: (end) => Readable.from(readFromStart(kept, end), { objectMode: false }),
+    close: () => kept.close(),
+  };
+}
+
+/** A stream of the file's own would close the file when it is left early. */
+async function* readFromStart(handle: FileHandle, end = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
+  for (let position = 0; position < end; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
   }
 }
 

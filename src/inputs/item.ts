@@ -49,11 +49,16 @@ export function parseItem(item: string): Item {
   }
   const { name, separator, value } = split(item);
   if (name === '') throw new ItemError(item, `has no name before "${separator}"`);
+  const isText = separator === '=' || separator === ':=';
+  return itemOf(item, name, separator, isText ? unescapeValue(value) : value);
+}
+
+function itemOf(item: string, name: string, separator: Separator, value: string): Item {
   switch (separator) {
     case '=':
-      return { item, name, type: 'string', text: unescapeValue(value) };
+      return { item, name, type: 'string', text: value };
     case ':=':
-      return { item, name, type: 'json', text: unescapeValue(value) };
+      return { item, name, type: 'json', text: value };
     case '=@':
       return { item, name, type: 'string-file', path: requirePath(item, value) };
     case ':=@':
@@ -61,6 +66,37 @@ export function parseItem(item: string): Item {
     case '@':
       return { item, name, type: 'document', ...splitMediaType(item, value) };
   }
+}
+
+/** What the head of a column says: the name of an input and how its cells are written. Throws ItemError. */
+export interface ItemHead {
+  head: string;
+  name: string;
+  separator: Separator;
+}
+
+/** Parses the head of a column: a name, and the separator of an item; a name alone stands for text. */
+export function parseItemHead(head: string): ItemHead {
+  let parts: ReturnType<typeof split>;
+  try {
+    parts = split(head);
+  } catch {
+    parts = split(`${head}=`);
+  }
+  const { name, separator, value } = parts;
+  if (name === '') throw new ItemError(head, 'is a column without a name');
+  if (value !== '') {
+    throw new ItemError(
+      head,
+      `has text behind "${separator}"; name the column ${head.slice(0, -value.length)}`,
+    );
+  }
+  return { head, name, separator };
+}
+
+/** The item that a cell stands for: its text is taken as it is, whatever it begins with. Throws ItemError. */
+export function itemOfCell({ head, name, separator }: ItemHead, cell: string): Item {
+  return itemOf(`${head}${head.endsWith(separator) ? '' : separator}${cell}`, name, separator, cell);
 }
 
 function split(item: string): { name: string; separator: Separator; value: string } {

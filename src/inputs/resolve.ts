@@ -1,16 +1,15 @@
 /** From the items and the inputs file of one command line to inputs that can be sent, or to every complaint at once. */
 
 import { dirname } from 'node:path';
-import { withoutByteOrderMark } from '../byte-order-mark.js';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { resolvePath } from '../path.js';
-import type { Input, Part, Source } from '../service/body.js';
-import { shellCommand } from '../shell-quote.js';
-import { FileError, openDocument, readBytes } from './files.js';
-import { parseInputsFile, type Segment } from './inputs-file.js';
+import type { Input, Part } from '../service/body.js';
+import { FileError, readBytes } from './files.js';
+import { parseInputsFile } from './inputs-file.js';
 import { type Item, ItemError, parseItem } from './item.js';
-import { checkJson, decodeUtf8, TextError } from './text.js';
+import { PartReader } from './parts.js';
+import { decodeUtf8, TextError } from './text.js';
 
 export interface InputArguments {
   items: readonly string[];
@@ -33,22 +32,37 @@ export interface ResolvedInputs {
  * read. Items override the keys of the inputs file. Throws UsageError with all complaints.
  */
 export async function resolveInputs(args: InputArguments, context: Context): Promise<ResolvedInputs> {
-  return new Resolver(context).resolve(args);
+  return new Resolver(context, args.otherStdin).resolve(args);
+}
+
+/** The inputs of one row of a table: items, or a JSON object; paths in it are relative to `base`. */
+export interface RowInputs {
+  items: readonly Item[];
+  json?: Buffer;
+  base: string;
+}
+
+/** The same for a row, which overrides `defaults`; complaints name its `place`. Throws UsageError with all of them. */
+export async function resolveRow(
+  row: RowInputs,
+  place: string,
+  defaults: readonly Item[],
+  context: Context,
+): Promise<ResolvedInputs> {
+  return new Resolver(context, 'the table').resolveRow(row, place, defaults);
 }
 
 class Resolver {
   readonly #context: Context;
   readonly #problems: string[] = [];
-  readonly #warnings: string[] = [];
-  readonly #opened: Source[] = [];
-  #stdinUser: string | undefined;
+  readonly #reader: PartReader;
 
-  constructor(context: Context) {
+  constructor(context: Context, otherStdin: string | undefined) {
     this.#context = context;
+    this.#reader = new PartReader(context, otherStdin);
   }
 
-  async resolve({ items, inputsFile, otherStdin }: InputArguments): Promise<ResolvedInputs> {
-    this.#stdinUser = otherStdin;
+  async resolve({ items, inputsFile }: InputArguments): Promise<ResolvedInputs> {
     const parsed = this.#parseItems(items);
     const fileInputs = new Map<string, Input>();
     if (inputsFile !== undefined) {
@@ -56,20 +70,45 @@ class Resolver {
       await this.#collect(label, () => this.#readInputsFile(inputsFile, fileInputs, new Set(parsed.keys())));
     }
     const resolved = new Map(fileInputs);
+    const { cwd } = this.#context;
     for (const item of parsed.values()) {
       await this.#collect(item.item, async () => {
-        resolved.set(item.name, { name: item.name, parts: await this.#partsOf(item) });
+        resolved.set(item.name, { name: item.name, parts: await this.#reader.partsOf(item, cwd) });
       });
     }
-    if (this.#problems.length > 0) {
-      await this.#close();
-      throw new UsageError(this.#problems);
-    }
-    return { inputs: [...resolved.values()], warnings: this.#warnings, close: () => this.#close() };
+    return this.#finish(resolved);
   }
 
-  async #close(): Promise<void> {
-    for (const source of this.#opened) await source.close();
+  async resolveRow(row: RowInputs, place: string, defaults: readonly Item[]): Promise<ResolvedInputs> {
+    const { json, base } = row;
+    const own = new Map<string, Input>();
+    if (json !== undefined)
+      await this.#collect(place, () => this.#readObject(json, base, place, own, new Set()));
+    for (const item of row.items) await this.#resolveItem(item, base, `${place}: ${item.item}`, own);
+    const inputs = new Map<string, Input>();
+    for (const item of defaults) {
+      if (!own.has(item.name)) await this.#resolveItem(item, this.#context.cwd, item.item, inputs);
+    }
+    return this.#finish(new Map([...inputs, ...own]));
+  }
+
+  async #resolveItem(item: Item, base: string, what: string, into: Map<string, Input>): Promise<void> {
+    await this.#collect(what, async () => {
+      if (into.has(item.name)) throw new TextError(`gives "${item.name}" a second time`);
+      into.set(item.name, { name: item.name, parts: await this.#reader.partsOf(item, base) });
+    });
+  }
+
+  async #finish(inputs: ReadonlyMap<string, Input>): Promise<ResolvedInputs> {
+    if (this.#problems.length > 0) {
+      await this.#reader.close();
+      throw new UsageError(this.#problems);
+    }
+    return {
+      inputs: [...inputs.values()],
+      warnings: this.#reader.warnings,
+      close: () => this.#reader.close(),
+    };
   }
 
   #parseItems(texts: readonly string[]): Map<string, Item> {
@@ -103,87 +142,28 @@ class Resolver {
     into: Map<string, Input>,
     overridden: ReadonlySet<string>,
   ): Promise<void> {
-    this.#claimStdin(path, '--inputs-file -');
+    this.#reader.claimStdin(path, '--inputs-file -');
     const { cwd } = this.#context;
     const base = path === '-' ? cwd : dirname(resolvePath(path, cwd, this.#context));
-    const bytes = await readBytes(path, cwd, this.#context);
+    await this.#readObject(await readBytes(path, cwd, this.#context), base, path, into, overridden);
+  }
+
+  async #readObject(
+    bytes: Buffer,
+    base: string,
+    label: string,
+    into: Map<string, Input>,
+    overridden: ReadonlySet<string>,
+  ): Promise<void> {
     decodeUtf8(bytes);
     for (const { name, segments } of parseInputsFile(bytes)) {
       const parts: Part[] = [];
       into.set(name, { name, parts });
       // What an item will put in this place is not opened here.
       if (overridden.has(name)) continue;
-      await this.#collect(`${path}: ${name}`, async () => {
-        for (const segment of segments) parts.push(...(await this.#segmentParts(segment, base)));
+      await this.#collect(`${label}: ${name}`, async () => {
+        for (const segment of segments) parts.push(...(await this.#reader.segmentParts(segment, base)));
       });
     }
   }
-
-  async #segmentParts(segment: Segment, base: string): Promise<readonly Part[]> {
-    if (segment instanceof Uint8Array) return [segment];
-    const fix = `add "type": "type/subtype" beside "$document"`;
-    return this.#documentParts(segment.path, segment.mediaType, base, segment.path, fix);
-  }
-
-  async #partsOf(item: Item): Promise<readonly Part[]> {
-    const { cwd } = this.#context;
-    switch (item.type) {
-      case 'string':
-        return [Buffer.from(JSON.stringify(item.text))];
-      case 'json':
-        return [checkedJson(Buffer.from(item.text), `; for a string write ${item.name}=${item.text}`)];
-      case 'string-file':
-        this.#claimStdin(item.path, item.item);
-        return [Buffer.from(JSON.stringify(decodeUtf8(await readBytes(item.path, cwd, this.#context))))];
-      case 'json-file': {
-        this.#claimStdin(item.path, item.item);
-        const bytes = await readBytes(item.path, cwd, this.#context);
-        decodeUtf8(bytes);
-        return [checkedJson(withoutByteOrderMark(bytes))];
-      }
-      case 'document': {
-        // Quoted: a shell takes the semicolon for itself.
-        const fix = `add ;type=type/subtype, such as ${shellCommand([`${item.item};type=application/pdf`])}`;
-        return this.#documentParts(item.path, item.mediaType, cwd, item.item, fix);
-      }
-    }
-  }
-
-  async #documentParts(path: string, given: string | undefined, base: string, written: string, fix: string) {
-    this.#claimStdin(path, written);
-    const mediaType = given ?? (path === '-' ? undefined : await guessMediaType(path));
-    if (path === '-' && mediaType === undefined) {
-      throw new TextError(`standard input has no name that tells the media type; ${fix}`);
-    }
-    // A file that cannot be read is the first thing to say of it.
-    const source = await openDocument(path, base, this.#context);
-    this.#opened.push(source);
-    if (mediaType === undefined)
-      throw new TextError(`the name of the file does not tell the media type; ${fix}`);
-    if (source.size === 0) this.#warnings.push(`${written}: the document is empty (0 bytes)`);
-    return [Buffer.from(`"data:${mediaType};base64,`), source, Buffer.from('"')];
-  }
-
-  #claimStdin(path: string, user: string): void {
-    if (path !== '-') return;
-    if (this.#stdinUser !== undefined) {
-      throw new TextError(`standard input is read by ${this.#stdinUser} already, and can be read only once`);
-    }
-    this.#stdinUser = user;
-  }
-}
-
-/** The table of media types is loaded only where a document needs it. */
-async function guessMediaType(path: string): Promise<string | undefined> {
-  const { mediaTypeOf } = await import('./media-type.js');
-  return mediaTypeOf(path);
-}
-
-function checkedJson(bytes: Buffer, hint = ''): Buffer {
-  try {
-    checkJson(bytes);
-  } catch (error) {
-    throw error instanceof TextError ? new TextError(error.message + hint) : error;
-  }
-  return bytes;
 }

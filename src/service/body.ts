@@ -87,7 +87,7 @@ export class TriggerBody {
    * socket has asked for what comes after them. Throws FileChangedError, FileReadError, and what `commit` throws.
    */
   async *chunks(hooks: {
-    commit(): void;
+    commit(): Promise<void>;
     onProgress(): void;
     onSent(): void;
   }): AsyncGenerator<Uint8Array, void, void> {
@@ -98,7 +98,7 @@ export class TriggerBody {
       hooks.onProgress();
     }
     for (const source of this.#sources) await source.verify();
-    hooks.commit();
+    await hooks.commit();
     this.#phase = 2;
     this.#handedOver += this.#end.length;
     yield this.#end;

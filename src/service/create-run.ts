@@ -12,7 +12,7 @@ import { type Input, TriggerBody } from './body.js';
 import { Patience } from './patience.js';
 import { type Attempt, type Decision, decideResend, meaningOf } from './retry.js';
 import type { Run } from './run.js';
-import { refusalOf, requestHeaders, runOf, runsUrl, type Service } from './service.js';
+import { refusalOf, requestHeaders, retryAfterOf, runOf, runsUrl, type Service } from './service.js';
 import type { Answer } from './transport.js';
 import {
   fieldsFor,
@@ -37,19 +37,21 @@ export interface Created {
 }
 
 /**
- * Triggers a run. Throws RefusedError, NotTriggeredError or UnknownOutcomeError for what
+ * Triggers a run. `beforeLastBytes` is awaited each time before a request becomes complete, and
+ * may throw to keep it back. Throws RefusedError, NotTriggeredError or UnknownOutcomeError for what
  * the service or the network did, InterruptedError for a signal, FileChangedError or FileReadError for a document.
  */
 export async function createRun(
   trigger: Trigger,
   service: Service,
   interruption: Interruption,
+  beforeLastBytes = async () => {},
 ): Promise<Created> {
   const forms = formsOf(trigger.field);
   const refusals: RefusedError[] = [];
   for (const form of forms) {
     try {
-      const run = await sendUntilDecided(trigger, form, service, interruption);
+      const run = await sendUntilDecided(trigger, form, service, interruption, beforeLastBytes);
       return { run, form, forms: refusals.length + 1 };
     } catch (error) {
       if (!(error instanceof RefusedError) || forms.length === 1 || !mayBeAboutSpelling(error)) throw error;
@@ -66,11 +68,12 @@ async function sendUntilDecided(
   form: WorkflowIdField,
   service: Service,
   interruption: Interruption,
+  beforeLastBytes: () => Promise<void>,
 ): Promise<Run> {
   const earlier: Attempt[] = [];
   for (;;) {
     const body = new TriggerBody({ fields: fieldsFor(form, trigger.workflowId), inputs: trigger.inputs });
-    const failure = await sendOnce(body, service, interruption);
+    const failure = await sendOnce(body, service, interruption, beforeLastBytes);
     if (!(failure instanceof Error)) return failure;
     const last = attemptOf(failure, body);
     const decision = decideResend(last, earlier, service.clock.random());
@@ -113,20 +116,26 @@ async function sendOnce(
   body: TriggerBody,
   service: Service,
   interruption: Interruption,
+  beforeLastBytes: () => Promise<void>,
 ): Promise<Run | NetworkError | RefusedError> {
   const { transport, events, baseUrl } = service;
   const url = runsUrl(baseUrl);
   const patience = new Patience(body, service, interruption);
-  events.request('POST', url.href, body.length);
   try {
+    await service.pacing?.turn(patience.signal);
+    events.request('POST', url.href, body.length);
     const headers = await requestHeaders(service);
     const hooks = {
-      commit: () => interruption.signal.throwIfAborted(),
+      commit: async () => {
+        await beforeLastBytes();
+        interruption.signal.throwIfAborted();
+      },
       onProgress: () => events.sending(body.handedOver, body.length),
       onSent: () => events.sent(),
     };
     const answer = await transport.post(url.pathname, headers, body, hooks, patience.signal);
     events.answer(answer.status, answer.took);
+    service.pacing?.answered(answer.status, retryAfterOf(answer, service));
     if (answer.status >= 200 && answer.status <= 299) return createdRun(answer);
     return new RefusedError(await refusalOf('POST', url, answer, service, body.length));
   } catch (error) {

@@ -38,8 +38,10 @@ export async function getRun(id: string, service: Service, signal: AbortSignal):
 }
 
 async function read(url: URL, service: Service, signal: AbortSignal): Promise<Answer> {
+  await service.pacing?.turn(signal);
   service.events.request('GET', url.href);
   const answer = await service.transport.get(url.pathname, await requestHeaders(service), signal);
   service.events.answer(answer.status, answer.took);
+  service.pacing?.answered(answer.status, retryAfterOf(answer, service));
   return answer;
 }

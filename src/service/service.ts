@@ -30,6 +30,14 @@ export interface ServiceEvents {
   lingering(ms: number): void;
 }
 
+/** Spreads requests over time. */
+export interface Pacing {
+  /** Resolves when the next request may be sent. Throws the signal's reason. */
+  turn(signal: AbortSignal): Promise<void>;
+  /** An answer came; `retryAfter` is the milliseconds that it asks to be left alone for. */
+  answered(status: number, retryAfter: number | undefined): void;
+}
+
 export interface Service {
   baseUrl: URL;
   transport: Transport;
@@ -40,6 +48,8 @@ export interface Service {
   clock: Clock;
   limits: Limits;
   events: ServiceEvents;
+  /** Without it, each request is sent at once. */
+  pacing?: Pacing;
 }
 
 /** `<base>/runs`, or `<base>/runs/<id>` with the id percent-encoded; the base's path is kept. */

@@ -29,7 +29,7 @@ type Headers = Readonly<Record<string, string>>;
 
 export interface SendHooks {
   /** Called before the closing bytes leave; throws to keep them back. */
-  commit(): void;
+  commit(): Promise<void>;
   onProgress(): void;
   /** Called when all of it has been handed over. */
   onSent(): void;

@@ -5,10 +5,11 @@ import type { WfrError } from '../errors.js';
 import type { Output } from '../output.js';
 import type { Run } from '../service/run.js';
 import type { WorkflowIdField } from '../service/workflow-id-field.js';
+import type { BatchCounts, BatchView } from './batch-progress.js';
 import { explain } from './explain.js';
 import { explanationLines } from './explanation.js';
 import { createStyle, type Paint, type Style } from './format.js';
-import { PlainProgress } from './plain.js';
+import { PlainBatch, PlainProgress } from './plain.js';
 import type { Presentation } from './presentation.js';
 import type { ProgressView } from './progress.js';
 import { safeLine } from './safe.js';
@@ -112,7 +113,25 @@ export class Conversation {
     // ora is loaded only where a spinner will show.
     const { LiveProgress } = await import('./live.js');
     const { output, clock, onSuspend } = this;
-    return new LiveProgress({ ...this.presentation, output, clock, runs, onSuspend });
+    return new LiveProgress({ ...this.presentation, output, clock, onSuspend }, runs);
+  }
+
+  /** Shows a batch while `work` runs; the counts are asked for whenever they are shown. */
+  async duringBatch<T>(counts: () => BatchCounts, work: (view: BatchView) => Promise<T>): Promise<T> {
+    const view = await this.#createBatchView(counts);
+    try {
+      return await work(view);
+    } finally {
+      view.stop();
+    }
+  }
+
+  async #createBatchView(counts: () => BatchCounts): Promise<BatchView> {
+    const { output, clock, onSuspend } = this;
+    if (this.presentation.quiet) return { ended() {}, stop() {} };
+    if (!this.presentation.live) return new PlainBatch((line) => this.say(line), clock, counts);
+    const { LiveBatch } = await import('./live.js');
+    return new LiveBatch({ ...this.presentation, output, clock, onSuspend }, counts);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Progress where there is no terminal: a line for each change, and one a minute while nothing changes. */
 import type { Clock } from '../context.js';
 import type { Run } from '../service/run.js';
+import { type BatchCounts, type BatchView, batchText } from './batch-progress.js';
 import { type CountedRun, formatBytes, type ProgressView, runsText, runText } from './progress.js';
 import { safeLine } from './safe.js';
 
@@ -47,7 +48,7 @@ export class PlainProgress implements ProgressView {
   }
 
   #line(text: string): void {
-    this.#write(`${new Date(this.#clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')} ${text}`);
+    this.#write(timed(text, this.#clock));
     this.#restartHeartbeat();
   }
 
@@ -60,4 +61,38 @@ export class PlainProgress implements ProgressView {
       else this.#line(this.#total > 1 ? runsText(runs, this.#total) : runText(first.run));
     });
   }
+}
+
+/** A batch where there is no terminal: a line for each row that comes to something, and one a minute with the counts. */
+export class PlainBatch implements BatchView {
+  readonly #write: (line: string) => void;
+  readonly #clock: Clock;
+  readonly #counts: () => BatchCounts;
+  #cancelHeartbeat = () => {};
+
+  constructor(write: (line: string) => void, clock: Clock, counts: () => BatchCounts) {
+    this.#write = write;
+    this.#clock = clock;
+    this.#counts = counts;
+    this.#waitForHeartbeat();
+  }
+
+  ended(line: string): void {
+    this.#write(timed(line, this.#clock));
+  }
+
+  stop(): void {
+    this.#cancelHeartbeat();
+  }
+
+  #waitForHeartbeat(): void {
+    this.#cancelHeartbeat = this.#clock.after(HEARTBEAT, () => {
+      this.#write(timed(batchText(this.#counts()), this.#clock));
+      this.#waitForHeartbeat();
+    });
+  }
+}
+
+function timed(text: string, clock: Clock): string {
+  return `${new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')} ${text}`;
 }

@@ -133,7 +133,7 @@ export function shareDone({ run }: SeenRun): number | undefined {
 }
 
 /** `about 40s left`: the coarser, the longer, so that it does not pretend to know more than it does. */
-function leftText(ms: number): string {
+export function leftText(ms: number): string {
   const step = ms < 60_000 ? 1_000 : ms < 600_000 ? 10_000 : 60_000;
   return `about ${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
 }

@@ -210,7 +210,7 @@ describe('61: Ctrl-C before the request is complete', () => {
     const sent: string[] = [];
     const sending = (async () => {
       const hooks = {
-        commit: () => {
+        commit: async () => {
           commits.push(body.phase);
           interruption.signal.throwIfAborted();
         },

@@ -24,6 +24,7 @@ export interface World {
   onOutput?: (text: string, stream: 'stdout' | 'stderr') => void;
   /** Is given what raises signals. */
   signals?: Signals;
+  self?: Partial<Context['self']>;
   stdout?: Writable;
   stderr?: Writable;
   spawn?: Context['spawn'];
@@ -87,6 +88,7 @@ export function contextFor(world: World, written = { stdout: '', stderr: '' }): 
     tmpdir: tmpdir(),
     platform: world.platform ?? 'linux',
     nodeVersion: process.versions.node,
+    self: { host: 'test-host', pid: process.pid, isAlive: () => true, ...world.self },
     clock: world.clock ?? new VirtualClock(),
     limits: { ...DEFAULT_LIMITS, ...world.limits },
     onSignal: (listener) => signals.listen(listener),

@@ -1,0 +1,21 @@
+/** Rows as JSON Lines: each line is like an inputs file. */
+import { withoutByteOrderMark } from '../byte-order-mark.js';
+import { linesOf } from './lines.js';
+import { digestOf, type Row, type TableFile } from './table.js';
+
+/** The rows of a file; empty lines are none. */
+export async function* jsonRows({ open, name, base }: TableFile): AsyncGenerator<Row, void, void> {
+  let number = 0;
+  for await (const line of linesOf(open())) {
+    const json = line.number === 1 ? withoutByteOrderMark(line.bytes) : line.bytes;
+    if (/^[ \t\r]*$/.test(json.subarray(0, 100).toString('latin1')) && json.toString('latin1').trim() === '')
+      continue;
+    number++;
+    yield {
+      number,
+      place: `${name}:${line.number}`,
+      digest: digestOf(json),
+      inputs: { items: [], json, base },
+    };
+  }
+}

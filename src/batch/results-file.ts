@@ -1,0 +1,60 @@
+/** A results file, read again: what is known of its rows, and what the file is about. */
+import { createReadStream, promises } from 'node:fs';
+import { BatchFileError } from '../errors.js';
+import { membersOf } from '../json/members.js';
+import { parseRun } from '../service/parse-run.js';
+import type { Run } from '../service/run.js';
+import { type Line, linesOf } from './lines.js';
+
+/** What a batch is about: the same command goes on with it, and no other. */
+export interface BatchHead {
+  workflow: string;
+  baseUrl: string;
+  shard: string;
+}
+
+/** An event as it was read. */
+export interface ReadEvent {
+  event: string;
+  row: number;
+  /** The other members that are text or numbers. */
+  fields: Readonly<Record<string, unknown>>;
+  run: Run | undefined;
+}
+
+/** The events of a results file, in their order. Throws BatchFileError for a line that is none. */
+export async function* eventsOf(path: string, name: string): AsyncGenerator<ReadEvent, void, void> {
+  for await (const line of linesOf(createReadStream(path))) {
+    if (line.bytes.length === 0) continue;
+    const event = parseEvent(line.bytes);
+    if (event !== undefined) yield event;
+    else if (line.isComplete)
+      throw new BatchFileError(`${name}:${line.number}: is not a line of a batch's results`);
+  }
+}
+
+/** Takes away what a process that was killed has left of its last line. Throws the system's error. */
+export async function repair(path: string): Promise<void> {
+  let last: Line | undefined;
+  for await (const line of linesOf(createReadStream(path))) last = line;
+  if (last === undefined || last.isComplete) return;
+  if (parseEvent(last.bytes) === undefined) await promises.truncate(path, last.start);
+  else await promises.appendFile(path, '\n');
+}
+
+function parseEvent(bytes: Uint8Array): ReadEvent | undefined {
+  try {
+    const fields: Record<string, unknown> = {};
+    let run: Run | undefined;
+    for (const { name, value } of membersOf(bytes) ?? []) {
+      if (name === 'run') run = parseRun(value);
+      else fields[name] = JSON.parse(Buffer.from(value).toString('utf8'));
+    }
+    const { event, row = 0 } = fields;
+    if (typeof event !== 'string' || typeof row !== 'number') return undefined;
+    return { event, row, fields, run };
+  } catch {
+    // Whatever it is, it is no event of ours.
+    return undefined;
+  }
+}

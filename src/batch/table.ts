@@ -1,0 +1,73 @@
+/** A table of rows, read as a stream: JSON Lines, CSV, or a list of files. */
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { RowInputs } from '../inputs/resolve.js';
+
+/** A row as it stands in the table. */
+export interface Row {
+  /** From 1, over the whole table. */
+  number: number;
+  /** Where it is, for people: `rows.csv:12`. */
+  place: string;
+  /** 16 hexadecimal digits that tell whether the row is what it was. */
+  digest: string;
+  /** What it gives, or what is wrong with it. */
+  inputs: RowInputs | { problem: string };
+}
+
+/** A table that can be read more than once. */
+export interface Table {
+  /** Throws TableError where it cannot be read on. */
+  rows(): AsyncGenerator<Row, void, void>;
+  /** How many rows there are, where that is known without reading them. */
+  readonly size: number | undefined;
+}
+
+/** The digest of a row: of what is the same for all rows, and of its own text. */
+export function digestOf(...texts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash('sha256');
+  for (const text of texts) hash.update(text).update('\0');
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** A row for each file, sent as the document `name`. */
+export function tableOfFiles(name: string, files: readonly string[], cwd: string): Table {
+  return {
+    size: files.length,
+    async *rows() {
+      for (const [index, path] of files.entries()) {
+        const item = { item: `${name}@${path}`, name, type: 'document', path, mediaType: undefined } as const;
+        yield {
+          number: index + 1,
+          place: path,
+          digest: digestOf(name, path),
+          inputs: { items: [item], base: cwd },
+        };
+      }
+    },
+  };
+}
+
+/** A file with rows: what the user calls it, and the folder that its paths are relative to. */
+export interface TableFile {
+  name: string;
+  base: string;
+  /** Its bytes from the start, up to `end` where that is given; as often as it is asked. */
+  open(end?: number): Readable;
+}
+
+/** The table in a file: CSV where its name ends so, or where it does not begin with an object; else JSON Lines. */
+export async function tableOfFile(file: TableFile): Promise<Table> {
+  const isCsv = /\.csv$/i.test(file.name) || !(await beginsWithObject(file));
+  const { csvRows } = isCsv ? await import('./csv.js') : { csvRows: undefined };
+  const { jsonRows } = await import('./json-rows.js');
+  return { size: undefined, rows: () => (csvRows ?? jsonRows)(file) };
+}
+
+async function beginsWithObject({ open, name }: TableFile): Promise<boolean> {
+  if (/\.(jsonl|ndjson|json)$/i.test(name)) return true;
+  for await (const chunk of open(1_023)) {
+    return /^[\s\ufeff]*\{/.test((chunk as Buffer).toString('utf8'));
+  }
+  return false;
+}

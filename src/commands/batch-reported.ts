@@ -1,0 +1,49 @@
+/** What the rows of a batch came to, read from its results, as reports see it. */
+import { type BatchHead, eventsOf, type ReadEvent } from '../batch/results-file.js';
+import { ExitCode } from '../exit-code.js';
+import type { ReportedRun } from '../report/reported-run.js';
+
+/** The rows of results files, in the order in which they were begun. Throws BatchFileError. */
+export async function reportedRuns(files: readonly { path: string; name: string }[]): Promise<ReportedRun[]> {
+  const rows = new Map<number, ReportedRun>();
+  for (const { path, name } of files) {
+    let head: BatchHead | undefined;
+    for await (const event of eventsOf(path, name)) {
+      if (event.event === 'batch') head = event.fields as unknown as BatchHead;
+      else if (event.row > 0) rows.set(event.row, after(event, rows.get(event.row), head?.workflow));
+    }
+  }
+  return [...rows.values()];
+}
+
+function after(
+  { event, fields, run }: ReadEvent,
+  before: ReportedRun | undefined,
+  workflowId: string | undefined,
+): ReportedRun {
+  const known = before ?? {
+    id: undefined,
+    workflowId,
+    run: undefined,
+    exit: ExitCode.unreachable,
+    duration: 0,
+  };
+  switch (event) {
+    case 'sent':
+      return {
+        ...known,
+        exit: ExitCode.unknownOutcome,
+        error: 'the outcome is unknown: a run may have been created',
+      };
+    case 'accepted':
+      return { ...known, id: String(fields.id), exit: ExitCode.stillRunning, error: undefined };
+    case 'refused':
+      return { ...known, exit: Number(fields.exit), error: String(fields.reason) };
+    case 'ended': {
+      const exit = run?.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
+      return { ...known, id: run?.id, run, exit, duration: Number(fields.duration), error: undefined };
+    }
+    default:
+      return { ...known, exit: ExitCode.unreachable, error: 'it was not sent' };
+  }
+}

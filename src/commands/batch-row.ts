@@ -1,0 +1,208 @@
+/** One row of a batch: what is to be done with it, done, and written down. */
+import type { Journal } from '../batch/journal.js';
+import type { Ledger, RowState } from '../batch/ledger.js';
+import type { Row } from '../batch/table.js';
+import type { WaitSettings } from '../config/wait.js';
+import type { Context } from '../context.js';
+import {
+  InterruptedError,
+  NotTriggeredError,
+  OutputError,
+  RefusedError,
+  UnknownOutcomeError,
+  UsageError,
+} from '../errors.js';
+import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../exit-code.js';
+import { follow } from '../follow.js';
+import type { Item } from '../inputs/item.js';
+import { type ResolvedInputs, resolveRow } from '../inputs/resolve.js';
+import type { Interruption } from '../interruption.js';
+import { createRun } from '../service/create-run.js';
+import { getRun } from '../service/get-run.js';
+import { hasEnded, type Run } from '../service/run.js';
+import type { Service } from '../service/service.js';
+import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
+import { errorText } from '../view/explain.js';
+import { onOneLine } from '../view/json.js';
+import { summaryLine } from '../view/summary.js';
+
+/** What is the same for all rows. */
+export interface RowPlan {
+  workflowId: string;
+  field: WorkflowIdFieldChoice;
+  defaults: readonly Item[];
+  wait: WaitSettings;
+  resendUnknown: boolean;
+  retryFailed: boolean;
+}
+
+export interface RowTools {
+  service: Service;
+  journal: Journal;
+  ledger: Ledger;
+  interruption: Interruption;
+  context: Context;
+  /** A row has come to something, in a few words. */
+  ended(row: Row, words: string): void;
+}
+
+/** How often a row is tried again, each time with all re-sends, when the service says that it is asked too much. */
+const MORE_TRIES = 10;
+
+/** What is to be done with a row of which so much is known. */
+function taskOf(state: RowState, { resendUnknown, retryFailed }: RowPlan): 'send' | 'watch' | 'leave' {
+  switch (state) {
+    case 'new':
+    case 'intent':
+      return 'send';
+    case 'sent':
+      return resendUnknown ? 'send' : 'leave';
+    case 'accepted':
+      return 'watch';
+    case 'refused':
+    case 'failed':
+      return retryFailed ? 'send' : 'leave';
+    case 'finished':
+      return 'leave';
+  }
+}
+
+export class RowRunner {
+  readonly #plan: RowPlan;
+  readonly #tools: RowTools;
+  #field: WorkflowIdFieldChoice;
+
+  constructor(plan: RowPlan, tools: RowTools) {
+    this.#plan = plan;
+    this.#tools = tools;
+    this.#field = plan.field;
+  }
+
+  /**
+   * Does what is to be done with a row, and gives the exit that it came to; undefined where nothing is to be done. Throws
+   * OutputError, and defects.
+   */
+  async run(row: Row): Promise<Exit | undefined> {
+    const { ledger } = this.#tools;
+    switch (taskOf(ledger.state(row.number), this.#plan)) {
+      case 'leave':
+        return undefined;
+      case 'watch':
+        return this.#follow(row, ledger.id(row.number) ?? '', undefined);
+      case 'send':
+        return this.#settle(row, () => this.#send(row));
+    }
+  }
+
+  async #send(row: Row): Promise<Exit> {
+    const inputs = await resolveInputsOf(row, this.#plan, this.#tools.context);
+    try {
+      const { journal, ledger } = this.#tools;
+      const intent = { event: 'intent', row: row.number, digest: row.digest } as const;
+      journal.append(intent);
+      ledger.record(intent);
+      const accepted = await this.#trigger(row, inputs);
+      const fact = { event: 'accepted', row: row.number, id: accepted.id } as const;
+      journal.append(fact);
+      ledger.record(fact);
+      return await this.#follow(row, accepted.id, accepted);
+    } finally {
+      await inputs.close();
+    }
+  }
+
+  async #trigger(row: Row, { inputs }: ResolvedInputs): Promise<Run> {
+    const { service, journal, ledger, interruption } = this.#tools;
+    const beforeLastBytes = async () => {
+      const sent = { event: 'sent', row: row.number } as const;
+      await journal.commit(sent);
+      ledger.record(sent);
+    };
+    for (let tries = 0; ; tries++) {
+      try {
+        const trigger = { workflowId: this.#plan.workflowId, inputs, field: this.#field };
+        const { run, form } = await createRun(trigger, service, interruption, beforeLastBytes);
+        this.#field = form;
+        return run;
+      } catch (error) {
+        const isTooMuch = error instanceof NotTriggeredError && error.cause instanceof RefusedError;
+        if (!isTooMuch || error.asked !== undefined || tries >= MORE_TRIES) throw error;
+      }
+    }
+  }
+
+  async #follow(row: Row, id: string, accepted: Run | undefined): Promise<Exit> {
+    const { service, interruption } = this.#tools;
+    const started = service.clock.monotonic();
+    let run = accepted;
+    const changes = follow(id, {
+      poll: (signal) => getRun(id, service, signal),
+      clock: service.clock,
+      signal: interruption.signal,
+      ...this.#plan.wait,
+      ...(accepted && { accepted }),
+    });
+    try {
+      for await (const seen of changes) run = seen;
+    } catch (error) {
+      // What is known of the run stays known: a later call watches it again.
+      this.#tools.ended(row, `${id}: ${errorText(error)}`);
+      return exitOfError(error);
+    }
+    if (run === undefined || !hasEnded(run)) {
+      this.#tools.ended(row, `${id}: still goes on`);
+      return ExitCode.stillRunning;
+    }
+    return this.#end(row, run, service.clock.monotonic() - started);
+  }
+
+  #end(row: Row, run: Run, duration: number): Exit {
+    const { journal, ledger } = this.#tools;
+    const { number } = row;
+    journal.append({ event: 'ended', row: number, duration: Math.round(duration), run: onOneLine(run.json) });
+    ledger.record({ event: 'ended', row: number, status: run.status, step: run.error?.step });
+    this.#tools.ended(row, summaryLine(run));
+    return run.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
+  }
+
+  /** Writes down what kept a row from being triggered; where nobody can tell, what was written before says so. */
+  async #settle(row: Row, work: () => Promise<Exit>): Promise<Exit> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof OutputError) throw error;
+      const exit = exitOfError(error);
+      if (exit === ExitCode.defect) throw error;
+      const isUnknown =
+        error instanceof UnknownOutcomeError || (error instanceof InterruptedError && error.phase === 2);
+      const reason = errorText(error);
+      if (!isUnknown) this.#refuse(row, exit, reason);
+      this.#tools.ended(row, reason);
+      return exit;
+    }
+  }
+
+  #refuse(row: Row, exit: Exit, reason: string): void {
+    const { journal, ledger } = this.#tools;
+    const code = typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
+    const refused = { event: 'refused', row: row.number, exit: code, reason } as const;
+    // Also of a row that was wrong before it could be meant to be sent, the digest is worth knowing.
+    if (ledger.digest(row.number) !== row.digest) {
+      const intent = { event: 'intent', row: row.number, digest: row.digest } as const;
+      journal.append(intent);
+      ledger.record(intent);
+    }
+    journal.append(refused);
+    ledger.record(refused);
+  }
+}
+
+/** Reads texts and opens documents of a row. Throws UsageError, naming its place. */
+export async function resolveInputsOf(
+  { inputs, place }: Row,
+  { defaults }: Pick<RowPlan, 'defaults'>,
+  context: Context,
+): Promise<ResolvedInputs> {
+  if ('problem' in inputs) throw new UsageError([`${place}: ${inputs.problem}`]);
+  return resolveRow(inputs, place, defaults, context);
+}

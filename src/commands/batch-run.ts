@@ -1,0 +1,127 @@
+/** The rows of a batch, under way: so many at once, until they are done or cannot go on. */
+import type { Journal } from '../batch/journal.js';
+import type { Ledger } from '../batch/ledger.js';
+import { eachAtOnce } from '../batch/pool.js';
+import type { Row } from '../batch/table.js';
+import type { Context } from '../context.js';
+import { OutputError, UsageError } from '../errors.js';
+import { type Exit, ExitCode } from '../exit-code.js';
+import type { Interruption } from '../interruption.js';
+import type { Service } from '../service/service.js';
+import type { BatchCounts, BatchView } from '../view/batch-progress.js';
+import { type BatchPlan, rowsOf } from './batch-plan.js';
+import { RowRunner } from './batch-row.js';
+
+/** So many rows in a row that cannot be triggered mean that no other can. */
+const MOST_UNREACHABLE = 20;
+
+export class BatchRun {
+  readonly exits = new Set<Exit>();
+  readonly notes: string[] = [];
+  failure: unknown;
+  readonly #plan: BatchPlan;
+  readonly #ledger: Ledger;
+  readonly #journal: Journal;
+  readonly #interruption: Interruption;
+  readonly #context: Context;
+  #total: number | undefined;
+  #read = 0;
+  #endedNow = 0;
+  #unreachable = 0;
+  #isStopped = false;
+
+  constructor(
+    plan: BatchPlan,
+    ledger: Ledger,
+    journal: Journal,
+    interruption: Interruption,
+    context: Context,
+  ) {
+    this.#plan = plan;
+    this.#ledger = ledger;
+    this.#journal = journal;
+    this.#interruption = interruption;
+    this.#context = context;
+    const { table, shard } = plan;
+    if (table.size !== undefined) this.#total = Math.floor((table.size - shard.index) / shard.count) + 1;
+  }
+
+  counts(): BatchCounts {
+    const count = this.#ledger.count.bind(this.#ledger);
+    return {
+      total: this.#total,
+      read: this.#read,
+      finished: count('finished'),
+      failed: count('failed'),
+      refused: count('refused'),
+      running: count('accepted'),
+      unknown: count('sent'),
+      endedNow: this.#endedNow,
+    };
+  }
+
+  /** The batch cannot go on: what is under way is still brought to its end. */
+  fail(error: unknown): void {
+    this.failure ??= error;
+    this.#isStopped = true;
+    this.exits.add(error instanceof OutputError ? ExitCode.cannotWrite : ExitCode.usage);
+  }
+
+  async carryOut(service: Service, view: BatchView): Promise<void> {
+    const ended = (row: Row, words: string) => {
+      this.#endedNow++;
+      view.ended(`row ${row.number}  ${words}`);
+    };
+    const tools = { service, journal: this.#journal, ledger: this.#ledger, context: this.#context };
+    const runner = new RowRunner(this.#plan, { ...tools, interruption: this.#interruption, ended });
+    const work = (row: Row) => this.#settle(runner.run(row));
+    try {
+      await eachAtOnce(this.#rows(), this.#plan.concurrency, work, () => this.#hasToStop());
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      this.fail(error);
+    }
+  }
+
+  async *#rows() {
+    let last = 0;
+    const onRow = (number: number) => {
+      last = number;
+    };
+    for await (const row of rowsOf(this.#plan, onRow)) {
+      this.#read++;
+      yield row;
+    }
+    this.#total = this.#read;
+    this.#journal.append({ event: 'table', rows: last });
+  }
+
+  async #settle(work: Promise<Exit | undefined>): Promise<void> {
+    try {
+      const exit = await work;
+      if (exit !== undefined) this.#take(exit);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #take(exit: Exit): void {
+    this.exits.add(exit);
+    this.#unreachable = exit === ExitCode.unreachable ? this.#unreachable + 1 : 0;
+    if (exit === ExitCode.notAuthorized)
+      this.#stop('The service refused the token: no further row was sent.');
+    if (this.#unreachable >= MOST_UNREACHABLE)
+      this.#stop('The service cannot be reached: no further row was sent.');
+    if (this.#plan.failFast && exit !== ExitCode.ok)
+      this.#stop('A row failed, and --fail-fast: no further row was sent.');
+  }
+
+  #stop(note: string): void {
+    if (!this.#isStopped) this.notes.push(note);
+    this.#isStopped = true;
+  }
+
+  #hasToStop(): boolean {
+    return this.#isStopped || this.#interruption.received !== undefined;
+  }
+}

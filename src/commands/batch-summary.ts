@@ -1,0 +1,59 @@
+/** What a batch came to, in a few lines and as exits. */
+import type { Ledger, RowState } from '../batch/ledger.js';
+import { type Exit, ExitCode } from '../exit-code.js';
+import { safeLine } from '../view/safe.js';
+
+/** Rows that are named; beyond them, the results file tells. */
+const MOST_NAMED = 20;
+/** Steps that are named. */
+const MOST_STEPS = 10;
+
+const WORDS: readonly (readonly [RowState, string])[] = [
+  ['finished', 'FINISHED'],
+  ['failed', 'FAILED'],
+  ['refused', 'refused'],
+  ['accepted', 'still going on'],
+  ['intent', 'not sent'],
+  ['sent', 'unknown'],
+];
+
+/** The counts, the steps at which runs failed, and what is to be looked at; then the notes. */
+export function summaryLines(ledger: Ledger, notes: readonly string[]): string[] {
+  const counts = WORDS.filter(([state]) => ledger.count(state) > 0).map(
+    ([state, words]) => `${ledger.count(state)} ${words}`,
+  );
+  const rows = WORDS.reduce((sum, [state]) => sum + ledger.count(state), 0);
+  const lines = [`${rows} ${rows === 1 ? 'row' : 'rows'}: ${counts.join(', ') || 'none'}`];
+  for (const [step, count] of ledger.failedSteps().slice(0, MOST_STEPS)) {
+    lines.push(`  Failed at step ${step === '' ? '(the service named none)' : safeLine(step)}: ${count}`);
+  }
+  if (ledger.count('sent') > 0) {
+    lines.push(
+      `  Unknown, a run may exist: ${named('sent', ledger)}. Look at the service; --resend-unknown sends them again.`,
+    );
+  }
+  if (ledger.count('accepted') + ledger.count('intent') > 0)
+    lines.push('  The same command goes on where this one stopped.');
+  if (ledger.count('failed') + ledger.count('refused') > 0) {
+    lines.push('  --retry-failed triggers what FAILED or was refused anew.');
+  }
+  return [...lines, ...notes];
+}
+
+/** The exits that the rows' states stand for, each once. */
+export function exitsOf(ledger: Ledger): Exit[] {
+  const exits: [RowState, Exit][] = [
+    ['finished', ExitCode.ok],
+    ['failed', ExitCode.runFailed],
+    ['refused', ExitCode.refused],
+    ['sent', ExitCode.unknownOutcome],
+  ];
+  return exits.filter(([state]) => ledger.count(state) > 0).map(([, exit]) => exit);
+}
+
+function named(state: RowState, ledger: Ledger): string {
+  const rows = ledger.rowsIn(state);
+  const more = ledger.count(state) - Math.min(rows.length, MOST_NAMED);
+  const shown = rows.slice(0, MOST_NAMED).join(', ');
+  return `${rows.length === 1 ? 'row' : 'rows'} ${shown}${more > 0 ? ` and ${more} more` : ''}`;
+}

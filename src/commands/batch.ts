@@ -1,0 +1,137 @@
+/** `wfr batch`: one workflow for every row of a table, none twice, none lost. */
+
+import { Ledger } from '../batch/ledger.js';
+import { OutputJournal } from '../batch/output-journal.js';
+import { Pace } from '../batch/pace.js';
+import { openResults } from '../batch/results.js';
+import { requireToken } from '../config/credentials.js';
+import type { Context } from '../context.js';
+import { UsageError } from '../errors.js';
+import { type Exit, ExitCode, exitOfSeveral } from '../exit-code.js';
+import { Interruption } from '../interruption.js';
+import { resolvePath } from '../path.js';
+import { Conversation } from '../view/conversation.js';
+import { serviceTalk } from '../view/service-talk.js';
+import { type BatchFlags, type BatchPlan, planBatch, rowsOf } from './batch-plan.js';
+import { reportedRuns } from './batch-reported.js';
+import { resolveInputsOf } from './batch-row.js';
+import { BatchRun } from './batch-run.js';
+import { exitsOf, summaryLines } from './batch-summary.js';
+import { withService } from './open-service.js';
+import { withReports } from './with-reports.js';
+
+export async function batch(
+  workflow: string,
+  files: readonly string[],
+  flags: BatchFlags,
+  context: Context,
+): Promise<Exit> {
+  const { report, results } = flags;
+  if (report === undefined) return runBatch(workflow, files, flags, async () => {}, context);
+  if (results === undefined || results === '-')
+    throw new UsageError(['--report needs --results <file.jsonl>']);
+  return withReports(
+    flags,
+    context,
+    () => [{ workflowId: workflow }],
+    async (openReports) => {
+      await runBatch(workflow, files, flags, openReports, context);
+      if (flags.check === true) return [];
+      return reportedRuns([{ path: resolvePath(results, context.cwd, context), name: results }]);
+    },
+  );
+}
+
+async function runBatch(
+  workflow: string,
+  files: readonly string[],
+  flags: BatchFlags,
+  openReports: () => Promise<void>,
+  context: Context,
+): Promise<Exit> {
+  const plan = await planBatch(workflow, files, flags, openReports, context);
+  try {
+    if (flags.check === true) return await check(plan, context);
+    await requireToken(plan.credentials, flags, plan.settings.baseUrl);
+    await expectResults(plan, flags);
+    return await carryOut(plan, flags, context);
+  } finally {
+    await plan.close();
+  }
+}
+
+/** Validates all rows and files, and sends nothing. Throws UsageError with what is wrong with each row. */
+async function check(plan: BatchPlan, context: Context): Promise<Exit> {
+  const problems: string[] = [];
+  let rows = 0;
+  for await (const row of rowsOf(plan)) {
+    rows++;
+    try {
+      await (await resolveInputsOf(row, plan, context)).close();
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      problems.push(...error.problems);
+    }
+  }
+  if (problems.length > 0) throw new UsageError(problems);
+  await context.stderr.write(`${rows} ${rows === 1 ? 'row is' : 'rows are'} right; nothing was sent.\n`);
+  return ExitCode.ok;
+}
+
+/** Throws UsageError where there is more than one row, and nothing to write down what becomes of them. */
+async function expectResults(plan: BatchPlan, { results }: BatchFlags): Promise<void> {
+  if (results !== undefined) return;
+  let rows = 0;
+  for await (const _row of rowsOf(plan)) {
+    if (++rows < 2) continue;
+    throw new UsageError([
+      'several rows need --results <file.jsonl>: what became of each is written there, and the same command goes on from it (--results - writes to stdout)',
+    ]);
+  }
+}
+
+async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): Promise<Exit> {
+  const { settings, credentials, presentation } = plan;
+  const { journal, ledger, close } = await openJournal(plan, flags.results, context);
+  const interruption = new Interruption(context);
+  const conversation = await Conversation.open(presentation, context);
+  for (const warning of settings.warnings) conversation.warn(warning);
+  const work = new BatchRun(plan, ledger, journal, interruption, context);
+  try {
+    await conversation.duringBatch(
+      () => work.counts(),
+      (view) =>
+        withService(settings, credentials, serviceTalk(conversation), context, (service) =>
+          work.carryOut({ ...service, pacing: new Pace(plan.rate, context.clock) }, view),
+        ),
+    );
+  } finally {
+    interruption.release();
+    await close().catch((error) => work.fail(error));
+  }
+  if (work.failure !== undefined && !conversation.error(work.failure)) throw work.failure;
+  conversation.block(summaryLines(ledger, work.notes));
+  return exitOfSeveral([...work.exits, ...exitsOf(ledger)]);
+}
+
+/** Where what becomes of the rows is written: a file that can be gone on from, stdout, or nowhere. */
+async function openJournal(plan: BatchPlan, results: string | undefined, context: Context) {
+  if (results === undefined || results === '-') {
+    const journal = new OutputJournal(results === undefined ? undefined : context.stdout, () =>
+      context.clock.now(),
+    );
+    return { journal, ledger: new Ledger(), close: () => journal.close() };
+  }
+  const { host, pid, isAlive } = context.self;
+  const { randomUUID } = await import('node:crypto');
+  const place = {
+    path: resolvePath(results, context.cwd, context),
+    name: results,
+    owner: { host, pid, token: randomUUID() },
+    isAlive,
+    now: () => context.clock.now(),
+  };
+  const { workflowId: workflow, settings, shard } = plan;
+  const head = { workflow, baseUrl: settings.baseUrl.href, shard: `${shard.index}/${shard.count}` };
+  return openResults(place, head, () => rowsOf(plan));
+}

@@ -1,0 +1,106 @@
+/** `wfr results`: the results of batches, joined: whether no row is missing or twice, and what they came to. */
+import { Ledger } from '../batch/ledger.js';
+import { recordRead } from '../batch/results.js';
+import { type BatchHead, eventsOf } from '../batch/results-file.js';
+import type { Context } from '../context.js';
+import { BatchFileError, UsageError } from '../errors.js';
+import { type Exit, ExitCode, exitOfSeveral } from '../exit-code.js';
+import { Interruption } from '../interruption.js';
+import { resolvePath } from '../path.js';
+import { openSink } from '../sink.js';
+import { describeSystemError } from '../system-error.js';
+import { reportedRuns } from './batch-reported.js';
+import { exitsOf, summaryLines } from './batch-summary.js';
+import { type ReportFlags, withReports } from './with-reports.js';
+
+interface ResultsFile {
+  path: string;
+  name: string;
+}
+
+export async function joinedResults(
+  names: readonly string[],
+  flags: ReportFlags,
+  context: Context,
+): Promise<Exit> {
+  const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
+  if (flags.report === undefined) return summarise(files, context);
+  let exit: Exit = ExitCode.ok;
+  const reported = await withReports(
+    flags,
+    context,
+    () => [],
+    async (openReports) => {
+      await openReports();
+      exit = await summarise(files, context);
+      return reportedRuns(files);
+    },
+  );
+  return exitOfSeveral([exit, reported]);
+}
+
+async function summarise(files: readonly ResultsFile[], context: Context): Promise<Exit> {
+  const { ledger, problems } = await join(files);
+  const interruption = new Interruption(context);
+  try {
+    const lines = summaryLines(ledger, []);
+    await openSink(context.stdout, interruption).write([`${lines.join('\n')}\n`]);
+  } finally {
+    interruption.release();
+  }
+  if (problems.length > 0) throw new UsageError(problems);
+  const open = ledger.count('accepted') > 0 ? [ExitCode.stillRunning] : [];
+  const unsent = ledger.count('intent') > 0 ? [ExitCode.unreachable] : [];
+  return exitOfSeveral([...exitsOf(ledger), ...open, ...unsent]);
+}
+
+/** What all files together know, and what is wrong with them together. Throws UsageError where one cannot be read. */
+async function join(files: readonly ResultsFile[]): Promise<{ ledger: Ledger; problems: string[] }> {
+  const ledger = new Ledger();
+  const homes = new Map<number, string>();
+  const problems = new Set<string>();
+  let total: number | undefined;
+  let first: (BatchHead & { name: string }) | undefined;
+  for (const file of files) {
+    for await (const event of readable(file)) {
+      const { fields, row } = event;
+      if (event.event === 'table') total = Number(fields.rows);
+      if (event.event === 'batch') {
+        const head = fields as unknown as BatchHead;
+        first ??= { ...head, name: file.name };
+        if (head.workflow !== first.workflow || head.baseUrl !== first.baseUrl) {
+          problems.add(`${file.name}: is of another workflow or service than ${first.name}`);
+        }
+      }
+      if (row === 0) continue;
+      const home = homes.get(row) ?? file.name;
+      if (home !== file.name) problems.add(`row ${row} is in ${home} and in ${file.name}`);
+      homes.set(row, home);
+      recordRead(event, ledger);
+    }
+  }
+  return { ledger, problems: [...problems, ...missingRows(ledger, total)] };
+}
+
+function missingRows(ledger: Ledger, total: number | undefined): string[] {
+  if (total === undefined)
+    return ['none of the files knows how many rows there are: no table was read to its end'];
+  let missing = 0;
+  let first = 0;
+  for (let row = total; row >= 1; row--) {
+    if (ledger.state(row) !== 'new') continue;
+    missing++;
+    first = row;
+  }
+  if (missing === 0) return [];
+  return [`${missing} of ${total} rows are in none of the files; the first is row ${first}`];
+}
+
+async function* readable({ path, name }: ResultsFile) {
+  try {
+    yield* eventsOf(path, name);
+  } catch (error) {
+    if (error instanceof BatchFileError) throw error;
+    throw new UsageError([`${name}: ${describeSystemError(error)}`]);
+  }
+}
