@@ -53,6 +53,8 @@ async function service(onPost?: Handler) {
   const scripted = await scriptedService(async (request, reply) => {
     if (request.method === 'POST') {
       const body = await request.body();
+      // A request that is broken off starts no run.
+      if (body.length < Number(request.headers['content-length'])) return;
       if (onPost !== undefined) return onPost(request, reply);
       const { inputs } = JSON.parse(body.toString());
       triggered.push(inputs);
@@ -407,7 +409,7 @@ describe('what was begun', () => {
 
   test('Ctrl-C ends it with what is known written down, and the same command goes on', async () => {
     const signals = new Signals();
-    const { posts, wfr } = await service();
+    const { triggered, wfr } = await service();
     const cwd = folderWith({ 'rows.jsonl': rowsOf(20) });
     const args = [...BATCH, '--concurrency', '2', '-v'];
     const first = await wfr(args, {
@@ -416,9 +418,9 @@ describe('what was begun', () => {
       onOutput: (text) => text.includes('row 2 ') && signals.raise('SIGINT'),
     });
     expect(first.exitCode).toBe(130);
-    expect(posts().length).toBeLessThan(10);
+    expect(triggered.length).toBeLessThan(10);
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
-    expect(posts()).toHaveLength(20);
+    expect(triggered).toHaveLength(20);
     const whole = Object.values(stories(join(cwd, 'out.jsonl'))).map((story) => story.at(-1));
     expect(whole).toEqual(Array(20).fill('ended'));
   });
