@@ -4,12 +4,13 @@
  * a stack trace can be read.
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { defineConfig } from 'rolldown';
 
 export default defineConfig({
   input: { main: 'src/main.ts' },
   platform: 'node',
-  plugins: [withoutUnused(), compiledAtOnce(), withPackageFiles()],
+  plugins: [rawText(), withoutUnused(), compiledAtOnce(), withPackageFiles()],
   output: {
     dir: 'dist',
     cleanDir: true,
@@ -21,6 +22,21 @@ export default defineConfig({
     chunkFileNames: '[name].js',
   },
 });
+
+/** `import text from './file?raw'` gives the text of the file, as it does in vitest. */
+function rawText() {
+  return {
+    name: 'raw-text',
+    load: {
+      filter: { id: /\?raw$/ },
+      handler: (id) => `export default ${JSON.stringify(readFileSync(id.slice(0, -'?raw'.length), 'utf8'))};`,
+    },
+    resolveId: {
+      filter: { id: /\?raw$/ },
+      handler: (id, importer) => resolve(dirname(importer), id),
+    },
+  };
+}
 
 /**
  * Parts of the dependencies that wfr never reaches, and that would cost time at every start: undici's HTTP/2 (ALPN

@@ -132,8 +132,18 @@ describe('the rooms', () => {
     ]);
   });
 
+  test('the HTML page is loaded only where it was asked for', () => {
+    const uses = own.filter(
+      ({ from, to }) => to.startsWith('report/html/') && !from.startsWith('report/html/'),
+    );
+    expect(uses).toEqual([
+      { from: 'report/requests.ts', to: 'report/html/page.ts', isTypeOnly: false, isDynamic: true },
+    ]);
+  });
+
   test('each package has one importer, and there are no others', () => {
-    const packages = imports.filter(({ to }) => !/^node:|\.(ts|json)$/.test(to));
+    // What is imported as text has the file's whole name, with ?raw at its end.
+    const packages = imports.filter(({ to }) => !/^node:|\.(ts|json)$|\?raw$/.test(to));
     const nameOf = (to: string) => /^(@[^/]+\/)?[^/]+/.exec(to)?.[0] ?? '';
     for (const { from, to } of packages) {
       expect([to, from]).toEqual([to, expect.stringMatching(`^${ONLY_IMPORTER[nameOf(to)]}`)]);

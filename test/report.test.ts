@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, temporaryFolder, type World } from './helpers/cli.js';
+import { pageRows } from './helpers/page.js';
 import { ALL_REPORTS, EVIL, runWithReports, tableRows } from './helpers/reports.js';
 import { acceptsAndShows, aFinishedRun, aRun, type Handler, scriptedService } from './helpers/service.js';
 
@@ -52,6 +53,8 @@ interface Ending {
   status: string;
   /** The beginning of the JUnit element in the test case, or none. */
   junit: string | undefined;
+  /** What the HTML page calls it. */
+  outcome: string;
   /** What the table, the annotation and the JSON have to say. */
   words: string;
 }
@@ -65,6 +68,7 @@ const ENDINGS: readonly Ending[] = [
     id: 'run-1',
     status: 'FINISHED',
     junit: undefined,
+    outcome: 'finished',
     words: '',
   },
   {
@@ -74,6 +78,7 @@ const ENDINGS: readonly Ending[] = [
     id: 'run-1',
     status: 'FAILED',
     junit: '<failure type="runFailed" message="failed at step Two; broken">',
+    outcome: 'failed',
     words: 'broken',
   },
   {
@@ -84,6 +89,7 @@ const ENDINGS: readonly Ending[] = [
     id: 'run-1',
     status: 'PENDING',
     junit: undefined,
+    outcome: 'accepted',
     words: '',
   },
   {
@@ -94,6 +100,7 @@ const ENDINGS: readonly Ending[] = [
     id: 'run-1',
     status: 'RUNNING',
     junit: '<error type="stillRunning" ',
+    outcome: 'still running',
     words: 'still RUNNING after 6.0s; the run goes on',
   },
   {
@@ -104,6 +111,7 @@ const ENDINGS: readonly Ending[] = [
     id: 'run-1',
     status: 'RUNNING',
     junit: '<error type="SIGINT" ',
+    outcome: 'interrupted',
     words: 'interrupted',
   },
   {
@@ -114,6 +122,7 @@ const ENDINGS: readonly Ending[] = [
     id: 'run-1',
     status: 'RUNNING',
     junit: '<error type="SIGTERM" ',
+    outcome: 'interrupted',
     words: 'interrupted',
   },
   {
@@ -127,6 +136,7 @@ const ENDINGS: readonly Ending[] = [
     id: null,
     status: '',
     junit: '<error type="SIGTERM" ',
+    outcome: 'interrupted',
     words: 'a run may have been created',
   },
   {
@@ -136,6 +146,7 @@ const ENDINGS: readonly Ending[] = [
     id: null,
     status: '',
     junit: '<error type="unknownOutcome" ',
+    outcome: 'unknown outcome',
     words: 'the outcome is unknown: a run may have been created',
   },
   {
@@ -145,6 +156,7 @@ const ENDINGS: readonly Ending[] = [
     id: null,
     status: '',
     junit: '<error type="refused" ',
+    outcome: 'refused',
     words: 'x is missing',
   },
   {
@@ -154,6 +166,7 @@ const ENDINGS: readonly Ending[] = [
     id: null,
     status: '',
     junit: '<error type="notAuthorized" ',
+    outcome: 'not authorized',
     words: 'the service refused the access token (401)',
   },
   {
@@ -164,6 +177,7 @@ const ENDINGS: readonly Ending[] = [
     id: 'run-1',
     status: 'RUNNING',
     junit: '<error type="unreachable" ',
+    outcome: 'unreachable',
     words: 'the run could not be observed',
   },
   {
@@ -174,6 +188,7 @@ const ENDINGS: readonly Ending[] = [
     id: null,
     status: '',
     junit: '<error type="notAuthorized" ',
+    outcome: 'not authorized',
     words: 'no access token',
   },
 ];
@@ -204,10 +219,24 @@ describe('every way of ending is in every report', () => {
     expect(reported.junit).toContain(`<testcase name="${id ?? 'w'}" classname="${workflowId ?? 'wfr'}" `);
     if (ending.junit === undefined) expect(reported.junit).not.toMatch(/<(failure|error) /);
     else expect(reported.junit).toContain(ending.junit);
+    const [shown = {}] = pageRows(reported.html);
+    expect(shown).toMatchObject({ id: id ?? '', workflow: workflowId ?? '', status: ending.status });
+    expect(shown.outcome).toBe(ending.outcome);
+    // The time is in a column of its own.
+    expect(shown.message).toContain(words.replace(/ after 6\.0s/, ''));
+    expect(reported.html).toContain(`<dt>${ending.outcome}</dt><dd>1<small>100 %</small></dd>`);
+
     const counts = [Number(ending.exitCode === 1), Number(ending.exitCode > 1)];
     expect(reported.junit).toContain(`tests="1" failures="${counts[0]}" errors="${counts[1]}"`);
 
-    expect(readdirSync(reported.cwd).sort()).toEqual(['output.txt', 'r.json', 'r.md', 'r.xml', 'summary.md']);
+    expect(readdirSync(reported.cwd).sort()).toEqual([
+      'output.txt',
+      'r.html',
+      'r.json',
+      'r.md',
+      'r.xml',
+      'summary.md',
+    ]);
   });
 
   test('Ctrl-C while standard input is read', async () => {
@@ -280,8 +309,8 @@ describe('what the service says breaks out of none of them', () => {
       '',
     );
     expect(content.replace(/^<\?xml[^>]*>/, '')).not.toMatch(/[<>]|&(?!(amp|lt|gt|quot);)/);
-    for (const text of [reported.junit, reported.markdown, reported.jsonText, reported.summary, value])
-      expectInert(text);
+    const { junit, markdown, jsonText, html, summary } = reported;
+    for (const text of [junit, markdown, jsonText, html, summary, value]) expectInert(text);
   });
 
   test('in a refusal', async () => {
@@ -290,8 +319,8 @@ describe('what the service says breaks out of none of them', () => {
     expect(tableRows(reported.markdown).length).toBe(1);
     expect(reported.annotations.length).toBe(1);
     expect(reported.outputs.size).toBe(3);
-    for (const text of [reported.junit, reported.markdown, reported.jsonText, reported.summary])
-      expectInert(text);
+    const { junit, markdown, jsonText, html, summary } = reported;
+    for (const text of [junit, markdown, jsonText, html, summary]) expectInert(text);
   });
 
   test('a Run is in the JSON as it was sent, whatever its numbers', async () => {
@@ -381,7 +410,11 @@ describe('complaints, all at once and before anything is sent', () => {
   }
 
   test.each([
-    ['html=x', 'there is no such report; choose github, junit=<file>, markdown=<file> or json=<file>'],
+    [
+      'pdf=x',
+      'there is no such report; choose github, junit=<file>, markdown=<file>, json=<file> or html=<file>',
+    ],
+    ['html', 'it needs a file, as in --report html=report.html'],
     ['', 'there is no such report'],
     ['constructor=x', 'there is no such report'],
     ['junit', 'it needs a file, as in --report junit=report.xml'],
@@ -533,6 +566,6 @@ describe('writing', () => {
   test('stdout is the same as without reports', async () => {
     const { stdout } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN);
     expect(stdout).toBe('{\n  "total": 1\n}\n');
-    expect(ALL_REPORTS.length).toBe(8);
+    expect(ALL_REPORTS.length).toBe(10);
   });
 });

@@ -16,8 +16,8 @@ export type BatchEvent =
   | { event: 'accepted'; row: number; id: string }
   /** No run was created; `exit` is the exit code that says why. */
   | { event: 'refused'; row: number; exit: number; reason: string }
-  /** `run` is the service's own JSON, on one line; `duration` in milliseconds. */
-  | { event: 'ended'; row: number; duration: number; run: Iterable<Uint8Array> }
+  /** `run` is the service's own JSON, on one line. */
+  | { event: 'ended'; row: number; run: Iterable<Uint8Array> }
   /** The table has been read to its end. */
   | { event: 'table'; rows: number };
 

@@ -55,7 +55,7 @@ function reportFlags(): Option[] {
   return [
     new Option(
       '--report <kind>',
-      'github, junit=<file>, markdown=<file> or json=<file>; repeatable',
+      'github, junit=<file>, markdown=<file>, json=<file> or html=<file>; repeatable',
     ).argParser(collect),
   ];
 }

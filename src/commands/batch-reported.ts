@@ -21,13 +21,9 @@ function after(
   before: ReportedRun | undefined,
   workflowId: string | undefined,
 ): ReportedRun {
-  const known = before ?? {
-    id: undefined,
-    workflowId,
-    run: undefined,
-    exit: ExitCode.unreachable,
-    duration: 0,
-  };
+  const time = Date.parse(String(fields.time));
+  const nothing = { id: undefined, workflowId, run: undefined, exit: ExitCode.unreachable, duration: 0 };
+  const known = before ?? { ...nothing, error: undefined };
   switch (event) {
     case 'sent':
       return {
@@ -36,14 +32,21 @@ function after(
         error: 'the outcome is unknown: a run may have been created',
       };
     case 'accepted':
-      return { ...known, id: String(fields.id), exit: ExitCode.stillRunning, error: undefined };
+      return {
+        ...known,
+        id: String(fields.id),
+        exit: ExitCode.stillRunning,
+        started: time,
+        error: undefined,
+      };
     case 'refused':
       return { ...known, exit: Number(fields.exit), error: String(fields.reason) };
     case 'ended': {
       const exit = run?.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
-      return { ...known, id: run?.id, run, exit, duration: Number(fields.duration), error: undefined };
+      const duration = time - (known.started ?? time);
+      return { ...known, id: run?.id, run, exit, duration, error: undefined };
     }
     default:
-      return { ...known, exit: ExitCode.unreachable, error: 'it was not sent' };
+      return { ...nothing, error: 'it was not sent' };
   }
 }

@@ -133,7 +133,6 @@ export class RowRunner {
 
   async #follow(row: Row, id: string, accepted: Run | undefined): Promise<Exit> {
     const { service, interruption } = this.#tools;
-    const started = service.clock.monotonic();
     let run = accepted;
     const changes = follow(id, {
       poll: (signal) => getRun(id, service, signal),
@@ -153,13 +152,13 @@ export class RowRunner {
       this.#tools.ended(row, `${id}: still goes on`);
       return ExitCode.stillRunning;
     }
-    return this.#end(row, run, service.clock.monotonic() - started);
+    return this.#end(row, run);
   }
 
-  #end(row: Row, run: Run, duration: number): Exit {
+  #end(row: Row, run: Run): Exit {
     const { journal, ledger } = this.#tools;
     const { number } = row;
-    journal.append({ event: 'ended', row: number, duration: Math.round(duration), run: onOneLine(run.json) });
+    journal.append({ event: 'ended', row: number, run: onOneLine(run.json) });
     ledger.record({ event: 'ended', row: number, status: run.status, step: run.error?.step });
     this.#tools.ended(row, summaryLine(run));
     return run.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;

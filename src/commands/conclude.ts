@@ -22,7 +22,7 @@ export async function conclude(
   results: WatchedResults,
   conversation: Conversation,
 ): Promise<ReportedRun> {
-  const { id, run, error, took } = outcome;
+  const { id, run, error, startedAt: started, took: duration } = outcome;
   const unwritten = run === undefined ? undefined : await failureOf(results.closed(run));
   const failure = error ?? unwritten;
   const exit =
@@ -30,7 +30,7 @@ export async function conclude(
       ? concludeSeen(outcome, commands, conversation)
       : await concludeError(outcome, failure, commands, conversation);
   const words = failure === undefined ? undefined : errorText(failure);
-  return { id, workflowId: undefined, run, exit, duration: took, error: words };
+  return { id, workflowId: undefined, run, exit, started, duration, error: words };
 }
 
 function concludeSeen(

@@ -20,6 +20,8 @@ export interface Outcome {
   accepted: boolean;
   /** What ended the observation before the run did; undefined where a timeout or the run itself did. */
   error: unknown;
+  /** Milliseconds since 1970 at which the observation began. */
+  startedAt: number;
   /** Milliseconds of observation. */
   took: number;
 }
@@ -43,6 +45,7 @@ export async function observe(observed: Observed): Promise<Outcome> {
   const { id, accepted, wait, service, interruption, progress, results, conversation } = observed;
   const { history, documents } = observed;
   const { clock } = service;
+  const startedAt = clock.now();
   const started = clock.monotonic();
   const warned = new Set<string>();
   let run = accepted;
@@ -78,7 +81,8 @@ export async function observe(observed: Observed): Promise<Outcome> {
   }
   progress.left(id);
   if (run !== undefined) await history.seen({ ...run, baseUrl: service.baseUrl.href });
-  return { id, run, accepted: accepted !== undefined, error, took: clock.monotonic() - started };
+  const took = clock.monotonic() - started;
+  return { id, run, accepted: accepted !== undefined, error, startedAt, took };
 }
 
 /** Warns of a status that the interface does not name, once for each. */

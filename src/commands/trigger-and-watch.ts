@@ -53,7 +53,8 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
   const stdout = openSink(context.stdout, interruption);
   if (plan.detached && interruption.received === undefined) {
     await printAccepted(stdout, plan.format, accepted);
-    return { id, workflowId, run: accepted, exit: ExitCode.ok, duration: 0, error: undefined };
+    const started = context.clock.now();
+    return { id, workflowId, run: accepted, exit: ExitCode.ok, started, duration: 0, error: undefined };
   }
   const results = new WatchedResults(stdout, plan.format, false);
   const { wait, documents } = plan;

@@ -34,12 +34,13 @@ export async function withReports(
       const { errorText } = await import('../view/explain.js');
       const exit = await sayFailure(error, stderr);
       const duration = clock.monotonic() - started;
-      const end = { run: undefined, exit, duration, error: errorText(error) };
+      const end = { run: undefined, exit, started: startedAt, duration, error: errorText(error) };
       return subjects().map(({ id, workflowId }) => ({ id, workflowId, ...end }));
     });
     const exits = [exitOf(runs)];
     // Nothing was run, so there is nothing to report.
-    const failures = runs.length === 0 ? [] : await reports.write({ runs, exit: exitOf(runs), startedAt });
+    const ended = { runs, exit: exitOf(runs), startedAt, took: clock.monotonic() - started };
+    const failures = runs.length === 0 ? [] : await reports.write(ended);
     for (const failure of failures) exits.push(await sayFailure(failure, stderr));
     return exitOfSeveral(exits);
   } finally {

@@ -13,6 +13,8 @@ export interface ReportedRun {
   /** As it was seen last. */
   run: Run | undefined;
   exit: Exit;
+  /** Milliseconds since 1970, where it is known: the moment from which `duration` counts. */
+  started?: number;
   /** Milliseconds since it was accepted or first asked for; where there is no run, since the command began. */
   duration: number;
   /** The words of the error that ended the work on it, if one did. */
@@ -25,6 +27,8 @@ export interface Ended {
   exit: Exit;
   /** Milliseconds since 1970. */
   startedAt: number;
+  /** Milliseconds of the whole command. */
+  took: number;
 }
 
 /** `failed` is the run's own verdict; `unsettled` means that wfr did not see it end well, for whatever reason. */

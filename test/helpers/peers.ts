@@ -123,7 +123,7 @@ const linesOf = (file: string) =>
     .filter((line) => line !== '');
 
 /** Starts a program that stays in the foreground, and waits until it listens. Throws where it does not. */
-async function startPeer(
+export async function startPeer(
   command: string,
   debianPackage: string,
   args: readonly string[],
@@ -162,7 +162,7 @@ function accepts(port: number): Promise<boolean> {
 }
 
 /** Neither of them can be told to take any port and say which. */
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().on('error', reject);
     server.listen(0, '127.0.0.1', () => {

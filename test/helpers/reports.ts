@@ -19,10 +19,9 @@ export const EVIL = [
 ].join('\r\n');
 
 /** Everything of GitHub's that is asked for, and every file. */
-export const ALL_REPORTS = ['github', 'junit=r.xml', 'markdown=r.md', 'json=r.json'].flatMap((kind) => [
-  '--report',
-  kind,
-]);
+export const ALL_REPORTS = ['github', 'junit=r.xml', 'markdown=r.md', 'json=r.json', 'html=r.html'].flatMap(
+  (kind) => ['--report', kind],
+);
 
 export interface Reported extends CliResult {
   cwd: string;
@@ -34,6 +33,7 @@ export interface Reported extends CliResult {
     runs: { id: string | null; workflowId: string | null; error: string | null; run: unknown }[];
   };
   jsonText: string;
+  html: string;
   summary: string;
   outputs: Map<string, string>;
   /** The workflow commands on stderr, as the runner takes them. */
@@ -65,6 +65,7 @@ export async function runWithReports(
     markdown: read('r.md'),
     json: JSON.parse(read('r.json') || 'null'),
     jsonText: read('r.json'),
+    html: read('r.html'),
     summary: read('summary.md'),
     outputs: readOutputs(read('output.txt')),
     annotations: annotationsIn(result.stderr),

@@ -1,0 +1,86 @@
+/** How long the runs took that ended by themselves: a histogram, and the numbers that matter. */
+import { formatDuration } from '../../duration.js';
+import { counted, type Markup, markup } from './markup.js';
+import type { Entry } from './outcome.js';
+import { axis, roundStep, words } from './scale.js';
+
+const MAX_BINS = 24;
+/** Bins for each label of the scale. */
+const BINS_PER_LABEL = 4;
+/** A tail that is longer than so many times the 95th percentile is gathered in the last bin. */
+const LONG_TAIL = 3;
+
+/** The chart; nothing where fewer than two runs ended by themselves. */
+export function durations(entries: readonly Entry[]): Markup {
+  const sorted = entries
+    .filter(({ outcome }) => outcome.label === 'finished' || outcome.label === 'failed')
+    .map(({ duration }) => duration)
+    .sort((a, b) => a - b);
+  const longest = sorted.at(-1) ?? 0;
+  if (sorted.length < 2 || longest <= 0) return markup``;
+  const median = percentile(sorted, 0.5);
+  const p95 = percentile(sorted, 0.95);
+  const bins = binsOf(sorted, p95, longest);
+  const stats = [
+    ['Shortest', percentile(sorted, 0)],
+    ['Median', median],
+    ['95th percentile', p95],
+    ['Longest', longest],
+  ] as const;
+  return markup`
+<section aria-labelledby="durations">
+<h2 id="durations">Durations</h2>
+<dl class="stats">${stats.map(([name, ms]) => markup`<div><dt>${name}</dt><dd>${formatDuration(ms)}</dd></div>`)}</dl>
+${histogram(bins, median, p95)}
+<p class="note">Runs that finished or failed, at most ${counted(Math.max(...bins.counts), 'run')} in a bar. The lines are the median and the 95th percentile.</p>
+</section>`;
+}
+
+interface Bins {
+  /** Milliseconds of each. */
+  step: number;
+  counts: readonly number[];
+  /** Whether the last one holds all that is longer. */
+  isOpen: boolean;
+}
+
+function binsOf(sorted: readonly number[], p95: number, longest: number): Bins {
+  const isOpen = p95 > 0 && longest > p95 * LONG_TAIL;
+  const step = roundStep(isOpen ? p95 * 1.5 : longest, MAX_BINS);
+  const needed = Math.floor((isOpen ? p95 * 1.5 : longest) / step) + 1;
+  const counts: number[] = Array(Math.ceil(needed / BINS_PER_LABEL) * BINS_PER_LABEL).fill(0);
+  for (const ms of sorted) {
+    const bin = Math.min(Math.floor(Math.max(0, ms) / step), counts.length - 1);
+    counts[bin] = (counts[bin] ?? 0) + 1;
+  }
+  return { step, counts, isOpen };
+}
+
+function histogram({ step, counts, isOpen }: Bins, median: number, p95: number): Markup {
+  const most = Math.max(...counts);
+  const width = counts.length;
+  const divisions = width / BINS_PER_LABEL;
+  const bars = counts.flatMap((runs, index) => {
+    const rest = isOpen && index === width - 1;
+    const range = `${words(index * step)} ${rest ? 'or more' : `to ${words((index + 1) * step)}`}`;
+    // What is there must be seen, however little it is.
+    const height = Math.max(1.5, (runs / most) * 100);
+    return runs === 0
+      ? []
+      : [
+          markup`<rect x="${index + 0.06}" y="${100 - height}" width="0.88" height="${height}"${
+            rest ? markup` class="rest"` : ''
+          }><title>${range}: ${counted(runs, 'run')}</title></rect>\n`,
+        ];
+  });
+  const mark = (ms: number) => `M${Math.min(ms / step, width)} 0v100`;
+  const label = `Distribution of durations: median ${formatDuration(median)}, 95th percentile ${formatDuration(p95)}`;
+  return markup`<svg class="chart bars" role="img" aria-label="${label}" viewBox="0 0 ${width} 100" height="140" preserveAspectRatio="none">
+${bars}<path class="mark" d="${mark(median)}${mark(p95)}"/></svg>
+${axis(divisions, step * BINS_PER_LABEL, isOpen ? 'longer' : undefined)}`;
+}
+
+/** The smallest value that at least this share of them does not exceed. */
+function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+}

@@ -1,0 +1,71 @@
+/** Why runs did not succeed, what is alike together, the most frequent first. */
+import { count, counted, type Markup, markup } from './markup.js';
+import type { Entry } from './outcome.js';
+
+/** Groups that are seen at once, and the most that are listed; the table has all runs. */
+const OPEN_GROUPS = 12;
+const MAX_GROUPS = 200;
+/** A longer message is folded. */
+const MAX_OPEN = 400;
+const MAX_OPEN_LINES = 6;
+
+interface Group {
+  first: Entry;
+  runs: number;
+}
+
+/** The list; nothing where all runs succeeded. */
+export function failures(entries: readonly Entry[]): Markup {
+  const groups = groupsOf(entries);
+  if (groups.length === 0) return markup``;
+  const listed = groups.slice(OPEN_GROUPS, MAX_GROUPS);
+  const left = groups.slice(MAX_GROUPS);
+  return markup`
+<section aria-labelledby="failures">
+<h2 id="failures">Why runs did not succeed</h2>
+${listOf(groups.slice(0, OPEN_GROUPS))}
+${listed.length === 0 ? '' : markup`<details class="rarer"><summary>${summaryOf(listed)}</summary>\n${listOf(listed)}\n</details>`}
+${left.length === 0 ? '' : markup`<p class="note">${summaryOf(left)}: see the table of all runs.</p>`}
+</section>`;
+}
+
+/** `38 more reasons, of 41 runs`. */
+function summaryOf(groups: readonly Group[]): string {
+  const runs = groups.reduce((sum, group) => sum + group.runs, 0);
+  return `${counted(groups.length, 'more reason')}, of ${counted(runs, 'run')}`;
+}
+
+function listOf(groups: readonly Group[]): Markup {
+  return markup`<table class="groups">
+<thead><tr><th scope="col" class="number">Runs</th><th scope="col">Outcome</th><th scope="col">Failing step</th><th scope="col">Message</th><td></td></tr></thead>
+<tbody>
+${groups.map(row)}</tbody>
+</table>`;
+}
+
+function groupsOf(entries: readonly Entry[]): Group[] {
+  const groups = new Map<string, Group>();
+  for (const entry of entries) {
+    if (entry.succeeded) continue;
+    const key = JSON.stringify([entry.outcome.label, entry.failingStep, entry.message]);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, { first: entry, runs: 1 });
+    else group.runs++;
+  }
+  return [...groups.values()].sort((a, b) => b.runs - a.runs);
+}
+
+/** The button is for the script, which shows it. */
+function row({ first, runs }: Group): Markup {
+  const { outcome, failingStep, message } = first;
+  const search = `${failingStep} ${message}`;
+  const shown = `Show ${runs === 1 ? 'this run' : `these ${count(runs)} runs`} in the table`;
+  return markup`<tr><td class="number">${count(runs)}</td><td class="which"><span class="outcome ${outcome.tone}">${outcome.label}</span></td><td class="step">${failingStep}</td><td class="message">${folded(message)}</td><td class="action"><button type="button" class="show" hidden data-outcome="${outcome.label}" data-search="${search}" aria-label="${shown}">Show</button></td></tr>
+`;
+}
+
+function folded(message: string): Markup {
+  const [head = '', ...rest] = message.split('\n');
+  if (message.length <= MAX_OPEN && rest.length < MAX_OPEN_LINES) return markup`<div>${message}</div>`;
+  return markup`<details><summary>${head.slice(0, 160)}…</summary><div>${message}</div></details>`;
+}

@@ -1,0 +1,76 @@
+/** One page of HTML with everything inside: what a person reads of many runs, opened from disk, without a network. */
+import { createHash } from 'node:crypto';
+import type { Ended } from '../reported-run.js';
+import script from './client.js?raw';
+import { durations } from './durations.js';
+import { failures } from './failures.js';
+import { Markup, markup } from './markup.js';
+import narrow from './narrow.css?raw';
+import { entryOf } from './outcome.js';
+import { headline, overview } from './overview.js';
+import page from './page.css?raw';
+import { rows } from './rows.js';
+import tables from './tables.css?raw';
+import theme from './theme.css?raw';
+import { timeline } from './timeline.js';
+
+const style = theme + page + tables + narrow;
+
+/** The page, piece by piece. */
+export function* html({ runs, startedAt, took }: Ended): Generator<string, void, void> {
+  const entries = runs.map(entryOf);
+  yield head(headline(entries)).html;
+  yield '<body>\n<main>\n';
+  yield overview(entries, startedAt, took).html;
+  yield failures(entries).html;
+  yield timeline(entries).html;
+  yield durations(entries).html;
+  yield TABLE.html;
+  yield '</main>\n<script type="application/json" id="data">';
+  yield* rows(entries);
+  yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
+}
+
+/** Nothing may be loaded, and only this style and this script count, though text from the service should ever get out. */
+function head(title: string): Markup {
+  const policy = [
+    "default-src 'none'",
+    `style-src '${hashOf(style)}'`,
+    `script-src '${hashOf(script)}'`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+  return markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${title} - wfr</title>
+<style>${new Markup(style)}</style>
+</head>
+`;
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+/** The script fills it; there are too many rows to write them all down. */
+const TABLE = markup`
+<section id="runs" aria-labelledby="all">
+<h2 id="all">All runs</h2>
+<noscript><p class="note">The table of all runs needs JavaScript; what stands above does not.</p></noscript>
+<form class="filters" role="search" hidden>
+<label>Find <input type="search" name="text" autocomplete="off" spellcheck="false"></label>
+<label>Outcome <select name="outcome"><option value="">all</option></select></label>
+<output></output>
+</form>
+<table class="runs" hidden><thead><tr></tr></thead><tbody></tbody></table>
+<button type="button" class="more" hidden></button>
+</section>
+`;

@@ -1,0 +1,34 @@
+/** Scales of time: round steps, and the line of labels below a chart. */
+import { formatDuration } from '../../duration.js';
+import { type Markup, markup } from './markup.js';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const ROUND = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 3, 6, 12, 24].map((hours) => hours * HOUR),
+];
+
+/** The smallest round step, in milliseconds, of which at most `most` cover `span`. */
+export function roundStep(span: number, most: number): number {
+  return ROUND.find((step) => span <= step * most) ?? Math.ceil(span / most / DAY) * DAY;
+}
+
+/** Labels at the edges of `divisions` equal parts, `step` milliseconds each; `end` is the last one's. */
+export function axis(divisions: number, step: number, end = words(divisions * step)): Markup {
+  const labels = Array.from({ length: divisions }, (_, index) => words(index * step));
+  return markup`<ol class="axis" aria-hidden="true">${labels.map(
+    (label, index) =>
+      markup`<li><span>${label}</span>${index === divisions - 1 ? markup`<span>${end}</span>` : ''}</li>`,
+  )}</ol>`;
+}
+
+/** `5s`, where a duration that was measured is `5.0s`. */
+export function words(ms: number): string {
+  return ms === 0 ? '0' : formatDuration(ms).replace('.0s', 's');
+}

@@ -1,0 +1,90 @@
+/** A headless Chromium, spoken to as WebDriver (W3C) has it, through chromedriver's plain HTTP. */
+import { afterAll } from 'vitest';
+import { freePort, startPeer } from './peers.js';
+
+/** The key of an element's id in WebDriver's JSON. */
+const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf';
+
+interface LogEntry {
+  level: string;
+  message: string;
+}
+
+export interface Browser {
+  open(url: string): Promise<void>;
+  /** Runs the body of a function in the page, and gives what it returns. */
+  run<T = unknown>(body: string, ...args: unknown[]): Promise<T>;
+  /** Clicks the first element of a CSS selector as a user does. Throws where it is covered or hidden. */
+  click(selector: string): Promise<void>;
+  /** Types into the first element of a CSS selector; WebDriver's code points stand for keys. */
+  type(selector: string, keys: string): Promise<void>;
+  /** A command of the DevTools protocol. */
+  devtools(cmd: string, params?: object): Promise<unknown>;
+  /** What the console was told of since the last call: warnings, errors, violations of the policy. */
+  complaints(): Promise<string[]>;
+  /** Every URL that was asked for since the last call. */
+  requests(): Promise<string[]>;
+}
+
+const CAPABILITIES = {
+  browserName: 'chrome',
+  'goog:chromeOptions': {
+    // Chromium's own sandbox asks for rights that root in a container does not have; the page is ours.
+    args: [
+      '--headless=new',
+      '--no-sandbox',
+      '--disable-dev-shm-usage',
+      '--disable-gpu',
+      '--window-size=1280,900',
+    ],
+    perfLoggingPrefs: { enableNetwork: true, enablePage: false },
+  },
+  'goog:loggingPrefs': { browser: 'ALL', performance: 'ALL' },
+};
+
+const sessions = new Set<string>();
+
+afterAll(async () => {
+  for (const session of sessions) await call('DELETE', session);
+});
+
+/** Starts one that ends with the test file. Throws where it is not installed. */
+export async function startBrowser(): Promise<Browser> {
+  const port = await freePort();
+  await startPeer('chromedriver', 'chromium chromium-driver', [`--port=${port}`], port);
+  const base = `http://127.0.0.1:${port}/session`;
+  const capabilities = { alwaysMatch: CAPABILITIES };
+  const { sessionId } = await call<{ sessionId: string }>('POST', base, { capabilities });
+  sessions.add(`${base}/${sessionId}`);
+  return browserOf(`${base}/${sessionId}`);
+}
+
+function browserOf(session: string): Browser {
+  const post = <T>(path: string, body: object) => call<T>('POST', `${session}/${path}`, body);
+  const find = async (value: string) => {
+    const found = await post<Record<string, string>>('element', { using: 'css selector', value });
+    return `element/${found[ELEMENT]}`;
+  };
+  const log = (type: string) => post<LogEntry[]>('se/log', { type });
+  return {
+    open: (url) => post('url', { url }),
+    run: (script, ...args) => post('execute/sync', { script, args }),
+    click: async (selector) => post(`${await find(selector)}/click`, {}),
+    type: async (selector, text) => post(`${await find(selector)}/value`, { text }),
+    devtools: (cmd, params = {}) => post('goog/cdp/execute', { cmd, params }),
+    complaints: async () => (await log('browser')).map(({ level, message }) => `${level} ${message}`),
+    requests: async () => (await log('performance')).flatMap(({ message }) => requestIn(message)),
+  };
+}
+
+function requestIn(message: string): string[] {
+  const { method, params } = JSON.parse(message).message;
+  return method === 'Network.requestWillBeSent' ? [params.request.url] : [];
+}
+
+async function call<T>(method: string, url: string, body?: object): Promise<T> {
+  const response = await fetch(url, { method, ...(body && { body: JSON.stringify(body) }) });
+  const { value } = (await response.json()) as { value: T & { error?: string; message?: string } };
+  if (!response.ok) throw new Error(`${url}: ${value?.error}: ${value?.message}`);
+  return value;
+}

@@ -1,0 +1,109 @@
+/** The HTML report: read back, and of runs that nobody had to run. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { html } from '../../src/report/html/page.js';
+import type { Ended, ReportedRun } from '../../src/report/reported-run.js';
+import { temporaryFolder } from './cli.js';
+
+const START = Date.UTC(2026, 0, 2, 3, 4, 5);
+const WORKERS = 12;
+
+/** As a batch would leave them: most finished, some failed for one of a few reasons, a few came to something else. */
+export function manyRuns(count: number): ReportedRun[] {
+  const free = Array<number>(WORKERS).fill(START);
+  return Array.from({ length: count }, (_, index) => {
+    const chance = (index * 7919) % 997;
+    const duration = 2_000 + ((index * 104_729) % 6_007) + (chance % 31 === 0 ? 20_000 : 0);
+    const worker = index % WORKERS;
+    const started = free[worker] ?? START;
+    free[worker] = started + duration;
+    return { ...endOf(index, chance, idOf(index)), workflowId: WORKFLOW, started, duration };
+  });
+}
+
+const WORKFLOW = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+
+const idOf = (index: number) =>
+  `${((index * 2_654_435_761) % 2 ** 32).toString(16).padStart(8, '0')}-de92-4eb6-8521-d75d42${(index % 2 ** 24).toString(16).padStart(6, '0')}`;
+
+const REASONS = [
+  ['Check credit', 'The credit service does not know the customer.'],
+  ['Read', 'The document has no text: is it a scan without recognition?'],
+  ['Check credit', 'timed out after 30 s'],
+] as const;
+
+function endOf(index: number, chance: number, id: string) {
+  const known = { id, error: undefined };
+  if (chance === 5)
+    return {
+      id: undefined,
+      run: undefined,
+      exit: 5,
+      error: `the service refused the trigger (422)\nrow ${index}: customer is empty`,
+    };
+  if (chance === 6)
+    return {
+      id: undefined,
+      run: undefined,
+      exit: 6,
+      error: 'the outcome is unknown: a run may have been created',
+    };
+  if (chance === 7)
+    return { ...known, run: aRun(id, 'RUNNING', 2), exit: 7, error: 'the run could not be observed for 5m' };
+  if (chance === 8) return { ...known, run: aRun(id, 'RUNNING', 3), exit: 8 };
+  if (chance % 40 !== 0) return { ...known, run: aRun(id, 'FINISHED', 4), exit: 0 };
+  const [step, message] = REASONS[chance % 3] ?? REASONS[0];
+  return { ...known, run: { ...aRun(id, 'FAILED', 1 + (chance % 3)), error: { step, message } }, exit: 1 };
+}
+
+function aRun(id: string, status: string, stepsCompleted: number) {
+  const unused = { createdAt: undefined, error: undefined, output: undefined, json: new Uint8Array() };
+  return { id, status, versionName: 'invoice v3', steps: 4, stepsCompleted, ...unused };
+}
+
+/** The report, as text. */
+export function pageOf(runs: readonly ReportedRun[]): string {
+  const end = Math.max(...runs.map(({ started = START, duration }) => started + duration));
+  const ended: Ended = { runs, exit: 0, startedAt: START, took: end - START };
+  return [...html(ended)].join('');
+}
+
+/** The report in a file, by its URL. */
+export function pageFile(runs: readonly ReportedRun[]): string {
+  const file = join(temporaryFolder(), 'report.html');
+  writeFileSync(file, pageOf(runs));
+  return pathToFileURL(file).href;
+}
+
+const COLUMNS = [
+  ...[
+    'id',
+    'workflow',
+    'version',
+    'outcome',
+    'status',
+    'steps',
+    'started',
+    'duration',
+    'words',
+    'step',
+    'message',
+  ],
+];
+
+/** The rows that a page has for its script. Throws where there is not one block of data. */
+export function pageRows(page: string): Record<string, unknown>[] {
+  const [block, ...others] = page.matchAll(/<script type="application\/json" id="data">(.*?)<\/script>/gs);
+  if (block === undefined || others.length > 0) throw new Error('not one block of data');
+  const { rows, texts, outcomes } = JSON.parse(block[1] ?? '');
+  return rows.map((row: unknown[]) =>
+    Object.fromEntries(
+      COLUMNS.map((name, place) => {
+        const value = row[place];
+        if (name === 'outcome') return [name, outcomes[Number(value)].label];
+        return [name, typeof value !== 'number' || /^(started|duration)$/.test(name) ? value : texts[value]];
+      }),
+    ),
+  );
+}

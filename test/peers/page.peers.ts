@@ -1,0 +1,263 @@
+/** The HTML report in Chromium: opened from disk, sorted, filtered, on a phone, without JavaScript. */
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { startBrowser } from '../helpers/browser.js';
+import { manyRuns, pageFile } from '../helpers/page.js';
+import { EVIL, runWithReports } from '../helpers/reports.js';
+import { aRun, scriptedService } from '../helpers/service.js';
+
+const browser = await startBrowser();
+
+/** Keys, as WebDriver writes them. */
+const ENTER = '\ue007';
+const MANY = pageFile(manyRuns(10_000));
+
+/** The texts of a column of the table that has been filled so far, by its place. */
+const column = (place: number) =>
+  browser.run<string[]>(
+    'return [...document.querySelectorAll(".runs tbody tr")].map((row) => row.cells[arguments[0]].innerText)',
+    place,
+  );
+const shown = () => browser.run<string>('return document.querySelector("output").value');
+const head = (place: number) => `.runs th:nth-child(${place + 1}) button`;
+const [NUMBER, RUN, STATUS, STEPS, DURATION, MESSAGE] = [0, 1, 4, 5, 7, 9];
+
+beforeEach(async () => {
+  await browser.complaints();
+  await browser.requests();
+});
+
+describe('10,000 runs', () => {
+  test('open from disk without a complaint and without asking for anything else', async () => {
+    await browser.open(MANY);
+    expect(await shown()).toBe('10,000 runs');
+    expect(await browser.complaints()).toEqual([]);
+    expect(await browser.requests()).toEqual([MANY]);
+    const filled = (await column(NUMBER)).length;
+    expect(filled).toBeGreaterThanOrEqual(100);
+    expect(filled).toBeLessThan(1_000);
+  });
+
+  test('are sorted by each column, up and down, and what is empty comes last', async () => {
+    await browser.open(MANY);
+    const sortOf = (place: number) =>
+      browser.run<string | null>(
+        'return document.querySelector(arguments[0]).parentNode.getAttribute("aria-sort")',
+        head(place),
+      );
+    for (let place = 0; place < 10; place++) {
+      await browser.click(head(place));
+      expect(await sortOf(place)).toBe('ascending');
+      const first = (await column(place))[0];
+      await browser.click(head(place));
+      expect(await sortOf(place)).toBe('descending');
+      expect((await column(place))[0]).not.toBe('');
+      expect(first).not.toBe('');
+      expect(await browser.run('return document.querySelectorAll("[aria-sort]").length')).toBe(1);
+    }
+    await browser.click(head(NUMBER));
+    expect((await column(NUMBER)).slice(0, 3)).toEqual(['1', '2', '3']);
+    await browser.click(head(DURATION));
+    const longest = await column(DURATION);
+    await browser.click(head(DURATION));
+    expect([longest[0], (await column(DURATION))[0]]).toEqual(['2.0s', '28s']);
+    await browser.click(head(RUN));
+    const runs = await column(RUN);
+    expect(runs).toEqual(runs.toSorted());
+  });
+
+  test('are sorted with the keyboard alone', async () => {
+    await browser.open(MANY);
+    await browser.type(head(STEPS), ENTER);
+    expect((await column(STEPS))[0]).toBe('1 of 4');
+    await browser.type(head(STEPS), ENTER);
+    expect((await column(STEPS))[0]).toBe('4 of 4');
+    expect(await browser.run('return document.activeElement.textContent')).toBe('Steps');
+  });
+
+  test('are filtered by text and by outcome, and keep their order', async () => {
+    await browser.open(MANY);
+    await browser.click(head(DURATION));
+    await browser.type('[type=search]', 'CREDIT service does not');
+    expect(await shown()).toBe('91 of 10,000 runs');
+    expect(new Set(await column(MESSAGE))).toEqual(
+      new Set(['The credit service does not know the customer.']),
+    );
+    const seconds = (await column(DURATION)).map((text) => Number.parseFloat(text));
+    expect(seconds).toEqual(seconds.toSorted((a, b) => a - b));
+    await browser.run('document.querySelector("[type=search]").value = ""');
+    await browser.type('select', 'unreachable');
+    expect(await shown()).toBe('10 of 10,000 runs');
+    expect(new Set(await column(STATUS))).toEqual(new Set(['unreachable RUNNING']));
+    await browser.type('[type=search]', 'nothing has this');
+    expect(await shown()).toBe('0 of 10,000 runs');
+    expect(await column(RUN)).toEqual([]);
+  });
+
+  test('are narrowed to one reason by its button', async () => {
+    await browser.open(MANY);
+    const counts = await browser.run<string[]>(
+      'return [...document.querySelectorAll(".groups .number")].map((cell) => cell.textContent)',
+    );
+    expect(counts.slice(0, 4)).toEqual(['Runs', '91', '80', '80']);
+    await browser.click('.groups tbody tr:nth-child(2) .show');
+    expect(await shown()).toBe('80 of 10,000 runs');
+    await browser.click('.groups tbody tr:nth-child(8) .show');
+    expect(await shown()).toBe('1 of 10,000 runs');
+  });
+
+  test('are sorted and filtered in less than 200 ms', async () => {
+    await browser.open(MANY);
+    const slowest = await browser.run<Record<string, number>>(`
+      const took = {};
+      const measure = (name, work) => {
+        const before = performance.now();
+        work();
+        document.body.offsetHeight;
+        took[name] = performance.now() - before;
+      };
+      for (const button of document.querySelectorAll('.runs th button')) {
+        measure('up ' + button.textContent, () => button.click());
+        measure('down ' + button.textContent, () => button.click());
+      }
+      const search = document.querySelector('[type=search]');
+      for (const text of ['c', 'credit', 'zzz', '']) {
+        search.value = text;
+        measure('find ' + text, () => search.dispatchEvent(new Event('input', { bubbles: true })));
+      }
+      return took;`);
+    expect(Object.keys(slowest).length).toBe(24);
+    expect(Object.entries(slowest).filter(([, ms]) => ms >= 200)).toEqual([]);
+  });
+
+  test('come one after the other as they are scrolled to, the last one, too', async () => {
+    await browser.open(MANY);
+    await browser.type('select', 'failed');
+    for (;;) {
+      const filled = (await column(NUMBER)).length;
+      if (filled === 251) break;
+      await browser.run('document.querySelector(".more").scrollIntoView()');
+      await browser.run('return new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
+    }
+    expect(await browser.run('return document.querySelector(".more").checkVisibility()')).toBe(false);
+  });
+});
+
+describe('text from the service', () => {
+  const HOSTILE = [
+    '</script><script>window.hacked = 1</script>',
+    '<img src=x onerror="window.hacked = 2">',
+    '--><svg onload="window.hacked = 3">',
+    `"' onclick="window.hacked = 4" \u2028\u202e\0`,
+    '<a href="javascript:window.hacked=5">x</a><style>body{display:none}</style>',
+  ];
+
+  test('does nothing, wherever it stands', async () => {
+    const text = [...HOSTILE, EVIL].join('\n');
+    const run = { ...aRun(), id: text.replace('\ud800', ''), versionName: text, status: 'FAILED' };
+    const { cwd } = await runWithReports(
+      (_request, reply) => reply.send(200, { ...run, error: { message: text, step: text } }),
+      ['run', HOSTILE.join('').replaceAll('\0', '')],
+    );
+    const url = pathToFileURL(join(cwd, 'r.html')).href;
+    await browser.open(url);
+    await browser.click('.groups summary');
+    await browser.click('.groups .show');
+    await browser.click('.runs summary');
+    expect(await browser.run('return window.hacked === undefined')).toBe(true);
+    expect(await browser.run('return document.querySelectorAll("img, svg [onload], a, script").length')).toBe(
+      2,
+    );
+    expect(await browser.complaints()).toEqual([]);
+    expect(await browser.requests()).toEqual([url]);
+    expect(await shown()).toBe('1 run');
+    const [message = ''] = await column(MESSAGE);
+    for (const line of HOSTILE.slice(0, 3)) expect(message).toContain(line);
+    expect(message).toContain('\\u2028\\u202e\\u0000');
+  });
+
+  test('would do nothing either if it came to be markup', async () => {
+    const elsewhere = await scriptedService((_request, reply) => reply.send(200));
+    await browser.open(pageFile(manyRuns(3)));
+    const attempt = (code: string) =>
+      browser.run(`try { ${code} } catch (error) { return error.name }`, elsewhere.baseUrl);
+    expect(await attempt('document.body.innerHTML = "<b>x</b>"')).toBe('TypeError');
+    await attempt(`
+      const script = document.createElement('script');
+      script.append('window.hacked = 1');
+      document.body.append(script);`);
+    await attempt(`
+      const image = new Image();
+      const over = new Promise((resolve) => (image.onerror = resolve));
+      image.src = arguments[0] + '/x.png';
+      document.body.append(image);
+      return over.then(() => 'blocked');`);
+    expect(await browser.run('return window.hacked === undefined')).toBe(true);
+    expect(elsewhere.connections()).toBe(0);
+    expect((await browser.complaints()).join('\n')).toContain('Content Security Policy');
+  });
+});
+
+test('without JavaScript, the counts and the reasons are there, and it says what is not', async () => {
+  await browser.devtools('Emulation.setScriptExecutionDisabled', { value: true });
+  await browser.open(MANY);
+  await browser.devtools('Emulation.setScriptExecutionDisabled', { value: false });
+  const text = await browser.run<string>('return document.body.innerText');
+  for (const words of [
+    '9,709 of 10,000 runs finished',
+    'still running\n10',
+    'timed out after 30 s',
+    'needs JavaScript',
+  ])
+    expect(text).toContain(words);
+  expect(text).not.toMatch(/Show|Find/);
+});
+
+describe('the page fits', () => {
+  test.each([360, 820, 1280, 1920])('%i pixels of width', async (width) => {
+    await browser.devtools('Emulation.setDeviceMetricsOverride', {
+      width,
+      height: 800,
+      deviceScaleFactor: 1,
+      mobile: width < 800,
+    });
+    await browser.open(MANY);
+    await browser.type('select', 'unreachable');
+    expect(await browser.run('return document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    await browser.devtools('Emulation.clearDeviceMetricsOverride');
+  });
+});
+
+describe('its text has the contrast that WCAG AA asks for', () => {
+  test.each(['light', 'dark'])('%s', async (value) => {
+    await browser.devtools('Emulation.setEmulatedMedia', {
+      features: [{ name: 'prefers-color-scheme', value }],
+    });
+    await browser.open(MANY);
+    await browser.type('select', 'unreachable');
+    const contrasts = await browser.run<Record<string, number>>(`
+      const luminance = (color) => {
+        const [r, g, b] = color.match(/[\\d.]+/g).map((part) => part / 255);
+        const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+      };
+      const groundOf = (element) => {
+        const color = element === null ? 'rgb(255, 255, 255)' : getComputedStyle(element).backgroundColor;
+        return color === 'rgba(0, 0, 0, 0)' ? groundOf(element.parentElement) : color;
+      };
+      const found = {};
+      for (const element of document.querySelectorAll('body *')) {
+        const hasText = [...element.childNodes].some(({ nodeType, data }) => nodeType === 3 && data.trim() !== '');
+        if (!hasText || !element.checkVisibility()) continue;
+        const pair = [luminance(getComputedStyle(element).color), luminance(groundOf(element))];
+        const contrast = (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+        const name = element.localName + '.' + element.className;
+        found[name] = Math.min(found[name] ?? 21, contrast);
+      }
+      return found;`);
+    expect(Object.keys(contrasts).length).toBeGreaterThan(15);
+    expect(Object.entries(contrasts).filter(([, contrast]) => contrast < 4.5)).toEqual([]);
+    await browser.devtools('Emulation.setEmulatedMedia', { features: [] });
+  });
+});
