@@ -9,7 +9,7 @@ import type { Pacing } from '../service/service.js';
 /** A rate falls no lower than this share of what it was, so that a batch still ends. */
 const FLOOR = 1 / 10;
 /** It is back after so many seconds without a complaint. */
-const RECOVERY = 20;
+const RECOVERY = 8;
 /** Complaints within so many milliseconds are one. */
 const ONE_COMPLAINT = 1_000;
 

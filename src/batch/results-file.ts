@@ -42,17 +42,23 @@ export async function repair(path: string): Promise<void> {
   else await promises.appendFile(path, '\n');
 }
 
-function parseEvent(bytes: Uint8Array): ReadEvent | undefined {
+function asEvent(fields: Record<string, unknown>, run: Run | undefined): ReadEvent | undefined {
+  const { event, row = 0 } = fields;
+  return typeof event === 'string' && typeof row === 'number' ? { event, row, fields, run } : undefined;
+}
+
+function parseEvent(bytes: Buffer): ReadEvent | undefined {
   try {
+    if (!bytes.subarray(0, 20).includes('"ended"')) {
+      return asEvent(JSON.parse(bytes.toString('utf8')), undefined);
+    }
     const fields: Record<string, unknown> = {};
     let run: Run | undefined;
     for (const { name, value } of membersOf(bytes) ?? []) {
       if (name === 'run') run = parseRun(value);
       else fields[name] = JSON.parse(Buffer.from(value).toString('utf8'));
     }
-    const { event, row = 0 } = fields;
-    if (typeof event !== 'string' || typeof row !== 'number') return undefined;
-    return { event, row, fields, run };
+    return asEvent(fields, run);
   } catch {
     // Whatever it is, it is no event of ours.
     return undefined;

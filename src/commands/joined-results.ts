@@ -57,11 +57,11 @@ async function summarise(files: readonly ResultsFile[], context: Context): Promi
 /** What all files together know, and what is wrong with them together. Throws UsageError where one cannot be read. */
 async function join(files: readonly ResultsFile[]): Promise<{ ledger: Ledger; problems: string[] }> {
   const ledger = new Ledger();
-  const homes = new Map<number, string>();
+  const homes = new Homes();
   const problems = new Set<string>();
   let total: number | undefined;
   let first: (BatchHead & { name: string }) | undefined;
-  for (const file of files) {
+  for (const [index, file] of files.entries()) {
     for await (const event of readable(file)) {
       const { fields, row } = event;
       if (event.event === 'table') total = Number(fields.rows);
@@ -73,13 +73,29 @@ async function join(files: readonly ResultsFile[]): Promise<{ ledger: Ledger; pr
         }
       }
       if (row === 0) continue;
-      const home = homes.get(row) ?? file.name;
-      if (home !== file.name) problems.add(`row ${row} is in ${home} and in ${file.name}`);
-      homes.set(row, home);
+      const home = homes.claim(row, index);
+      if (home !== index) problems.add(`row ${row} is in ${files[home]?.name} and in ${file.name}`);
       recordRead(event, ledger);
     }
   }
   return { ledger, problems: [...problems, ...missingRows(ledger, total)] };
+}
+
+/** Which of the files each row is in; two bytes a row. */
+class Homes {
+  #homes = new Uint16Array(1_024);
+
+  /** The file that the row was in first: this one, if none. */
+  claim(row: number, file: number): number {
+    if (row >= this.#homes.length) {
+      const grown = new Uint16Array(Math.max(row + 1, this.#homes.length * 2));
+      grown.set(this.#homes);
+      this.#homes = grown;
+    }
+    const home = this.#homes[row] || file + 1;
+    this.#homes[row] = home;
+    return home - 1;
+  }
 }
 
 function missingRows(ledger: Ledger, total: number | undefined): string[] {

@@ -23,10 +23,10 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** From now on, `ms` may pass. */
-  allow(ms: number, otherwise: NetworkError): void {
+  /** From now on, `ms` may pass; `otherwise` makes the error, whose stack is not free, only where it is needed. */
+  allow(ms: number, otherwise: () => NetworkError): void {
     this.#cancel();
-    this.#cancel = this.#clock.after(ms, () => this.expire(otherwise));
+    this.#cancel = this.#clock.after(ms, () => this.expire(otherwise()));
   }
 
   expire(reason: NetworkError): void {

@@ -79,7 +79,7 @@ export class Transport {
     const onSent = () => {
       hooks.onSent();
       socket.setTimeout(0);
-      deadline.allow(this.#limits.answer, this.#fault('no-answer', this.#limits.answer));
+      deadline.allow(this.#limits.answer, () => this.#fault('no-answer', this.#limits.answer));
     };
     const chunks = remember(body.chunks({ ...hooks, onSent }), (error) => {
       failure = error;
@@ -124,7 +124,7 @@ export class Transport {
     });
     const deadline = new Deadline(signal, this.#clock);
     try {
-      deadline.allow(this.#limits.silence, this.#fault('no-answer', this.#limits.silence));
+      deadline.allow(this.#limits.silence, () => this.#fault('no-answer', this.#limits.silence));
       const answer = await deadline.guard(
         requestOn.call(this.#pool, { method: 'GET', path, headers, signal: deadline.signal }),
       );
@@ -139,7 +139,7 @@ export class Transport {
   /** Opens a socket within the limit of time; ends with `signal`, and when this transport is closed. */
   async #connect(signal: AbortSignal): Promise<Socket> {
     const deadline = new Deadline(signal, this.#clock);
-    deadline.allow(this.#limits.connect, this.#fault('connect-timeout', this.#limits.connect));
+    deadline.allow(this.#limits.connect, () => this.#fault('connect-timeout', this.#limits.connect));
     try {
       return await openSocket(this.#route, this.#clock, deadline.signal);
     } finally {
