@@ -11,7 +11,7 @@ const ROOMS = [
   ['cli/'],
   ['commands/'],
   ['sandbox/'],
-  ['report/'],
+  ['report/', 'completion/'],
   ['batch/'],
   ['config/', 'history/', 'documents/'],
   ['inputs/'],
@@ -128,6 +128,8 @@ describe('the rooms', () => {
       ({ from, to, isTypeOnly }) => to.startsWith('report/') && !from.startsWith('report/') && !isTypeOnly,
     );
     expect(uses).toEqual([
+      // The names of their kinds.
+      { from: 'commands/complete-values.ts', to: 'report/requests.ts', isTypeOnly: false, isDynamic: true },
       { from: 'commands/with-reports.ts', to: 'report/reports.ts', isTypeOnly: false, isDynamic: true },
     ]);
   });
@@ -139,6 +141,14 @@ describe('the rooms', () => {
     expect(uses).toEqual([
       { from: 'report/requests.ts', to: 'report/html/page.ts', isTypeOnly: false, isDynamic: true },
     ]);
+  });
+
+  test('what completes on Tab is loaded only then', () => {
+    const isOfTab = (file: string) => /^(completion\/|cli\/place|commands\/complete)/.test(file);
+    const loaders = own.filter(
+      ({ from, to, isTypeOnly, isDynamic }) => isOfTab(to) && !isOfTab(from) && !isTypeOnly && !isDynamic,
+    );
+    expect(loaders).toEqual([]);
   });
 
   test('each package has one importer, and there are no others', () => {

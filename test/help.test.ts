@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { EXIT_CODE_MEANINGS, ExitCode } from '../src/exit-code.js';
 import { runCli } from './helpers/cli.js';
 
-const COMMANDS = ['run', 'status', 'watch', 'batch', 'results', 'history', 'sandbox', 'config'];
+const COMMANDS = ['run', 'status', 'watch', 'batch', 'results', 'history', 'sandbox', 'config', 'completion'];
 const TOPICS = ['inputs', 'output', 'exit-codes', 'environment', 'scripting'];
 
 describe('help', () => {
@@ -69,7 +69,7 @@ describe('mistakes', () => {
     [['run', 'x', '--timeout'], "option '--timeout <duration>' argument missing", 'wfr help run'],
     [
       ['help', 'exit'],
-      'there is no help on exit; there is help on run, status, watch, batch, results, history, sandbox, config, help, inputs, output, exit-codes',
+      'there is no help on exit; there is help on run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, output, exit-codes',
       '',
     ],
     [['run', ''], 'the workflow is empty', ''],

@@ -24,12 +24,13 @@ function define(command: Command, start: Start): void {
 
 async function helpOn(topic: string | undefined, program: Command): Promise<string> {
   if (topic === undefined) return textOf(program);
-  const command = program.commands.find((candidate) => candidate.name() === topic);
+  const commands = program.createHelp().visibleCommands(program);
+  const command = commands.find((candidate) => candidate.name() === topic);
   if (command !== undefined) return textOf(command);
   const { TOPICS } = await import('./topics.js');
   const text = Object.hasOwn(TOPICS, topic) ? TOPICS[topic] : undefined;
   if (text !== undefined) return text();
-  const names = [...program.commands.map((candidate) => candidate.name()), ...Object.keys(TOPICS)];
+  const names = [...commands.map((candidate) => candidate.name()), ...Object.keys(TOPICS)];
   throw new UsageError([`there is no help on ${topic}; there is help on ${names.join(', ')}`]);
 }
 

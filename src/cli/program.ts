@@ -5,6 +5,7 @@ import { UsageError } from '../errors.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import { VERSION } from '../version.js';
 import { BATCH } from './batch.js';
+import { COMPLETE, COMPLETION } from './completion.js';
 import { CONFIG } from './config.js';
 import { addHiddenGlobalFlags } from './flags.js';
 import { HELP } from './help.js';
@@ -25,7 +26,9 @@ const COMMANDS: readonly CommandEntry[] = [
   HISTORY,
   SANDBOX,
   CONFIG,
+  COMPLETION,
   HELP,
+  COMPLETE,
 ];
 
 const EXAMPLES = `
@@ -74,8 +77,8 @@ function createProgram(args: readonly string[], start: Start, shown: string[]): 
     .configureOutput({ writeOut: (text) => shown.push(text), writeErr: () => {} })
     .addHelpText('after', EXAMPLES);
   addHiddenGlobalFlags(program);
-  for (const { name, summary, define } of COMMANDS) {
-    const command = program.command(name).summary(summary);
+  for (const { name, summary, define, isHidden = false } of COMMANDS) {
+    const command = program.command(name, { hidden: isHidden }).summary(summary);
     // The flags of all commands would cost every start 3 ms; only what is named can be asked for.
     if (args.includes(name)) define(command, start);
   }

@@ -32,11 +32,11 @@ function define(command: Command, start: Start): void {
     .option('--workflows <file>', 'define workflows in a JSON file, instead of the built-in ones')
     .option('--list', 'show the workflows and how to run each, and exit')
     .option(
-      '--workflow-id-field <field>',
+      '--workflow-id-field <spelling>',
       'the spelling it reads: worfklowId, workflowId or either (default: either)',
     )
     .option('--strict', 'refuse unknown fields in a trigger')
-    .option('--fail-step <name>', 'every run whose workflow has this step fails there')
+    .option('--fail-step <step>', 'every run whose workflow has this step fails there')
     .option('--reject <status>', 'answer every trigger with this status, 400 to 599')
     .option('--drop-answer', 'start the run of a trigger, but close without an answer')
     .option('--slow <factor>', 'multiply the durations of runs, by 0.01 to 1000')

@@ -9,5 +9,7 @@ export type Start = (work: (context: Context) => Promise<Exit>) => void;
 export interface CommandEntry {
   name: string;
   summary: string;
+  /** Whether it is for programs alone. */
+  isHidden?: true;
   define(command: Command, start: Start): void;
 }

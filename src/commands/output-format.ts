@@ -1,7 +1,7 @@
 /** What stdout is to carry. */
 import { UsageError } from '../errors.js';
 
-const OUTPUT_FORMATS = ['text', 'json', 'jsonl', 'id'] as const;
+export const OUTPUT_FORMATS = ['text', 'json', 'jsonl', 'id'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 export interface OutputFlags {

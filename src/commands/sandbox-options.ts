@@ -23,6 +23,8 @@ export interface SandboxFlags {
   slow?: string;
 }
 
+export { FIELD_SPELLINGS };
+
 /** It guards nothing but shows that a token is sent; being the same each time, it can stand in a script. */
 const TOKEN = 'sandbox-token';
 

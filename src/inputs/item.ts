@@ -99,6 +99,17 @@ export function itemOfCell({ head, name, separator }: ItemHead, cell: string): I
   return itemOf(`${head}${head.endsWith(separator) ? '' : separator}${cell}`, name, separator, cell);
 }
 
+/** Where the path begins in an item that names a file, also one that is not yet written; else undefined. */
+export function startOfPath(item: string): number | undefined {
+  try {
+    const { separator, value } = split(item);
+    return separator.endsWith('@') ? item.length - value.length : undefined;
+  } catch (error) {
+    if (error instanceof ItemError) return undefined;
+    throw error;
+  }
+}
+
 function split(item: string): { name: string; separator: Separator; value: string } {
   let name = '';
   for (let at = 0; at < item.length; at++) {

@@ -40,6 +40,12 @@ const FILE_KINDS: Readonly<Record<string, FileKind>> = {
   html: { load: async () => (await import('./html/page.js')).html, example: 'report.html' },
 };
 
+/** What `--report` takes; behind those that end in `=`, a file. */
+export const REPORT_KINDS: readonly string[] = [
+  'github',
+  ...Object.keys(FILE_KINDS).map((kind) => `${kind}=`),
+];
+
 /** What one `--report` asks for. Throws UsageError. */
 export function openersOf(written: string, context: Context): Opener[] {
   const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(written) ?? [];

@@ -19,7 +19,7 @@ export interface Presentation {
   terminalProgress: boolean;
 }
 
-const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
+export const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
 
 /** Throws UsageError for a colour choice that there is not. */
 export function decidePresentation(flags: PresentationFlags, { env, stderr }: Context): Presentation {

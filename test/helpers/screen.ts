@@ -10,7 +10,12 @@ export class Screen {
   readonly #socket: string;
   readonly cwd = temporaryFolder();
 
-  constructor(columns: number, rows: number, env: Record<string, string> = {}) {
+  constructor(
+    columns: number,
+    rows: number,
+    env: Record<string, string> = {},
+    shell: readonly string[] = ['bash', '--norc'],
+  ) {
     const bin = temporaryFolder();
     symlinkSync(BIN, join(bin, 'wfr'));
     this.#socket = join(temporaryFolder(), 'tmux');
@@ -35,16 +40,20 @@ export class Screen {
       'env',
       '-i',
       ...variables,
-      'bash',
-      '--norc',
+      ...shell,
     );
     onTestFinished(() => void this.#tmux('kill-server'));
   }
 
   /** Types a line. */
   type(line: string): void {
-    this.#tmux('send-keys', '-l', line);
+    this.write(line);
     this.press('Enter');
+  }
+
+  /** Types a text, and no Enter. */
+  write(text: string): void {
+    this.#tmux('send-keys', '-l', text);
   }
 
   /** Presses a key, by tmux's name for it: `C-z`. */

@@ -1,0 +1,209 @@
+/** What Tab does to a line in real shells. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../helpers/cli.js';
+import { configWorld } from '../helpers/config.js';
+import { ROOT } from '../helpers/process.js';
+import { Screen } from '../helpers/screen.js';
+
+const ID = '0b8f6c1e-2f57-4a53-9a8e-3d2f4c5b6a79';
+const OTHER = 'c0ffee00-2f57-4a53-9a8e-3d2f4c5b6a79';
+const BASE_URL = 'https://workflows.example.com/v1';
+const REPORT = '11111111-2222-3333-4444-555555555555';
+const WORKFLOW = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+
+/** How each shell is started without the user's settings, and the line of the README that is for it. */
+const SHELLS = [
+  { shell: 'bash', command: ['bash', '--norc'] },
+  { shell: 'zsh', command: ['zsh', '-f'] },
+  {
+    shell: 'fish',
+    command: [
+      'fish',
+      '--no-config',
+      '-C',
+      "set -g fish_greeting; set -g fish_autosuggestion_enabled 0; function fish_prompt; echo '$ '; end",
+    ],
+  },
+].map((entry) => {
+  const [, line = ''] = new RegExp(`^\\| ${entry.shell} +\\| \`(.*?)\``, 'm').exec(readme) ?? [];
+  return { ...entry, line: line.replaceAll('\\|', '|') };
+});
+
+const CONFIG = {
+  defaultProfile: 'production',
+  profiles: {
+    production: {
+      baseUrl: BASE_URL,
+      workflows: { invoice: WORKFLOW, 'eu:report': REPORT, "x's $(echo)": REPORT },
+    },
+    test: { baseUrl: 'https://test.example.com' },
+  },
+};
+
+const RUN = { workflow: WORKFLOW, baseUrl: BASE_URL, triggered: '2026-01-02T03:04:05.000Z', inputs: [] };
+const HISTORY = [
+  { ...RUN, id: 'hostile $(touch pwned);touch pwned', workflow: 'w' },
+  { ...RUN, id: OTHER, workflow: 'w', status: 'FAILED' },
+  { ...RUN, id: ID, status: 'FINISHED' },
+];
+
+/** Each holds the text `found`, which shows that its name reached wfr. */
+const FILES = ['my note.txt', 'it\'s $5 (new) "x".txt', 'out put/deep.txt', '.hidden.txt'];
+
+/** A shell that has read the line of the README, in a folder with files, with a config file and a history. */
+async function prepared({ command, line }: (typeof SHELLS)[number]): Promise<Screen> {
+  const state = temporaryFolder();
+  mkdirSync(join(state, 'wfr'));
+  writeFileSync(
+    join(state, 'wfr', 'history.jsonl'),
+    HISTORY.map((run) => `${JSON.stringify(run)}\n`).join(''),
+  );
+  const screen = new Screen(150, 30, { ...configWorld(CONFIG).env, XDG_STATE_HOME: state }, command);
+  mkdirSync(join(screen.cwd, 'out put'));
+  for (const file of FILES) writeFileSync(join(screen.cwd, file), 'found');
+  await screen.shows(/^\$$/m);
+  screen.type(line);
+  screen.type('echo ready');
+  await screen.shows(/^ready\n\$$/m);
+  screen.press('C-l');
+  return screen;
+}
+
+/** What becomes of a line when Tab is pressed behind it. */
+async function afterTab(screen: Screen, written: string): Promise<string> {
+  screen.write(written);
+  screen.press('Tab');
+  // It comes behind whatever the shell has added, a space, too.
+  screen.write('Z');
+  const text = await screen.shows(/^\$ .*Z/m);
+  const [, line = ''] = /^\$ (.*)Z/m.exec(text) ?? [];
+  screen.press('C-u');
+  screen.press('C-l');
+  await screen.shows(/^\$$/);
+  return line;
+}
+
+type Lines = readonly (readonly [written: string, completed: string])[];
+
+const NAMES: Lines = [
+  ['wfr ru', 'wfr run '],
+  ['wfr run --det', 'wfr run --detach '],
+  ['wfr --profile test watch --ver', 'wfr --profile test watch --verbose '],
+  ['wfr run w a=1 --det', 'wfr run w a=1 --detach '],
+  ['wfr run -- --det', 'wfr run -- --det'],
+  ['wfr help exit', 'wfr help exit-codes '],
+  ['wfr completion f', 'wfr completion fish '],
+  ['wfr sandbox -- wfr run --dry', 'wfr sandbox -- wfr run --dry-run '],
+  ['A=1 wfr wat', 'A=1 wfr watch '],
+  ['echo a; wfr wat', 'echo a; wfr watch '],
+];
+
+const VALUES: Lines = [
+  ['wfr run --output te', 'wfr run --output text '],
+  ['wfr run --output=te', 'wfr run --output=text '],
+  ['wfr status --color al', 'wfr status --color always '],
+  ['wfr run --workflow-id-field wor', 'wfr run --workflow-id-field wor'],
+  ['wfr run --report jun', 'wfr run --report junit='],
+  ['wfr run --report=jun', 'wfr run --report=junit='],
+  ['wfr run --profile pro', 'wfr run --profile production '],
+  ['wfr run --profile=te', 'wfr run --profile=test '],
+];
+
+const RUNS: Lines = [
+  ['wfr run inv', 'wfr run invoice '],
+  ['wfr run --profile test inv', 'wfr run --profile test inv'],
+  ['wfr run eu:r', 'wfr run eu:report '],
+  ['wfr run x', "wfr run x\\'s\\ \\$\\(echo\\) "],
+  ['wfr watch 0b', `wfr watch ${ID} `],
+  ['wfr status -- c0', `wfr status -- ${OTHER} `],
+  ['wfr watch @la', 'wfr watch @last'],
+  ['wfr watch @last:inv', 'wfr watch @last:invoice '],
+  [`wfr watch ${ID} @last:w`, `wfr watch ${ID} @last:w `],
+  ['wfr watch hos', 'wfr watch hostile\\ \\$\\(touch\\ pwned\\)\\;touch\\ pwned '],
+];
+
+const PATHS: Lines = [
+  ['wfr run w invoice@my', 'wfr run w invoice@my\\ note.txt '],
+  ['wfr run w invoice@', 'wfr run w invoice@'],
+  ['wfr run w --inputs-file=./my', 'wfr run w --inputs-file=./my\\ note.txt '],
+  ['wfr run w --inputs-file ~/my', 'wfr run w --inputs-file ~/my\\ note.txt '],
+  ['wfr run w --save-documents o', 'wfr run w --save-documents out\\ put/'],
+  ['wfr run w --save-documents m', 'wfr run w --save-documents m'],
+  ['wfr run w --report junit=ou', 'wfr run w --report junit=out\\ put/'],
+];
+
+/** Inputs of which Tab, pressed twice, makes one that names a file; the name of each is `my note`. */
+const INPUTS = [
+  'my\\ note=@my',
+  'my\\ note:=@.hid',
+  'my\\ note=@~/my',
+  'my\\ note=@it',
+  'my\\ note=@ou',
+  '-i my\\ note=@my',
+  '--input=my\\ note=@my',
+  '"my note=@my',
+  "'my note=@my",
+  '"my note=@it',
+  '"my note=@ou',
+  "'my note=@ou",
+  '"my note=@~/ou',
+  'my\\ note=@"my',
+  "my\\ note=@'ou",
+  '"my note"=@my',
+  "'my note'=@it",
+];
+
+describe.each(SHELLS)('$shell', (shell) => {
+  test.each([
+    ['names of commands, flags and topics', NAMES],
+    ['values of flags', VALUES],
+    ['workflows and runs', RUNS],
+    ['files and folders', PATHS],
+  ])('completes %s', async (_what, lines) => {
+    const screen = await prepared(shell);
+    const results: (readonly [string, string])[] = [];
+    for (const [written] of lines) results.push([written, await afterTab(screen, written)]);
+    expect(results).toEqual(lines);
+    expect(readdirSync(screen.cwd)).not.toContain('pwned');
+  });
+
+  test('completes the files of inputs, so that they reach wfr, in all kinds of quotation marks', async () => {
+    const screen = await prepared(shell);
+    writeFileSync(join(screen.cwd, '.hidden.txt'), '"found"');
+    // zsh itself leaves a quotation mark open where the name of a file has one, too.
+    const inputs = shell.shell === 'zsh' ? INPUTS : [...INPUTS, "'my note=@it"];
+    for (const input of inputs) {
+      screen.write(`wfr run --dry-run w ${input}`);
+      screen.press('Tab');
+      screen.press('Tab');
+      screen.press('Enter');
+      await screen.shows(/"my note": "found"(.|\n)*\$$/);
+      screen.press('C-l');
+      await screen.shows(/^\$$/);
+    }
+  }, 120_000);
+
+  test('lists what there is, and what each is where it shows that', async () => {
+    const screen = await prepared(shell);
+    screen.write('wfr watch ');
+    screen.press('Tab');
+    if (shell.shell === 'bash') screen.press('Tab');
+    const text = await screen.shows(/@last:w(.|\n)*hostile/);
+    expect(text).toContain('@last:invoice');
+    for (const described of [/@last .*FINISHED invoice/, new RegExp(`${OTHER} .*FAILED w`)])
+      expect(described.test(text)).toBe(shell.shell !== 'bash');
+  });
+
+  test('leaves what stands behind the cursor', async () => {
+    const screen = await prepared(shell);
+    screen.write('wfr wat --quiet');
+    for (const _character of ' --quiet') screen.press('Left');
+    screen.press('Tab');
+    screen.write('Z');
+    expect(await screen.shows(/Z/)).toMatch(/^\$ wfr watch ?Z ?--quiet$/);
+  });
+});
