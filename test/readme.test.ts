@@ -29,7 +29,7 @@ describe('the commands of the README', () => {
     expect(demo).toBe('npm ci && npm run demo\n');
     expect(tests).toBe('npm ci && npm test\n');
     expect(settings).toContain('export WFR_BASE_URL=https://');
-    expect(tasks.length).toBe(10);
+    expect(tasks.length).toBe(11);
   });
 
   test('the demo prints what the README shows', async () => {

@@ -1,0 +1,117 @@
+/** One batch, killed and started again, against a service that keeps a record of every complete trigger. */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { temporaryFolder } from '../helpers/cli.js';
+import { startWfr } from '../helpers/process.js';
+
+/** What the service saw, and what wfr said in the end. */
+export interface Killed {
+  /** How often each row was triggered. */
+  triggered: Map<number, number>;
+  /** Rows that wfr itself lists as unknown. */
+  unknown: number[];
+  kills: number;
+  exitCode: number;
+  stderr: string;
+  /** Rows of which the results file has an end. */
+  ended: Set<number>;
+}
+
+/** A service whose runs end a moment after they were triggered. */
+async function recordingService() {
+  const triggered = new Map<number, number>();
+  const endsAt = new Map<string, number>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      let id = request.url?.split('/').at(-1) ?? '';
+      if (request.method === 'POST') {
+        const { inputs } = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+        triggered.set(inputs.n, (triggered.get(inputs.n) ?? 0) + 1);
+        id = `run-${inputs.n}-${triggered.get(inputs.n)}`;
+        endsAt.set(id, performance.now() + 30);
+      }
+      const isOver = performance.now() >= (endsAt.get(id) ?? 0);
+      const run = { id, status: isOver ? 'FINISHED' : 'RUNNING', steps: 1, stepsCompleted: isOver ? 1 : 0 };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(run));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { triggered, baseUrl: `http://127.0.0.1:${port}`, stop: () => server.close() };
+}
+
+/** Kills a batch of so many rows so often, each time after a life of `shortest` to `longest` ms, and lets it end. */
+export async function killBatch(
+  rows: number,
+  kills: number,
+  [shortest, longest]: readonly [number, number],
+  seed: number,
+): Promise<Killed> {
+  const service = await recordingService();
+  const cwd = temporaryFolder();
+  const lines = Array.from({ length: rows }, (_, n) => `{"n":${n + 1}}\n`);
+  writeFileSync(join(cwd, 'rows.jsonl'), lines.join(''));
+  const args = [
+    'batch',
+    'w',
+    '--rows',
+    'rows.jsonl',
+    '--results',
+    'out.jsonl',
+    '--rate',
+    '0',
+    '--interval',
+    '20ms',
+    '-q',
+  ];
+  const start = () => startWfr(args, { WFR_BASE_URL: service.baseUrl }, { cwd });
+  let random = seed;
+  let killed = 0;
+  while (killed < kills) {
+    random = (random * 1_103_515_245 + 12_345) % 2 ** 31;
+    const life = shortest + (random / 2 ** 31) * (longest - shortest);
+    const running = start();
+    const isOver = await Promise.race([running.ended.then(() => true), sleep(life).then(() => false)]);
+    if (isOver) break;
+    running.child.kill('SIGKILL');
+    await running.ended;
+    killed++;
+  }
+  const { exitCode, stderr } = await start().ended;
+  service.stop();
+  const events = readFileSync(join(cwd, 'out.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const ended = new Set<number>(events.filter(({ event }) => event === 'ended').map(({ row }) => row));
+  const lastOf = new Map<number, string>(
+    events.filter(({ row }) => row).map(({ row, event }) => [row, event]),
+  );
+  const unknown = [...lastOf].filter(([, event]) => event === 'sent').map(([row]) => row);
+  return { triggered: service.triggered, unknown, kills: killed, exitCode, stderr, ended };
+}
+
+/** What must not be: a row that was triggered twice, or not at all, or that the results do not tell of. */
+export function violationsOf(
+  { triggered, unknown, exitCode, stderr, ended }: Killed,
+  rows: number,
+): string[] {
+  const found: string[] = [];
+  for (let row = 1; row <= rows; row++) {
+    const times = triggered.get(row) ?? 0;
+    const isUnknown = unknown.includes(row);
+    if (times > 1) found.push(`row ${row} was triggered ${times} times`);
+    if (times === 0 && !isUnknown) found.push(`row ${row} was never triggered`);
+    if (ended.has(row) === isUnknown) found.push(`row ${row} is neither ended nor unknown, or both`);
+  }
+  const expected = unknown.length > 0 ? 6 : 0;
+  if (exitCode !== expected) found.push(`exit ${exitCode}, not ${expected}: ${stderr}`);
+  if (unknown.length > 0 && !stderr.includes(`${unknown.length} unknown`)) found.push(`unsaid: ${unknown}`);
+  return found;
+}
