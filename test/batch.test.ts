@@ -657,7 +657,7 @@ describe('what one sees', () => {
     const terminal = { terminal: 90, env: { ...env, TERM: 'xterm', NO_COLOR: '1' } };
     const { exitCode, stderr } = await runCli(args, { ...terminal, clock, cwd });
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/[\u2800-\u28ff] 0 done, 2 running {2}\d+s/);
+    expect(stderr).toMatch(/[\u2800-\u28ff] 0 of 3 done, 2 running, 1 waiting {2}\d+s/);
     expect(stderr).toMatch(/2 of 3 done, 1 running/);
     expect(stderr).not.toContain('row 1');
   });

@@ -75,11 +75,26 @@ export class BatchRun {
     const tools = { service, journal: this.#journal, ledger: this.#ledger, context: this.#context };
     const runner = new RowRunner(this.#plan, { ...tools, interruption: this.#interruption, ended });
     const work = (row: Row) => this.#settle(runner.run(row));
+    if (this.#plan.presentation.live && this.#total === undefined) void this.#count();
     try {
       await eachAtOnce(this.#rows(), this.#plan.concurrency, work, () => this.#hasToStop());
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       this.fail(error);
+    }
+  }
+
+  /** Reads the table ahead, so that a person sees how much there is to do; what is wrong with it shows when its turn comes. */
+  async #count(): Promise<void> {
+    let count = 0;
+    try {
+      for await (const _row of rowsOf(this.#plan)) {
+        count++;
+        if (this.#hasToStop()) return;
+      }
+      this.#total ??= count;
+    } catch {
+      // Then it stays unknown.
     }
   }
 
