@@ -55,7 +55,7 @@ describe('the commands of the README', () => {
     if (task.includes('jq')) expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
   });
 
-  test.each(codes.flatMap((block) => block.trim().split('\n')).map((line) => [line]))('%s', async (line) => {
+  test.concurrent.each(codes.flatMap((block) => block.trim().split('\n')).map((line) => [line]))('%s', async (line) => {
     const cwd = temporaryFolder();
     copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
     copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(cwd, 'pipeline.sh'));

@@ -105,7 +105,7 @@ describe('10: an answer that comes while the body is still being sent', () => {
   });
 
   test('10: and through a proxy', async () => {
-    const service = await scriptedService(refuseEarly(10));
+    const service = await scriptedService(refuseEarly(30));
     const proxy = await startProxy();
     await expectReadEachTime(`http://service.test:${service.port}`, {
       env: { http_proxy: proxy.url },
@@ -114,7 +114,7 @@ describe('10: an answer that comes while the body is still being sent', () => {
   });
 
   test('10: and over TLS through a proxy', async () => {
-    const service = await scriptedService(refuseEarly(10), { tls: certificate('good') });
+    const service = await scriptedService(refuseEarly(30), { tls: certificate('good') });
     const proxy = await startProxy();
     await expectReadEachTime(`https://service.test:${service.port}`, {
       env: { https_proxy: proxy.url },
