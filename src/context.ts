@@ -2,6 +2,7 @@
  * The world as one value: streams, environment, clock, signals. Commands are given it; only this file reads
  * `process`, so that a test can hand in another world.
  */
+import { readFileSync } from 'node:fs';
 import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { Captured, CaptureOptions } from './capture.js';
@@ -153,10 +154,20 @@ function homeFolder(): string {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
+    return !isZombie(pid);
   } catch (error) {
     // A process of another user is there, too.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** A process that has ended and that nobody has asked about yet; on Linux, where a container may never ask. */
+function isZombie(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return /^ Z/.test(stat.slice(stat.lastIndexOf(')') + 1));
+  } catch {
+    return false;
   }
 }
 

@@ -55,13 +55,16 @@ describe('the commands of the README', () => {
     if (task.includes('jq')) expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
   });
 
-  test.concurrent.each(codes.flatMap((block) => block.trim().split('\n')).map((line) => [line]))('%s', async (line) => {
-    const cwd = temporaryFolder();
-    copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
-    copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(cwd, 'pipeline.sh'));
-    const [command = '', code] = line.split(/ +# (\d+): /);
-    expect((await bash(command, {}, { cwd })).exitCode).toBe(Number(code));
-  });
+  test.concurrent.each(codes.flatMap((block) => block.trim().split('\n')).map((line) => [line]))(
+    '%s',
+    async (line) => {
+      const cwd = temporaryFolder();
+      copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
+      copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(cwd, 'pipeline.sh'));
+      const [command = '', code] = line.split(/ +# (\d+): /);
+      expect((await bash(command, {}, { cwd })).exitCode).toBe(Number(code));
+    },
+  );
 
   test('the step of a GitHub workflow gives the action no input that it does not have', () => {
     const [step] = parse(blocks('yaml')[1] ?? '');
