@@ -2,7 +2,7 @@
  * The world as one value: streams, environment, clock, signals. Commands are given it; only this file reads
  * `process`, so that a test can hand in another world.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { Captured, CaptureOptions } from './capture.js';
@@ -70,8 +70,8 @@ export interface Context {
   home: string;
   tmpdir: string;
   platform: NodeJS.Platform;
-  /** This process, and whether another one of this host is there. */
-  self: { host: string; pid: number; isAlive(pid: number): boolean };
+  /** This process, where its id means something, and whether another one there is alive. */
+  self: { host: string; pid: number; space: string; isAlive(pid: number): boolean };
   /** Node's version, such as 20.19.0. */
   nodeVersion: string;
   clock: Clock;
@@ -129,7 +129,9 @@ export function processContext(): Context {
     tmpdir: tmpdir(),
     platform: process.platform,
     nodeVersion: process.versions.node,
-    self: { host: hostname(), pid: process.pid, isAlive },
+    get self() {
+      return { host: hostname(), pid: process.pid, space: processSpace(), isAlive };
+    },
     clock: systemClock,
     limits: DEFAULT_LIMITS,
     onSignal,
@@ -158,6 +160,16 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     // A process of another user is there, too.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** The boot and the namespace of processes, where the system (Linux) tells them. */
+function processSpace(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return '';
   }
 }
 

@@ -18,6 +18,11 @@ export class Output {
     stream.on('error', (error: NodeJS.ErrnoException) => this.#fail(error));
   }
 
+  /** Whether its reader has gone away, so that what is written is dropped. */
+  get isGone(): boolean {
+    return this.#gone;
+  }
+
   get isTerminal(): boolean {
     return this.stream.isTTY === true;
   }

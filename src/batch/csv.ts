@@ -40,6 +40,9 @@ async function* recordsOf(file: Readable, name: string): AsyncGenerator<Record, 
 }
 
 function headsOf(cells: readonly string[], place: string): ItemHead[] {
+  if (cells.length === 1 && /[;\t]/.test(cells[0] ?? '')) {
+    throw new BatchFileError(`${place}: has no comma; separate the columns with commas, not with ; or tabs`);
+  }
   const heads = cells.map((cell) => {
     try {
       return parseItemHead(cell.trim());
@@ -54,11 +57,13 @@ function headsOf(cells: readonly string[], place: string): ItemHead[] {
 }
 
 function inputsOf(cells: readonly string[], heads: readonly ItemHead[], base: string): Row['inputs'] {
-  if (cells.length > heads.length) {
+  if (cells.length !== heads.length) {
     return {
-      problem: `has ${cells.length} cells, and the header has ${heads.length}; quote a cell with a comma in it`,
+      problem: `has ${cells.length} cells, and the header has ${heads.length}; quote a cell with a comma in it, and keep the commas of empty ones`,
     };
   }
+  if (cells.some((cell) => cell.includes('\uFFFD')))
+    return { problem: 'holds bytes that are not UTF-8; save the table as UTF-8' };
   try {
     const items = heads.flatMap((head, index) => {
       const cell = cells[index] ?? '';

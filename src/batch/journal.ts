@@ -41,21 +41,26 @@ export class FileJournal implements Journal {
   readonly #file: FileHandle;
   readonly #path: string;
   readonly #now: () => number;
+  readonly #expectOurs: () => Promise<void>;
   #queue: Queued[] = [];
   #writing: Promise<void> | undefined;
   #failure: OutputError | undefined;
 
-  private constructor(file: FileHandle, path: string, now: () => number) {
+  private constructor(file: FileHandle, path: string, now: () => number, expectOurs: () => Promise<void>) {
+    this.#expectOurs = expectOurs;
     this.#file = file;
     this.#path = path;
     this.#now = now;
   }
 
-  /** Opens the file to append to it. Throws the system's error. */
-  static async open(path: string, now: () => number): Promise<FileJournal> {
+  /**
+   * Opens the file to append to it; `expectOurs` is asked before anything that somebody waits for is written, and throws
+   * where the file is another process's. Throws the system's error.
+   */
+  static async open(path: string, now: () => number, expectOurs: () => Promise<void>): Promise<FileJournal> {
     const file = await promises.open(path, 'a', 0o644);
     await syncFolder(dirname(path));
-    return new FileJournal(file, path, now);
+    return new FileJournal(file, path, now, expectOurs);
   }
 
   append(event: BatchEvent): void {
@@ -72,6 +77,8 @@ export class FileJournal implements Journal {
 
   async close(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
+    // The ends and ids that nobody waited for.
+    if (this.#failure === undefined) await this.#file.datasync().catch((error) => this.#fail(error));
     await this.#file.close();
     if (this.#failure !== undefined) throw this.#failure;
   }
@@ -92,14 +99,20 @@ export class FileJournal implements Journal {
       try {
         // After one failure the file may end in half a line: nothing more may be written behind it.
         if (this.#failure !== undefined) throw this.#failure;
+        const isWaitedFor = queue.some(({ onDisk }) => onDisk !== undefined);
+        if (isWaitedFor) await this.#expectOurs();
         await this.#file.appendFile(Buffer.concat(queue.flatMap(({ bytes }) => bytes)));
-        if (queue.some(({ onDisk }) => onDisk !== undefined)) await this.#file.datasync();
+        if (isWaitedFor) await this.#file.datasync();
         for (const { onDisk } of queue) onDisk?.resolve();
       } catch (error) {
-        this.#failure ??= new OutputError(error as Error, this.#path);
+        this.#fail(error);
         for (const { onDisk } of queue) onDisk?.reject(this.#failure);
       }
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= error instanceof OutputError ? error : new OutputError(error as Error, this.#path);
   }
 }
 

@@ -3,10 +3,13 @@ import { ExitCode } from '../exit-code.js';
 
 /**
  * `sent` is a row whose request may be complete while nothing is known of its answer; `intent` one of which no run can
- * exist; `refused` one that the service has refused for good.
+ * exist; `bad` one that cannot be sent as it is; `refused` one that the service has refused for good.
  */
-const ROW_STATES = ['new', 'intent', 'sent', 'accepted', 'refused', 'finished', 'failed'] as const;
+const ROW_STATES = ['new', 'intent', 'bad', 'sent', 'accepted', 'refused', 'finished', 'failed'] as const;
 export type RowState = (typeof ROW_STATES)[number];
+
+/** What a row was before it was sent again: if that comes to nothing, it still is. */
+const LASTING: readonly RowState[] = ['sent', 'refused', 'failed'];
 
 /** What an event says of its row. */
 export type RowFact =
@@ -23,6 +26,8 @@ const MOST_NAMED = 1_000;
 export class Ledger {
   #states = new Uint8Array(SMALLEST);
   #digests = new BigUint64Array(SMALLEST);
+  /** The lasting state of a row that is being sent again, until the service has accepted it. */
+  #earlier = new Uint8Array(SMALLEST);
   readonly #ids = new Map<number, string>();
   readonly #failedAt = new Map<number, string>();
   readonly #counts = new Map<RowState, number>();
@@ -73,12 +78,22 @@ export class Ledger {
   record(fact: RowFact): void {
     const { row } = fact;
     this.#makeRoom(row);
-    if (fact.event === 'intent') this.#digests[row] = BigInt(`0x${fact.digest}`);
-    if (fact.event === 'accepted') this.#ids.set(row, fact.id);
+    const before = this.state(row);
+    if (fact.event === 'intent') {
+      this.#digests[row] = BigInt(`0x${fact.digest}`);
+      if (LASTING.includes(before)) this.#earlier[row] = ROW_STATES.indexOf(before);
+    }
+    if (fact.event === 'accepted') {
+      this.#ids.set(row, fact.id);
+      this.#earlier[row] = 0;
+      this.#failedAt.delete(row);
+    }
     if (fact.event === 'ended') this.#ids.delete(row);
-    this.#failedAt.delete(row);
     if (fact.event === 'ended' && fact.status === 'FAILED') this.#failedAt.set(row, fact.step ?? '');
-    this.#enter(row, stateAfter(fact));
+    const after = stateAfter(fact);
+    const isBack = fact.event === 'intent' || fact.event === 'refused';
+    const earlier = ROW_STATES[this.#earlier[row] ?? 0] ?? 'new';
+    this.#enter(row, isBack && earlier !== 'new' ? earlier : after);
   }
 
   #enter(row: number, state: RowState): void {
@@ -98,15 +113,17 @@ export class Ledger {
     const digests = new BigUint64Array(size);
     digests.set(this.#digests);
     this.#digests = digests;
+    const earlier = new Uint8Array(size);
+    earlier.set(this.#earlier);
+    this.#earlier = earlier;
   }
 }
 
 function stateAfter(fact: RowFact): RowState {
   switch (fact.event) {
-    case 'refused': {
-      const isFinal = fact.exit === ExitCode.refused || fact.exit === ExitCode.notAuthorized;
-      return isFinal ? 'refused' : 'intent';
-    }
+    case 'refused':
+      if (fact.exit === ExitCode.usage) return 'bad';
+      return fact.exit === ExitCode.refused ? 'refused' : 'intent';
     case 'ended':
       return fact.status === 'FINISHED' ? 'finished' : 'failed';
     default:

@@ -10,6 +10,8 @@ import type { Pacing } from '../service/service.js';
 const FLOOR = 1 / 10;
 /** It is back after so many seconds without a complaint. */
 const RECOVERY = 8;
+/** Milliseconds of a pause that a person wants to know of. */
+const LONG_PAUSE = 5_000;
 /** Complaints within so many milliseconds are one. */
 const ONE_COMPLAINT = 1_000;
 
@@ -32,8 +34,11 @@ export class Pace implements Pacing {
   #sent = 0;
   #countedSince: number;
 
-  /** At most `limit` requests a second; Infinity is none. */
-  constructor(limit: number, clock: Clock) {
+  readonly #onPause: (ms: number) => void;
+
+  /** At most `limit` requests a second; Infinity is none. `onPause` is told of a long wait that the service asks for. */
+  constructor(limit: number, clock: Clock, onPause: (ms: number) => void = () => {}) {
+    this.#onPause = onPause;
     this.#limit = limit;
     this.#rate = limit;
     this.#usual = limit;
@@ -78,6 +83,7 @@ export class Pace implements Pacing {
     this.#next = Math.max(this.#next, now + pause);
     if (now - this.#lastComplaint < ONE_COMPLAINT) return;
     this.#lastComplaint = now;
+    if (pause >= LONG_PAUSE) this.#onPause(pause);
     this.#lastRise = now;
     if (!Number.isFinite(this.#rate)) {
       this.#usual = Math.max(1, (this.#sent / Math.max(1, now - this.#countedSince)) * 1_000);

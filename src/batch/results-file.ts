@@ -33,13 +33,28 @@ export async function* eventsOf(path: string, name: string): AsyncGenerator<Read
   }
 }
 
-/** Takes away what a process that was killed has left of its last line. Throws the system's error. */
-export async function repair(path: string): Promise<void> {
+/** How the first line of every results file begins. */
+const BEGINNING = '{"event":"batch"';
+
+/**
+ * Takes away what a process that was killed has left of its last line. Throws BatchFileError, and leaves the file as it
+ * is, where it does not begin as results do; or the system's error.
+ */
+export async function repair(path: string, name: string): Promise<void> {
   let last: Line | undefined;
-  for await (const line of linesOf(createReadStream(path))) last = line;
+  for await (const line of linesOf(createReadStream(path))) {
+    if (line.number === 1) expectBeginning(line, name);
+    last = line;
+  }
   if (last === undefined || last.isComplete) return;
   if (parseEvent(last.bytes) === undefined) await promises.truncate(path, last.start);
   else await promises.appendFile(path, '\n');
+}
+
+function expectBeginning({ bytes, isComplete }: Line, name: string): void {
+  const text = bytes.subarray(0, BEGINNING.length).toString('latin1');
+  if (text === BEGINNING || (!isComplete && BEGINNING.startsWith(text))) return;
+  throw new BatchFileError(`${name}:1: is not a line of a batch's results; the file was left as it is`);
 }
 
 function asEvent(fields: Record<string, unknown>, run: Run | undefined): ReadEvent | undefined {

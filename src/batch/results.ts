@@ -4,7 +4,7 @@ import { BatchFileError, UsageError } from '../errors.js';
 import { describeSystemError } from '../system-error.js';
 import { FileJournal, type Journal } from './journal.js';
 import { Ledger } from './ledger.js';
-import { lock, type Owner } from './lock.js';
+import { type LockTools, lock } from './lock.js';
 import { type BatchHead, eventsOf, type ReadEvent, repair } from './results-file.js';
 import type { Row } from './table.js';
 
@@ -16,14 +16,11 @@ export interface OpenResults {
 }
 
 /** What is on the disk, and who opens it. */
-export interface ResultsPlace {
+export interface ResultsPlace extends LockTools {
   /** Absolute. */
   path: string;
   /** As the user wrote it. */
   name: string;
-  owner: Owner;
-  isAlive(pid: number): boolean;
-  now(): number;
 }
 
 /** Opens the results of a batch, new or begun. Throws UsageError where they are another's, or of another table. */
@@ -32,25 +29,31 @@ export async function openResults(
   head: BatchHead,
   rows: () => AsyncIterable<Row>,
 ): Promise<OpenResults> {
-  const { path, name, now } = place;
-  const unlock = await named(name, lock(`${path}.lock`, place.owner, place.isAlive));
+  const { name, clock } = place;
+  // Behind a link, one file would have two locks.
+  const path = await promises.realpath(place.path).catch(() => place.path);
+  const held = await named(name, lock(`${path}.lock`, place));
   try {
-    const ledger = (await exists(path)) ? await readAgain(place, head) : undefined;
+    const ledger = (await exists(path)) ? await readAgain(path, name, head) : undefined;
     if (ledger !== undefined) await expectSameTable(ledger, rows(), name);
-    const journal = await named(name, FileJournal.open(path, now));
+    const expectOurs = () => named(name, held.expectOurs());
+    const journal = await named(
+      name,
+      FileJournal.open(path, () => clock.now(), expectOurs),
+    );
     if (ledger === undefined) await journal.commit({ event: 'batch', ...head });
     const close = async () => {
-      await journal.close().finally(unlock);
+      await journal.close().finally(() => held.release());
     };
     return { journal, ledger: ledger ?? new Ledger(), close };
   } catch (error) {
-    await unlock();
+    await held.release();
     throw error;
   }
 }
 
-async function readAgain({ path, name }: ResultsPlace, head: BatchHead): Promise<Ledger | undefined> {
-  await named(name, repair(path));
+async function readAgain(path: string, name: string, head: BatchHead): Promise<Ledger | undefined> {
+  await named(name, repair(path, name));
   const ledger = new Ledger();
   let isBegun = false;
   for await (const event of eventsOf(path, name)) {
@@ -85,8 +88,9 @@ async function expectSameTable(ledger: Ledger, rows: AsyncIterable<Row>, name: s
   for await (const { number, digest, place } of rows) {
     if (number > ledger.lastRow) return;
     last = number;
-    const known = ledger.digest(number);
-    if (known !== undefined && known !== digest) {
+    // A row of which no run can exist may be mended.
+    const mayDiffer = ['new', 'intent', 'bad', 'refused'].includes(ledger.state(number));
+    if (!mayDiffer && ledger.digest(number) !== digest) {
       throw new BatchFileError(
         `${place}: row ${number} is not what it was when ${name} was begun; name another --results file for another table`,
       );

@@ -54,6 +54,7 @@ function taskOf(state: RowState, { resendUnknown, retryFailed }: RowPlan): 'send
   switch (state) {
     case 'new':
     case 'intent':
+    case 'bad':
       return 'send';
     case 'sent':
       return resendUnknown ? 'send' : 'leave';
@@ -113,20 +114,25 @@ export class RowRunner {
 
   async #trigger(row: Row, { inputs }: ResolvedInputs): Promise<Run> {
     const { service, journal, ledger, interruption } = this.#tools;
+    let isDecided = false;
     const beforeLastBytes = async () => {
+      // A request that was answered before it was complete may still be reading its files.
+      if (isDecided) throw new Error('the request has been answered');
       const sent = { event: 'sent', row: row.number } as const;
-      await journal.commit(sent);
       ledger.record(sent);
+      await journal.commit(sent);
     };
     for (let tries = 0; ; tries++) {
+      isDecided = false;
       try {
         const trigger = { workflowId: this.#plan.workflowId, inputs, field: this.#field };
         const { run, form } = await createRun(trigger, service, interruption, beforeLastBytes);
         this.#field = form;
         return run;
       } catch (error) {
-        const isTooMuch = error instanceof NotTriggeredError && error.cause instanceof RefusedError;
-        if (!isTooMuch || error.asked !== undefined || tries >= MORE_TRIES) throw error;
+        if (!isTooMuch(error) || tries >= MORE_TRIES) throw error;
+      } finally {
+        isDecided = true;
       }
     }
   }
@@ -194,6 +200,13 @@ export class RowRunner {
     journal.append(refused);
     ledger.record(refused);
   }
+}
+
+/** Whether the service did not take a trigger because it is asked too much, and says nothing of a long wait. */
+function isTooMuch(error: unknown): boolean {
+  if (!(error instanceof NotTriggeredError && error.cause instanceof RefusedError)) return false;
+  const { status, retryAfter } = error.cause.refusal;
+  return error.asked === undefined && (status === 429 || (status === 503 && retryAfter !== undefined));
 }
 
 /** Reads texts and opens documents of a row. Throws UsageError, naming its place. */

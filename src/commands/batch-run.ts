@@ -52,7 +52,7 @@ export class BatchRun {
       total: this.#total,
       read: this.#read,
       finished: count('finished'),
-      failed: count('failed'),
+      failed: count('failed') + count('bad'),
       refused: count('refused'),
       running: count('accepted'),
       unknown: count('sent'),
@@ -134,6 +134,14 @@ export class BatchRun {
   #stop(note: string): void {
     if (!this.#isStopped) this.notes.push(note);
     this.#isStopped = true;
+  }
+
+  /** How it stopped early, if a signal ended it. */
+  endBySignal(): void {
+    const { received } = this.#interruption;
+    if (received === undefined) return;
+    this.exits.add(received);
+    this.notes.push('Interrupted: the same command goes on with what is left.');
   }
 
   #hasToStop(): boolean {

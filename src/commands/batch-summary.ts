@@ -13,6 +13,7 @@ const WORDS: readonly (readonly [RowState, string])[] = [
   ['failed', 'FAILED'],
   ['refused', 'refused'],
   ['accepted', 'still going on'],
+  ['bad', 'bad'],
   ['intent', 'not sent'],
   ['sent', 'unknown'],
 ];
@@ -34,6 +35,9 @@ export function summaryLines(ledger: Ledger, notes: readonly string[]): string[]
   }
   if (ledger.count('accepted') + ledger.count('intent') > 0)
     lines.push('  The same command goes on where this one stopped.');
+  if (ledger.count('bad') > 0) {
+    lines.push(`  Bad: ${named('bad', ledger)}. Mend them, and give the same command again.`);
+  }
   if (ledger.count('failed') + ledger.count('refused') > 0) {
     lines.push('  --retry-failed triggers what FAILED or was refused anew.');
   }
@@ -47,6 +51,7 @@ export function exitsOf(ledger: Ledger): Exit[] {
     ['failed', ExitCode.runFailed],
     ['refused', ExitCode.refused],
     ['sent', ExitCode.unknownOutcome],
+    ['bad', ExitCode.usage],
   ];
   return exits.filter(([state]) => ledger.count(state) > 0).map(([, exit]) => exit);
 }

@@ -1,7 +1,6 @@
 /** `wfr batch`: one workflow for every row of a table, none twice, none lost. */
 
 import { Ledger } from '../batch/ledger.js';
-import { OutputJournal } from '../batch/output-journal.js';
 import { Pace } from '../batch/pace.js';
 import { openResults } from '../batch/results.js';
 import { requireToken } from '../config/credentials.js';
@@ -18,6 +17,7 @@ import { resolveInputsOf } from './batch-row.js';
 import { BatchRun } from './batch-run.js';
 import { exitsOf, summaryLines } from './batch-summary.js';
 import { withService } from './open-service.js';
+import { OutputJournal } from './output-journal.js';
 import { withReports } from './with-reports.js';
 
 export async function batch(
@@ -30,16 +30,15 @@ export async function batch(
   if (report === undefined) return runBatch(workflow, files, flags, async () => {}, context);
   if (results === undefined || results === '-')
     throw new UsageError(['--report needs --results <file.jsonl>']);
-  return withReports(
-    flags,
-    context,
-    () => [{ workflowId: workflow }],
-    async (openReports) => {
-      await runBatch(workflow, files, flags, openReports, context);
-      if (flags.check === true) return [];
-      return reportedRuns([{ path: resolvePath(results, context.cwd, context), name: results }]);
-    },
-  );
+  let exit: Exit = ExitCode.ok;
+  const subjects = () => [{ workflowId: workflow }];
+  const reported = await withReports(flags, context, subjects, async (openReports) => {
+    exit = await runBatch(workflow, files, flags, openReports, context);
+    if (flags.check === true) return [];
+    return reportedRuns([{ path: resolvePath(results, context.cwd, context), name: results }]);
+  });
+  // Also what no row came to: a signal, a table that cannot be read on, a disk that is full.
+  return exitOfSeveral([exit, reported]);
 }
 
 async function runBatch(
@@ -102,13 +101,17 @@ async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): P
       () => work.counts(),
       (view) =>
         withService(settings, credentials, serviceTalk(conversation), context, (service) =>
-          work.carryOut({ ...service, pacing: new Pace(plan.rate, context.clock) }, view),
+          work.carryOut(
+            { ...service, pacing: new Pace(plan.rate, context.clock, (ms) => conversation.pausing(ms)) },
+            view,
+          ),
         ),
     );
   } finally {
     interruption.release();
     await close().catch((error) => work.fail(error));
   }
+  work.endBySignal();
   if (work.failure !== undefined && !conversation.error(work.failure)) throw work.failure;
   conversation.block(summaryLines(ledger, work.notes));
   return exitOfSeveral([...work.exits, ...exitsOf(ledger)]);
@@ -122,14 +125,14 @@ async function openJournal(plan: BatchPlan, results: string | undefined, context
     );
     return { journal, ledger: new Ledger(), close: () => journal.close() };
   }
-  const { host, pid, isAlive } = context.self;
+  const { host, pid, space, isAlive } = context.self;
   const { randomUUID } = await import('node:crypto');
   const place = {
     path: resolvePath(results, context.cwd, context),
     name: results,
-    owner: { host, pid, token: randomUUID() },
+    owner: { host, pid, space, token: randomUUID() },
     isAlive,
-    now: () => context.clock.now(),
+    clock: context.clock,
   };
   const { workflowId: workflow, settings, shard } = plan;
   const head = { workflow, baseUrl: settings.baseUrl.href, shard: `${shard.index}/${shard.count}` };

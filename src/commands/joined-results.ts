@@ -13,6 +13,9 @@ import { reportedRuns } from './batch-reported.js';
 import { exitsOf, summaryLines } from './batch-summary.js';
 import { type ReportFlags, withReports } from './with-reports.js';
 
+/** Complaints beyond this many say nothing new. */
+const MOST_PROBLEMS = 20;
+
 interface ResultsFile {
   path: string;
   name: string;
@@ -23,6 +26,8 @@ export async function joinedResults(
   flags: ReportFlags,
   context: Context,
 ): Promise<Exit> {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new UsageError([`${twice}: is given twice`]);
   const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
   if (flags.report === undefined) return summarise(files, context);
   let exit: Exit = ExitCode.ok;
@@ -64,17 +69,23 @@ async function join(files: readonly ResultsFile[]): Promise<{ ledger: Ledger; pr
   for (const [index, file] of files.entries()) {
     for await (const event of readable(file)) {
       const { fields, row } = event;
-      if (event.event === 'table') total = Number(fields.rows);
+      if (event.event === 'table') total = Math.max(total ?? 0, Number(fields.rows));
       if (event.event === 'batch') {
         const head = fields as unknown as BatchHead;
         first ??= { ...head, name: file.name };
         if (head.workflow !== first.workflow || head.baseUrl !== first.baseUrl) {
           problems.add(`${file.name}: is of another workflow or service than ${first.name}`);
         }
+        if (head.shard.split('/')[1] !== first.shard.split('/')[1]) {
+          problems.add(
+            `${file.name}: is shard ${head.shard}, and ${first.name} is shard ${first.shard}: of two divisions`,
+          );
+        }
       }
       if (row === 0) continue;
       const home = homes.claim(row, index);
-      if (home !== index) problems.add(`row ${row} is in ${files[home]?.name} and in ${file.name}`);
+      if (home !== index && problems.size < MOST_PROBLEMS)
+        problems.add(`row ${row} is in ${files[home]?.name} and in ${file.name}`);
       recordRead(event, ledger);
     }
   }

@@ -81,6 +81,11 @@ export class Conversation {
     this.tell(this.style.dim(`To watch it: ${resume}`));
   }
 
+  /** The service asks to be left alone for so many ms. */
+  pausing(ms: number): void {
+    this.tell(this.style.dim(`wfr: the service asks for less; all requests wait ${formatDuration(ms)}`));
+  }
+
   /** The documents of a run's output are files now. */
   savedDocuments(paths: readonly string[]): void {
     if (paths.length === 0 || this.presentation.quiet) return;

@@ -88,7 +88,7 @@ export function contextFor(world: World, written = { stdout: '', stderr: '' }): 
     tmpdir: tmpdir(),
     platform: world.platform ?? 'linux',
     nodeVersion: process.versions.node,
-    self: { host: 'test-host', pid: process.pid, isAlive: () => true, ...world.self },
+    self: { host: 'test-host', pid: process.pid, space: 'test', isAlive: () => true, ...world.self },
     clock: world.clock ?? new VirtualClock(),
     limits: { ...DEFAULT_LIMITS, ...world.limits },
     onSignal: (listener) => signals.listen(listener),

@@ -1,6 +1,9 @@
 /** A journal that nothing can be gone on from. */
+
+import { type BatchEvent, type Journal, lineOf } from '../batch/journal.js';
+import { OutputError } from '../errors.js';
 import type { Output } from '../output.js';
-import { type BatchEvent, type Journal, lineOf } from './journal.js';
+import { onOneLine } from '../view/json.js';
 
 /** Events as lines on an output, or nowhere; they are said to be on the disk once they are written. */
 export class OutputJournal implements Journal {
@@ -19,7 +22,7 @@ export class OutputJournal implements Journal {
 
   commit(event: BatchEvent): Promise<void> {
     const bytes = Buffer.concat(lineOf(event, this.#now()));
-    const written = this.#turn.then(() => this.#output?.write(bytes));
+    const written = this.#turn.then(() => this.#write(bytes));
     this.#turn = written.catch(() => {});
     return written;
   }
@@ -27,5 +30,13 @@ export class OutputJournal implements Journal {
   async close(): Promise<void> {
     await this.#turn;
     await this.#output?.write('');
+  }
+
+  /** What nobody reads is not written down: without a reader, no further row may be sent. */
+  async #write(bytes: Uint8Array): Promise<void> {
+    const output = this.#output;
+    if (output === undefined) return;
+    for (const chunk of onOneLine(bytes)) await output.write(chunk);
+    if (output.isGone) throw new OutputError(new Error('its reader has gone away'), 'the results to stdout');
   }
 }
