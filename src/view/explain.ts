@@ -208,7 +208,7 @@ function explainRefusal(refusal: Refusal, fieldHint: boolean): Explanation {
       const isAboutInputs = method === 'POST' && (status === 400 || status === 422);
       const next = fieldHint
         ? pin
-        : 'Check the workflow and the inputs; wfr run --dry-run shows what was sent.';
+        : 'Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.';
       return explanation(
         `the service refused ${asked} (${status})`,
         ...(fieldHint || isAboutInputs ? [next] : []),

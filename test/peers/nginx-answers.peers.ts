@@ -79,7 +79,8 @@ test('502 in the middle of the body, where nginx does not wait for its end, says
       n,
       exitCode: 7,
       stderr:
-        'wfr: the service answered the trigger with an error (502)\n  no run was created\n| 502 Bad Gateway\n',
+        'wfr: the service answered the trigger with an error (502)\n  no run was created\n| 502 Bad Gateway\n' +
+        '  It is safe to repeat the command later.\n',
     });
   }
   expect(await nginx.quit()).toEqual(Array(10).fill('POST /v1/runs 502'));
@@ -109,7 +110,8 @@ test('plain HTTP to the port of TLS is exit 5 with the words of nginx, after one
   const { exitCode, stdout, stderr } = await run(`http://127.0.0.1:${nginx.tlsPort}/v1`);
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
   expect(stderr).toBe(
-    'wfr: the service refused the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port\n',
+    'wfr: the service refused the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port\n' +
+      '  Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.\n',
   );
   expect(await nginx.quit()).toEqual(['POST /v1/runs 400']);
 });

@@ -82,7 +82,8 @@ describe('413 while the body is being sent', () => {
           n,
           exitCode: 5,
           stderr:
-            'wfr: the service refused a body of 267 MB as too large (413)\n| 413 Request Entity Too Large\n',
+            'wfr: the service refused a body of 267 MB as too large (413)\n| 413 Request Entity Too Large\n' +
+            '  Send smaller documents, or ask whoever runs the service to allow larger ones.\n',
         });
       }
       expect(await nginx.quit()).toEqual(Array(TRIES).fill('POST /v1/runs 413'));
@@ -104,7 +105,8 @@ describe('413 while the body is being sent', () => {
           n,
           exitCode: 5,
           stderr:
-            'wfr: the service refused a body of 267 MB as too large (413)\n| the service says it is too large\n',
+            'wfr: the service refused a body of 267 MB as too large (413)\n| the service says it is too large\n' +
+            '  Send smaller documents, or ask whoever runs the service to allow larger ones.\n',
         });
       }
       expect(await nginx.quit()).toEqual(Array(TRIES).fill('POST /v1/runs 413'));
