@@ -78,7 +78,11 @@ async function held(path: string, { owner, clock }: LockTools): Promise<Lock> {
 /** A link is there with all of its text, or not at all; false where another lock is. */
 async function linked(own: string, path: string): Promise<boolean> {
   try {
-    await promises.link(own, path);
+    await promises.link(own, path).catch((error) => {
+      // Not every file system has links.
+      if (codeOf(error) === 'EEXIST') throw error;
+      return promises.copyFile(own, path, promises.constants.COPYFILE_EXCL);
+    });
     return true;
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false;

@@ -1,0 +1,169 @@
+/** The pace of a batch. */
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Pace } from '../src/batch/pace.js';
+import { BATCH, folderWith, rowsOf, service, stories } from './helpers/batch.js';
+import { runCli } from './helpers/cli.js';
+import { VirtualClock } from './helpers/clock.js';
+import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
+
+describe('the pace', () => {
+  test('gives turns in their order, as many as fit, half as many after a complaint, and all of them again later', async () => {
+    const clock = new VirtualClock();
+    const pace = new Pace(10, clock);
+    const { signal } = new AbortController();
+    const turnsAt = async (count: number) => {
+      const at: number[] = [];
+      const turns = Array.from({ length: count }, () =>
+        pace.turn(signal).then(() => at.push(clock.monotonic())),
+      );
+      await Promise.all(turns);
+      return at.map((time) => time - (at[0] ?? 0));
+    };
+    expect(await turnsAt(4)).toEqual([0, 100, 200, 300]);
+    pace.answered(429, undefined);
+    pace.answered(503, 2_000);
+    expect(pace.rate).toBe(5);
+    const before = clock.monotonic();
+    expect(await turnsAt(3)).toEqual([0, 200, 400]);
+    expect(clock.monotonic() - before).toBe(2_400);
+    for (let second = 0; second < 12; second++) {
+      clock.advance(1_000);
+      pace.answered(200, undefined);
+    }
+    expect(pace.rate).toBe(10);
+    for (let complaint = 0; complaint < 9; complaint++) {
+      clock.advance(1_000);
+      pace.answered(429, undefined);
+    }
+    // It falls no lower than a tenth, so that a batch still ends.
+    expect(pace.rate).toBe(1);
+  });
+
+  test('without a limit is found when the service complains, and lost again when it no longer does', async () => {
+    const clock = new VirtualClock();
+    const pace = new Pace(Number.POSITIVE_INFINITY, clock);
+    for (let turn = 0; turn < 100; turn++) await pace.turn(new AbortController().signal);
+    clock.advance(1_000);
+    pace.answered(429, undefined);
+    expect(pace.rate).toBe(50);
+    for (let second = 0; second < 40; second++) {
+      clock.advance(1_000);
+      pace.answered(200, undefined);
+    }
+    expect(pace.rate).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test('lets go of who no longer wants a turn', async () => {
+    const clock = new VirtualClock();
+    const pace = new Pace(1, clock);
+    const leaving = new AbortController();
+    await pace.turn(leaving.signal);
+    const turn = pace.turn(leaving.signal);
+    leaving.abort(new Error('left'));
+    await expect(turn).rejects.toThrow('left');
+    await expect(pace.turn(leaving.signal)).rejects.toThrow('left');
+  });
+
+  test('is at most --rate requests a second for triggers and polls together', async () => {
+    const clock = new VirtualClock();
+    const at: number[] = [];
+    const { baseUrl } = await scriptedService(
+      async (request, reply) => {
+        at.push(request.at);
+        await request.body();
+        reply.send(
+          200,
+          request.method === 'POST' ? aRun({ id: 'x', status: 'PENDING' }) : { ...aFinishedRun(), id: 'x' },
+        );
+      },
+      { clock },
+    );
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(30) });
+    const args = [
+      'batch',
+      'w',
+      '--rows',
+      'rows.jsonl',
+      '--results',
+      'o.jsonl',
+      '--rate',
+      '5',
+      '--concurrency',
+      '30',
+    ];
+    expect((await runCli(args, { cwd, clock, env: { WFR_BASE_URL: baseUrl } })).exitCode).toBe(0);
+    expect(at).toHaveLength(60);
+    // 60 requests at 5 a second take 12 s and little more: nobody starves.
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(11_700);
+    expect(clock.monotonic()).toBeLessThan(20_000);
+  });
+
+  test('slows down for all when the service asks for it, waits as long as it says, and no row is lost', async () => {
+    const clock = new VirtualClock();
+    const posts: number[] = [];
+    const { baseUrl } = await scriptedService(
+      async (request, reply) => {
+        await request.body();
+        if (request.method === 'GET')
+          return reply.send(200, { ...aFinishedRun(), id: request.path.slice(6) });
+        posts.push(request.at);
+        if (posts.length === 5) return reply.send(429, { message: 'too many' }, { 'retry-after': '30' });
+        reply.send(201, aRun({ id: `r${posts.length}`, status: 'PENDING' }));
+      },
+      { clock },
+    );
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(12) });
+    const args = [
+      'batch',
+      'w',
+      '--rows',
+      'rows.jsonl',
+      '--results',
+      'o.jsonl',
+      '--rate',
+      '10',
+      '--concurrency',
+      '2',
+    ];
+    expect((await runCli(args, { cwd, clock, env: { WFR_BASE_URL: baseUrl } })).exitCode).toBe(0);
+    expect(posts).toHaveLength(13);
+    const gaps = posts.slice(1).map((time, n) => time - (posts[n] ?? 0));
+    expect(Math.max(...gaps)).toBeGreaterThanOrEqual(29_000);
+  });
+
+  test('--concurrency is how many runs are under way at most', async () => {
+    let underWay = 0;
+    let most = 0;
+    let count = 0;
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      if (request.method === 'POST') {
+        most = Math.max(most, ++underWay);
+        return reply.send(201, aRun({ id: `r${++count}`, status: 'PENDING' }));
+      }
+      underWay--;
+      reply.send(200, { ...aFinishedRun(), id: request.path.slice(6) });
+    });
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(30) });
+    await runCli([...BATCH, '--concurrency', '3'], { cwd, env: { WFR_BASE_URL: baseUrl } });
+    expect(count).toBe(30);
+    expect(most).toBe(3);
+  });
+
+  test('stops where no other row can be triggered: a refused token, a service that is not there', async () => {
+    const refusing = await service((_request, reply) => reply.send(401, { message: 'who?' }));
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(200) });
+    const flags = [...BATCH, '--concurrency', '2', '--workflow-id-field', 'workflowId'];
+    const refused = await refusing.wfr(flags, { cwd });
+    expect(refused.exitCode).toBe(4);
+    expect(refused.stderr).toContain('The service refused the token: no further row was sent.');
+    expect(refusing.posts().length).toBeLessThan(5);
+    const elsewhere = folderWith({ 'rows.jsonl': rowsOf(200) });
+    const env = { WFR_BASE_URL: 'http://127.0.0.1:1' };
+    const { exitCode, stderr } = await runCli(flags, { cwd: elsewhere, env });
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('The service cannot be reached: no further row was sent.');
+    expect(Object.keys(stories(join(elsewhere, 'out.jsonl'))).length).toBeLessThan(30);
+  });
+});

@@ -1,0 +1,68 @@
+/** A batch in a test: its table, its service, and what its results file says. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runCli, temporaryFolder, type World } from './cli.js';
+import { aFinishedRun, aRun, type Handler, scriptedService } from './service.js';
+
+export interface Event {
+  event: string;
+  row?: number;
+  id?: string;
+  exit?: number;
+  reason?: string;
+  digest?: string;
+  run?: { id: string; status: string };
+}
+
+export function eventsIn(path: string): Event[] {
+  return readFileSync(path, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Event);
+}
+
+/** The kinds of event of each row, in their order. */
+export function stories(path: string): Record<number, string[]> {
+  const found: Record<number, string[]> = {};
+  for (const { event, row } of eventsIn(path)) {
+    if (row !== undefined) found[row] = [...(found[row] ?? []), event];
+  }
+  return found;
+}
+
+export const WHOLE = ['intent', 'sent', 'accepted', 'ended'];
+
+/** A folder with files in it. */
+export function folderWith(files: Record<string, string>): string {
+  const cwd = temporaryFolder();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  return cwd;
+}
+
+export const rowsOf = (count: number) => Array.from({ length: count }, (_, n) => `{"n":${n + 1}}\n`).join('');
+
+/** A service that finishes each run at the second look, and knows which row triggered what. */
+export async function service(onPost?: Handler) {
+  const triggered: unknown[] = [];
+  const looks = new Map<string, number>();
+  const scripted = await scriptedService(async (request, reply) => {
+    if (request.method === 'POST') {
+      const body = await request.body();
+      // A request that is broken off starts no run.
+      if (body.length < Number(request.headers['content-length'])) return;
+      if (onPost !== undefined) return onPost(request, reply);
+      const { inputs } = JSON.parse(body.toString());
+      triggered.push(inputs);
+      return reply.send(201, aRun({ id: `run-${triggered.length}`, status: 'PENDING' }));
+    }
+    const id = request.path.split('/').at(-1) ?? '';
+    const look = (looks.get(id) ?? 0) + 1;
+    looks.set(id, look);
+    reply.send(200, { ...(look > 1 ? aFinishedRun() : aRun()), id });
+  });
+  const wfr = (args: string[], world: World = {}) =>
+    runCli(args, { ...world, env: { WFR_BASE_URL: scripted.baseUrl, ...world.env } });
+  return { ...scripted, triggered, wfr };
+}
+
+export const BATCH = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl', '--rate', '0'];
