@@ -263,6 +263,18 @@ describe('what one sees', () => {
     expect(readFileSync(join(cwd, 'r.xml'), 'utf8').match(/<failure/g)).toHaveLength(2);
   });
 
+  test('has nothing in it that a terminal or a CI log would act on, and no line for a request that is sent again', async () => {
+    let count = 0;
+    const { wfr } = await service((_request, reply) => {
+      if (count++ === 0) return reply.send(429, {}, { 'retry-after': '1' });
+      reply.send(422, { message: 'no\n::error::forged \u001b[2J ##[command]x' });
+    });
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
+    const { stderr } = await wfr([...BATCH, '--workflow-id-field', 'workflowId'], { cwd });
+    expect(stderr).toContain('row 1  the service refused the trigger (422); no; ');
+    expect(stderr).not.toMatch(/^\s*::|\u001b|##\[|sending again/m);
+  });
+
   test('on a terminal is one line with the counts, and no line for a row', async () => {
     const { env, clock } = await sandboxWorld();
     const cwd = folderWith({ 'rows.jsonl': '{"label":"a"}\n{"label":"b"}\n{"label":"c"}\n' });

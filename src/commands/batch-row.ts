@@ -24,6 +24,7 @@ import type { Service } from '../service/service.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { errorText } from '../view/explain.js';
 import { onOneLine } from '../view/json.js';
+import { safeLine } from '../view/safe.js';
 import { summaryLine } from '../view/summary.js';
 
 /** What is the same for all rows. */
@@ -151,11 +152,11 @@ export class RowRunner {
       for await (const seen of changes) run = seen;
     } catch (error) {
       // What is known of the run stays known: a later call watches it again.
-      this.#tools.ended(row, `${id}: ${errorText(error)}`);
+      this.#tools.ended(row, `${safeLine(id)}: ${inert(errorText(error))}`);
       return exitOfError(error);
     }
     if (run === undefined || !hasEnded(run)) {
-      this.#tools.ended(row, `${id}: still goes on`);
+      this.#tools.ended(row, `${safeLine(id)}: still goes on`);
       return ExitCode.stillRunning;
     }
     return this.#end(row, run);
@@ -182,7 +183,7 @@ export class RowRunner {
         error instanceof UnknownOutcomeError || (error instanceof InterruptedError && error.phase === 2);
       const reason = errorText(error);
       if (!isUnknown) this.#refuse(row, exit, reason);
-      this.#tools.ended(row, reason);
+      this.#tools.ended(row, inert(reason));
       return exit;
     }
   }
@@ -200,6 +201,11 @@ export class RowRunner {
     journal.append(refused);
     ledger.record(refused);
   }
+}
+
+/** Words that may be the service's, on one line. */
+function inert(words: string): string {
+  return words.split('\n').map(safeLine).join('; ');
 }
 
 /** Whether the service did not take a trigger because it is asked too much, and says nothing of a long wait. */

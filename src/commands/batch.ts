@@ -9,6 +9,7 @@ import { UsageError } from '../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../exit-code.js';
 import { Interruption } from '../interruption.js';
 import { resolvePath } from '../path.js';
+import type { ServiceEvents } from '../service/service.js';
 import { Conversation } from '../view/conversation.js';
 import { serviceTalk } from '../view/service-talk.js';
 import { type BatchFlags, type BatchPlan, planBatch, rowsOf } from './batch-plan.js';
@@ -100,7 +101,7 @@ async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): P
     await conversation.duringBatch(
       () => work.counts(),
       (view) =>
-        withService(settings, credentials, serviceTalk(conversation), context, (service) =>
+        withService(settings, credentials, talkOf(conversation), context, (service) =>
           work.carryOut(
             { ...service, pacing: new Pace(plan.rate, context.clock, (ms) => conversation.pausing(ms)) },
             view,
@@ -115,6 +116,20 @@ async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): P
   if (work.failure !== undefined && !conversation.error(work.failure)) throw work.failure;
   conversation.block(summaryLines(ledger, work.notes));
   return exitOfSeveral([...work.exits, ...exitsOf(ledger)]);
+}
+
+/** Of many rows at once, what is said of each request would hide the rest: re-sends show with --verbose. */
+function talkOf(conversation: Conversation): ServiceEvents {
+  const talk = serviceTalk(conversation);
+  let lingers = false;
+  return {
+    ...talk,
+    resending: conversation.presentation.verbose ? talk.resending : () => {},
+    lingering(ms) {
+      if (!lingers) talk.lingering(ms);
+      lingers = true;
+    },
+  };
 }
 
 /** Where what becomes of the rows is written: a file that can be gone on from, stdout, or nowhere. */
