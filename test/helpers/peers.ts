@@ -30,9 +30,17 @@ export interface Tinyproxy {
 const running = new Set<Running>();
 
 afterAll(async () => {
-  for (const { child } of running) child.kill('SIGTERM');
+  for (const peer of running) peer.child.kill(endOf(peer));
   await Promise.allSettled([...running].map(({ ended }) => ended));
 });
+
+/**
+ * nginx ends its workers when it is asked to end; tinyproxy, which has none, misses a SIGTERM that comes just before it waits
+ * for a connection.
+ */
+function endOf({ child }: Running): NodeJS.Signals {
+  return child.spawnfile.endsWith('tinyproxy') ? 'SIGKILL' : 'SIGTERM';
+}
 
 /** Starts nginx with `server` as what its one server says, which listens with TLS and without. */
 export async function startNginx(
@@ -111,7 +119,7 @@ export async function startTinyproxy(config = ''): Promise<Tinyproxy> {
     port,
     tunnels: () => linesOf(log).flatMap((line) => /Request .*: CONNECT (\S+) /.exec(line)?.[1] ?? []),
     async stop() {
-      tinyproxy.child.kill('SIGTERM');
+      tinyproxy.child.kill(endOf(tinyproxy));
       await tinyproxy.ended;
     },
   };
