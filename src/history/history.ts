@@ -59,7 +59,7 @@ export class History {
   async runs(): Promise<PastRun[]> {
     if (this.folder === undefined) return [];
     const runs = new Map<string, PastRun>();
-    for (const record of await readRecords(this.folder)) {
+    for (const record of readRecords(this.folder)) {
       const key = `${record.baseUrl} ${String(record.id).toLowerCase()}`;
       if (isTriggered(record)) runs.set(key, { ...record, status: record.status });
       const known = runs.get(key);

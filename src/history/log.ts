@@ -2,7 +2,7 @@
  * A log of JSON records that many processes append to at once. Each record is one write at the end of the file, so none
  * tears another; when the file has grown, it becomes the older of two, so the log is bounded and no writer waits.
  */
-import { promises } from 'node:fs';
+import { promises, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const CURRENT = 'history.jsonl';
@@ -32,11 +32,18 @@ export async function appendRecord(folder: string, record: object, now: number):
 }
 
 /** The records of both files, the oldest first; what is not a JSON object is skipped. */
-export async function readRecords(folder: string): Promise<Record<string, unknown>[]> {
-  const texts = await Promise.all(
-    [OLDER, CURRENT].map((name) => promises.readFile(join(folder, name), 'utf8').catch(() => '')),
-  );
+export function readRecords(folder: string): Record<string, unknown>[] {
+  // Two small files: asking for them in the background would take longer than reading them.
+  const texts = [OLDER, CURRENT].map((name) => textOf(join(folder, name)));
   return texts.flatMap((text) => text.split('\n')).flatMap(parseRecord);
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 function parseRecord(line: string): Record<string, unknown>[] {
