@@ -2,12 +2,12 @@
  * The world as one value: streams, environment, clock, signals. Commands are given it; only this file reads
  * `process`, so that a test can hand in another world.
  */
-import { readFileSync, readlinkSync } from 'node:fs';
 import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { Captured, CaptureOptions } from './capture.js';
 import type { SignalName } from './errors.js';
 import { Output } from './output.js';
+import { isZombie, processSpace } from './proc.js';
 
 /** Node's timers fire at once for more than this (2^31-1 ms). */
 const MAX_TIMER = 2 ** 31 - 1;
@@ -160,26 +160,6 @@ function isAlive(pid: number): boolean {
   } catch (error) {
     // A process of another user is there, too.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
-/** The boot and the namespace of processes, where the system (Linux) tells them. */
-function processSpace(): string {
-  try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
-    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    return '';
-  }
-}
-
-/** A process that has ended and that nobody has asked about yet; on Linux, where a container may never ask. */
-function isZombie(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return /^ Z/.test(stat.slice(stat.lastIndexOf(')') + 1));
-  } catch {
-    return false;
   }
 }
 

@@ -1,7 +1,4 @@
-/**
- * Every failure that wfr foresees, as data. They are thrown where they happen, become exit codes in exit-code.ts
- * and words in view/explain.ts; anything else that is thrown is a defect of wfr itself.
- */
+/** Every failure that wfr foresees, as data; anything else that is thrown is a defect of wfr itself. */
 
 /** A signal that ends wfr in good order. */
 export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
@@ -220,10 +217,3 @@ export class OutputError extends WfrError {
 
 /** A document of the output could not be saved; `what` is its path, and the output holds it still. */
 export class UnsavedDocumentError extends OutputError {}
-
-/** A batch cannot go on with its results file, or its table: it is another's, or not what it was. */
-export class BatchFileError extends UsageError {
-  constructor(problem: string) {
-    super([problem]);
-  }
-}

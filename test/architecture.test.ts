@@ -27,6 +27,7 @@ const ROOMS = [
     'capture.ts',
     'duration.ts',
     'engine.ts',
+    'proc.ts',
     'path.ts',
     'shell-quote.ts',
     'system-error.ts',
@@ -179,7 +180,7 @@ describe('the rooms', () => {
   });
 
   test('no file is longer than about 200 lines', () => {
-    const long = [...sources].filter(([, source]) => source.split('\n').length > 230).map(([file]) => file);
+    const long = [...sources].filter(([, source]) => source.split('\n').length > 220).map(([file]) => file);
     expect(long).toEqual([]);
   });
 });

@@ -1,8 +1,8 @@
 /** Rows as CSV (RFC 4180): the cells of the header are the heads of items. */
 import type { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
-import { BatchFileError } from '../errors.js';
 import { type ItemHead, itemOfCell, parseItemHead } from '../inputs/item.js';
+import { BatchFileError } from './file-error.js';
 import { digestOf, type Row, type TableFile } from './table.js';
 
 interface Record {

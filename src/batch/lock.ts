@@ -4,8 +4,8 @@
  */
 import { promises } from 'node:fs';
 import type { Clock } from '../context.js';
-import { BatchFileError } from '../errors.js';
 import { codeOf } from '../system-error.js';
+import { BatchFileError } from './file-error.js';
 
 interface Owner {
   host: string;

@@ -1,9 +1,9 @@
 /** A results file, read again: what is known of its rows, and what the file is about. */
 import { createReadStream, promises } from 'node:fs';
-import { BatchFileError } from '../errors.js';
 import { membersOf } from '../json/members.js';
 import { parseRun } from '../service/parse-run.js';
 import type { Run } from '../service/run.js';
+import { BatchFileError } from './file-error.js';
 import { type Line, linesOf } from './lines.js';
 
 /** What a batch is about: the same command goes on with it, and no other. */

@@ -1,7 +1,8 @@
 /** The results file of a batch, opened to go on with it: locked, repaired, and held against the table. */
 import { promises } from 'node:fs';
-import { BatchFileError, UsageError } from '../errors.js';
+import { UsageError } from '../errors.js';
 import { describeSystemError } from '../system-error.js';
+import { BatchFileError } from './file-error.js';
 import { FileJournal, type Journal } from './journal.js';
 import { Ledger } from './ledger.js';
 import { type LockTools, lock } from './lock.js';

@@ -1,7 +1,8 @@
 /** One row of a batch: what is to be done with it, done, and written down. */
 import type { Journal } from '../batch/journal.js';
-import type { Ledger, RowState } from '../batch/ledger.js';
+import type { Ledger } from '../batch/ledger.js';
 import type { Row } from '../batch/table.js';
+import { taskOf } from '../batch/task.js';
 import type { WaitSettings } from '../config/wait.js';
 import type { Context } from '../context.js';
 import {
@@ -49,25 +50,6 @@ export interface RowTools {
 
 /** How often a row is tried again, each time with all re-sends, when the service says that it is asked too much. */
 const MORE_TRIES = 10;
-
-/** What is to be done with a row of which so much is known. */
-function taskOf(state: RowState, { resendUnknown, retryFailed }: RowPlan): 'send' | 'watch' | 'leave' {
-  switch (state) {
-    case 'new':
-    case 'intent':
-    case 'bad':
-      return 'send';
-    case 'sent':
-      return resendUnknown ? 'send' : 'leave';
-    case 'accepted':
-      return 'watch';
-    case 'refused':
-    case 'failed':
-      return retryFailed ? 'send' : 'leave';
-    case 'finished':
-      return 'leave';
-  }
-}
 
 export class RowRunner {
   readonly #plan: RowPlan;

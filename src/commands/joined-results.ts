@@ -1,9 +1,11 @@
 /** `wfr results`: the results of batches, joined: whether no row is missing or twice, and what they came to. */
+
+import { BatchFileError } from '../batch/file-error.js';
 import { Ledger } from '../batch/ledger.js';
 import { recordRead } from '../batch/results.js';
 import { type BatchHead, eventsOf } from '../batch/results-file.js';
 import type { Context } from '../context.js';
-import { BatchFileError, UsageError } from '../errors.js';
+import { UsageError } from '../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../exit-code.js';
 import { Interruption } from '../interruption.js';
 import { resolvePath } from '../path.js';

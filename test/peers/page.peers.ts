@@ -107,7 +107,7 @@ describe('10,000 runs', () => {
     expect(await shown()).toBe('1 of 10,000 runs');
   });
 
-  test('are sorted and filtered without a pause that one notices', async () => {
+  test('are sorted and filtered in less than 200 ms', async () => {
     await browser.open(MANY);
     const slowest = await browser.run<Record<string, number>>(`
       const took = {};
@@ -128,7 +128,7 @@ describe('10,000 runs', () => {
       }
       return took;`);
     expect(Object.keys(slowest).length).toBe(24);
-    expect(Object.entries(slowest).filter(([, ms]) => ms >= 500)).toEqual([]);
+    expect(Object.entries(slowest).filter(([, ms]) => ms >= 200)).toEqual([]);
   });
 
   test('come one after the other as they are scrolled to, the last one, too', async () => {
