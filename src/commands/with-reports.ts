@@ -3,6 +3,7 @@ import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { type Exit, exitOfSeveral } from '../exit-code.js';
 import type { ReportedRun } from '../report/reported-run.js';
+import { errorText } from '../view/explain.js';
 
 export interface ReportFlags {
   report?: string[];
@@ -31,7 +32,6 @@ export async function withReports(
   try {
     const runs = await work(() => reports.open(written, context)).catch(async (error) => {
       if (error instanceof UsageError) throw error;
-      const { errorText } = await import('../view/explain.js');
       const exit = await sayFailure(error, stderr);
       const duration = clock.monotonic() - started;
       const end = { run: undefined, exit, started: startedAt, duration, error: errorText(error) };
