@@ -54,6 +54,36 @@ describe('the pace', () => {
     expect(pace.rate).toBe(Number.POSITIVE_INFINITY);
   });
 
+  /** Sends `count` requests in turn to a service that complains of some; how many a second, and how many it complained of. */
+  async function against(complains: (at: number, n: number) => boolean, count: number) {
+    const clock = new VirtualClock();
+    const pace = new Pace(50, clock);
+    let complaints = 0;
+    for (let n = 0; n < count; n++) {
+      await pace.turn(new AbortController().signal);
+      const isComplaint = complains(clock.monotonic(), n);
+      if (isComplaint) complaints++;
+      pace.answered(isComplaint ? 429 : 200, undefined);
+    }
+    return { rate: count / (clock.monotonic() / 1_000), complaints };
+  }
+
+  test('of a service that complains of every second request, whatever the rate, stays above a third of what it may be', async () => {
+    expect((await against((_at, n) => n % 2 === 0, 500)).rate).toBeGreaterThan(50 / 3);
+  });
+
+  test('finds what a service allows, with few complaints', async () => {
+    const taken: number[] = [];
+    const overTwentyASecond = (at: number) => {
+      while ((taken[0] ?? at) <= at - 1_000) taken.shift();
+      return taken.length >= 20 || !taken.push(at);
+    };
+    const { rate, complaints } = await against(overTwentyASecond, 800);
+    expect(rate).toBeGreaterThan(15);
+    expect(rate).toBeLessThan(25);
+    expect(complaints).toBeLessThan(80);
+  });
+
   test('lets go of who no longer wants a turn', async () => {
     const clock = new VirtualClock();
     const pace = new Pace(1, clock);

@@ -8,8 +8,8 @@ import type { Pacing } from '../service/service.js';
 
 /** A rate falls no lower than this share of what it was, so that a batch still ends. */
 const FLOOR = 1 / 10;
-/** It is back after so many seconds without a complaint. */
-const RECOVERY = 8;
+/** It is back after so many seconds without a complaint: slow enough to meet few of them, quick enough to use what there is. */
+const RECOVERY = 4;
 /** Milliseconds of a pause that a person wants to know of. */
 const LONG_PAUSE = 5_000;
 /** Complaints within so many milliseconds are one. */
