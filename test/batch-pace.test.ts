@@ -181,6 +181,41 @@ describe('the pace', () => {
     expect(most).toBe(3);
   });
 
+  test('polls go on while large documents are being sent', async () => {
+    const clock = new VirtualClock();
+    const looks = 5;
+    let looked = 0;
+    let letGo = () => {};
+    const enoughLooks = new Promise<void>((resolve) => (letGo = resolve));
+    const { baseUrl, posts } = await scriptedService(
+      async (request, reply) => {
+        if (request.method === 'GET') {
+          const id = request.path.slice(6);
+          if (id === 'small' && ++looked < looks) return reply.send(200, aRun({ id }));
+          letGo();
+          return reply.send(200, { ...aFinishedRun(), id });
+        }
+        const isLarge = Number(request.headers['content-length']) > 1e6;
+        if (isLarge) reply.socket.pause();
+        if (isLarge) await enoughLooks;
+        reply.socket.resume();
+        await request.body();
+        reply.send(201, aRun({ id: isLarge ? 'large' : 'small', status: 'PENDING' }));
+      },
+      { clock },
+    );
+    const large = '{"file":{"$document":"large.bin","type":"application/pdf"}}\n'.repeat(12);
+    const cwd = folderWith({ 'rows.jsonl': `{"n":1}\n${large}`, 'large.bin': 'x'.repeat(8e6) });
+    const { exitCode } = await runCli([...BATCH, '--concurrency', '13'], {
+      cwd,
+      clock,
+      env: { WFR_BASE_URL: baseUrl },
+    });
+    expect(exitCode).toBe(0);
+    expect(looked).toBe(looks);
+    expect(posts()).toHaveLength(13);
+  });
+
   test('stops where no other row can be triggered: a refused token, a service that is not there', async () => {
     const refusing = await service((_request, reply) => reply.send(401, { message: 'who?' }));
     const cwd = folderWith({ 'rows.jsonl': rowsOf(200) });
