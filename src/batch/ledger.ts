@@ -1,5 +1,6 @@
 /** What is known of each row of a batch: a few bytes a row, so that a table of millions fits. */
 import { ExitCode } from '../exit-code.js';
+import { Column } from './column.js';
 
 /**
  * `sent` is a row whose request may be complete while nothing is known of its answer; `intent` one of which no run can
@@ -19,17 +20,21 @@ export type RowFact =
   | { event: 'refused'; row: number; exit: number }
   | { event: 'ended'; row: number; status: string | undefined; step: string | undefined };
 
-const SMALLEST = 1_024;
 /** Rows that are named one by one; beyond them, their number is enough. */
 const MOST_NAMED = 1_000;
+/** Steps that are told apart: a workflow has a few, and a service that names each failure anew must not fill memory. */
+const MOST_STEPS = 1_000;
+const OTHER_STEPS = '(other steps)';
 
 export class Ledger {
-  #states = new Uint8Array(SMALLEST);
-  #digests = new BigUint64Array(SMALLEST);
+  readonly #states = new Column((size) => new Uint8Array(size));
+  readonly #digests = new Column((size) => new BigUint64Array(size));
   /** The lasting state of a row that is being sent again, until the service has accepted it. */
-  #earlier = new Uint8Array(SMALLEST);
+  readonly #earlier = new Column((size) => new Uint8Array(size));
   readonly #ids = new Map<number, string>();
-  readonly #failedAt = new Map<number, string>();
+  /** The step at which a row failed: its place among all that were seen, from 1. */
+  readonly #failedAt = new Column((size) => new Uint16Array(size));
+  readonly #steps = new Map<string, number>();
   readonly #counts = new Map<RowState, number>();
   #last = 0;
 
@@ -39,13 +44,13 @@ export class Ledger {
   }
 
   state(row: number): RowState {
-    return ROW_STATES[this.#states[row] ?? 0] ?? 'new';
+    return ROW_STATES[this.#states.get(row) ?? 0] ?? 'new';
   }
 
   /** The digest of a row's inputs, 16 hexadecimal digits; undefined for a row that was never meant to be sent. */
   digest(row: number): string | undefined {
     if (this.state(row) === 'new') return undefined;
-    return (this.#digests[row] ?? 0n).toString(16).padStart(16, '0');
+    return (this.#digests.get(row) ?? 0n).toString(16).padStart(16, '0');
   }
 
   /** The id of the run of a row that is `accepted`. */
@@ -70,52 +75,49 @@ export class Ledger {
   /** How many rows failed at each step, the most frequent first. */
   failedSteps(): [step: string, rows: number][] {
     const counts = new Map<string, number>();
-    for (const step of this.#failedAt.values()) counts.set(step, (counts.get(step) ?? 0) + 1);
+    const steps = [...this.#steps.keys()];
+    for (let row = 1; row <= this.#last; row++) {
+      const step = steps[(this.#failedAt.get(row) ?? 0) - 1];
+      if (step !== undefined) counts.set(step, (counts.get(step) ?? 0) + 1);
+    }
     return [...counts].sort(([, a], [, b]) => b - a);
   }
 
   /** Takes in what happened to a row. */
   record(fact: RowFact): void {
     const { row } = fact;
-    this.#makeRoom(row);
     const before = this.state(row);
     if (fact.event === 'intent') {
-      this.#digests[row] = BigInt(`0x${fact.digest}`);
-      if (LASTING.includes(before)) this.#earlier[row] = ROW_STATES.indexOf(before);
+      this.#digests.set(row, BigInt(`0x${fact.digest}`));
+      if (LASTING.includes(before)) this.#earlier.set(row, ROW_STATES.indexOf(before));
     }
     if (fact.event === 'accepted') {
       this.#ids.set(row, fact.id);
-      this.#earlier[row] = 0;
-      this.#failedAt.delete(row);
+      this.#earlier.set(row, 0);
+      this.#failedAt.set(row, 0);
     }
     if (fact.event === 'ended') this.#ids.delete(row);
-    if (fact.event === 'ended' && fact.status === 'FAILED') this.#failedAt.set(row, fact.step ?? '');
+    if (fact.event === 'ended' && fact.status === 'FAILED')
+      this.#failedAt.set(row, this.#numberOf(fact.step ?? ''));
     const after = stateAfter(fact);
     const isBack = fact.event === 'intent' || fact.event === 'refused';
-    const earlier = ROW_STATES[this.#earlier[row] ?? 0] ?? 'new';
+    const earlier = ROW_STATES[this.#earlier.get(row) ?? 0] ?? 'new';
     this.#enter(row, isBack && earlier !== 'new' ? earlier : after);
+  }
+
+  #numberOf(step: string): number {
+    const name = this.#steps.size < MOST_STEPS || this.#steps.has(step) ? step : OTHER_STEPS;
+    const number = this.#steps.get(name) ?? this.#steps.size + 1;
+    this.#steps.set(name, number);
+    return number;
   }
 
   #enter(row: number, state: RowState): void {
     const before = this.state(row);
     if (before !== 'new') this.#counts.set(before, this.count(before) - 1);
     this.#counts.set(state, this.count(state) + 1);
-    this.#states[row] = ROW_STATES.indexOf(state);
+    this.#states.set(row, ROW_STATES.indexOf(state));
     this.#last = Math.max(this.#last, row);
-  }
-
-  #makeRoom(row: number): void {
-    if (row < this.#states.length) return;
-    const size = Math.max(row + 1, Math.ceil(this.#states.length * 1.5));
-    const states = new Uint8Array(size);
-    states.set(this.#states);
-    this.#states = states;
-    const digests = new BigUint64Array(size);
-    digests.set(this.#digests);
-    this.#digests = digests;
-    const earlier = new Uint8Array(size);
-    earlier.set(this.#earlier);
-    this.#earlier = earlier;
   }
 }
 

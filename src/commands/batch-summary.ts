@@ -25,9 +25,12 @@ export function summaryLines(ledger: Ledger, notes: readonly string[]): string[]
   );
   const rows = WORDS.reduce((sum, [state]) => sum + ledger.count(state), 0);
   const lines = [`${rows} ${rows === 1 ? 'row' : 'rows'}: ${counts.join(', ') || 'none'}`];
-  for (const [step, count] of ledger.failedSteps().slice(0, MOST_STEPS)) {
+  const failedSteps = ledger.failedSteps();
+  for (const [step, count] of failedSteps.slice(0, MOST_STEPS)) {
     lines.push(`  Failed at step ${step === '' ? '(the service named none)' : safeLine(step)}: ${count}`);
   }
+  if (failedSteps.length > MOST_STEPS)
+    lines.push(`  Failed at ${failedSteps.length - MOST_STEPS} more steps: the results file tells which`);
   if (ledger.count('sent') > 0) {
     lines.push(
       `  Unknown, a run may exist: ${named('sent', ledger)}. Look at the service; --resend-unknown sends them again.`,

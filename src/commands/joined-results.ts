@@ -1,5 +1,6 @@
 /** `wfr results`: the results of batches, joined: whether no row is missing or twice, and what they came to. */
 
+import { Column } from '../batch/column.js';
 import { BatchFileError } from '../batch/file-error.js';
 import { Ledger } from '../batch/ledger.js';
 import { recordRead } from '../batch/results.js';
@@ -96,17 +97,12 @@ async function join(files: readonly ResultsFile[]): Promise<{ ledger: Ledger; pr
 
 /** Which of the files each row is in; two bytes a row. */
 class Homes {
-  #homes = new Uint16Array(1_024);
+  readonly #homes = new Column((size) => new Uint16Array(size));
 
   /** The file that the row was in first: this one, if none. */
   claim(row: number, file: number): number {
-    if (row >= this.#homes.length) {
-      const grown = new Uint16Array(Math.max(row + 1, this.#homes.length * 2));
-      grown.set(this.#homes);
-      this.#homes = grown;
-    }
-    const home = this.#homes[row] || file + 1;
-    this.#homes[row] = home;
+    const home = this.#homes.get(row) || file + 1;
+    this.#homes.set(row, home);
     return home - 1;
   }
 }

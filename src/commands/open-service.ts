@@ -13,8 +13,8 @@ export async function withService<T>(
   context: Context,
   work: (service: Service) => Promise<T>,
 ): Promise<T> {
-  await tuneEngine(context.nodeVersion);
   const { Transport } = await import('../service/transport.js');
+  await tuneEngine(context.nodeVersion);
   const { clock, limits } = context;
   const { baseUrl, proxy, headers } = settings;
   const transport = new Transport({ origin: baseUrl, proxy }, clock, limits);
