@@ -1,21 +1,23 @@
 /** Progress on a terminal, in one live line. */
 import type { Clock } from '../context.js';
 import type { Run } from '../service/run.js';
-import { type BatchCounts, type BatchView, liveBatchText, shareOfBatch } from './batch-progress.js';
+import type { BatchCounts, BatchView } from './batch-progress.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import {
   fitLine,
+  liveBatchText,
   liveRunsText,
   liveRunText,
   liveSendingText,
   look,
   lookAtSending,
-  type ProgressView,
   type SeenRun,
   type SeenSending,
   shareDone,
+  shareOfBatch,
   wholeSeconds,
-} from './progress.js';
+} from './live-text.js';
+import type { ProgressView } from './progress.js';
 
 export class LiveProgress implements ProgressView {
   readonly #line: LiveLine;
