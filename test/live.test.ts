@@ -2,6 +2,7 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { liveBatchText, liveSendingText } from '../src/view/live-text.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
 import { VirtualClock } from './helpers/clock.js';
 import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
@@ -85,6 +86,59 @@ describe('the live line', () => {
     ).toBe(true);
     const estimates = texts.flatMap((text) => /about (\d+)s left/.exec(text)?.[1] ?? []).map(Number);
     expect(estimates.every((seconds) => seconds > 0)).toBe(true);
+  });
+
+  /** A service whose run waits for `queued` looks, then completes a step with every second look. */
+  async function stepping(queued: number) {
+    let looks = 0;
+    return scriptedService((_request, reply) => {
+      const completed = Math.max(0, Math.floor((looks++ - queued) / 2));
+      const status = looks <= queued ? 'PENDING' : completed >= 10 ? 'FINISHED' : 'RUNNING';
+      reply.send(200, aRun({ steps: 10, stepsCompleted: completed, status }));
+    });
+  }
+
+  test('does not take the time in a queue for work', async () => {
+    const { baseUrl } = await stepping(20);
+    const { stderr } = await runCli(['watch', 'run-1', '--max-interval', '2s'], {
+      ...TERMINAL,
+      env: { ...TERMINAL.env, WFR_BASE_URL: baseUrl },
+      clock: new VirtualClock(),
+    });
+    expect(frames(stderr).some((text) => /^RUNNING {2}2 of 10 .* {2}about 32s left$/.test(text))).toBe(true);
+  });
+
+  test('says how long it takes also in 40 columns, and lets the bar go for it', async () => {
+    const { baseUrl } = await stepping(0);
+    const { stderr } = await runCli(['watch', 'run-1', '--max-interval', '2s'], {
+      terminal: 40,
+      env: { ...TERMINAL.env, WFR_BASE_URL: baseUrl },
+      clock: new VirtualClock(),
+    });
+    const texts = frames(stderr);
+    expect(texts).toContain('RUNNING  2/10  8s  32s left');
+    expect(texts.some((text) => /^RUNNING {2}0 of 10 steps {2}\ds$/.test(text))).toBe(true);
+  });
+
+  test.each([
+    [77, 'Sending  12.0 MB of 48.0 MB  ███░░░░░░░░░  4.0 MB/s  about 9s left'],
+    [57, 'Sending  12.0 MB of 48.0 MB  4.0 MB/s  about 9s left'],
+    [37, '12.0 MB of 48.0 MB  4.0 MB/s  9s left'],
+    [30, '12.0 MB of 48.0 MB  4.0 MB/s'],
+    [10, '12.0 MB o…'],
+  ])('of a body in %i columns reads %j', (width, text) => {
+    const seen = { sent: 12e6, total: 48e6, started: 0 };
+    expect(liveSendingText(seen, 3_000, width)).toBe(text);
+  });
+
+  test.each([
+    [97, '1,204 of 9,000 done, 4 failed, 50 running, 7,746 waiting  20/s  1m  about 6m 30s left'],
+    [57, '1,204 of 9,000, 4 failed  20/s  1m  6m 30s left'],
+    [37, '1,204 of 9,000, 4 failed  20/s'],
+  ])('of a batch in %i columns reads %j', (width, text) => {
+    const counts = { finished: 1_200, failed: 4, refused: 0, running: 50, unknown: 0 };
+    const all = { ...counts, total: 9_000, read: 1_254, endedNow: 1_204 };
+    expect(liveBatchText(all, 0, 60_000, width)).toBe(text);
   });
 
   test('of several runs counts those that are under way, also when one has ended', async () => {

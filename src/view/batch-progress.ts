@@ -34,8 +34,18 @@ export function batchText(counts: BatchCounts): string {
     [unknown, 'unknown'],
   ];
   const some = parts.filter(([count]) => count > 0).map(([count, word]) => `${number(count)} ${word}`);
+  return [`${doneText(counts)} done`, ...some].join(', ');
+}
+
+/** `120 of 1,000, 3 failed`: the same where there is little room. */
+export function shortBatchText(counts: BatchCounts): string {
+  const failed = counts.failed + counts.refused;
+  return [doneText(counts), ...(failed > 0 ? [`${number(failed)} failed`] : [])].join(', ');
+}
+
+function doneText({ finished, failed, refused, total }: BatchCounts): string {
   const of = total === undefined ? '' : ` of ${number(total)}`;
-  return [`${number(done)}${of} done`, ...some].join(', ');
+  return `${number(finished + failed + refused)}${of}`;
 }
 
 function number(count: number): string {

@@ -1,14 +1,23 @@
 /** The text of the live line: what is seen now, for how long it has been so, and how long it may yet take. */
 import { formatDuration } from '../duration.js';
 import type { Run } from '../service/run.js';
-import { type BatchCounts, batchText } from './batch-progress.js';
-import { type CountedRun, formatBytes, runsText, runText, stepsDone, totalSteps } from './progress.js';
+import { type BatchCounts, batchText, shortBatchText } from './batch-progress.js';
+import {
+  type CountedRun,
+  formatBytes,
+  runsText,
+  runText,
+  statusText,
+  stepsDone,
+  totalSteps,
+} from './progress.js';
 
 /** One run as it was seen, with the times (ms, monotonic) that an estimate needs. */
 export interface SeenRun {
   run: Run;
+  /** When it was first seen at work: a run that waits in a queue says nothing of its pace. */
   firstSeen: number;
-  /** Steps that had been completed at the first look. */
+  /** Steps that had been completed then. */
   firstSteps: number;
   lastChange: number;
 }
@@ -23,7 +32,9 @@ export interface SeenSending {
 /** Folds a new look at a run into what was seen of it before. */
 export function look(before: SeenRun | undefined, run: Run, now: number): SeenRun {
   const steps = stepsDone(run);
-  if (before === undefined) return { run, firstSeen: now, firstSteps: steps, lastChange: now };
+  if (before === undefined || before.run.status === 'PENDING') {
+    return { run, firstSeen: now, firstSteps: steps, lastChange: now };
+  }
   const moved = steps !== stepsDone(before.run);
   return { ...before, run, lastChange: moved ? now : before.lastChange };
 }
@@ -50,29 +61,31 @@ function timeLeft({ run, firstSeen, firstSteps, lastChange }: SeenRun, now: numb
 
 /** The live line of one run, at most `width` characters. */
 export function liveRunText(seen: SeenRun, started: number, now: number, width: number): string {
-  const total = totalSteps(seen.run);
+  const { run } = seen;
+  const total = totalSteps(run);
+  const share = total === undefined ? '' : bar(stepsDone(run) / total);
+  const elapsed = wholeSeconds(now - started);
   const left = timeLeft(seen, now);
-  const parts = [
-    runText(seen.run),
-    total === undefined ? '' : bar(stepsDone(seen.run) / total),
-    wholeSeconds(now - started),
-    left === undefined ? '' : leftText(left),
-  ];
-  return fitLine(parts, width);
+  const steps = total === undefined ? '' : `${stepsDone(run)}/${total}`;
+  return fitLine(width, [
+    [runText(run), share, elapsed, aboutLeft(left)],
+    [runText(run), elapsed, aboutLeft(left)],
+    [statusText(run), steps, elapsed, justLeft(left)],
+  ]);
 }
 
 /** The live line of a body that is being sent, with its rate and the time left once a second of it was seen. */
 export function liveSendingText({ sent, total, started }: SeenSending, now: number, width: number): string {
   const took = now - started;
   const perSecond = took < 1_000 ? 0 : (sent / took) * 1_000;
-  const left = perSecond === 0 ? undefined : ((total - sent) / perSecond) * 1_000;
-  const parts = [
-    `Sending  ${formatBytes(sent)} of ${formatBytes(total)}`,
-    bar(sent / total),
-    perSecond === 0 ? '' : `${formatBytes(perSecond)}/s`,
-    left === undefined || left < 1 ? '' : leftText(left),
-  ];
-  return fitLine(parts, width);
+  const left = perSecond === 0 || sent === total ? undefined : ((total - sent) / perSecond) * 1_000;
+  const bytes = `${formatBytes(sent)} of ${formatBytes(total)}`;
+  const rate = perSecond === 0 ? '' : `${formatBytes(perSecond)}/s`;
+  return fitLine(width, [
+    [`Sending  ${bytes}`, bar(sent / total), rate, aboutLeft(left)],
+    [`Sending  ${bytes}`, rate, aboutLeft(left)],
+    [bytes, rate, justLeft(left)],
+  ]);
 }
 
 /** The live line of several runs: how many are in each state. */
@@ -84,8 +97,12 @@ export function liveRunsText(
   width: number,
 ): string {
   const gone = runs.filter(({ left }) => left).length;
-  const parts = [runsText(runs, total), bar(gone / total), wholeSeconds(now - started)];
-  return fitLine(parts, width);
+  const elapsed = wholeSeconds(now - started);
+  return fitLine(width, [
+    [runsText(runs, total), bar(gone / total), elapsed],
+    [runsText(runs, total), elapsed],
+    [`${gone} of ${total} runs ended`, elapsed],
+  ]);
 }
 
 /** The live line of a batch, with its rate and the time left once it is known how many rows there are. */
@@ -94,13 +111,14 @@ export function liveBatchText(counts: BatchCounts, started: number, now: number,
   const seconds = (now - started) / 1_000;
   const rate = seconds < 2 || endedNow === 0 ? 0 : endedNow / seconds;
   const left = total === undefined ? 0 : total - finished - failed - refused - unknown;
-  const parts = [
-    batchText(counts),
-    rate === 0 ? '' : `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/s`,
-    wholeSeconds(now - started),
-    rate === 0 || left <= 0 ? '' : leftText((left / rate) * 1_000),
-  ];
-  return fitLine(parts, width);
+  const pace = rate === 0 ? '' : `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/s`;
+  const elapsed = wholeSeconds(now - started);
+  const time = rate === 0 || left <= 0 ? undefined : (left / rate) * 1_000;
+  return fitLine(width, [
+    [batchText(counts), pace, elapsed, aboutLeft(time)],
+    [shortBatchText(counts), pace, elapsed, justLeft(time)],
+    [shortBatchText(counts), pace, justLeft(time)],
+  ]);
 }
 
 /** The share that is done, 0 to 1, where it is known how many rows there are. */
@@ -114,21 +132,26 @@ export function shareDone({ run }: SeenRun): number | undefined {
   return total === undefined ? undefined : stepsDone(run) / total;
 }
 
-/** `about 40s left`: the coarser, the longer, so that it does not pretend to know more than it does. */
-function leftText(ms: number): string {
-  const step = ms < 60_000 ? 1_000 : ms < 600_000 ? 10_000 : 60_000;
-  return `about ${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
+/** `about 40s left`; nothing where it is not known. */
+function aboutLeft(ms: number | undefined): string {
+  return ms === undefined ? '' : `about ${justLeft(ms)}`;
 }
 
-/** Joins what there is room for. */
-export function fitLine(parts: readonly string[], width: number): string {
-  let line = '';
-  for (const part of parts.filter((text) => text !== '')) {
-    const longer = line === '' ? part : `${line}  ${part}`;
-    if (longer.length > width) break;
-    line = longer;
-  }
-  return line === '' ? cutTo(parts[0] ?? '', width) : line;
+/** `40s left`: the coarser, the longer, so that it does not pretend to know more than it does. */
+function justLeft(ms: number | undefined): string {
+  if (ms === undefined) return '';
+  const step = ms < 60_000 ? 1_000 : ms < 600_000 ? 10_000 : 60_000;
+  return `${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
+}
+
+/** The first of the `lines` that fits, or what there is room for of the last; the parts of a line may be empty. */
+export function fitLine(width: number, lines: readonly (readonly string[])[]): string {
+  const shown = lines.map((parts) => parts.filter((text) => text !== ''));
+  const fitting = shown.map((parts) => parts.join('  ')).find((text) => text.length <= width);
+  if (fitting !== undefined) return fitting;
+  const parts = [...(shown.at(-1) ?? [])];
+  while (parts.length > 1 && parts.join('  ').length > width) parts.pop();
+  return cutTo(parts.join('  '), width);
 }
 
 function cutTo(text: string, width: number): string {

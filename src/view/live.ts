@@ -79,7 +79,7 @@ export class LiveProgress implements ProgressView {
     if (this.#sending !== undefined) return liveSendingText(this.#sending, now, width);
     const runs = [...this.#seen.values()];
     const [first] = runs;
-    if (first === undefined) return fitLine([this.#words, wholeSeconds(now - this.#started)], width);
+    if (first === undefined) return fitLine(width, [[this.#words, wholeSeconds(now - this.#started)]]);
     if (this.#total > 1) return liveRunsText(runs, this.#total, this.#started, now, width);
     return liveRunText(first, this.#started, now, width);
   }

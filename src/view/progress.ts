@@ -14,9 +14,13 @@ export interface ProgressView {
 
 /** `RUNNING  2 of 4 steps`; steps that make no sense are left out. */
 export function runText(run: Run): string {
-  const status = safeLine(run.status ?? 'accepted');
   const steps = totalSteps(run);
-  return steps === undefined ? status : `${status}  ${stepsDone(run)} of ${steps} steps`;
+  return steps === undefined ? statusText(run) : `${statusText(run)}  ${stepsDone(run)} of ${steps} steps`;
+}
+
+/** The status, as it may be shown. */
+export function statusText({ status }: Run): string {
+  return safeLine(status ?? 'accepted');
 }
 
 /** One of several runs, and whether it will not be seen again. */
@@ -30,7 +34,7 @@ export function runsText(runs: readonly CountedRun[], total: number): string {
   const counts = (some: readonly CountedRun[]) => {
     const byStatus = new Map<string, number>();
     for (const { run } of some) {
-      const status = safeLine(run.status ?? 'accepted');
+      const status = statusText(run);
       byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
     }
     return [...byStatus].map(([status, count]) => `${count} ${status}`).join(', ');
