@@ -5,9 +5,10 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# The action's own checkout is wfr as it was asked for, and this builds it. The token is none of npm's business.
+# The action's own checkout is wfr as it was asked for, and this builds it, also in a job with NODE_ENV=production. The
+# token is none of npm's business.
 if [[ ! -e $root/dist/main.js ]]; then
-  (cd "$root" && env -u INPUT_TOKEN -u WFR_TOKEN npm ci --no-audit --no-fund) >&2
+  (cd "$root" && env -u INPUT_TOKEN -u WFR_TOKEN npm ci --include=dev --no-audit --no-fund) >&2
 fi
 
 # An input that was left empty leaves the job's own variable what it is.

@@ -1,6 +1,7 @@
 /** The action and the CI files of examples/ci: their shell, run with the environment that a runner gives. */
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { validateAction, validateWorkflow } from '@action-validator/core';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryFolder } from './helpers/cli.js';
@@ -122,6 +123,15 @@ describe('the action', () => {
     const { stdout } = await runAction(inputs, {}, path);
     const flags = ['--timeout=10m', '--report=github', '--report=junit=my report.xml'];
     expect(JSON.parse(stdout)).toEqual(['run', ...flags, '--', 'w']);
+  });
+
+  test('and the workflows of the examples are what the published schemas allow', () => {
+    const text = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+    expect(validateAction(text('action.yml')).errors).toEqual([]);
+    expect(validateWorkflow(text('examples/ci/github.yml')).errors).toEqual([]);
+    expect(validateWorkflow(text('examples/scale/github.yml')).errors).toEqual([]);
+    const wrong = text('action.yml').replace('using: composite', 'using: composed');
+    expect(validateAction(wrong).errors).not.toEqual([]);
   });
 
   test('hands every input to its script, and has the outputs of its step', () => {

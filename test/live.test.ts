@@ -171,6 +171,8 @@ describe('the live line', () => {
     expect([...new Set(shown)]).toEqual(['3;0', '1;25', '1;100', '0;0']);
     expect(shown.at(-1)).toBe('0;0');
     expect(await progress({ WT_SESSION: 'x', TMUX: '/tmp/tmux' })).toEqual([]);
+    expect(await progress({ VTE_VERSION: '8003' })).not.toEqual([]);
+    expect(await progress({ VTE_VERSION: '7802' })).toEqual([]);
     expect(await progress({ TERM_PROGRAM: 'iTerm.app', TERM_FEATURES: 'T3CwLrMPcB' })).toEqual([]);
     expect(await progress({ TERM_PROGRAM: 'iTerm.app', TERM_FEATURES: 'T3CwLrMP' })).not.toEqual([]);
   });

@@ -81,13 +81,14 @@ function concludeFailed(
 }
 
 /** `, 4 of 4 steps in 12s, version 3`: what is known of it. */
-function facts(run: Run, { accepted, took }: Outcome, completed: string): string {
+function facts(run: Run, { accepted, wasUnderWay, took }: Outcome, completed: string): string {
   const steps = stepsText(run);
   // Only of a run that we triggered do we know how long it took.
   const duration = accepted ? `in ${formatDuration(took)}` : '';
   const work = [steps && `${steps}${completed}`, duration].filter(Boolean).join(' ');
+  const watched = wasUnderWay && !accepted ? `watched for ${formatDuration(took)}` : '';
   const version = run.versionName === undefined ? '' : `version ${safeLine(run.versionName)}`;
-  return [work, version]
+  return [work, watched, version]
     .filter(Boolean)
     .map((fact) => `, ${fact}`)
     .join('');

@@ -18,6 +18,8 @@ export interface Outcome {
   run: Run | undefined;
   /** Whether our own trigger created it. */
   accepted: boolean;
+  /** Whether it was seen before it had ended. */
+  wasUnderWay: boolean;
   /** What ended the observation before the run did; undefined where a timeout or the run itself did. */
   error: unknown;
   /** Milliseconds since 1970 at which the observation began. */
@@ -50,6 +52,7 @@ export async function observe(observed: Observed): Promise<Outcome> {
   const warned = new Set<string>();
   let run = accepted;
   let error: unknown;
+  let wasUnderWay = false;
   const saveDocuments = async (seen: Run) => {
     if (documents === undefined || !hasEnded(seen)) return;
     const { run: saved, paths } = await documents.save(seen);
@@ -59,6 +62,7 @@ export async function observe(observed: Observed): Promise<Outcome> {
   const show = async (seen: Run) => {
     warnOfStatus(seen, warned, conversation);
     run = seen;
+    wasUnderWay ||= !hasEnded(seen);
     progress.seen(id, seen);
     const failure = await saveDocuments(seen).catch((thrown) => thrown);
     await results.changed(run);
@@ -82,7 +86,7 @@ export async function observe(observed: Observed): Promise<Outcome> {
   progress.left(id);
   if (run !== undefined) await history.seen({ ...run, baseUrl: service.baseUrl.href });
   const took = clock.monotonic() - started;
-  return { id, run, accepted: accepted !== undefined, error, startedAt, took };
+  return { id, run, accepted: accepted !== undefined, wasUnderWay, error, startedAt, took };
 }
 
 /** Warns of a status that the interface does not name, once for each. */

@@ -20,6 +20,8 @@ export function hasTerminalProgress(env: Context['env']): boolean {
       env.ConEmuANSI === 'ON' ||
       env.TERM_PROGRAM === 'WezTerm' ||
       env.TERM_PROGRAM === 'ghostty' ||
+      // GNOME's terminals, from VTE 0.80 on.
+      Number(env.VTE_VERSION) >= 8_000 ||
       // iTerm2 lists what it can do, each a capital and what follows it; P is progress.
       (env.TERM_PROGRAM === 'iTerm.app' && /P(?![a-z])/.test(env.TERM_FEATURES ?? '')),
   );

@@ -1,0 +1,25 @@
+/** The action as a job uses it: a checkout that builds itself, with the real npm. */
+import { execFileSync } from 'node:child_process';
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../helpers/cli.js';
+import { ROOT, start } from '../helpers/process.js';
+
+test('builds itself also in a job that leaves development dependencies out', {
+  timeout: 120_000,
+}, async () => {
+  const checkout = temporaryFolder();
+  const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' });
+  for (const path of tracked.split('\0').filter((name) => name !== ''))
+    cpSync(join(ROOT, path), join(checkout, path));
+  const job = {
+    NODE_ENV: 'production',
+    NPM_CONFIG_OMIT: 'dev',
+  };
+  const inputs = { INPUT_WORKFLOW: 'w', INPUT_INPUTS: 'a', INPUT_REPORT: '' };
+  const { exitCode, stderr } = await start('bash', [join(checkout, 'action/run.sh')], { ...job, ...inputs })
+    .ended;
+  expect(stderr).toContain('a: is not an input');
+  expect(exitCode).toBe(2);
+});
