@@ -11,7 +11,9 @@ const TERMINAL = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
 
 /** The texts that the live line showed, each once. */
 function frames(stderr: string): string[] {
-  const shown = [...stderr.matchAll(/[\u2800-\u28ff] (.*?)\u001b/g)].map(([, text = '']) => text.trim());
+  const shown = [...stderr.matchAll(/[\u2800-\u28ff] \u001b\[\?7l(.*?)\u001b\[\?7h/g)].map(([, text = '']) =>
+    text.trim(),
+  );
   return shown.filter((text, index) => text !== shown[index - 1]);
 }
 

@@ -5,8 +5,13 @@ import type { Output } from '../output.js';
 import { NO_TERMINAL_PROGRESS, terminalProgress } from './terminal-progress.js';
 
 const TICK = 1_000;
+/** Whoever drags the edge of a window resizes it many times: the line is away until they have done. */
+const SETTLED = 100;
 /** The spinner and the space behind it; the last column stays free, or some terminals wrap. */
 const MARGIN = 3;
+/** What is drawn for the old width, before the terminal has told of the new one, is cut off instead of being wrapped (DECAWM). */
+const ONE_ROW = '\u001b[?7l';
+const WRAPPED_ROWS = '\u001b[?7h';
 
 export interface LiveOptions {
   output: Output;
@@ -32,6 +37,7 @@ export class LiveLine {
   readonly #release: () => void;
   /** Characters of the text on the screen. */
   #shown = 0;
+  #isSettling = false;
   #cancelTick = () => {};
 
   constructor(options: LiveOptions, content: LiveContent) {
@@ -58,6 +64,7 @@ export class LiveLine {
 
   /** Shows what there is to show, now. */
   show(): void {
+    if (this.#isSettling) return;
     this.compose();
     if (this.#spinner.isSpinning) this.#spinner.render();
     else this.#spinner.start();
@@ -71,9 +78,8 @@ export class LiveLine {
     const { clock, output } = this.#options;
     const text = this.#content.text(clock.monotonic(), output.columns - MARGIN);
     this.#shown = text.length;
-    this.#spinner.text = this.#options.terminalProgress
-      ? text + terminalProgress(this.#content.share())
-      : text;
+    const progress = this.#options.terminalProgress ? terminalProgress(this.#content.share()) : '';
+    this.#spinner.text = ONE_ROW + text + WRAPPED_ROWS + progress;
   }
 
   stop(): void {
@@ -84,6 +90,7 @@ export class LiveLine {
 
   #tick(): void {
     this.#cancelTick = this.#options.clock.after(TICK, () => this.#tick());
+    this.#isSettling = false;
     this.show();
   }
 
@@ -95,10 +102,14 @@ export class LiveLine {
   /** A terminal that became narrower has broken the line into rows, of which ora knows one. */
   #resized(): void {
     const { output } = this.#options;
-    if (!this.#spinner.isSpinning || output.columns === 0) return;
-    const rows = Math.ceil((this.#shown + MARGIN - 1) / output.columns);
-    this.#spinner.stop();
-    if (rows > 1) output.stream.write(`\u001b[${rows - 1}A\u001b[J`);
-    this.show();
+    if (output.columns === 0) return;
+    if (this.#spinner.isSpinning) {
+      const rows = Math.ceil((this.#shown + MARGIN - 1) / output.columns);
+      this.#spinner.stop();
+      if (rows > 1) output.stream.write(`\u001b[${rows - 1}A\u001b[J`);
+    }
+    this.#isSettling = true;
+    this.#cancelTick();
+    this.#cancelTick = this.#options.clock.after(SETTLED, () => this.#tick());
   }
 }

@@ -67,7 +67,18 @@ export class Screen {
 
   /** What is on the screen, without the space that is empty. */
   text(): string {
-    return this.#tmux('capture-pane', '-p').replace(/ +$/gm, '').trimEnd();
+    return this.#captured('-p');
+  }
+
+  /** The same, after what has left the screen at its upper edge. */
+  scrollback(): string {
+    return this.#captured('-p', '-S', '-');
+  }
+
+  #captured(...flags: string[]): string {
+    return this.#tmux('capture-pane', ...flags)
+      .replace(/ +$/gm, '')
+      .trimEnd();
   }
 
   get cursorIsVisible(): boolean {
