@@ -37,7 +37,9 @@ async function run() {
  */
 function keepCompiledCode() {
   const { XDG_CACHE_HOME, LOCALAPPDATA, HOME } = process.env;
-  const caches = XDG_CACHE_HOME || LOCALAPPDATA || (HOME && `${HOME}/.cache`);
+  // A relative folder could be somebody else's, and what lies there would be run.
+  const named = XDG_CACHE_HOME?.startsWith('/') ? XDG_CACHE_HOME : LOCALAPPDATA;
+  const caches = named || (HOME && `${HOME}/.cache`);
   if (caches) require('node:module').enableCompileCache?.(`${caches}/wfr`);
 }
 

@@ -1,5 +1,6 @@
 /** What ran before, and what stands for it on a command line. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from './helpers/cli.js';
@@ -100,6 +101,40 @@ describe('the history', () => {
     });
     expect(broken).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
     expect(broken.stderr).not.toContain('history');
+  });
+
+  test('tells a person that it cannot be written, and a pipeline not', async () => {
+    const { env } = await world();
+    const run = (terminal?: number) =>
+      runCli(['run', '-d', SLOW, 'label=x'], {
+        ...(terminal && { terminal }),
+        env: { ...env, XDG_STATE_HOME: '/dev/null', TERM: 'xterm', NO_COLOR: '1' },
+      });
+    expect((await run(200)).stderr).toContain('wfr: warning: the history cannot be written: ');
+    expect((await run()).stderr).not.toContain('history');
+  });
+
+  test('keeps no run waiting for a pipe that lies in its place, and takes no damaged record for a run', async () => {
+    const { env, file, wfr } = await world();
+    mkdirSync(join(file, '..'), { recursive: true });
+    execFileSync('mkfifo', [file]);
+    expect((await wfr('run', '-d', SLOW, 'label=x')).exitCode).toBe(0);
+    expect(await listed(env)).toEqual([]);
+    rmSync(file);
+    const whole = { id: 'whole', workflow: 'w', baseUrl: 'b', triggered: 't', inputs: [], status: 'FAILED' };
+    const records = [whole, { ...whole, id: 'a', status: 5 }, { ...whole, id: 'b', inputs: [{}] }];
+    writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    expect(await listed(env)).toMatchObject([{ id: 'whole' }]);
+  });
+
+  test('is never in a folder that is relative to the working one', async () => {
+    const { env } = await world();
+    const cwd = temporaryFolder();
+    const home = temporaryFolder();
+    const relative = { ...env, XDG_STATE_HOME: 'state' };
+    await runCli(['run', '-d', SLOW, 'label=x'], { env: relative, cwd, home });
+    expect(readdirSync(cwd)).toEqual([]);
+    expect(readdirSync(join(home, '.local/state'))).toEqual(['wfr']);
   });
 
   test('makes text of the service inert', async () => {

@@ -8,6 +8,7 @@ import { createRun } from '../service/create-run.js';
 import type { Run } from '../service/run.js';
 import type { Service } from '../service/service.js';
 import { openSink } from '../sink.js';
+import { describeSystemError } from '../system-error.js';
 import { Conversation } from '../view/conversation.js';
 import type { ProgressView } from '../view/progress.js';
 import { serviceTalk } from '../view/service-talk.js';
@@ -47,12 +48,15 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
   const { id } = accepted;
   const commands = nextCommands([id], plan.settings);
   conversation.accepted(accepted, commands.watch);
-  const history = History.of(context);
-  await history.triggered(pastRun(accepted, plan));
   conversation.fieldAccepted(form, forms);
+  const history = History.of(context);
   const stdout = openSink(context.stdout, interruption);
-  if (plan.detached && interruption.received === undefined) {
-    await printAccepted(stdout, plan.format, accepted);
+  const isLeft = plan.detached && interruption.received === undefined;
+  if (isLeft) await printAccepted(stdout, plan.format, accepted);
+  const unkept = await history.triggered(pastRun(accepted, plan));
+  // A person may count on @last; to a pipeline without a home it is of no use.
+  if (unkept !== undefined && plan.presentation.live) conversation.warn(historyWarning(unkept));
+  if (isLeft) {
     const started = context.clock.now();
     return { id, workflowId, run: accepted, exit: ExitCode.ok, started, duration: 0, error: undefined };
   }
@@ -61,6 +65,10 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
   const outcome = await observe({ id, accepted, wait, results, history, documents, ...tools });
   progress.stop();
   return { ...(await conclude(outcome, commands, results, conversation)), workflowId };
+}
+
+function historyWarning(error: unknown): string {
+  return `the history cannot be written: ${describeSystemError(error)}; @last does not stand for this run (WFR_HISTORY=0 keeps no history)`;
 }
 
 function pastRun({ id, status }: Run, { trigger, settings }: RunPlan): Omit<PastRun, 'triggered'> {

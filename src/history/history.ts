@@ -2,7 +2,7 @@
  * What ran before: the interface cannot list runs, so an id that scrolls away would be lost, and with it what was paid
  * for. Names of inputs are kept, never their values. Nothing here fails a run: what cannot be kept is not kept.
  */
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { Context } from '../context.js';
 import { appendRecord, readRecords } from './log.js';
 
@@ -37,16 +37,18 @@ export class History {
 
   /** The history of this user: in the folder for state of the platform, unless WFR_HISTORY=0. */
   static of(context: Context): History {
-    const { WFR_HISTORY, XDG_STATE_HOME, LOCALAPPDATA } = context.env;
-    const state = XDG_STATE_HOME || LOCALAPPDATA || homeOf(context)?.concat('/.local/state');
+    const { WFR_HISTORY, XDG_STATE_HOME = '', LOCALAPPDATA } = context.env;
+    // One that is relative is to be ignored (XDG Base Directory Specification).
+    const named = isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : LOCALAPPDATA;
+    const state = named || homeOf(context)?.concat('/.local/state');
     const isKept = WFR_HISTORY !== '0' && state !== undefined;
     return new History(isKept ? join(state, 'wfr') : undefined, () => context.clock.now());
   }
 
-  /** Keeps a run that the service has accepted. */
-  async triggered(run: Omit<PastRun, 'triggered'>): Promise<void> {
+  /** Keeps a run that the service has accepted. Resolves with what kept it from being written; undefined if nothing did. */
+  async triggered(run: Omit<PastRun, 'triggered'>): Promise<unknown> {
     const inputs = run.inputs.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME));
-    await this.#append({ ...run, inputs, triggered: new Date(this.#now()).toISOString() });
+    return this.#append({ ...run, inputs, triggered: new Date(this.#now()).toISOString() });
   }
 
   /** Keeps the status in which a run was seen, if the run is known and was not seen in it before. */
@@ -68,8 +70,8 @@ export class History {
     return [...runs.values()].reverse();
   }
 
-  async #append(record: object): Promise<void> {
-    if (this.folder !== undefined) await appendRecord(this.folder, record, this.#now());
+  async #append(record: object): Promise<unknown> {
+    return this.folder === undefined ? undefined : appendRecord(this.folder, record, this.#now());
   }
 }
 
@@ -88,7 +90,7 @@ function isSame(run: Sight, other: Sight): boolean {
 }
 
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {
-  const { id, workflow, baseUrl, triggered, inputs } = record;
-  const texts = [id, workflow, baseUrl, triggered];
-  return texts.every((text) => typeof text === 'string') && Array.isArray(inputs);
+  const { id, workflow, baseUrl, triggered, inputs, status = '' } = record;
+  if (!Array.isArray(inputs)) return false;
+  return [id, workflow, baseUrl, triggered, status, ...inputs].every((text) => typeof text === 'string');
 }

@@ -2,23 +2,26 @@
  * A log of JSON records that many processes append to at once. Each record is one write at the end of the file, so none
  * tears another; when the file has grown, it becomes the older of two, so the log is bounded and no writer waits.
  */
-import { promises, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, promises, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const CURRENT = 'history.jsonl';
 const OLDER = 'history.1.jsonl';
 const LOCK = 'history.lock';
+/** A pipe in the place of a file must not keep a run waiting; Windows has no such flag. */
+const AT_ONCE = constants.O_NONBLOCK ?? 0;
 
 /** Bytes of one of the two files. */
 const MAX_SIZE = 256 * 1024;
 /** Milliseconds after which whoever held the lock has been killed. */
 const STALE = 10_000;
 
-/** Adds a record, at `now` (ms since 1970). What fails is left: a full disk or a folder that cannot be written. */
-export async function appendRecord(folder: string, record: object, now: number): Promise<void> {
+/** Adds a record, at `now` (ms since 1970). Resolves with what kept it from being written, such as a full disk; undefined if nothing did. */
+export async function appendRecord(folder: string, record: object, now: number): Promise<unknown> {
   try {
     await promises.mkdir(folder, { recursive: true, mode: 0o700 });
-    const file = await promises.open(join(folder, CURRENT), 'a', 0o600);
+    const { O_APPEND, O_CREAT, O_WRONLY } = constants;
+    const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | AT_ONCE, 0o600);
     try {
       // The line feed before it ends what a writer that was killed may have left.
       await file.appendFile(`\n${JSON.stringify(record)}\n`);
@@ -26,8 +29,10 @@ export async function appendRecord(folder: string, record: object, now: number):
     } finally {
       await file.close();
     }
-  } catch {
+    return undefined;
+  } catch (error) {
     // The run matters more.
+    return error;
   }
 }
 
@@ -39,10 +44,14 @@ export function readRecords(folder: string): Record<string, unknown>[] {
 }
 
 function textOf(path: string): string {
+  let file: number | undefined;
   try {
-    return readFileSync(path, 'utf8');
+    file = openSync(path, constants.O_RDONLY | AT_ONCE);
+    return fstatSync(file).isFile() ? readFileSync(file, 'utf8') : '';
   } catch {
     return '';
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 
