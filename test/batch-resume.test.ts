@@ -1,5 +1,6 @@
 /** A batch that goes on: every row once, whatever happens. */
-import { existsSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -155,17 +156,52 @@ describe('what was begun', () => {
     const { triggered, wfr } = await service();
     const cwd = folderWith({ 'rows.jsonl': rowsOf(20) });
     const args = [...BATCH, '--concurrency', '2', '-v'];
-    const first = await wfr(args, {
+    const first = await wfr([...args, '--report', 'json=r.json'], {
       cwd,
       signals,
       onOutput: (text) => text.includes('row 2 ') && signals.raise('SIGINT'),
     });
     expect(first.exitCode).toBe(130);
     expect(triggered.length).toBeLessThan(10);
+    expect(first.stderr).toContain('Interrupted before the end of the table: the same command goes on');
+    expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).exitCode).toBe(130);
+    // What is known is told and reported, as what it is: not the end.
+    const known = await wfr(['results', 'out.jsonl', '--report', 'html=r.html'], { cwd });
+    // A row may have been about to be sent.
+    expect([7, 8]).toContain(known.exitCode);
+    expect(known.stderr).toBe('');
+    expect(known.stdout).toContain('How many rows there are is not known: wfr batch was stopped before.');
+    expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain('rows.jsonl:1');
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(20);
     const whole = Object.values(stories(join(cwd, 'out.jsonl'))).map((story) => story.at(-1));
     expect(whole).toEqual(Array(20).fill('ended'));
+  });
+
+  test('rows that were not begun are counted where it is known how many there are', async () => {
+    const signals = new Signals();
+    const { wfr } = await service();
+    const names = Array.from({ length: 9 }, (_, n) => `${n}.pdf`);
+    const cwd = folderWith(Object.fromEntries(names.map((name) => [name, 'x'])));
+    const args = [
+      'batch',
+      'w',
+      '--each',
+      'scan',
+      ...names,
+      '--results',
+      'o.jsonl',
+      '--concurrency',
+      '1',
+      '-v',
+    ];
+    const { stderr, exitCode } = await wfr(args, {
+      cwd,
+      signals,
+      onOutput: (text) => text.includes('row 2 ') && signals.raise('SIGINT'),
+    });
+    expect(exitCode).toBe(130);
+    expect(stderr).toMatch(/^9 rows: 2 FINISHED, .*[67] not begun$/m);
   });
 });
 
@@ -187,6 +223,23 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
       expect(readFileSync(join(cwd, name), 'utf8')).toBe(before);
     }
     expect(requests).toEqual([]);
+  });
+
+  test('a device or a pipe is no results file: nothing is sent, and no lock is left beside it', async () => {
+    const { requests, wfr } = await service();
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
+    execFileSync('mkfifo', [join(cwd, 'pipe')]);
+    symlinkSync('/dev/zero', join(cwd, 'zero'));
+    for (const name of ['pipe', 'zero']) {
+      const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', name], {
+        cwd,
+      });
+      expect({ name, exitCode }).toEqual({ name, exitCode: 2 });
+      expect(stderr).toContain(`--results ${name}: it is not a regular file`);
+      expect((await wfr(['results', name], { cwd })).exitCode).toBe(2);
+    }
+    expect(requests).toEqual([]);
+    expect(readdirSync(cwd).sort()).toEqual(['pipe', 'rows.jsonl', 'zero']);
   });
 
   test('a results file behind a link has one lock', async () => {
@@ -239,7 +292,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
       const { exitCode, stderr } = await wfr([...BATCH, ...report, '--concurrency', '1'], { cwd, signals });
       expect(exitCode).toBe(130);
       expect(stderr).toContain(
-        '1 row: 1 FINISHED\nInterrupted: the same command goes on with what is left.\n',
+        '1 row: 1 FINISHED\nInterrupted before the end of the table: the same command goes on with what is left.\n',
       );
     }
   });

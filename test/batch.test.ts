@@ -244,23 +244,44 @@ describe('what one sees', () => {
   test('on a pipe is a line for each row that ends, then the summary, and reports have every row', async () => {
     const { env, clock } = await sandboxWorld();
     const cwd = folderWith({ 'rows.jsonl': '{"customer":"a"}\n{"customer":"b"}\n' });
-    const args = [
-      'batch',
-      FAILING,
-      '--rows',
-      'rows.jsonl',
-      '--results',
-      'o.jsonl',
-      '--report',
-      'junit=r.xml',
-    ];
+    const reports = ['junit=r.xml', 'markdown=r.md', 'json=r.json'].flatMap((report) => ['--report', report]);
+    const args = ['batch', FAILING, '--rows', 'rows.jsonl', '--results', 'o.jsonl', ...reports];
     const { exitCode, stderr } = await runCli(args, { env, clock, cwd });
     expect(exitCode).toBe(1);
     expect(
       stderr.split('\n').filter((line) => /Z row [12] {2}\S+ {2}FAILED {2}1\/3 {2}Check credit: /.test(line)),
     ).toHaveLength(2);
     expect(stderr).toContain('2 rows: 2 FAILED\n  Failed at step Check credit: 2\n');
-    expect(readFileSync(join(cwd, 'r.xml'), 'utf8').match(/<failure/g)).toHaveLength(2);
+    const report = (name: string) => readFileSync(join(cwd, name), 'utf8');
+    const { runs } = JSON.parse(report('r.json'));
+    expect(runs).toMatchObject([
+      { row: 1, place: 'rows.jsonl:1' },
+      { row: 2, place: 'rows.jsonl:2' },
+    ]);
+    // A test is named after its row, so that it is the same one when it is run again.
+    expect(report('r.xml').match(/<testcase name="rows.jsonl:[12]"/g)).toHaveLength(2);
+    expect(report('r.xml')).toMatch(new RegExp(`<failure [^<]*\nrun ${runs[0].id}</failure>`));
+    expect(report('r.md')).toContain(`| rows.jsonl&#58;2<br>${runs[1].id} |`);
+  });
+
+  test('of files is named after them', async () => {
+    const { wfr } = await service();
+    const cwd = folderWith({ 'a.pdf': 'a', 'b.pdf': 'b' });
+    const args = [
+      'batch',
+      'w',
+      '--each',
+      'scan',
+      'a.pdf',
+      'b.pdf',
+      '--results',
+      'o.jsonl',
+      '--report',
+      'json=r.json',
+    ];
+    expect((await wfr(args, { cwd })).exitCode).toBe(0);
+    const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
+    expect(runs).toMatchObject([{ place: 'a.pdf' }, { place: 'b.pdf' }]);
   });
 
   test('names the steps at which most rows failed, and counts the others, however many there are', async () => {
@@ -302,8 +323,10 @@ describe('what one sees', () => {
     const terminal = { terminal: 90, env: { ...env, TERM: 'xterm', NO_COLOR: '1' } };
     const { exitCode, stderr } = await runCli(args, { ...terminal, clock, cwd });
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/[\u2800-\u28ff] 0 of 3 done, 2 running, 1 waiting {2}\d+s/);
-    expect(stderr).toMatch(/2 of 3 done, 1 running/);
+    expect(stderr).toMatch(/[\u2800-\u28ff] \u001b\[\?7l0 of 3 done, 2 running, 1 waiting {2}\d+s/);
+    expect(stderr).toMatch(/2 of 3 done, 1 running {2}[\d.]+\/min {2}[\dms ]+ {2}about \d+s left/);
+    // A request that is being answered is under way, and in no doubt.
+    expect(stderr).not.toContain('unknown');
     expect(stderr).not.toContain('row 1');
   });
 });

@@ -140,7 +140,7 @@ describe('the live line', () => {
   ])('of a batch in %i columns reads %j', (width, text) => {
     const counts = { finished: 1_200, failed: 4, refused: 0, running: 50, unknown: 0 };
     const all = { ...counts, total: 9_000, read: 1_254, endedNow: 1_204 };
-    expect(liveBatchText(all, 0, 60_000, width)).toBe(text);
+    expect(liveBatchText(all, { started: 0, lastEnd: 60_000 }, 60_000, width)).toBe(text);
   });
 
   test('of several runs counts those that are under way, also when one has ended', async () => {

@@ -22,6 +22,12 @@ export interface ReadEvent {
   run: Run | undefined;
 }
 
+/** Throws BatchFileError for a device, a pipe or a folder, which nobody could read to its end or go on from. */
+export async function expectFile(path: string): Promise<void> {
+  const found = await promises.stat(path).catch(() => undefined);
+  if (found !== undefined && !found.isFile()) throw new BatchFileError('it is not a regular file');
+}
+
 /** The events of a results file, in their order. Throws BatchFileError for a line that is none. */
 export async function* eventsOf(path: string, name: string): AsyncGenerator<ReadEvent, void, void> {
   for await (const line of linesOf(createReadStream(path))) {

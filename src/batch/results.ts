@@ -6,7 +6,7 @@ import { BatchFileError } from './file-error.js';
 import { FileJournal, type Journal } from './journal.js';
 import { Ledger } from './ledger.js';
 import { type LockTools, lock } from './lock.js';
-import { type BatchHead, eventsOf, type ReadEvent, repair } from './results-file.js';
+import { type BatchHead, eventsOf, expectFile, type ReadEvent, repair } from './results-file.js';
 import type { Row } from './table.js';
 
 export interface OpenResults {
@@ -33,6 +33,7 @@ export async function openResults(
   const { name, clock } = place;
   // Behind a link, one file would have two locks.
   const path = await promises.realpath(place.path).catch(() => place.path);
+  await named(name, expectFile(path));
   const held = await named(name, lock(`${path}.lock`, place));
   try {
     const ledger = (await exists(path)) ? await readAgain(path, name, head) : undefined;

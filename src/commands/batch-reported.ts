@@ -17,12 +17,21 @@ export async function reportedRuns(files: readonly { path: string; name: string 
 }
 
 function after(
-  { event, fields, run }: ReadEvent,
+  { event, row, fields, run }: ReadEvent,
   before: ReportedRun | undefined,
   workflowId: string | undefined,
 ): ReportedRun {
   const time = Date.parse(String(fields.time));
-  const nothing = { id: undefined, workflowId, run: undefined, exit: ExitCode.unreachable, duration: 0 };
+  const place = before?.place ?? (typeof fields.place === 'string' ? fields.place : undefined);
+  const name = { row, ...(place !== undefined && { place }) };
+  const nothing = {
+    ...name,
+    id: undefined,
+    workflowId,
+    run: undefined,
+    exit: ExitCode.unreachable,
+    duration: 0,
+  };
   const known = before ?? { ...nothing, error: undefined };
   switch (event) {
     case 'sent':

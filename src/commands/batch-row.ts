@@ -54,12 +54,18 @@ const MORE_TRIES = 10;
 export class RowRunner {
   readonly #plan: RowPlan;
   readonly #tools: RowTools;
+  readonly #awaiting = new Set<number>();
   #field: WorkflowIdFieldChoice;
 
   constructor(plan: RowPlan, tools: RowTools) {
     this.#plan = plan;
     this.#tools = tools;
     this.#field = plan.field;
+  }
+
+  /** How many rows have been sent whole, and are waiting for the answer. */
+  get awaiting(): number {
+    return this.#awaiting.size;
   }
 
   /**
@@ -82,9 +88,7 @@ export class RowRunner {
     const inputs = await resolveInputsOf(row, this.#plan, this.#tools.context);
     try {
       const { journal, ledger } = this.#tools;
-      const intent = { event: 'intent', row: row.number, digest: row.digest } as const;
-      journal.append(intent);
-      ledger.record(intent);
+      this.#intend(row);
       const accepted = await this.#trigger(row, inputs);
       const fact = { event: 'accepted', row: row.number, id: accepted.id } as const;
       journal.append(fact);
@@ -103,6 +107,7 @@ export class RowRunner {
       if (isDecided) throw new Error('the request has been answered');
       const sent = { event: 'sent', row: row.number } as const;
       ledger.record(sent);
+      this.#awaiting.add(row.number);
       await journal.commit(sent);
     };
     for (let tries = 0; ; tries++) {
@@ -116,6 +121,7 @@ export class RowRunner {
         if (!isTooMuch(error) || tries >= MORE_TRIES) throw error;
       } finally {
         isDecided = true;
+        this.#awaiting.delete(row.number);
       }
     }
   }
@@ -170,16 +176,19 @@ export class RowRunner {
     }
   }
 
+  #intend({ number, place, digest }: Row): void {
+    const { journal, ledger } = this.#tools;
+    const intent = { event: 'intent', row: number, place, digest } as const;
+    journal.append(intent);
+    ledger.record(intent);
+  }
+
   #refuse(row: Row, exit: Exit, reason: string): void {
     const { journal, ledger } = this.#tools;
     const code = typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
     const refused = { event: 'refused', row: row.number, exit: code, reason } as const;
     // Also of a row that was wrong before it could be meant to be sent, the digest is worth knowing.
-    if (ledger.digest(row.number) !== row.digest) {
-      const intent = { event: 'intent', row: row.number, digest: row.digest } as const;
-      journal.append(intent);
-      ledger.record(intent);
-    }
+    if (ledger.digest(row.number) !== row.digest) this.#intend(row);
     journal.append(refused);
     ledger.record(refused);
   }

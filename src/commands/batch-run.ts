@@ -29,6 +29,7 @@ export class BatchRun {
   #endedNow = 0;
   #unreachable = 0;
   #isStopped = false;
+  #runner: RowRunner | undefined;
 
   constructor(
     plan: BatchPlan,
@@ -48,14 +49,15 @@ export class BatchRun {
 
   counts(): BatchCounts {
     const count = this.#ledger.count.bind(this.#ledger);
+    const awaiting = this.#runner?.awaiting ?? 0;
     return {
       total: this.#total,
       read: this.#read,
       finished: count('finished'),
       failed: count('failed') + count('bad'),
       refused: count('refused'),
-      running: count('accepted'),
-      unknown: count('sent'),
+      running: count('accepted') + awaiting,
+      unknown: count('sent') - awaiting,
       endedNow: this.#endedNow,
     };
   }
@@ -74,6 +76,7 @@ export class BatchRun {
     };
     const tools = { service, journal: this.#journal, ledger: this.#ledger, context: this.#context };
     const runner = new RowRunner(this.#plan, { ...tools, interruption: this.#interruption, ended });
+    this.#runner = runner;
     const work = (row: Row) => this.#settle(runner.run(row));
     if (this.#plan.presentation.live && this.#total === undefined) void this.#count();
     try {
@@ -141,7 +144,8 @@ export class BatchRun {
     const { received } = this.#interruption;
     if (received === undefined) return;
     this.exits.add(received);
-    this.notes.push('Interrupted: the same command goes on with what is left.');
+    const when = this.#total === undefined ? ' before the end of the table' : '';
+    this.notes.push(`Interrupted${when}: the same command goes on with what is left.`);
   }
 
   #hasToStop(): boolean {

@@ -18,12 +18,17 @@ const WORDS: readonly (readonly [RowState, string])[] = [
   ['sent', 'unknown'],
 ];
 
-/** The counts, the steps at which runs failed, and what is to be looked at; then the notes. */
-export function summaryLines(ledger: Ledger, notes: readonly string[]): string[] {
+/**
+ * The counts, the steps at which runs failed, and what is to be looked at; then the notes. `total` is the number of rows,
+ * where it is known.
+ */
+export function summaryLines(ledger: Ledger, total: number | undefined, notes: readonly string[]): string[] {
   const counts = WORDS.filter(([state]) => ledger.count(state) > 0).map(
     ([state, words]) => `${ledger.count(state)} ${words}`,
   );
-  const rows = WORDS.reduce((sum, [state]) => sum + ledger.count(state), 0);
+  const begun = WORDS.reduce((sum, [state]) => sum + ledger.count(state), 0);
+  const rows = Math.max(begun, total ?? 0);
+  if (rows > begun) counts.push(`${rows - begun} not begun`);
   const lines = [`${rows} ${rows === 1 ? 'row' : 'rows'}: ${counts.join(', ') || 'none'}`];
   const failedSteps = ledger.failedSteps();
   for (const [step, count] of failedSteps.slice(0, MOST_STEPS)) {
@@ -37,7 +42,7 @@ export function summaryLines(ledger: Ledger, notes: readonly string[]): string[]
     );
   }
   if (ledger.count('accepted') + ledger.count('intent') > 0)
-    lines.push('  The same command goes on where this one stopped.');
+    lines.push('  The same wfr batch goes on where it stopped.');
   if (ledger.count('bad') > 0) {
     lines.push(`  Bad: ${named('bad', ledger)}. Mend them, and give the same command again.`);
   }

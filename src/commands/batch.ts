@@ -31,15 +31,16 @@ export async function batch(
   if (report === undefined) return runBatch(workflow, files, flags, async () => {}, context);
   if (results === undefined || results === '-')
     throw new UsageError(['--report needs --results <file.jsonl>']);
-  let exit: Exit = ExitCode.ok;
   const subjects = () => [{ workflowId: workflow }];
-  const reported = await withReports(flags, context, subjects, async (openReports) => {
-    exit = await runBatch(workflow, files, flags, openReports, context);
-    if (flags.check === true) return [];
-    return reportedRuns([{ path: resolvePath(results, context.cwd, context), name: results }]);
+  return withReports(flags, context, subjects, async (openReports) => {
+    // Also what no row came to: a signal, a table that cannot be read on, a disk that is full.
+    const exit = await runBatch(workflow, files, flags, openReports, context);
+    if (flags.check === true) return { runs: [], exit };
+    return {
+      runs: await reportedRuns([{ path: resolvePath(results, context.cwd, context), name: results }]),
+      exit,
+    };
   });
-  // Also what no row came to: a signal, a table that cannot be read on, a disk that is full.
-  return exitOfSeveral([exit, reported]);
 }
 
 async function runBatch(
@@ -114,7 +115,7 @@ async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): P
   }
   work.endBySignal();
   if (work.failure !== undefined && !conversation.error(work.failure)) throw work.failure;
-  conversation.block(summaryLines(ledger, work.notes));
+  conversation.block(summaryLines(ledger, work.counts().total, work.notes));
   return exitOfSeveral([...work.exits, ...exitsOf(ledger)]);
 }
 

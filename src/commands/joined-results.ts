@@ -4,7 +4,7 @@ import { Column } from '../batch/column.js';
 import { BatchFileError } from '../batch/file-error.js';
 import { Ledger } from '../batch/ledger.js';
 import { recordRead } from '../batch/results.js';
-import { type BatchHead, eventsOf } from '../batch/results-file.js';
+import { type BatchHead, eventsOf, expectFile } from '../batch/results-file.js';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../exit-code.js';
@@ -33,37 +33,39 @@ export async function joinedResults(
   if (twice !== undefined) throw new UsageError([`${twice}: is given twice`]);
   const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
   if (flags.report === undefined) return summarise(files, context);
-  let exit: Exit = ExitCode.ok;
-  const reported = await withReports(
+  return withReports(
     flags,
     context,
     () => [],
     async (openReports) => {
       await openReports();
-      exit = await summarise(files, context);
-      return reportedRuns(files);
+      const exit = await summarise(files, context);
+      return { runs: await reportedRuns(files), exit };
     },
   );
-  return exitOfSeveral([exit, reported]);
 }
 
 async function summarise(files: readonly ResultsFile[], context: Context): Promise<Exit> {
-  const { ledger, problems } = await join(files);
+  const { ledger, total, problems } = await join(files);
   const interruption = new Interruption(context);
   try {
-    const lines = summaryLines(ledger, []);
+    // A table that was not read to its end is one whose batch was stopped.
+    const notes =
+      total === undefined ? ['  How many rows there are is not known: wfr batch was stopped before.'] : [];
+    const lines = summaryLines(ledger, undefined, notes);
     await openSink(context.stdout, interruption).write([`${lines.join('\n')}\n`]);
   } finally {
     interruption.release();
   }
   if (problems.length > 0) throw new UsageError(problems);
-  const open = ledger.count('accepted') > 0 ? [ExitCode.stillRunning] : [];
+  const isOpen = ledger.count('accepted') > 0 || total === undefined;
+  const open = isOpen ? [ExitCode.stillRunning] : [];
   const unsent = ledger.count('intent') > 0 ? [ExitCode.unreachable] : [];
   return exitOfSeveral([...exitsOf(ledger), ...open, ...unsent]);
 }
 
 /** What all files together know, and what is wrong with them together. Throws UsageError where one cannot be read. */
-async function join(files: readonly ResultsFile[]): Promise<{ ledger: Ledger; problems: string[] }> {
+async function join(files: readonly ResultsFile[]) {
   const ledger = new Ledger();
   const homes = new Homes();
   const problems = new Set<string>();
@@ -87,12 +89,14 @@ async function join(files: readonly ResultsFile[]): Promise<{ ledger: Ledger; pr
       }
       if (row === 0) continue;
       const home = homes.claim(row, index);
-      if (home !== index && problems.size < MOST_PROBLEMS)
+      if (home !== index && problems.size <= MOST_PROBLEMS)
         problems.add(`row ${row} is in ${files[home]?.name} and in ${file.name}`);
       recordRead(event, ledger);
     }
   }
-  return { ledger, problems: [...problems, ...missingRows(ledger, total)] };
+  const shown = [...problems].slice(0, MOST_PROBLEMS);
+  if (problems.size > MOST_PROBLEMS) shown.push('and so are more rows');
+  return { ledger, total, problems: [...shown, ...missingRows(ledger, total)] };
 }
 
 /** Which of the files each row is in; two bytes a row. */
@@ -108,8 +112,7 @@ class Homes {
 }
 
 function missingRows(ledger: Ledger, total: number | undefined): string[] {
-  if (total === undefined)
-    return ['none of the files knows how many rows there are: no table was read to its end'];
+  if (total === undefined) return [];
   let missing = 0;
   let first = 0;
   for (let row = total; row >= 1; row--) {
@@ -123,6 +126,9 @@ function missingRows(ledger: Ledger, total: number | undefined): string[] {
 
 async function* readable({ path, name }: ResultsFile) {
   try {
+    await expectFile(path).catch(({ message }) => {
+      throw new BatchFileError(`${name}: ${message}`);
+    });
     yield* eventsOf(path, name);
   } catch (error) {
     if (error instanceof BatchFileError) throw error;

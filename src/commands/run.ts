@@ -47,7 +47,8 @@ export async function run(
       // Standard input, a pipe or a slow disk may keep us waiting.
       const { plan, resolved } = await interruption.endingWith(making).catch(throwAsCancelled);
       workflowIdOrAlias = plan.trigger.workflowId;
-      return carryOut(plan, flags, interruption, context).finally(() => resolved.close());
+      const runs = await carryOut(plan, flags, interruption, context).finally(() => resolved.close());
+      return { runs };
     });
   } finally {
     interruption.release();

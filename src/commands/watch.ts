@@ -44,7 +44,7 @@ export async function watch(written: readonly string[], flags: WatchFlags, conte
     const history = History.of(context);
     ids = await withPastRuns(plan.ids, plan.settings.baseUrl, history, plan.profile);
     await requireToken(plan.credentials, flags, plan.settings.baseUrl);
-    return watchAll(ids, plan, history, context);
+    return { runs: await watchAll(ids, plan, history, context) };
   });
 }
 

@@ -12,15 +12,21 @@ export interface ReportFlags {
 /** What is known beforehand of the runs that a command is about. */
 type Subject = Partial<Pick<ReportedRun, 'id' | 'workflowId'>>;
 
+/** What the work came to; `exit` where that is more than its runs tell. */
+interface Worked {
+  runs: readonly ReportedRun[];
+  exit?: Exit;
+}
+
 /**
- * Does the work, and gives the exit of its runs. The work is given what opens the reports, for its place among the
+ * Does the work, and gives its exit. The work is given what opens the reports, for its place among the
  * checks (it throws UsageError); where it throws anything else, each of the `subjects` is reported to have come to that.
  */
 export async function withReports(
   { report: written }: ReportFlags,
   context: Context,
   subjects: () => readonly Subject[],
-  work: (openReports: () => Promise<void>) => Promise<readonly ReportedRun[]>,
+  work: (openReports: () => Promise<void>) => Promise<Worked>,
 ): Promise<Exit> {
   if (written === undefined) return exitOf(await work(async () => {}));
   const { Reports } = await import('../report/reports.js');
@@ -30,16 +36,17 @@ export async function withReports(
   const startedAt = clock.now();
   const started = clock.monotonic();
   try {
-    const runs = await work(() => reports.open(written, context)).catch(async (error) => {
+    const worked = await work(() => reports.open(written, context)).catch(async (error) => {
       if (error instanceof UsageError) throw error;
       const exit = await sayFailure(error, stderr);
       const duration = clock.monotonic() - started;
       const end = { run: undefined, exit, started: startedAt, duration, error: errorText(error) };
-      return subjects().map(({ id, workflowId }) => ({ id, workflowId, ...end }));
+      return { runs: subjects().map(({ id, workflowId }) => ({ id, workflowId, ...end })) };
     });
-    const exits = [exitOf(runs)];
+    const { runs } = worked;
+    const exits = [exitOf(worked)];
     // Nothing was run, so there is nothing to report.
-    const ended = { runs, exit: exitOf(runs), startedAt, took: clock.monotonic() - started };
+    const ended = { runs, exit: exitOf(worked), startedAt, took: clock.monotonic() - started };
     const failures = runs.length === 0 ? [] : await reports.write(ended);
     for (const failure of failures) exits.push(await sayFailure(failure, stderr));
     return exitOfSeveral(exits);
@@ -48,6 +55,6 @@ export async function withReports(
   }
 }
 
-function exitOf(runs: readonly ReportedRun[]): Exit {
-  return exitOfSeveral(runs.map(({ exit }) => exit));
+function exitOf({ runs, exit }: Worked): Exit {
+  return exit ?? exitOfSeveral(runs.map((run) => run.exit));
 }

@@ -6,7 +6,7 @@ import type { Ended, ReportedRun } from './reported-run.js';
 
 type Chunks = Generator<string | Uint8Array, void, void>;
 
-/** `{exitCode, runs: [{id, workflowId, exitCode, durationMs, error, run}]}`; what is unknown is null. */
+/** `{exitCode, runs: [{id, workflowId, exitCode, durationMs, error, run}]}`, of a batch with `row` and `place`; what is unknown is null. */
 export function* json({ runs, exit }: Ended): Chunks {
   yield `{\n  "exitCode": ${codeOf(exit)},\n  "runs": [`;
   for (const [index, run] of runs.entries()) {
@@ -16,8 +16,15 @@ export function* json({ runs, exit }: Ended): Chunks {
   yield '\n  ]\n}\n';
 }
 
-function* entry({ id, workflowId, exit, duration, error, run }: ReportedRun): Chunks {
-  const known = { id, workflowId, exitCode: codeOf(exit), durationMs: Math.round(duration), error };
+function* entry({ row, place, id, workflowId, exit, duration, error, run }: ReportedRun): Chunks {
+  const known = {
+    ...(row !== undefined && { row, place }),
+    id,
+    workflowId,
+    exitCode: codeOf(exit),
+    durationMs: Math.round(duration),
+    error,
+  };
   yield '    {\n';
   for (const [name, value] of Object.entries(known)) yield `      "${name}": ${safeJson(value ?? null)},\n`;
   yield '      "run": ';

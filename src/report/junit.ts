@@ -35,8 +35,11 @@ function testCase(run: ReportedRun): string {
   if (verdict === 'succeeded') return `${head}/>\n`;
   const element = verdict === 'failed' ? 'failure' : 'error';
   const lines = placedProblemOf(run);
+  // Of a batch, the name is that of the row.
+  const details =
+    run.place === undefined || run.id === undefined ? lines : [...lines, `run ${safeLine(run.id)}`];
   const what = attributes({ type: typeOf(run), message: lines.join('; ') });
-  return `${head}>\n      <${element}${what}>${escapeXml(lines.join('\n'))}</${element}>\n    </testcase>\n`;
+  return `${head}>\n      <${element}${what}>${escapeXml(details.join('\n'))}</${element}>\n    </testcase>\n`;
 }
 
 /** What kind of end it was, in one word. */

@@ -16,9 +16,10 @@ export function* markdown({ runs }: Ended): Generator<string, void, void> {
 
 /** The row of one run, with its line feed. */
 export function tableRow(reported: ReportedRun): string {
-  const { id = '', workflowId = '', run, duration } = reported;
+  const { place, id, workflowId = '', run, duration } = reported;
+  const names = [place, id].filter((name) => name !== undefined);
   const cells = [
-    literal(safeLine(id)),
+    names.map((name) => literal(safeLine(name))).join('<br>'),
     literal(safeLine(workflowId)),
     literal(safeLine(run?.versionName ?? '')),
     literal(statusOf(reported)),

@@ -6,6 +6,10 @@ import { stepsDone, totalSteps } from '../view/progress.js';
 import { safeLine, safeLines } from '../view/safe.js';
 
 export interface ReportedRun {
+  /** Of a batch: the number of its row, from 1. */
+  row?: number;
+  /** Of a batch: where its row stands, such as `rows.csv:12`, or the path of its file. */
+  place?: string;
   /** Undefined where the service never told it. */
   id: string | undefined;
   /** Undefined for a run that was only watched: a Run does not name its workflow. */
@@ -37,9 +41,9 @@ export function verdictOf({ exit }: ReportedRun): 'succeeded' | 'failed' | 'unse
   return exit === ExitCode.runFailed ? 'failed' : 'unsettled';
 }
 
-/** The run's id, or its workflow's where it has none. */
-export function nameOf({ id, workflowId }: ReportedRun): string {
-  return safeLine(id ?? workflowId ?? 'unknown');
+/** The place of its row, which is the same however often it is sent; else the run's id, or its workflow's where it has none. */
+export function nameOf({ place, id, workflowId }: ReportedRun): string {
+  return safeLine(place ?? id ?? workflowId ?? 'unknown');
 }
 
 /** The status as it was seen last; empty where no run was seen. */
@@ -64,7 +68,8 @@ export function problemOf(reported: ReportedRun): string[] {
   if (error !== undefined) return safeLines(error);
   if (exit === ExitCode.ok) return [];
   if (exit === ExitCode.stillRunning) {
-    return [`still ${statusOf(reported) || 'not seen'} after ${formatDuration(duration)}; the run goes on`];
+    if (run === undefined) return ['it was not seen to end; the run goes on'];
+    return [`still ${statusOf(reported)} after ${formatDuration(duration)}; the run goes on`];
   }
   return safeLines(run?.error?.message || '(the service gave no message)');
 }

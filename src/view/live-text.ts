@@ -105,20 +105,38 @@ export function liveRunsText(
   ]);
 }
 
+/** When a batch began, and when a row came to an end last (ms, monotonic). */
+export interface BatchTimes {
+  started: number;
+  lastEnd: number;
+}
+
 /** The live line of a batch, with its rate and the time left once it is known how many rows there are. */
-export function liveBatchText(counts: BatchCounts, started: number, now: number, width: number): string {
+export function liveBatchText(
+  counts: BatchCounts,
+  { started, lastEnd }: BatchTimes,
+  now: number,
+  width: number,
+): string {
   const { endedNow, total, finished, failed, refused, unknown } = counts;
-  const seconds = (now - started) / 1_000;
-  const rate = seconds < 2 || endedNow === 0 ? 0 : endedNow / seconds;
-  const left = total === undefined ? 0 : total - finished - failed - refused - unknown;
-  const pace = rate === 0 ? '' : `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/s`;
+  const took = lastEnd - started;
+  const each = took < 2_000 || endedNow < 2 ? undefined : took / endedNow;
+  const open = total === undefined ? 0 : total - finished - failed - refused - unknown;
+  const pace = each === undefined ? '' : paceText(each);
   const elapsed = wholeSeconds(now - started);
-  const time = rate === 0 || left <= 0 ? undefined : (left / rate) * 1_000;
+  const left = (each ?? 0) * open - (now - lastEnd);
+  const time = left > 0 ? left : undefined;
   return fitLine(width, [
     [batchText(counts), pace, elapsed, aboutLeft(time)],
     [shortBatchText(counts), pace, elapsed, justLeft(time)],
     [shortBatchText(counts), pace, justLeft(time)],
   ]);
+}
+
+/** `20/s`, or `4.5/min` where a row takes longer than a second. */
+function paceText(msEach: number): string {
+  const [rate, unit] = msEach <= 1_000 ? [1_000 / msEach, 's'] : [60_000 / msEach, 'min'];
+  return `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/${unit}`;
 }
 
 /** The share that is done, 0 to 1, where it is known how many rows there are. */

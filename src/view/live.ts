@@ -4,6 +4,7 @@ import type { Run } from '../service/run.js';
 import type { BatchCounts, BatchView } from './batch-progress.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import {
+  type BatchTimes,
   fitLine,
   liveBatchText,
   liveRunsText,
@@ -88,16 +89,21 @@ export class LiveProgress implements ProgressView {
 /** A batch in a live line; what each row came to is in its results. */
 export class LiveBatch implements BatchView {
   readonly #line: LiveLine;
+  readonly #clock: Clock;
+  #times: BatchTimes;
 
   constructor(options: LiveOptions, counts: () => BatchCounts) {
+    this.#clock = options.clock;
     const started = options.clock.monotonic();
+    this.#times = { started, lastEnd: started };
     this.#line = new LiveLine(options, {
-      text: (now, width) => liveBatchText(counts(), started, now, width),
+      text: (now, width) => liveBatchText(counts(), this.#times, now, width),
       share: () => shareOfBatch(counts()),
     });
   }
 
   ended(): void {
+    this.#times = { ...this.#times, lastEnd: this.#clock.monotonic() };
     this.#line.compose();
   }
 

@@ -34,6 +34,7 @@ export const OUTCOMES: readonly Outcome[] = [FINISHED, ACCEPTED, ...OF_CODE.valu
 
 /** A run as the page shows it; all texts are inert. */
 export interface Entry {
+  /** The run's id, after the place of its row if it is one of a batch. */
   id: string;
   workflow: string;
   version: string;
@@ -53,10 +54,10 @@ export interface Entry {
 
 /** What the page says of a run. */
 export function entryOf(reported: ReportedRun): Entry {
-  const { id = '', workflowId = '', run, started, duration } = reported;
+  const { place, id, workflowId = '', run, started, duration } = reported;
   const lineOf = (text: string) => encodable(safeLine(text));
   return {
-    id: lineOf(id),
+    id: lineOf([place, id].filter((name) => name !== undefined).join(' · ')),
     workflow: lineOf(workflowId),
     version: lineOf(run?.versionName ?? ''),
     outcome: outcomeOf(reported),
@@ -79,5 +80,5 @@ function outcomeOf({ exit, run }: ReportedRun): Outcome {
 /** Without the time that it took, so that what is alike reads alike. */
 function messageOf(reported: ReportedRun): string[] {
   const isWaiting = reported.exit === ExitCode.stillRunning && reported.error === undefined;
-  return isWaiting ? [`still ${statusOf(reported) || 'not seen'}; the run goes on`] : problemOf(reported);
+  return isWaiting ? [`still ${statusOf(reported) || 'accepted'}; the run goes on`] : problemOf(reported);
 }
