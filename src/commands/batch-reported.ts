@@ -3,7 +3,7 @@ import { type BatchHead, eventsOf, type ReadEvent } from '../batch/results-file.
 import { ExitCode } from '../exit-code.js';
 import type { ReportedRun } from '../report/reported-run.js';
 
-/** The rows of results files, in the order in which they were begun. Throws BatchFileError. */
+/** The rows of results files, in the order of their table. Throws BatchFileError. */
 export async function reportedRuns(files: readonly { path: string; name: string }[]): Promise<ReportedRun[]> {
   const rows = new Map<number, ReportedRun>();
   for (const { path, name } of files) {
@@ -13,7 +13,7 @@ export async function reportedRuns(files: readonly { path: string; name: string 
       else if (event.row > 0) rows.set(event.row, after(event, rows.get(event.row), head?.workflow));
     }
   }
-  return [...rows.values()];
+  return [...rows].sort(([a], [b]) => a - b).map(([, run]) => run);
 }
 
 function after(
