@@ -5,6 +5,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EBUSY: 'it is in use',
   EDQUOT: 'the disk quota is used up',
+  EEXIST: 'something else has that name',
   EFBIG: 'the file is too large',
   EIO: 'the disk reported an input/output error',
   EISDIR: 'it is a directory',

@@ -27,6 +27,7 @@ const ROOMS = [
     'capture.ts',
     'duration.ts',
     'engine.ts',
+    'make-folder.ts',
     'proc.ts',
     'path.ts',
     'shell-quote.ts',

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from './helpers/cli.js';
+import { startWfr } from './helpers/process.js';
 import { aFinishedRun, scriptedService } from './helpers/service.js';
 
 const uri = (type: string, bytes: Buffer | string) =>
@@ -164,5 +165,24 @@ describe('--save-documents', () => {
       expect(result.stderr).toContain(complaint);
     }
     expect(requests).toEqual([]);
+  });
+
+  test('where the system lets no folder be made, that is said at once', async () => {
+    const world = { env: { WFR_BASE_URL: 'http://127.0.0.1:9' }, cwd: temporaryFolder() };
+    writeFileSync(join(world.cwd, 'file'), '');
+    const { stderr, exitCode } = await runCli(['watch', 'r', '--save-documents', 'file'], world);
+    expect(stderr).toContain('wfr: --save-documents file: something else has that name (EEXIST)\n');
+    expect(exitCode).toBe(2);
+    // A process, which can be ended if it does not end.
+    const args = ['watch', 'r', '--save-documents', '/proc/nope/x'];
+    const ended = await startWfr(args, world.env, { timeout: 20_000, killSignal: 'SIGKILL' }).ended;
+    expect(ended.stderr).toContain('wfr: --save-documents /proc/nope/x: no folder can be made there\n');
+    expect(ended.exitCode).toBe(2);
+  });
+
+  test('makes all of a folder that is missing', async () => {
+    const { stdout, cwd } = await watched({ d: uri('text/plain', 'x') }, ['--save-documents', 'a/b/../c/d']);
+    expect(JSON.parse(stdout)).toEqual({ d: 'a/c/d/d.txt' });
+    expect(readdirSync(join(cwd, 'a'), { recursive: true })).toEqual(['c', 'c/d', 'c/d/d.txt']);
   });
 });

@@ -137,6 +137,15 @@ describe('the history', () => {
     expect(readdirSync(join(home, '.local/state'))).toEqual(['wfr']);
   });
 
+  test('keeps no run waiting where the system lets no folder be made', async () => {
+    const { env } = await world();
+    const nowhere = { ...env, XDG_STATE_HOME: '/proc/nope' };
+    // A process, which can be ended if it does not end.
+    const limit = { timeout: 20_000, killSignal: 'SIGKILL' } as const;
+    const { exitCode, stdout } = await startWfr(['run', '-d', SLOW, 'label=x'], nowhere, limit).ended;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
+  });
+
   test('makes text of the service inert', async () => {
     const state = temporaryFolder();
     const run = { ...aFinishedRun(), id: 'a\u001b[2J\n::error::x' };

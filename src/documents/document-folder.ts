@@ -3,8 +3,9 @@ import { promises } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Context } from '../context.js';
 import { UnsavedDocumentError, UsageError } from '../errors.js';
+import { makeFolder } from '../make-folder.js';
 import type { Run } from '../service/run.js';
-import { describeSystemError } from '../system-error.js';
+import { codeOf, describeSystemError } from '../system-error.js';
 import { type EmbeddedDocument, embeddedDocuments } from './data-uri.js';
 import { FileNames, harmless } from './file-name.js';
 
@@ -35,10 +36,12 @@ export class DocumentFolder {
     if (folder === '')
       throw new UsageError(['--save-documents: give the folder, such as --save-documents out']);
     try {
-      await promises.mkdir(resolve(context.cwd, folder), { recursive: true });
+      await makeFolder(resolve(context.cwd, folder));
       await promises.access(resolve(context.cwd, folder), promises.constants.W_OK);
     } catch (error) {
-      throw new UsageError([`--save-documents ${folder}: ${describeSystemError(error)}`]);
+      // The folder is missing, of course; what it says is that there is no making one.
+      const why = codeOf(error) === 'ENOENT' ? 'no folder can be made there' : describeSystemError(error);
+      throw new UsageError([`--save-documents ${folder}: ${why}`]);
     }
     return new DocumentFolder(options, context.cwd);
   }
@@ -58,7 +61,7 @@ export class DocumentFolder {
       path: join(home, names.nameFor(document.place, document.mediaType)),
     }));
     if (files.length === 0) return { run, paths: [] };
-    if (severalRuns) await this.#attempt(home, (path) => promises.mkdir(path, { recursive: true }));
+    if (severalRuns) await this.#attempt(home, (path) => makeFolder(path));
     if (!this.#options.force) for (const { path } of files) await this.#attempt(path, expectNothing);
     for (const { document, path } of files) await this.#attempt(path, (to) => this.#write(to, document));
     const saved = withPaths(output, files);
