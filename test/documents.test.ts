@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from './helpers/cli.js';
 import { startWfr } from './helpers/process.js';
-import { aFinishedRun, scriptedService } from './helpers/service.js';
+import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
 
 const uri = (type: string, bytes: Buffer | string) =>
   `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
@@ -145,6 +145,45 @@ describe('--save-documents', () => {
       'b',
       'b/d.txt',
     ]);
+  });
+
+  test('of several runs, none takes the folder of another, whatever their ids and whichever ends first', async () => {
+    const long = 'x'.repeat(120);
+    const ids = ['a/b', 'a_b', 'A_b', 'a_b-2', `${long}1`, `${long}2`];
+    const service = await scriptedService((request, reply) => {
+      const id = decodeURIComponent(request.path.slice('/runs/'.length));
+      const looks = service.requests.filter(({ path }) => path === request.path).length;
+      // The first one ends last.
+      const hasEnded = id !== 'a/b' || looks > 1;
+      reply.send(200, hasEnded ? { ...aFinishedRun({ d: uri('text/plain', id) }), id } : aRun({ id }));
+    });
+    const world = { env: { WFR_BASE_URL: service.baseUrl }, cwd: temporaryFolder() };
+    const cut = long.slice(0, 100);
+    const folders = ['a_b', 'a_b-2', 'A_b-3', 'a_b-2-2', cut, `${cut}-2`];
+    for (const flags of [[], ['--force']]) {
+      const { exitCode } = await runCli(['watch', ...ids, '--save-documents', 'out', ...flags], world);
+      expect(exitCode).toBe(0);
+      const read = (name: string) => readFileSync(join(world.cwd, 'out', name, 'd.txt'), 'utf8');
+      expect(folders.map(read)).toEqual(ids);
+      expect(readdirSync(join(world.cwd, 'out')).sort()).toEqual([...folders].sort());
+    }
+  });
+
+  test('of several runs, the folder of one may exist, but not be a link or a file', async () => {
+    const cwd = temporaryFolder();
+    for (const folder of ['out/here', 'away']) mkdirSync(join(cwd, folder), { recursive: true });
+    symlinkSync('../away', join(cwd, 'out/r9'));
+    symlinkSync('../nowhere', join(cwd, 'out/r10'));
+    writeFileSync(join(cwd, 'out/r11'), '');
+    const flags = ['--save-documents', 'out', '--force', '--', 'r9', 'r10', 'r11', 'here'];
+    const { stderr, exitCode } = await watched({ d: uri('text/plain', 'x') }, flags, cwd);
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('wfr: cannot save out/r9: it is a symbolic link\n');
+    expect(stderr).toContain('wfr: cannot save out/r10: it is a symbolic link\n');
+    expect(stderr).toContain('wfr: cannot save out/r11: it is no folder\n');
+    expect(readdirSync(join(cwd, 'out/here'))).toEqual(['d.txt']);
+    expect(readdirSync(join(cwd, 'away'))).toEqual([]);
+    expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
   });
 
   test('a folder that cannot be made is a mistake on the command line: nothing is sent', async () => {

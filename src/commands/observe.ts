@@ -55,7 +55,7 @@ export async function observe(observed: Observed): Promise<Outcome> {
   let wasUnderWay = false;
   const saveDocuments = async (seen: Run) => {
     if (documents === undefined || !hasEnded(seen)) return;
-    const { run: saved, paths } = await documents.save(seen);
+    const { run: saved, paths } = await documents.save(id, seen);
     run = saved;
     conversation.savedDocuments(paths);
   };

@@ -57,6 +57,8 @@ async function watchAll(
   context: Context,
 ): Promise<readonly ReportedRun[]> {
   const { settings, credentials, wait, format, presentation, documents } = plan;
+  // Runs end in any order; the same command gives them the same folders.
+  for (const id of ids) documents?.homeOf(id);
   const conversation = await Conversation.open(presentation, context);
   for (const warning of settings.warnings) conversation.warn(warning);
   const interruption = new Interruption(context);

@@ -1,13 +1,13 @@
 /** A folder that the documents of runs are saved to. */
 import { promises } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Context } from '../context.js';
 import { UnsavedDocumentError, UsageError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import type { Run } from '../service/run.js';
 import { codeOf, describeSystemError } from '../system-error.js';
 import { type EmbeddedDocument, embeddedDocuments } from './data-uri.js';
-import { FileNames, harmless } from './file-name.js';
+import { FileNames } from './file-name.js';
 
 /** Files beyond this many are no documents but an accident, or an attack. */
 const MOST = 10_000;
@@ -24,6 +24,8 @@ export interface FolderOptions {
 export class DocumentFolder {
   readonly #options: FolderOptions;
   readonly #cwd: string;
+  readonly #homes = new Map<string, string>();
+  readonly #homeNames = new FileNames();
 
   private constructor(options: FolderOptions, cwd: string) {
     this.#options = options;
@@ -46,22 +48,29 @@ export class DocumentFolder {
     return new DocumentFolder(options, context.cwd);
   }
 
+  /** The folder for the documents of the run that was asked for by this id: no other run's, and always the same. */
+  homeOf(id: string): string {
+    const { folder, severalRuns } = this.#options;
+    const home = this.#homes.get(id) ?? (severalRuns ? join(folder, this.#homeNames.forRun(id)) : folder);
+    this.#homes.set(id, home);
+    return home;
+  }
+
   /**
-   * The run with paths in place of the documents in its output, which are files now, and those paths. Throws
-   * UnsavedDocumentError; then nothing is overwritten, and the run as it was holds everything.
+   * The run that was asked for by `id`, with paths in place of the documents in its output, which are files now, and
+   * those paths. Throws UnsavedDocumentError; then nothing is overwritten, and the run as it was holds everything.
    */
-  async save(run: Run): Promise<{ run: Run; paths: string[] }> {
+  async save(id: string, run: Run): Promise<{ run: Run; paths: string[] }> {
     const { output, json } = run;
     if (output === undefined) return { run, paths: [] };
-    const { folder, severalRuns } = this.#options;
-    const home = severalRuns ? join(folder, harmless(run.id) || 'run') : folder;
+    const home = this.homeOf(id);
     const names = new FileNames();
     const files = [...firstOf(embeddedDocuments(output), MOST)].map((document) => ({
       document,
-      path: join(home, names.nameFor(document.place, document.mediaType)),
+      path: join(home, names.forDocument(document.place, document.mediaType)),
     }));
     if (files.length === 0) return { run, paths: [] };
-    if (severalRuns) await this.#attempt(home, (path) => makeFolder(path));
+    if (this.#options.severalRuns) await this.#attempt(home, makeHome);
     if (!this.#options.force) for (const { path } of files) await this.#attempt(path, expectNothing);
     for (const { document, path } of files) await this.#attempt(path, (to) => this.#write(to, document));
     const saved = withPaths(output, files);
@@ -89,6 +98,19 @@ export class DocumentFolder {
     await work(resolve(this.#cwd, path)).catch((error) => {
       throw new UnsavedDocumentError(error, path);
     });
+  }
+}
+
+/** Makes the folder of a run, which may exist, but not as a link: that would lead out of the user's folder. */
+async function makeHome(path: string): Promise<void> {
+  await makeFolder(dirname(path));
+  try {
+    await promises.mkdir(path);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    const found = await promises.lstat(path);
+    if (!found.isDirectory())
+      throw new Error(`it is ${found.isSymbolicLink() ? 'a symbolic link' : 'no folder'}`);
   }
 }
 

@@ -6,17 +6,26 @@ const LONGEST = 100;
 /** Names of devices, with any extension (Windows). */
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
-/** Names of files that tell where each document stood, of harmless characters; none twice, whatever the case. */
+/** Names in one folder, of harmless characters; none twice, whatever the case. */
 export class FileNames {
   readonly #taken = new Set<string>();
 
-  /** `pages-0-image.png` for the document at pages[0].image. */
-  nameFor(place: Place, mediaType: string): string {
+  /** The name of a file that tells where a document stood: `pages-0-image.png` for the one at pages[0].image. */
+  forDocument(place: Place, mediaType: string): string {
     const extension = `.${extensionOf(mediaType) ?? 'bin'}`;
     const written = harmless(place.join('-'));
     const stem = written.toLowerCase().endsWith(extension) ? written.slice(0, -extension.length) : written;
+    return this.#take(stem || 'document', extension);
+  }
+
+  /** The name of the folder of a run. */
+  forRun(id: string): string {
+    return this.#take(harmless(id) || 'run', '');
+  }
+
+  #take(stem: string, extension: string): string {
     for (let copy = 1; ; copy++) {
-      const name = `${stem || 'document'}${copy === 1 ? '' : `-${copy}`}${extension}`;
+      const name = `${stem}${copy === 1 ? '' : `-${copy}`}${extension}`;
       if (this.#taken.has(name.toLowerCase())) continue;
       this.#taken.add(name.toLowerCase());
       return name;
@@ -25,7 +34,7 @@ export class FileNames {
 }
 
 /** A name that stays in its folder and is no option, no hidden file and no device. */
-export function harmless(text: string): string {
+function harmless(text: string): string {
   const plain = text
     .replace(/[^A-Za-z0-9._-]+/g, '_')
     .replace(/^[.-]+/, '')
