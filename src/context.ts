@@ -25,7 +25,7 @@ export interface Clock {
   random(): number;
 }
 
-/** Limits of time, in milliseconds, that a peer has for its side. */
+/** Limits that a peer has for its side: of time, in milliseconds, and of documents. */
 export interface Limits {
   connect: number;
   /** No byte moved while sending. */
@@ -38,6 +38,8 @@ export interface Limits {
   errorBody: number;
   /** How long Ctrl-C waits for the answer to a request that has been sent. */
   farewell: number;
+  /** Of one output that become files: more of them are no documents but an accident, or an attack. */
+  documents: number;
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -47,6 +49,7 @@ export const DEFAULT_LIMITS: Limits = {
   silence: 30_000,
   errorBody: 10_000,
   farewell: 10_000,
+  documents: 10_000,
 };
 
 /** The end of a child process: its code, or the signal that ended it. */

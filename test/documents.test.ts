@@ -66,6 +66,81 @@ describe('--save-documents', () => {
     expect(readdirSync(join(cwd, 'out'))).toEqual([]);
   });
 
+  test('reads data URIs as encoders write them: without a media type, with space, line breaks and percent signs', async () => {
+    const lines = (text: string) => text.replace(/.{76}/g, '$&\r\n');
+    const scan = randomBytes(200_000);
+    const kept = {
+      prose: 'data: foo, bar',
+      prose2: 'data:, foo',
+      prose3: 'data:;foo,bar',
+      prose4: 'data:a b,c',
+    };
+    const { stdout, stderr, exitCode, cwd } = await watched({
+      base64: 'data:;base64,aGk=',
+      text: 'data:,hello%21',
+      charset: 'data:;charset=utf-8,hello',
+      space: 'data:text/plain; charset=utf-8; base64,aGk=',
+      name: `data:image/png;name=${'x'.repeat(2000)};base64,aGk=`,
+      upper: 'DATA:Image/PNG;BASE64,aGk',
+      escaped: 'data:text/plain;base64,aG%6B%3d%0A',
+      lines: `data:application/pdf;base64,${lines(scan.toString('base64'))}\n`,
+      url: `data:application/pdf;base64,${scan.toString('base64url')}`,
+      ...kept,
+    });
+    expect({ exitCode, warned: stderr.includes('warning') }).toEqual({ exitCode: 0, warned: false });
+    const small = {
+      'base64.txt': 'hi',
+      'text.txt': 'hello!',
+      'charset.txt': 'hello',
+      'space.txt': 'hi',
+      'name.png': 'hi',
+      'upper.png': 'hi',
+      'escaped.txt': 'hi',
+    };
+    const names = [...Object.keys(small), 'lines.pdf', 'url.pdf'];
+    expect(Object.values(JSON.parse(stdout))).toEqual([
+      ...names.map((name) => `out/${name}`),
+      ...Object.values(kept),
+    ]);
+    const read = (name: string) => readFileSync(join(cwd, 'out', name));
+    for (const [name, text] of Object.entries(small))
+      expect([name, read(name).toString()]).toEqual([name, text]);
+    expect(read('lines.pdf').equals(scan)).toBe(true);
+    expect(read('url.pdf').equals(scan)).toBe(true);
+  });
+
+  test('warns of data that cannot be decoded, and leaves it in the output', async () => {
+    const big = Buffer.alloc(200_000).toString('base64');
+    const output = {
+      pages: [{}, { image: 'data:image/png;base64,no!' }],
+      'a b': ['data:text/plain;base64,abcde'],
+      big: `data:image/png;base64,${big.slice(0, 100_000)}*${big.slice(100_000)}`,
+      type: 'data:x;base64,aGk=',
+    };
+    const { stdout, stderr, exitCode } = await watched(output);
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(output);
+    expect(stderr).toContain(
+      'wfr: warning: data that cannot be decoded stays in the output: output.pages[1].image, output["a b"][0], output.big, output.type\n',
+    );
+    const flags = ['--save-documents', 'out', '--', 'r1', 'r2'];
+    const { stderr: ofSeveral } = await watched(Array(12).fill('data:;base64,!'), flags);
+    expect(ofSeveral).toMatch(/warning: run r2: data that .*: output\[0\], .*, output\[9\] and 2 more\n/);
+  });
+
+  test('warns of documents beyond the most that it saves, and leaves them in the output', async () => {
+    const output = [1, 2, 3, 4, 5].map((n) => uri('text/plain', `${n}`));
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun(output)));
+    const world = { env: { WFR_BASE_URL: baseUrl }, cwd: temporaryFolder(), limits: { documents: 3 } };
+    const { stdout, stderr, exitCode } = await runCli(
+      ['watch', 'run-1', '--save-documents', '.', '-q'],
+      world,
+    );
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(['0.txt', '1.txt', '2.txt', ...output.slice(3)]);
+    expect(stderr).toBe('wfr: warning: documents beyond the first 3 stay in the output: 2 more\n');
+  });
+
   test('also with an escaped solidus, in the whole Run, and in the last line of jsonl', async () => {
     const output = `{"d":${JSON.stringify(uri('image/svg+xml', '????>>>>')).replaceAll('/', '\\/')}}`;
     const { stdout } = await watched(output, ['--save-documents', 'out', '--json']);

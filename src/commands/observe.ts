@@ -55,9 +55,10 @@ export async function observe(observed: Observed): Promise<Outcome> {
   let wasUnderWay = false;
   const saveDocuments = async (seen: Run) => {
     if (documents === undefined || !hasEnded(seen)) return;
-    const { run: saved, paths } = await documents.save(id, seen);
+    const { run: saved, paths, warnings } = await documents.save(id, seen);
     run = saved;
     conversation.savedDocuments(paths);
+    for (const warning of warnings) conversation.warn(warning);
   };
   const show = async (seen: Run) => {
     warnOfStatus(seen, warned, conversation);

@@ -1,15 +1,8 @@
-/** Documents that stand in JSON text as data URIs (RFC 2397). */
+/** Data URIs (RFC 2397), as services and encoders write them. */
 import { decodeString } from '../json/members.js';
-import { JsonScanner } from '../json/scanner.js';
 
-/** A member's name or an item's index for each level. */
-export type Place = readonly (string | number)[];
-
-export interface EmbeddedDocument {
-  /** Where its string stands in the text, quotes included: bytes `[start, end)`. */
-  start: number;
-  end: number;
-  place: Place;
+/** What a data URI stands for. */
+export interface DataUri {
   /** `type/subtype`, in lower case. */
   mediaType: string;
   /** Its bytes, in pieces. */
@@ -17,49 +10,55 @@ export interface EmbeddedDocument {
 }
 
 /** Longer than any header of a data URI that means one. */
-const MAX_HEADER = 500;
-const HEADER = /^data:([\w.+-]+\/[\w.+-]+)((?:;[\w.+-]+=[^;,]*)*)(;base64)?$/i;
+const MAX_HEADER = 4000;
+/** The media type, which may be missing, and the parameters. */
+const HEADER = /^data:([\w.!#$&^+-]+\/[\w.!#$&^+-]+)? *((?:;[^;]*)*)$/i;
+/** What stands for a missing media type. */
+const PLAIN = 'text/plain';
 /** A multiple of four, so that each piece is base64 by itself. */
 const PIECE = 64 * 1024;
+const PERCENT = 0x25;
 
-/** The documents in JSON text (UTF-8), in their order; a string that only looks like a data URI is none. */
-export function* embeddedDocuments(json: Uint8Array): Generator<EmbeddedDocument, void, void> {
-  const scanner = new JsonScanner(json);
-  const place: (string | number)[] = [];
-  while (scanner.next()) {
-    const { token, start, end } = scanner;
-    const last = place.length - 1;
-    const index = place[last];
-    if (token === '{') place.push('');
-    else if (token === '[') place.push(0);
-    else if (token === '}' || token === ']') place.pop();
-    else if (token === 'key') place[last] = decodeString(json.subarray(start, end));
-    else if (token === ',' && typeof index === 'number') place[last] = index + 1;
-    else if (token === 'string') {
-      const document = parseDataUri(json.subarray(start, end));
-      if (document !== undefined) yield { start, end, place: [...place], ...document };
-    }
-  }
-}
+const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
 
-function parseDataUri(token: Uint8Array): Pick<EmbeddedDocument, 'mediaType' | 'bytes'> | undefined {
-  const beginning = latin1(token.subarray(1, MAX_HEADER));
-  // An escaped solidus is common in JSON; a data URI of ours has no other escape.
-  if (!/^data:/i.test(beginning)) return undefined;
+/** Reads a JSON string: undefined where it is text, 'broken' where it calls itself base64 and cannot be decoded. */
+export function parseDataUri(token: Uint8Array): DataUri | 'broken' | undefined {
+  if (!/^data:/i.test(latin1(token.subarray(1, 6)))) return undefined;
+  // An escaped solidus is common in JSON, and so are line breaks in base64.
   const text = token.includes(0x5c) ? Buffer.from(decodeString(token)) : token.subarray(1, -1);
   const comma = text.subarray(0, MAX_HEADER).indexOf(0x2c);
-  const [, mediaType, , base64] = comma < 0 ? [] : (HEADER.exec(latin1(text.subarray(0, comma))) ?? []);
-  if (mediaType === undefined) return undefined;
+  if (comma < 0) return undefined;
+  const header = latin1(text.subarray(0, comma));
   const data = text.subarray(comma + 1);
-  const bytes = base64 === undefined ? percentDecoded(data) : base64Decoded(data);
-  return bytes && { mediaType: mediaType.toLowerCase(), bytes };
+  return /; *base64 *$/i.test(header) ? parseBase64(header, data) : parsePlain(header, data);
 }
 
-function base64Decoded(data: Uint8Array): EmbeddedDocument['bytes'] | undefined {
+function parseBase64(header: string, data: Uint8Array): DataUri | 'broken' {
+  const [whole, mediaType = PLAIN] = HEADER.exec(header) ?? [];
+  if (whole === undefined) return 'broken';
+  const bytes = base64Decoded(data) ?? base64Decoded(percentDecoded(data, isSpace));
+  return bytes === undefined ? 'broken' : { mediaType: mediaType.toLowerCase(), bytes };
+}
+
+/** Prose may begin with `data:`, too, so this wants all that a URI has. */
+function parsePlain(header: string, data: Uint8Array): DataUri | undefined {
+  const [whole, mediaType, parameters = ''] = HEADER.exec(header) ?? [];
+  if (whole === undefined || !/^(; *[^\s;=]+=[^;]*)*$/.test(parameters)) return undefined;
+  if (mediaType === undefined && data.some(isSpace)) return undefined;
+  return {
+    mediaType: (mediaType ?? PLAIN).toLowerCase(),
+    *bytes() {
+      yield percentDecoded(data);
+    },
+  };
+}
+
+function base64Decoded(data: Uint8Array): DataUri['bytes'] | undefined {
   for (let from = 0; from < data.length; from += PIECE) {
     const isLast = from + PIECE >= data.length;
     const piece = latin1(data.subarray(from, from + PIECE));
-    if (!(isLast ? /^[\w+/-]*={0,2}$/ : /^[\w+/-]*$/).test(piece)) return undefined;
+    const wanted = isLast ? /^([\w+/-]{4})*([\w+/-]{2,3})?={0,2}$/ : /^[\w+/-]*$/;
+    if (!wanted.test(piece)) return undefined;
   }
   return function* () {
     for (let from = 0; from < data.length; from += PIECE) {
@@ -68,14 +67,20 @@ function base64Decoded(data: Uint8Array): EmbeddedDocument['bytes'] | undefined 
   };
 }
 
-function percentDecoded(data: Uint8Array): EmbeddedDocument['bytes'] {
-  return function* () {
-    const text = latin1(data);
-    const decoded = text.replace(/%([0-9a-f]{2})/gi, (_match, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    );
-    yield Buffer.from(decoded, 'latin1');
-  };
+/** Byte by byte: as text, a hundred megabytes would take many seconds, in which nothing else can happen. */
+function percentDecoded(data: Uint8Array, isLeftOut = (_byte: number) => false): Buffer {
+  const decoded = Buffer.allocUnsafe(data.length);
+  let length = 0;
+  for (let at = 0; at < data.length; at++) {
+    let byte = data[at] as number;
+    const hex = byte === PERCENT ? latin1(data.subarray(at + 1, at + 3)) : undefined;
+    if (hex !== undefined && /^[0-9a-f]{2}$/i.test(hex)) {
+      byte = Number.parseInt(hex, 16);
+      at += 2;
+    }
+    if (!isLeftOut(byte)) decoded[length++] = byte;
+  }
+  return decoded.subarray(0, length);
 }
 
 function latin1(bytes: Uint8Array): string {

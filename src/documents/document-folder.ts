@@ -6,11 +6,11 @@ import { UnsavedDocumentError, UsageError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
 import type { Run } from '../service/run.js';
 import { codeOf, describeSystemError } from '../system-error.js';
-import { type EmbeddedDocument, embeddedDocuments } from './data-uri.js';
 import { FileNames } from './file-name.js';
+import { type EmbeddedDocument, type FoundDocuments, findDocuments, placeText } from './find-documents.js';
 
-/** Files beyond this many are no documents but an accident, or an attack. */
-const MOST = 10_000;
+/** Places that a warning names. */
+const MAX_PLACES = 10;
 
 export interface FolderOptions {
   /** As the user wrote it. */
@@ -21,15 +21,25 @@ export interface FolderOptions {
   severalRuns: boolean;
 }
 
+export interface SavedDocuments {
+  /** The run with paths in place of the documents in its output, which are files now. */
+  run: Run;
+  paths: string[];
+  /** What is left in the output, and why. */
+  warnings: string[];
+}
+
 export class DocumentFolder {
   readonly #options: FolderOptions;
   readonly #cwd: string;
+  readonly #most: number;
   readonly #homes = new Map<string, string>();
   readonly #homeNames = new FileNames();
 
-  private constructor(options: FolderOptions, cwd: string) {
+  private constructor(options: FolderOptions, { cwd, limits }: Context) {
     this.#options = options;
     this.#cwd = cwd;
+    this.#most = limits.documents;
   }
 
   /** Makes the folder, so that what is wrong with it shows before anything is sent. Throws UsageError. */
@@ -45,7 +55,7 @@ export class DocumentFolder {
       const why = codeOf(error) === 'ENOENT' ? 'no folder can be made there' : describeSystemError(error);
       throw new UsageError([`--save-documents ${folder}: ${why}`]);
     }
-    return new DocumentFolder(options, context.cwd);
+    return new DocumentFolder(options, context);
   }
 
   /** The folder for the documents of the run that was asked for by this id: no other run's, and always the same. */
@@ -57,19 +67,21 @@ export class DocumentFolder {
   }
 
   /**
-   * The run that was asked for by `id`, with paths in place of the documents in its output, which are files now, and
-   * those paths. Throws UnsavedDocumentError; then nothing is overwritten, and the run as it was holds everything.
+   * Saves the documents of the run that was asked for by `id`. Throws UnsavedDocumentError; then nothing is overwritten,
+   * and the run as it was holds everything.
    */
-  async save(id: string, run: Run): Promise<{ run: Run; paths: string[] }> {
+  async save(id: string, run: Run): Promise<SavedDocuments> {
     const { output, json } = run;
-    if (output === undefined) return { run, paths: [] };
+    if (output === undefined) return { run, paths: [], warnings: [] };
+    const found = findDocuments(output, this.#most);
+    const warnings = this.#warnings(id, found);
     const home = this.homeOf(id);
     const names = new FileNames();
-    const files = [...firstOf(embeddedDocuments(output), MOST)].map((document) => ({
+    const files = found.documents.map((document) => ({
       document,
       path: join(home, names.forDocument(document.place, document.mediaType)),
     }));
-    if (files.length === 0) return { run, paths: [] };
+    if (files.length === 0) return { run, paths: [], warnings };
     if (this.#options.severalRuns) await this.#attempt(home, makeHome);
     if (!this.#options.force) for (const { path } of files) await this.#attempt(path, expectNothing);
     for (const { document, path } of files) await this.#attempt(path, (to) => this.#write(to, document));
@@ -77,7 +89,20 @@ export class DocumentFolder {
     const before = output.byteOffset - json.byteOffset;
     const whole = [json.subarray(0, before), saved, json.subarray(before + output.length)];
     const replaced = { ...run, output: saved, json: Buffer.concat(whole) };
-    return { run: replaced, paths: files.map(({ path }) => path) };
+    return { run: replaced, paths: files.map(({ path }) => path), warnings };
+  }
+
+  #warnings(id: string, { further, broken }: FoundDocuments): string[] {
+    const whose = this.#options.severalRuns ? `run ${id}: ` : '';
+    const left: string[] = [];
+    if (broken.length > 0) {
+      const places = broken.slice(0, MAX_PLACES).map(placeText).join(', ');
+      const more = broken.length > MAX_PLACES ? ` and ${broken.length - MAX_PLACES} more` : '';
+      left.push(`data that cannot be decoded stays in the output: ${places}${more}`);
+    }
+    if (further > 0)
+      left.push(`documents beyond the first ${this.#most} stay in the output: ${further} more`);
+    return left.map((text) => `${whose}${text}`);
   }
 
   /** Never follows a link that somebody has put there: the file is always a new one. */
@@ -117,14 +142,6 @@ async function makeHome(path: string): Promise<void> {
 async function expectNothing(path: string): Promise<void> {
   const found = await promises.lstat(path).catch(() => undefined);
   if (found !== undefined) throw Object.assign(new Error('it exists already'), { code: 'EEXIST' });
-}
-
-function* firstOf<T>(items: Iterable<T>, most: number): Generator<T, void, void> {
-  let count = 0;
-  for (const item of items) {
-    if (count++ === most) return;
-    yield item;
-  }
 }
 
 function withPaths(json: Uint8Array, files: readonly { document: EmbeddedDocument; path: string }[]): Buffer {

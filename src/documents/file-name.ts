@@ -1,6 +1,6 @@
 /** Names for files, made of what a service says. */
 import { extensionOf } from '../inputs/media-type.js';
-import type { Place } from './data-uri.js';
+import type { Place } from './find-documents.js';
 
 const LONGEST = 100;
 /** Names of devices, with any extension (Windows). */
