@@ -150,6 +150,30 @@ describe('--save-documents', () => {
     expect(readFileSync(join(lines.cwd, 'out/d.svg'), 'utf8')).toBe('????>>>>');
   });
 
+  test('gives files the extensions that people use', async () => {
+    const office = 'application/vnd.openxmlformats-officedocument';
+    const extensions = {
+      'audio/mpeg': 'mp3',
+      'image/jpg': 'jpg',
+      'image/jpeg': 'jpg',
+      'text/plain': 'txt',
+      'application/octet-stream': 'bin',
+      'audio/mp4': 'm4a',
+      'video/quicktime': 'mov',
+      'image/svg+xml': 'svg',
+      'application/xml': 'xml',
+      'text/markdown': 'md',
+      'application/zip': 'zip',
+      'application/x-yaml': 'yaml',
+      [`${office}.wordprocessingml.document`]: 'docx',
+      [`${office}.spreadsheetml.sheet`]: 'xlsx',
+      [`${office}.presentationml.presentation`]: 'pptx',
+      'x/constructor': 'bin',
+    };
+    const { stdout } = await watched(Object.keys(extensions).map((type) => uri(type.toUpperCase(), 'x')));
+    expect(JSON.parse(stdout)).toEqual(Object.values(extensions).map((end, index) => `out/${index}.${end}`));
+  });
+
   test('never leaves the folder, makes no hidden files or devices, and takes no name twice', async () => {
     const text = uri('text/plain', 'x');
     const names = [

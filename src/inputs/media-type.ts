@@ -8,7 +8,28 @@ export function mediaTypeOf(path: string): string | undefined {
   return extname(path) === '' ? undefined : mime.lookup(path) || undefined;
 }
 
+/** What people use, where mime-types' first choice is another, or where a service's own spelling is unknown to it. */
+const USUAL: Readonly<Record<string, string>> = {
+  'application/csv': 'csv',
+  'application/postscript': 'ps',
+  'application/x-gzip': 'gz',
+  'application/x-ndjson': 'ndjson',
+  'application/x-pdf': 'pdf',
+  'application/x-yaml': 'yaml',
+  'application/yaml': 'yaml',
+  'audio/aac': 'aac',
+  'audio/flac': 'flac',
+  'audio/mpeg': 'mp3',
+  'audio/ogg': 'ogg',
+  'audio/vnd.wave': 'wav',
+  'image/jpg': 'jpg',
+  'image/pjpeg': 'jpg',
+  'text/vcard': 'vcf',
+  'text/x-markdown': 'md',
+  'video/quicktime': 'mov',
+};
+
 /** The extension, without a dot, of files of a media type; undefined for one that is unknown. */
 export function extensionOf(mediaType: string): string | undefined {
-  return mime.extension(mediaType) || undefined;
+  return USUAL[mediaType] ?? (mime.extension(mediaType) || undefined);
 }
