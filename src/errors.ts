@@ -215,5 +215,5 @@ export class OutputError extends WfrError {
   }
 }
 
-/** A document of the output could not be saved; `what` is its path, and the output holds it still. */
+/** A document of the output could not be saved; `what` is the path in question, and the output holds it still. */
 export class UnsavedDocumentError extends OutputError {}

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from './helpers/cli.js';
-import { startWfr } from './helpers/process.js';
+import { bash, startWfr } from './helpers/process.js';
 import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
 
 const uri = (type: string, bytes: Buffer | string) =>
@@ -214,7 +214,8 @@ describe('--save-documents', () => {
     expect(refused.stderr).toContain(
       'wfr: cannot save out/b.txt: it exists already\n  Name another folder, or give --force to overwrite it.\n',
     );
-    expect(refused.stderr).toContain('Run run-1 has ended.\n');
+    expect(refused.stderr).toContain('Run run-1 has ended; the output on stdout holds its documents.\n');
+    expect(refused.stderr).toMatch(/^To watch it: wfr watch --save-documents out run-1$/m);
     expect(readdirSync(join(cwd, 'out'))).toEqual(['b.txt']);
     expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('mine');
 
@@ -232,6 +233,64 @@ describe('--save-documents', () => {
     expect((await watched(output, ['--save-documents', 'out', '--force'], cwd)).exitCode).toBe(0);
     expect(existsSync(outside)).toBe(false);
     expect(readFileSync(join(cwd, 'out/a.txt'), 'utf8')).toBe('new');
+  });
+
+  test.each([
+    ['text', true],
+    ['json', true],
+    ['jsonl', true],
+    ['id', false],
+  ])('where a document cannot be saved, -o %s says that stdout holds it: %s', async (format, isHeld) => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, "it's/d.txt"), { recursive: true });
+    const flags = ['--save-documents', "it's", '--force', '-o', format];
+    const document = uri('text/plain', 'x');
+    const { stdout, stderr, exitCode } = await watched({ d: document }, flags, cwd);
+    expect(exitCode).toBe(74);
+    expect(stdout.includes(document)).toBe(isHeld);
+    expect(stderr).toContain(
+      `  Name another folder, or watch the run again once this is mended.
+Run run-1 has ended${isHeld ? '; the output on stdout holds its documents' : ''}.
+To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
+`,
+    );
+  });
+
+  test('of several runs, the one whose documents cannot be saved can be watched again, into the same folder', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'out/b'), { recursive: true });
+    writeFileSync(join(cwd, 'out/b/d.txt'), 'mine');
+    const flags = ['--save-documents', 'out', '--', 'a', 'b'];
+    const { stderr, exitCode } = await watched({ d: uri('text/plain', 'x') }, flags, cwd);
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('Run b has ended.\n');
+    expect(stderr).toMatch(/^To watch them: wfr watch --save-documents out\/b b$/m);
+  });
+
+  test('after a full disk, the command that is shown saves everything', async () => {
+    const output = { a: uri('text/plain', 'small'), b: uri('text/plain', Buffer.alloc(100_000)) };
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun(output)));
+    const cwd = temporaryFolder();
+    const env = { WFR_BASE_URL: baseUrl };
+    // No file may be larger than 8 KiB.
+    const limited = 'ulimit -f 8; wfr watch --save-documents out run-1';
+    const { stderr, exitCode } = await bash(limited, env, { cwd });
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('wfr: cannot save out/b.txt: the file is too large (EFBIG)\n');
+    expect(readdirSync(join(cwd, 'out'))).toEqual([]);
+    const command = /^To watch it: (.*)$/m.exec(stderr)?.[1] ?? 'false';
+    expect((await bash(command, env, { cwd })).exitCode).toBe(0);
+    expect(readdirSync(join(cwd, 'out'))).toEqual(['a.txt', 'b.txt']);
+  });
+
+  test('a run that goes on is watched again with the same flags', async () => {
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const env = { WFR_BASE_URL: baseUrl };
+    const args = ['run', 'w', '--timeout', '0', '--save-documents', 'my files', '--force'];
+    const { stderr, exitCode } = await runCli(args, { env });
+    expect(exitCode).toBe(8);
+    const command = "To watch it: wfr watch --save-documents 'my files' --force run-1\n";
+    expect(stderr.split(command)).toHaveLength(3);
   });
 
   test('of several runs, each has a folder of its own', async () => {

@@ -1,6 +1,6 @@
 /** How the observation of a run ended: the closing words, what belongs on stdout, and the exit. */
 import { formatDuration } from '../duration.js';
-import { InterruptedError, NoSuchRunError } from '../errors.js';
+import { InterruptedError, NoSuchRunError, UnsavedDocumentError } from '../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError } from '../exit-code.js';
 import type { ReportedRun } from '../report/reported-run.js';
 import { hasEnded, type Run } from '../service/run.js';
@@ -25,10 +25,11 @@ export async function conclude(
   const { id, run, error, startedAt: started, took: duration } = outcome;
   const unwritten = run === undefined ? undefined : await failureOf(results.closed(run));
   const failure = error ?? unwritten;
+  const isHeld = run !== undefined && unwritten === undefined && results.holdsOutput(run);
   const exit =
     failure === undefined
       ? concludeSeen(outcome, commands, conversation)
-      : await concludeError(outcome, failure, commands, conversation);
+      : await concludeError(outcome, failure, commands, isHeld, conversation);
   const words = failure === undefined ? undefined : errorText(failure);
   return { id, workflowId: undefined, run, exit, started, duration, error: words };
 }
@@ -98,6 +99,7 @@ async function concludeError(
   { id, run }: Outcome,
   error: unknown,
   commands: NextCommands | undefined,
+  isHeld: boolean,
   conversation: Conversation,
 ): Promise<Exit> {
   const shownId = safeLine(id);
@@ -106,8 +108,10 @@ async function concludeError(
   } else {
     if (!conversation.error(error)) await sayDefect(error, conversation);
     if (error instanceof NoSuchRunError) return exitOfError(error);
+    const isUnsaved = error instanceof UnsavedDocumentError;
+    const held = isUnsaved && isHeld ? '; the output on stdout holds its documents' : '';
     conversation.say(
-      run !== undefined && hasEnded(run) ? `Run ${shownId} has ended.` : `Run ${shownId} may go on.`,
+      run !== undefined && hasEnded(run) ? `Run ${shownId} has ended${held}.` : `Run ${shownId} may go on.`,
     );
   }
   if (commands !== undefined) conversation.say(`To watch it: ${commands.watch}`);

@@ -16,6 +16,12 @@ export class WatchedResults {
     private readonly severalRuns: boolean,
   ) {}
 
+  /** Whether stdout carries all of the output of a run that has ended. */
+  holdsOutput({ status }: Run): boolean {
+    if (this.format === 'text') return !this.severalRuns && status === 'FINISHED';
+    return this.format !== 'id';
+  }
+
   /** A run was seen for the first time, or has changed. */
   async changed(run: Run): Promise<void> {
     if (this.format === 'jsonl') await this.output.write(onOneLine(run.json));

@@ -46,7 +46,7 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
   const { run: accepted, form, forms } = await createRun(plan.trigger, service, interruption);
   const { workflowId } = plan.trigger;
   const { id } = accepted;
-  const commands = nextCommands([id], plan.settings);
+  const commands = nextCommands([id], plan.settings, plan.documents);
   conversation.accepted(accepted, commands.watch);
   conversation.fieldAccepted(form, forms);
   const history = History.of(context);

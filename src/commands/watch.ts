@@ -6,7 +6,7 @@ import { type ServiceFlags, type ServiceSettings, serviceSettings } from '../con
 import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.js';
 import type { Context } from '../context.js';
 import type { DocumentFolder } from '../documents/document-folder.js';
-import { NoSuchRunError } from '../errors.js';
+import { NoSuchRunError, UnsavedDocumentError } from '../errors.js';
 import type { Exit } from '../exit-code.js';
 import { History } from '../history/history.js';
 import { Interruption } from '../interruption.js';
@@ -116,7 +116,8 @@ async function watchOne(
 ): Promise<ReportedRun[]> {
   const outcome = await observe({ id, wait, ...tools });
   tools.progress.stop();
-  return [await conclude(outcome, nextCommands([id], settings), tools.results, tools.conversation)];
+  const commands = nextCommands([id], settings, tools.documents);
+  return [await conclude(outcome, commands, tools.results, tools.conversation)];
 }
 
 async function watchSeveral(
@@ -125,19 +126,20 @@ async function watchSeveral(
   wait: WaitSettings,
   tools: Tools,
 ): Promise<ReportedRun[]> {
-  const { progress, results, conversation, interruption } = tools;
-  const goingOn = new Set<string>();
+  const { progress, results, conversation, interruption, documents } = tools;
+  const toWatch = new Set<string>();
   const runs = await Promise.all(
     ids.map(async (id) => {
       const outcome = await observe({ id, wait, ...tools });
       const ended = outcome.run !== undefined && hasEnded(outcome.run);
-      if (!ended && !(outcome.error instanceof NoSuchRunError)) goingOn.add(id);
+      const goesOn = !ended && !(outcome.error instanceof NoSuchRunError);
+      if (goesOn || outcome.error instanceof UnsavedDocumentError) toWatch.add(id);
       return conclude(outcome, undefined, results, conversation);
     }),
   );
   progress.stop();
   if (interruption.received !== undefined) conversation.say('Interrupted; the runs go on.');
-  const left = ids.filter((id) => goingOn.has(id));
-  if (left.length > 0) conversation.say(`To watch them: ${nextCommands(left, settings).watch}`);
+  const left = ids.filter((id) => toWatch.has(id));
+  if (left.length > 0) conversation.say(`To watch them: ${nextCommands(left, settings, documents).watch}`);
   return runs;
 }

@@ -21,7 +21,13 @@ export interface FolderOptions {
   severalRuns: boolean;
 }
 
-export interface SavedDocuments {
+interface FileToWrite {
+  document: EmbeddedDocument;
+  /** As the user will read it. */
+  path: string;
+}
+
+interface SavedDocuments {
   /** The run with paths in place of the documents in its output, which are files now. */
   run: Run;
   paths: string[];
@@ -66,6 +72,14 @@ export class DocumentFolder {
     return home;
   }
 
+  /** The flags with which a command for these runs alone saves their documents to where this one does. */
+  flagsFor(ids: readonly string[]): string[] {
+    const { folder, force, severalRuns } = this.#options;
+    const [only] = ids;
+    const home = severalRuns && only !== undefined && ids.length === 1 ? this.homeOf(only) : folder;
+    return ['--save-documents', home, ...(force ? ['--force'] : [])];
+  }
+
   /**
    * Saves the documents of the run that was asked for by `id`. Throws UnsavedDocumentError; then nothing is overwritten,
    * and the run as it was holds everything.
@@ -84,7 +98,7 @@ export class DocumentFolder {
     if (files.length === 0) return { run, paths: [], warnings };
     if (this.#options.severalRuns) await this.#attempt(home, makeHome);
     if (!this.#options.force) for (const { path } of files) await this.#attempt(path, expectNothing);
-    for (const { document, path } of files) await this.#attempt(path, (to) => this.#write(to, document));
+    await this.#writeAll(files);
     const saved = withPaths(output, files);
     const before = output.byteOffset - json.byteOffset;
     const whole = [json.subarray(0, before), saved, json.subarray(before + output.length)];
@@ -103,6 +117,22 @@ export class DocumentFolder {
     if (further > 0)
       left.push(`documents beyond the first ${this.#most} stay in the output: ${further} more`);
     return left.map((text) => `${whose}${text}`);
+  }
+
+  async #writeAll(files: readonly FileToWrite[]): Promise<void> {
+    const written: string[] = [];
+    try {
+      for (const { document, path } of files) {
+        await this.#attempt(path, (to) => this.#write(to, document));
+        written.push(path);
+      }
+    } catch (error) {
+      // What is left would stand in the way when the run is watched again.
+      if (!this.#options.force) {
+        for (const path of written) await promises.rm(resolve(this.#cwd, path)).catch(() => {});
+      }
+      throw error;
+    }
   }
 
   /** Never follows a link that somebody has put there: the file is always a new one. */
@@ -144,7 +174,7 @@ async function expectNothing(path: string): Promise<void> {
   if (found !== undefined) throw Object.assign(new Error('it exists already'), { code: 'EEXIST' });
 }
 
-function withPaths(json: Uint8Array, files: readonly { document: EmbeddedDocument; path: string }[]): Buffer {
+function withPaths(json: Uint8Array, files: readonly FileToWrite[]): Buffer {
   const parts: Uint8Array[] = [];
   let done = 0;
   for (const { document, path } of files) {

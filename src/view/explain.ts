@@ -67,12 +67,13 @@ function explainOutput(error: OutputError): Explanation {
   if (!(error instanceof UnsavedDocumentError)) {
     return { what: [`cannot write ${safeLine(error.what)}: ${because}`], next: [] };
   }
-  const exists = codeOf(error.cause) === 'EEXIST';
+  const [why, remedy] =
+    codeOf(error.cause) === 'EEXIST'
+      ? ['it exists already', 'give --force to overwrite it']
+      : [because, 'watch the run again once this is mended'];
   return {
-    what: [`cannot save ${safeLine(error.what)}: ${exists ? 'it exists already' : because}`],
-    next: [
-      exists ? 'Name another folder, or give --force to overwrite it.' : 'The output on stdout holds it.',
-    ],
+    what: [`cannot save ${safeLine(error.what)}: ${why}`],
+    next: [`Name another folder, or ${remedy}.`],
   };
 }
 
