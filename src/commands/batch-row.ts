@@ -25,7 +25,7 @@ import type { Service } from '../service/service.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { errorText } from '../view/explain.js';
 import { onOneLine } from '../view/json.js';
-import { safeLine } from '../view/safe.js';
+import { safeLine, safeLines } from '../view/safe.js';
 import { summaryLine } from '../view/summary.js';
 
 /** What is the same for all rows. */
@@ -196,7 +196,7 @@ export class RowRunner {
 
 /** Words that may be the service's, on one line. */
 function inert(words: string): string {
-  return words.split('\n').map(safeLine).join('; ');
+  return safeLines(words).join('; ');
 }
 
 /** Whether the service did not take a trigger because it is asked too much, and says nothing of a long wait. */

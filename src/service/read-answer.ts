@@ -25,16 +25,22 @@ export interface Reader {
   limits: Limits;
 }
 
-/** The body's bytes (UTF-8). Throws NetworkError with the answer's status, or the signal's reason. */
+/** A body as far as it was read (of a 2xx, UTF-8); only that of a refusal may lack its end. */
+export interface ReadBody {
+  body: Uint8Array;
+  isWhole: boolean;
+}
+
+/** Reads the body. Throws NetworkError with the answer's status, or the signal's reason. */
 export async function readAnswer(
   answer: IncomingAnswer,
   reader: Reader,
   deadline: Deadline,
-): Promise<Uint8Array> {
+): Promise<ReadBody> {
   const { status } = answer;
   try {
     if (status < 200 || status > 299) return await readRefusal(answer, reader, deadline);
-    return await readAll(answer, reader, deadline);
+    return { body: await readAll(answer, reader, deadline), isWhole: true };
   } catch (error) {
     // Where the headers have come, the status is known, whatever becomes of the rest.
     if (error instanceof NetworkError)
@@ -68,13 +74,10 @@ async function readAll(
 }
 
 /** As much of a refusal's body as comes in a short time: the status counts, the words are welcome. */
-async function readRefusal(
-  { body }: IncomingAnswer,
-  reader: Reader,
-  deadline: Deadline,
-): Promise<Uint8Array> {
+async function readRefusal({ body }: IncomingAnswer, reader: Reader, deadline: Deadline): Promise<ReadBody> {
   const chunks: Buffer[] = [];
   let size = 0;
+  let isWhole = false;
   const enough = new Error('enough has been read');
   const stop = reader.clock.after(reader.limits.errorBody, () => body.destroy(enough));
   try {
@@ -83,12 +86,13 @@ async function readRefusal(
       size += chunk.length;
       if (size > MAX_REFUSAL) throw enough;
     });
+    isWhole = true;
   } catch {
     deadline.throwIfInterrupted();
   } finally {
     stop();
   }
-  return Buffer.concat(chunks).subarray(0, MAX_REFUSAL);
+  return { body: Buffer.concat(chunks).subarray(0, MAX_REFUSAL), isWhole };
 }
 
 async function eachChunk(

@@ -76,14 +76,26 @@ export function unreadable(
   answer: Answer,
   fields?: readonly string[],
 ): UnreadableAnswerError {
-  const excerpt = Buffer.from(answer.body.subarray(0, 800)).toString('utf8');
   const contentType = answer.headers['content-type'] ?? 'none';
   return new UnreadableAnswerError(reason, {
     status: answer.status,
     contentType,
-    excerpt,
+    excerpt: excerptOf(answer.body),
     ...(fields && { fields }),
   });
+}
+
+/** The most characters of such an answer that are shown. */
+const MAX_EXCERPT = 200;
+
+/** The start of a body (UTF-8), and how much more there is. */
+function excerptOf(body: Uint8Array): string {
+  // No character has more than 4 bytes, and only the first of them is none of 0b10xxxxxx.
+  const start = [...Buffer.from(body.subarray(0, 4 * MAX_EXCERPT)).toString('utf8')].slice(0, MAX_EXCERPT);
+  let characters = 0;
+  for (const byte of body) if ((byte & 0xc0) !== 0x80) characters++;
+  const left = characters - start.length;
+  return `${start.join('')}${left > 0 ? `… (${left} more characters)` : ''}`;
 }
 
 /** What an answer that is not a 2xx said. */
@@ -95,14 +107,14 @@ export async function refusalOf(
   bodyBytes?: number,
 ): Promise<Refusal> {
   const token = await service.credentials.token();
-  const words = messageOf(answer.body);
   // A service may repeat the token that it refuses; a very short one would be found in every second word.
-  const message = token === undefined || token.length < 8 ? words : words?.replaceAll(token, '(the token)');
+  const hide = (words: string) =>
+    token === undefined || token.length < 8 ? words : words.replaceAll(token, '(the token)');
   return {
     method,
     url: url.href,
     status: answer.status,
-    message,
+    message: messageOf(answer.body, answer.isWhole, hide),
     location: originOf(answer.headers.location, url),
     bodyBytes,
     tokenSource: service.credentials.source,

@@ -9,16 +9,14 @@ import { NetworkError, type NetworkFault } from '../errors.js';
 import type { TriggerBody } from './body.js';
 import { openSocket, type Route } from './connect.js';
 import { Deadline } from './deadline.js';
-import { readAnswer } from './read-answer.js';
+import { type ReadBody, readAnswer } from './read-answer.js';
 import { Slots } from './slots.js';
 import { asNetworkError } from './undici-error.js';
 
-export interface Answer {
+export interface Answer extends ReadBody {
   status: number;
   /** Names in lower case; of several lines of one name, the first. */
   headers: Readonly<Record<string, string>>;
-  /** UTF-8. */
-  body: Uint8Array;
   /** Milliseconds from the request to the end of the answer. */
   took: number;
 }
@@ -151,8 +149,8 @@ export class Transport {
     const { statusCode: status, body } = response;
     const headers = firstOfEach(response.headers);
     const reader = { host: this.#host, clock: this.#clock, limits: this.#limits };
-    const bytes = await readAnswer({ status, headers, body }, reader, deadline);
-    return { status, headers, body: bytes, took: this.#clock.monotonic() - started };
+    const read = await readAnswer({ status, headers, body }, reader, deadline);
+    return { status, headers, ...read, took: this.#clock.monotonic() - started };
   }
 
   get #host(): string {

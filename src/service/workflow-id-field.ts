@@ -26,7 +26,7 @@ const UNWANTED_FIELD =
   /\b(unknown|unexpected|additional|unrecogni[sz]ed|extra(neous)?)\b.{0,40}\b(fields?|propert(y|ies)|keys?|members?|attributes?|parameters?)\b/i;
 /** A message of nothing but these words, such as "The request body is invalid." or "Validation failed", says nothing. */
 const EMPTY_WORDS =
-  /\b(http|error|errors|code|status|\d{3}|an?|the|is|was|were|are|has|have|one|or|more|occurred|your|this|bad|invalid|malformed|failed|failure|request|requests|body|payload|json|validation|unprocessable|entity|content|input|exception|of)\b/gi;
+  /\b(http|error|errors|code|status|\d{3}|an?|the|is|was|were|are|has|have|one|or|more|occurred|your|this|bad|invalid|malformed|failed|failure|request|requests|body|payload|json|validation|unprocessable|entity|content|input|exception|of|html|page)\b/gi;
 
 const saysNothing = (message: string) =>
   message.replace(EMPTY_WORDS, '').replace(/[\s.,:;!()"'-]/g, '') === '';

@@ -10,7 +10,6 @@ import {
   NoSuchRunError,
   NotTriggeredError,
   OutputError,
-  type Refusal,
   RefusedError,
   UnknownOutcomeError,
   UnknownStatusError,
@@ -20,8 +19,8 @@ import {
 } from '../errors.js';
 import { codeOf, describeSystemError } from '../system-error.js';
 import { explainFault } from './explain-fault.js';
+import { explainRefusal } from './explain-refusal.js';
 import type { Explanation } from './explanation.js';
-import { formatBytes } from './progress.js';
 import { safeLine } from './safe.js';
 
 /** The words for a foreseen error; undefined for a defect of wfr. Nothing in it is a secret. */
@@ -154,66 +153,21 @@ function explainCause(cause: NetworkError | RefusedError | UnreadableAnswerError
   if (cause instanceof NetworkError) return explainFault(cause);
   if (cause instanceof RefusedError) return explainRefusal(cause.refusal, cause.fieldHint);
   const { status, contentType, excerpt, fields } = cause.facts;
-  const held =
-    fields === undefined
-      ? ''
-      : `; it has the fields ${fields.slice(0, 20).map(safeLine).join(', ') || '(none)'}`;
+  const held = fields === undefined ? '' : `; it has the fields ${listed(fields)}`;
   const kind = contentType === undefined ? '' : `, content type ${safeLine(contentType)}`;
   return {
     what: [`the answer (${status ?? 'no status'}${kind}) is not a run: ${safeLine(cause.reason)}${held}`],
-    quoted: fields === undefined ? excerpt?.slice(0, 200) : undefined,
+    quoted: fields === undefined ? excerpt : undefined,
     next: /html/i.test(contentType ?? '')
       ? ['A web page answered: check the base URL, and the network for a sign-in page.']
       : [],
   };
 }
 
-function explainRefusal(refusal: Refusal, fieldHint: boolean): Explanation {
-  const { method, url, status, message, location } = refusal;
-  const asked = method === 'POST' ? 'the trigger' : 'the request';
-  const explanation = (what: string, ...next: string[]): Explanation => ({
-    what: [what],
-    quoted: message,
-    next,
-  });
-  if (status >= 300 && status <= 399) {
-    return explanation(
-      `the service redirects ${asked} to ${safeLine(location ?? 'nowhere')} (${status}), and wfr does not follow`,
-      'Set the base URL to where the service really is.',
-    );
-  }
-  switch (status) {
-    case 401:
-    case 403: {
-      const source =
-        refusal.tokenSource === undefined ? 'none was sent' : `it came from ${safeLine(refusal.tokenSource)}`;
-      return explanation(
-        `the service refused the access token (${status}); ${source}`,
-        'Set WFR_TOKEN or --token-file to a token that may do this.',
-      );
-    }
-    case 404:
-      return explanation(
-        `the service has nothing at ${safeLine(url)} (404)`,
-        'Check the base URL and the workflow.',
-      );
-    case 413:
-      return explanation(
-        `the service refused a body of ${formatBytes(refusal.bodyBytes ?? 0)} as too large (413)`,
-        'Send smaller documents, or ask whoever runs the service to allow larger ones.',
-      );
-    default: {
-      const pin = 'No spelling of the workflow field was accepted; --workflow-id-field pins one.';
-      // An error of the service's own is no refusal.
-      if (status >= 500) return explanation(`the service answered ${asked} with an error (${status})`);
-      const isAboutInputs = method === 'POST' && (status === 400 || status === 422);
-      const next = fieldHint
-        ? pin
-        : 'Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.';
-      return explanation(
-        `the service refused ${asked} (${status})`,
-        ...(fieldHint || isAboutInputs ? [next] : []),
-      );
-    }
-  }
+/** The most names of fields that are shown. */
+const MAX_FIELDS = 20;
+
+function listed(fields: readonly string[]): string {
+  const more = fields.length > MAX_FIELDS ? `… (${fields.length - MAX_FIELDS} more)` : [];
+  return [...fields.slice(0, MAX_FIELDS).map(safeLine)].concat(more).join(', ') || '(none)';
 }

@@ -13,5 +13,5 @@ export interface Explanation {
 /** An explanation as lines: `wfr: ` before the first, two spaces before the others, `| ` before the service's words. */
 export function explanationLines({ what, quoted, next }: Explanation): string[] {
   const lines = what.map((line, index) => (index === 0 ? `wfr: ${line}` : `  ${line}`));
-  return [...lines, ...(quoted ? [safeBlock(quoted)] : []), ...next.map((line) => `  ${line}`)];
+  return [...lines, ...(quoted ? safeBlock(quoted).split('\n') : []), ...next.map((line) => `  ${line}`)];
 }

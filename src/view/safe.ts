@@ -50,7 +50,8 @@ function inertLine(line: string): string {
 
 /** A field of several lines, each behind `| `, so that none of them can be a command. */
 export function safeBlock(text: string): string {
-  const kept = escapeDangerous(cut(text), (character) => character === '\n' || character === '\t');
+  const lines = cut(text.replaceAll('\r\n', '\n'));
+  const kept = escapeDangerous(lines, (character) => character === '\n' || character === '\t');
   return kept
     .replace(/\n+$/, '')
     .split('\n')

@@ -269,7 +269,7 @@ describe('what the service did not take', () => {
     expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 4 });
   });
 
-  test('47: an error body that drips is cut after 10 s, and its status counts', async () => {
+  test('47: an error body that drips is cut after 10 s and marked, and its status counts', async () => {
     const { exitCode, stderr } = await trigger(
       (_request, reply) => {
         reply.raw('HTTP/1.1 422 Unprocessable\r\ncontent-length: 1000\r\n\r\nthe amount is miss');
@@ -277,11 +277,11 @@ describe('what the service did not take', () => {
       { clock: new ImpatientClock() },
     );
     expect(exitCode).toBe(5);
-    expect(stderr).toContain('refused the trigger (422)\n| the amount is miss\n');
+    expect(stderr).toContain('refused the trigger (422)\n| the amount is miss… (there is more)\n');
   });
 
-  test('an error body without end is cut at 64 KiB', async () => {
-    const { exitCode } = await trigger((_request, reply) => {
+  test('an error body without end is read to 64 KiB, and what is shown of it says that there is more', async () => {
+    const { exitCode, stderr } = await trigger((_request, reply) => {
       reply.raw('HTTP/1.1 409 Conflict\r\n\r\n');
       const fill = () => {
         while (!reply.socket.destroyed && reply.socket.write('x'.repeat(65536)));
@@ -290,6 +290,7 @@ describe('what the service did not take', () => {
       fill();
     });
     expect(exitCode).toBe(5);
+    expect(stderr).toMatch(/^\| x{1500}… \(there is more\)$/m);
   });
 });
 
