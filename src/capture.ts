@@ -9,8 +9,12 @@ const LINGER = 1_000;
 /** What a command wrote, and how it ended: `'timeout'` where it had to be ended. */
 export interface Captured {
   end: ChildEnd | 'timeout';
+  /** From its start. */
   stdout: string;
+  /** To its end. */
   stderr: string;
+  /** Lines of stderr before those. */
+  missed: number;
 }
 
 export interface CaptureOptions {
@@ -18,7 +22,7 @@ export interface CaptureOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Characters of each stream that are kept; what follows is read and dropped. */
+/** Characters of each stream that are kept; the others are read and dropped. */
 const KEPT = 65_536;
 
 /**
@@ -33,8 +37,8 @@ export async function capture(
 ): Promise<Captured> {
   signal?.throwIfAborted();
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
-  const stdout = keep(child.stdout);
-  const stderr = keep(child.stderr);
+  const stdout = keepStart(child.stdout);
+  const stderr = keepEnd(child.stderr);
   const cancel: (() => void)[] = [];
   try {
     const end = await new Promise<Captured['end']>((resolve, reject) => {
@@ -49,7 +53,7 @@ export async function capture(
         cancel.push(clock.after(LINGER, () => resolve(killer ?? code ?? 0)));
       });
     });
-    return { end, stdout: stdout.text, stderr: stderr.text };
+    return { end, stdout: stdout.text, stderr: stderr.text, missed: stderr.missed };
   } finally {
     for (const undo of cancel) undo();
     // Harmless to one that has ended.
@@ -60,11 +64,25 @@ export async function capture(
   }
 }
 
-function keep(stream: NodeJS.ReadableStream): { text: string } {
+function keepStart(stream: NodeJS.ReadableStream): { text: string } {
   const kept = { text: '' };
   stream.setEncoding('utf8');
   stream.on('data', (chunk: string) => {
     kept.text += chunk.slice(0, KEPT - kept.text.length);
+  });
+  return kept;
+}
+
+/** Whole lines, but for one that is longer than what is kept. */
+function keepEnd(stream: NodeJS.ReadableStream): { text: string; missed: number } {
+  const kept = { text: '', missed: 0 };
+  stream.setEncoding('utf8');
+  stream.on('data', (chunk: string) => {
+    kept.text += chunk;
+    if (kept.text.length <= KEPT) return;
+    const start = kept.text.indexOf('\n', kept.text.length - KEPT) + 1 || kept.text.length - KEPT;
+    kept.missed += kept.text.slice(0, start).split('\n').length - 1;
+    kept.text = kept.text.slice(start);
   });
   return kept;
 }

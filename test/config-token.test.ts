@@ -104,9 +104,9 @@ describe('a token command', () => {
     expect(starts).toThrow('ENOENT');
   });
 
-  test('that fails says what was run, its exit code and what it said first, but never what it printed', async () => {
+  test('that fails says what was run, its exit code and what it said last, but never what it printed', async () => {
     // In two pieces, as the command itself is shown.
-    const script = `const token = 'MA' + 'RK-4711'; console.log(token); console.error('got ' + token + '\\n2\\u001b[2J\\n3\\n4\\n5\\n6'); process.exitCode = 3`;
+    const script = `const token = 'MA' + 'RK-4711'; console.log(token); console.error('1\\n2\\n3\\ngot ' + token + '\\n5\\u001b[2J\\n\\n7\\n8\\n9\\n10\\n11\\n12\\n13'); process.exitCode = 3`;
     for (const args of [
       ['run', 'w'],
       ['status', 'run-1'],
@@ -119,8 +119,9 @@ describe('a token command', () => {
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
       expect(stderr).toContain(`wfr: the token command sh -c 'exec "$@"' x `);
       expect(stderr).toContain(` failed with exit code 3 (tokenCommand of profile p in ${path}:6)\n`);
-      expect(stderr).toContain('\n| got (hidden)\n| 2\\u001b[2J\n| 3\n| 4\n| 5\n');
-      expect(stderr).not.toContain('| 6');
+      expect(stderr).toContain(
+        '\n| … 3 more lines\n| got (hidden)\n| 5\\u001b[2J\n| \n| 7\n| 8\n| 9\n| 10\n| 11\n| 12\n| 13\n',
+      );
       expect(stderr).not.toMatch(MARK);
       expect(service.requests).toEqual([]);
     }
@@ -147,6 +148,28 @@ describe('a token command', () => {
     expect(stderr).toContain(complaint);
     expect(stderr).not.toContain('MARK two');
     expect(service.requests).toEqual([]);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['two words', `console.log('Bearer MA' + 'RK-4711-0123456789');`],
+  ])(
+    'that prints %s and does not fail has what it said shown, but never what it printed',
+    async (_name, print) => {
+      const script = `${print} console.error('log in first, MA' + 'RK-4711-0123456789')`;
+      const { wfr } = await profileWorld({ tokenCommand: command(script) });
+      const { exitCode, stderr } = await wfr(['status', 'run-1']);
+      expect(exitCode).toBe(2);
+      expect(stderr).toMatch(print === '' ? /\n\| log in first, MARK/ : /\n\| log in first, \(hidden\)\n/);
+    },
+  );
+
+  test('that says very much has the end of it shown, and counts the rest', async () => {
+    const script = `for (let n = 1; n <= 20_000; n++) console.error('line ' + n); process.exitCode = 1`;
+    const { wfr } = await profileWorld({ tokenCommand: command(script) });
+    const { stderr } = await wfr(['status', 'run-1']);
+    expect(stderr).toContain('\n| … 19990 more lines\n| line 19991\n');
+    expect(stderr).toContain('\n| line 20000\n');
   });
 
   test('that may not be executed is named', async () => {
@@ -240,12 +263,12 @@ describe('a token command', () => {
     expect(refused.stderr).toContain('To watch it: wfr watch run-1');
     expect(same.starts()).toBe(2);
     expect(same.authorizations().length).toBe(1);
-    const script = `if (fs.readFileSync('log', 'utf8').length > 9) process.exit(5); console.log('${TOKEN}')`;
+    const script = `if (fs.readFileSync('log', 'utf8').length > 9) { console.error('no session\\nfor MA' + 'RK-token-4711'); process.exit(5); } console.log('MA' + 'RK-token-4711')`;
     const failing = await profileWorld({ tokenCommand: command(script) }, refuse);
     const failed = await failing.wfr(['watch', 'run-1']);
     expect(failed.exitCode).toBe(4);
     expect(failed.stderr).toMatch(
-      /which failed at a second look: the token command .* failed with exit code 5/,
+      /which failed at a second look: the token command .* failed with exit code 5 .*: no session; for \(the token\)\n/,
     );
   });
 });

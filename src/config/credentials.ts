@@ -1,7 +1,7 @@
 /** The access token: got from where it is, and able to stand in a header. It never appears in any output. */
 import type { Context } from '../context.js';
 import { MissingTokenError, UsageError } from '../errors.js';
-import type { Credentials } from '../service/service.js';
+import { type Credentials, withoutToken } from '../service/service.js';
 import { isLoopback } from '../url.js';
 import { checkToken } from './check-token.js';
 import type { Profile } from './profile.js';
@@ -91,7 +91,7 @@ class RenewableToken implements Credentials {
     } catch (error) {
       signal?.throwIfAborted();
       // What cannot be read now has not changed.
-      this.#failure = `, which failed at a second look: ${error instanceof Error ? error.message : error}`;
+      this.#failure = `, which failed at a second look: ${withoutToken(wordsOf(error), refused)}`;
     }
     return this.known !== refused;
   }
@@ -103,6 +103,13 @@ class RenewableToken implements Credentials {
     });
     return this.#reading;
   }
+}
+
+/** What went wrong, and what a command said of it, on one line. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof UsageError)) return error instanceof Error ? error.message : String(error);
+  const said = error.quoted ? [error.quoted.replaceAll('\n', '; ')] : [];
+  return [...error.problems, ...said].join(': ');
 }
 
 async function readToken(path: string, source: string, context: Context): Promise<string> {

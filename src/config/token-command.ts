@@ -24,13 +24,19 @@ export async function runTokenCommand(
   const failed = (how: string, said?: string) =>
     new UsageError([`the token command ${command} ${how} (${source})`], undefined, said);
   const running = context.capture(program, args, { cwd: folder, signal });
-  const { end, stdout, stderr } = await running.catch((error) => {
+  const captured = await running.catch((error) => {
     signal?.throwIfAborted();
     throw failed(`cannot be started: ${describeSystemError(error)}`);
   });
-  if (end !== 0) throw failed(howItEnded(end), firstLines(withoutPrinted(stderr, stdout)));
+  const { end, stdout } = captured;
+  if (end !== 0) throw failed(howItEnded(end), saidBy(captured));
   const [token = ''] = stdout.split(/\r?\n/, 1);
-  return checkToken(token, `the first line that ${command} printed (${source})`);
+  try {
+    return checkToken(token, `the first line that ${command} printed (${source})`);
+  } catch (error) {
+    // It may have said why, though it did not fail.
+    throw error instanceof UsageError ? new UsageError(error.problems, error.hint, saidBy(captured)) : error;
+  }
 }
 
 function howItEnded(end: Captured['end']): string {
@@ -38,14 +44,26 @@ function howItEnded(end: Captured['end']): string {
   return typeof end === 'number' ? `failed with exit code ${end}` : `was ended by ${end}`;
 }
 
-/** What it said, without what it had printed: that may be the token. */
-function withoutPrinted(stderr: string, stdout: string): string {
-  const printed = stdout.split(/\r?\n/).map((line) => line.trim());
-  return printed
-    .filter((line) => line.length >= 8)
-    .reduce((text, line) => text.replaceAll(line, '(hidden)'), stderr);
+/** The most lines of what it said that are shown. */
+const MAX_LINES = 10;
+
+/** The end of what it said, where programs say what went wrong, and how many lines stood before that. */
+function saidBy({ stdout, stderr, missed }: Captured): string {
+  const lines = withoutPrinted(stderr, stdout).trimEnd().split(/\r?\n/);
+  const left = missed + Math.max(0, lines.length - MAX_LINES);
+  const mark = left === 0 ? [] : [`… ${left} more ${left === 1 ? 'line' : 'lines'}`];
+  return [...mark, ...lines.slice(-MAX_LINES)].join('\n');
 }
 
-function firstLines(text: string): string {
-  return text.trim().split('\n').slice(0, 5).join('\n');
+/** A word of so many characters may be a token that stands among others. */
+const LONG_WORD = 16;
+
+/** What it said, without what it had printed: that may be the token. */
+function withoutPrinted(stderr: string, stdout: string): string {
+  const lines = stdout.split(/\r?\n/).map((line) => line.trim());
+  const words = stdout.split(/\s+/).filter((word) => word.length >= LONG_WORD);
+  return [...lines.filter((line) => line.length >= 8), ...words].reduce(
+    (text, printed) => text.replaceAll(printed, '(hidden)'),
+    stderr,
+  );
 }

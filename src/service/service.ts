@@ -107,19 +107,22 @@ export async function refusalOf(
   bodyBytes?: number,
 ): Promise<Refusal> {
   const token = await service.credentials.token();
-  // A service may repeat the token that it refuses; a very short one would be found in every second word.
-  const hide = (words: string) =>
-    token === undefined || token.length < 8 ? words : words.replaceAll(token, '(the token)');
   return {
     method,
     url: url.href,
     status: answer.status,
-    message: messageOf(answer.body, answer.isWhole, hide),
+    // A service may repeat the token that it refuses.
+    message: messageOf(answer.body, answer.isWhole, (words) => withoutToken(words, token)),
     location: originOf(answer.headers.location, url),
     bodyBytes,
     tokenSource: service.credentials.source,
     retryAfter: retryAfterOf(answer, service),
   };
+}
+
+/** A text without a token; a very short one stays, as it would be found in every second word. */
+export function withoutToken(text: string, token: string | undefined): string {
+  return token === undefined || token.length < 8 ? text : text.replaceAll(token, '(the token)');
 }
 
 /** Milliseconds that an answer asks to be left alone for. */
