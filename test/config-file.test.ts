@@ -15,7 +15,9 @@ const AT_SERVICE = '"baseUrl": "https://h.example"';
 const SECRET =
   'holds a secret, and this file is no place for one; keep it in a file of its own and name that in "tokenFile", or let "tokenCommand" print it';
 
-const BROKEN: [name: string, text: string | Buffer, ...mistakes: string[]][] = [
+type Mistaken = [name: string, text: string | Buffer, ...mistakes: string[]];
+
+const BROKEN: Mistaken[] = [
   ['an empty file', '', '1:1: the file is empty; write {"profiles": {}}'],
   [
     'a list',
@@ -154,6 +156,39 @@ const BROKEN: [name: string, text: string | Buffer, ...mistakes: string[]][] = [
     profile(`{${AT_SERVICE}, "tokenFile": "eyJs3cret.x"}`),
     `1:66: "tokenFile" ${SECRET}`,
   ],
+  ...[
+    'Bearer s3cret',
+    'ghp_s3cret0123456789',
+    'gho_s3cret0123456789',
+    'github_pat_s3cret0123456789_abc',
+    'glpat-s3cret0123456789-a',
+    'sk-s3cret-0123456789-0123456789',
+    'xoxb-s3cret-0123456789',
+    'https://user:s3cret@h.example/',
+  ].flatMap((secret): Mistaken[] => [
+    [
+      `${secret} in place of a file`,
+      profile(`{${AT_SERVICE}, "tokenFile": "${secret}"}`),
+      `1:66: "tokenFile" ${SECRET}`,
+    ],
+    [
+      `${secret} as a word of a command`,
+      profile(`{${AT_SERVICE}, "tokenCommand": ["echo", "${secret}"]}`),
+      `1:78: "tokenCommand" ${SECRET}`,
+    ],
+  ]),
+  ...[
+    '--header=Authorization: Bearer s3cret-token',
+    'TOKEN=ghp_s3cret0123456789 x',
+    "echo a\\necho 'eyJs3cret.eyJs3cret.s'",
+    'curl \\"https://user:s3cret@h.example/\\"',
+  ].map(
+    (script): Mistaken => [
+      `a script with a token (${script})`,
+      profile(`{${AT_SERVICE}, "tokenCommand": ["sh", "-c", "${script}"]}`),
+      `1:82: "tokenCommand" ${SECRET}`,
+    ],
+  ),
   [
     'a token in a command',
     profile(`{${AT_SERVICE}, "tokenCommand": ["curl", "-H", "Authorization: s3cret"]}`),
@@ -290,6 +325,17 @@ describe('a file with', () => {
   });
 
   test.each([
+    ...[
+      'pass show github_pat_workflows',
+      'cat /secrets/sk-prod-2024-workflow-service-1',
+      'task-force-1-of-the-very-many-3',
+      "sed 's/^[Bb]earer //'",
+      'curl https://user:$PASSWORD@h.example/ https://h.example:8080/x@y',
+    ].map((word) => [
+      `a word that only looks like a token (${word})`,
+      profile(`{${AT_SERVICE}, "tokenCommand": ["sh", "-c", "${word}"]}`),
+    ]),
+    ['a file named like a token', profile(`{${AT_SERVICE}, "tokenFile": "~/.secrets/ghp_0123456789ab"}`)],
     ['nothing in it', '{}'],
     ['a byte order mark', '\ufeff{"profiles": {}}'],
     ['a schema', '{"$schema": "./config.schema.json"}'],

@@ -25,15 +25,21 @@ type Check = (value: unknown) => boolean;
 
 const matches = (pattern: RegExp) => (value: unknown) => typeof value === 'string' && pattern.test(value);
 const isText: Check = (value) => typeof value === 'string';
-const isWord = matches(/^(?!\s*[Aa]uthorization\s*:)[^\0]+$/);
+/** A token that can be told (a JWT, and those of services that mark theirs), or a URL with a password that is no variable. */
+const SECRET =
+  /([Bb]earer [\w.~+/=-]{8}|eyJ[\w-]+\.|(gh[pousr]_|github_pat_|glpat-|xox[a-z]-|sk-(?=[\w-]{20}))(?=[A-Za-z_-]*\d)[\w-]{10}|[A-Za-z][\w+.-]*:\/\/[^\s/:@]*:[^\s/@$][^\s/@]*@)/;
+const isPath = matches(new RegExp(`^(?!Bearer |${SECRET.source})[^\\0]+$`));
+// A word may be a script with one somewhere in it; what is a part of a longer name is none.
+const isWord = matches(
+  new RegExp(`^(?!\\s*([Aa]uthorization\\s*:|Bearer )|([\\s\\S]*(//|[^\\w./-]))?${SECRET.source})[^\\0]+$`),
+);
 const isInterval = matches(/^(?=.*[1-9])(\d{1,9}ms|(\d{1,9}(\.\d{1,3})?|\.\d{1,3})[smh]?)$/);
 const isAlias = /^(?!.*:\/\/)(?!.*[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12})[^-]/i;
 const isUuid = matches(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i);
 
 const CHECKS: Readonly<Record<keyof ProfileSettings, Check>> = {
   baseUrl: isText,
-  // A token itself is refused where it can be told.
-  tokenFile: matches(/^(?!Bearer |eyJ[A-Za-z0-9_-]+\.)[^\0]+$/),
+  tokenFile: isPath,
   tokenCommand: (value) => Array.isArray(value) && value.length > 0 && value.every(isWord),
   allowHttp: (value) => typeof value === 'boolean',
   workflowIdField: (value) => WORKFLOW_ID_FIELD_CHOICES.some((choice) => choice === value),

@@ -84,8 +84,12 @@ function shownToken(place: Exclude<TokenPlace, { kind: 'none' }>): string {
       return '(hidden)';
     case 'file':
       return `(hidden, in ${place.path === '-' ? 'standard input' : place.path})`;
-    case 'command':
-      return `(hidden, printed by ${shellCommand(place.words)})`;
+    case 'command': {
+      // An argument may be a secret that cannot be told to be one.
+      const [program = '', ...args] = place.words;
+      const count = args.length === 1 ? '1 argument' : `${args.length || 'no'} arguments`;
+      return `(hidden, printed by ${shellCommand([program])} with ${count})`;
+    }
   }
 }
 
