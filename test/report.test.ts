@@ -1,7 +1,11 @@
 /** `--report`: where a pipeline looks for results, however a run ends and whatever the service says. */
+import { once } from 'node:events';
 import {
   chmodSync,
+  closeSync,
+  constants,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -9,11 +13,14 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, temporaryFolder, type World } from './helpers/cli.js';
 import { pageRows } from './helpers/page.js';
+import { bash } from './helpers/process.js';
 import { ALL_REPORTS, EVIL, runWithReports, tableRows } from './helpers/reports.js';
 import { acceptsAndShows, aFinishedRun, aRun, type Handler, scriptedService } from './helpers/service.js';
 
@@ -423,14 +430,17 @@ describe('complaints, all at once and before anything is sent', () => {
     ['github=x', 'it takes no file; write --report github'],
     ['junit=missing/x.xml', /there is no folder \/.*\/missing \(ENOENT\)/],
     ['junit=.', 'it is a directory'],
-    ['junit=/dev/null', 'it is not a regular file'],
+    ['junit=socket', 'it is neither a file nor a pipe'],
     ['junit=file/x.xml', 'a part of the path is not a directory (ENOTDIR)'],
     [`junit=${'n'.repeat(300)}`, 'the name is too long (ENAMETOOLONG)'],
   ])('--report %s', async (written, words) => {
     for (const command of [RUN, ['watch', 'run-1']]) {
       const cwd = temporaryFolder();
       writeFileSync(join(cwd, 'file'), '');
+      const socket = createServer().listen(join(cwd, 'socket'));
+      await once(socket, 'listening');
       const { stderr } = await complaints([...command, '--report', written], { cwd });
+      socket.close();
       expect(stderr).toContain(`--report ${written}: `);
       expect(stderr).toMatch(words instanceof RegExp ? words : new RegExp(words.replace(/[.()|]/g, '\\$&')));
     }
@@ -506,6 +516,88 @@ describe('writing', () => {
     expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="run-1"');
     expect(statSync(join(cwd, 'real/r.xml')).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(cwd, 'real'))).toEqual(['r.xml']);
+  });
+
+  test('a device is written to, also by two reports, and stays what it is', async () => {
+    const args = [...RUN, '--report', 'json=/dev/null', '--report', 'junit=/dev/null'];
+    const { exitCode, stderr } = await runWithReports(acceptsAndShows(aFinishedRun()), args);
+    expect({ exitCode, errors: stderr.includes('wfr: ') }).toEqual({ exitCode: 0, errors: false });
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
+  });
+
+  test('a device that takes nothing is 74', async () => {
+    const args = [...RUN, '--report', 'json=/dev/full'];
+    const { exitCode, stderr } = await runWithReports(acceptsAndShows(aFinishedRun()), args);
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('cannot write --report json=/dev/full of run run-1: no space left on the disk');
+  });
+
+  /** A folder with a pipe `pipe`. */
+  async function withPipe(): Promise<{ cwd: string; pipe: string }> {
+    const cwd = temporaryFolder();
+    const pipe = join(cwd, 'pipe');
+    await bash(`mkfifo '${pipe}'`);
+    return { cwd, pipe };
+  }
+
+  /** Gives a pipe a reader at once, which does `read` to it as soon as there is a writer as well. */
+  async function readerOf<T>(pipe: string, read: (handle: FileHandle) => Promise<T>): Promise<T> {
+    const there = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    const handle = await open(pipe, 'r');
+    closeSync(there);
+    return read(handle).finally(() => handle.close());
+  }
+
+  test('a pipe is written to, however large the report is, when its reader came only after the trigger', async () => {
+    const { cwd, pipe } = await withPipe();
+    const accepts = acceptsAndShows(aFinishedRun('x'.repeat(300_000)));
+    let reading: Promise<string> | undefined;
+    const handler: Handler = async (request, reply) => {
+      reading ??= readerOf(pipe, (handle) => handle.readFile('utf8'));
+      return accepts(request, reply);
+    };
+    const { exitCode } = await runWithReports(handler, [...RUN, '--report', 'json=pipe'], { cwd });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse((await reading) ?? '').runs[0].run.output.length).toBe(300_000);
+    expect(statSync(pipe).isFIFO()).toBe(true);
+  });
+
+  test('a pipe that nobody reads, or not to the end, is 74, and never waited for', async () => {
+    const { cwd, pipe } = await withPipe();
+    const args = [...RUN, '--report', 'json=pipe'];
+    const unread = await runWithReports(acceptsAndShows(aFinishedRun()), args, { cwd });
+    expect(unread.exitCode).toBe(74);
+    expect(unread.stderr).toContain(
+      'cannot write --report json=pipe of run run-1: no such device, or nobody reads the pipe (ENXIO)',
+    );
+    const large = acceptsAndShows(aFinishedRun('x'.repeat(300_000)));
+    const reading = readerOf(pipe, (handle) => handle.read({ length: 1 }));
+    const left = await runWithReports(large, args, { cwd });
+    await reading;
+    expect(left.exitCode).toBe(74);
+    expect(left.stderr).toContain('of run run-1: nobody reads the pipe any longer (EPIPE)');
+  });
+
+  test('a link to what is not there yet stays a link, and leads to the report', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'real/deep'), { recursive: true });
+    symlinkSync('real/deep', join(cwd, 'folder'));
+    symlinkSync('../r.xml', join(cwd, 'real/deep/link.xml'));
+    symlinkSync('folder/link.xml', join(cwd, 'r.xml'));
+    const { exitCode } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN, { cwd });
+    expect(exitCode).toBe(0);
+    expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="run-1"');
+    expect(readdirSync(join(cwd, 'real')).sort()).toEqual(['deep', 'r.xml']);
+    expect(readdirSync(join(cwd, 'real/deep'))).toEqual(['link.xml']);
+    expect(readFileSync(join(cwd, 'r.xml'), 'utf8')).toContain('run-1');
+  });
+
+  test('a link into a folder that is not there is a mistake before the trigger', async () => {
+    const cwd = temporaryFolder();
+    symlinkSync('/nowhere/r.xml', join(cwd, 'r.xml'));
+    const { exitCode, stderr, service } = await runWithReports(refuses, RUN, { cwd });
+    expect({ exitCode, connections: service.connections() }).toEqual({ exitCode: 2, connections: 0 });
+    expect(stderr).toContain('--report junit=r.xml: there is no folder /nowhere (ENOENT)');
   });
 
   /** The folder of the JUnit report goes away while the run is under way. */

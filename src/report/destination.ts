@@ -1,7 +1,21 @@
-/** Where a report goes: a file that is replaced in one step, or one that is only added to. */
-import { constants } from 'node:fs';
-import { type FileHandle, open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+/** Where a report goes: a file that is replaced in one step, one that is only added to, or whoever reads a pipe. */
+import { constants, open as openDescriptor } from 'node:fs';
+import {
+  access,
+  type FileHandle,
+  open,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { Socket } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
 import { codeOf, describeSystemError } from '../system-error.js';
 
 /** A report that can be written once, or be left unwritten. */
@@ -12,9 +26,9 @@ interface Destination {
   discard(): Promise<void>;
 }
 
-interface ReplacedFile extends Destination {
-  /** Its path, where links lead to. */
-  target: string;
+interface WholeFile extends Destination {
+  /** Its path, where links lead to; undefined for what is no file. */
+  target?: string;
 }
 
 export interface AppendedFile extends Destination {
@@ -25,9 +39,14 @@ export interface AppendedFile extends Destination {
 /** A file cannot be written; the message says why. */
 export class DestinationError extends Error {}
 
-/** A file that is there, whole, once it has been written, and as before until then. Throws DestinationError. */
-export async function openReplaced(path: string, uuid: string): Promise<ReplacedFile> {
-  const { target, mode } = await lookAt(path);
+/**
+ * A file that is there, whole, once it has been written, and as before until then. A pipe or a character device is not
+ * replaced but written to. Throws DestinationError.
+ */
+export async function openReplaced(path: string, uuid: string): Promise<WholeFile> {
+  const found = await lookAt(path);
+  if ('write' in found) return { write: found.write, discard: async () => {} };
+  const { target, mode } = found;
   const temporary = join(dirname(target), `.wfr-${uuid}`);
   const handle = await opened(open(temporary, 'wx', mode), target);
   return {
@@ -54,21 +73,49 @@ export async function openAppended(path: string): Promise<AppendedFile> {
   };
 }
 
-/** Where a path leads, and the mode of what is there. */
-async function lookAt(path: string): Promise<{ target: string; mode?: number }> {
-  const target = await realpath(path).catch(() => path);
+/** The file that a path leads to, with its mode if it is there; or how to write to what is no file. */
+async function lookAt(
+  path: string,
+): Promise<{ target: string; mode?: number } | { write: Destination['write'] }> {
   try {
-    const found = await stat(target);
+    const found = await stat(path);
     if (found.isDirectory()) throw new DestinationError('it is a directory');
-    if (!found.isFile()) throw new DestinationError('it is not a regular file');
+    const write = found.isFIFO() ? writeToPipe : found.isCharacterDevice() ? writeToDevice : undefined;
+    if (write !== undefined) {
+      // Opening a device may have effects of its own.
+      await access(path, constants.W_OK);
+      return { write: (chunks) => write(path, chunks) };
+    }
+    if (!found.isFile()) throw new DestinationError('it is neither a file nor a pipe');
+    const target = await realpath(path);
     // A file that may not be written is not to be replaced either, though its folder would allow it.
     await (await open(target, constants.O_WRONLY)).close();
     return { target, mode: found.mode };
   } catch (error) {
     // There is nothing yet, or not even a folder, which shows when the file is created.
-    if (codeOf(error) === 'ENOENT') return { target };
+    if (codeOf(error) === 'ENOENT') return { target: await endOfLinks(path) };
     throw error instanceof DestinationError ? error : new DestinationError(describeSystemError(error));
   }
+}
+
+/** Where a path leads at which there is nothing: it may be a link to what is not there yet. */
+async function endOfLinks(path: string): Promise<string> {
+  const link = await readlink(path).catch(() => undefined);
+  return link === undefined ? path : endOfLinks(resolve(await realpath(dirname(path)), link));
+}
+
+/**
+ * Opened only now: with O_NONBLOCK, a pipe that nobody reads is an error (ENXIO) where the opening would wait for ever,
+ * and before the run its reader need not be there yet. A socket waits for a slow reader without blocking a thread.
+ */
+async function writeToPipe(path: string, chunks: Iterable<string | Uint8Array>): Promise<void> {
+  const fd = await promisify(openDescriptor)(path, constants.O_WRONLY | constants.O_NONBLOCK);
+  await pipeline(Readable.from(chunks), new Socket({ fd, readable: false, writable: true }));
+}
+
+async function writeToDevice(path: string, chunks: Iterable<string | Uint8Array>): Promise<void> {
+  const handle = await open(path, constants.O_WRONLY);
+  await writeFile(handle, chunks).finally(() => handle.close());
 }
 
 async function opened(opening: Promise<FileHandle>, path: string): Promise<FileHandle> {

@@ -71,6 +71,6 @@ function fileOpener(name: string, path: string, load: FileKind['load']): Opener 
     const { target, write, discard } = await openReplaced(path, randomUUID()).catch((error) => {
       throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
     });
-    return { name, target, write: (ended) => write(format(ended)), discard };
+    return { name, ...(target !== undefined && { target }), write: (ended) => write(format(ended)), discard };
   };
 }
