@@ -30,7 +30,7 @@ describe.each(['https', 'http'] as const)('over %s', (scheme) => {
     expect({ exitCode, stdout, sleeps: clock.sleeps }).toEqual({ exitCode: 6, stdout: '', sleeps: [] });
     expect(stderr).toBe(
       'wfr: the outcome is unknown: a run may have been created\n' +
-        '  the service answered the trigger with an error (502)\n| 502 Bad Gateway\n' +
+        '  the service answered the trigger with an error (502)\n| 502 Bad Gateway (an HTML page)\n' +
         `  ${WARNING}\n`,
     );
     expect(await nginx.quit()).toEqual(['POST /v1/runs 502']);
@@ -47,8 +47,10 @@ describe.each(['https', 'http'] as const)('over %s', (scheme) => {
       stdout: '',
       sleeps: [1000, 2000, 4000],
     });
-    expect(stderr).toContain('wfr: the run could not be read');
-    expect(stderr).toContain('the service answered the request with an error (502)\n| 502 Bad Gateway\n');
+    expect(stderr).toContain('wfr: run run-1 could not be read');
+    expect(stderr).toContain(
+      'the service answered the request with an error (502)\n| 502 Bad Gateway (an HTML page)\n',
+    );
     expect(await nginx.quit()).toEqual(Array(4).fill('GET /v1/runs/run-1 502'));
   });
 
@@ -58,7 +60,7 @@ describe.each(['https', 'http'] as const)('over %s', (scheme) => {
     const { exitCode, stdout, stderr } = await run(nginx.baseUrl(scheme));
     expect({ exitCode, stdout }).toEqual({ exitCode: 6, stdout: '' });
     expect(stderr).toContain(
-      'the service answered the trigger with an error (504)\n| 504 Gateway Time-out\n',
+      'the service answered the trigger with an error (504)\n| 504 Gateway Time-out (an HTML page)\n',
     );
     expect(stderr).toContain(WARNING);
     expect(await nginx.quit()).toEqual(['POST /v1/runs 504']);
@@ -79,7 +81,7 @@ test('502 in the middle of the body, where nginx does not wait for its end, says
       n,
       exitCode: 7,
       stderr:
-        'wfr: the service answered the trigger with an error (502)\n  no run was created\n| 502 Bad Gateway\n' +
+        'wfr: the service answered the trigger with an error (502)\n  no run was created\n| 502 Bad Gateway (an HTML page)\n' +
         '  It is safe to repeat the command later.\n',
     });
   }
@@ -110,7 +112,7 @@ test('plain HTTP to the port of TLS is exit 5 with the words of nginx, after one
   const { exitCode, stdout, stderr } = await run(`http://127.0.0.1:${nginx.tlsPort}/v1`);
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
   expect(stderr).toBe(
-    'wfr: the service refused the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port\n' +
+    'wfr: the service refused the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port (an HTML page)\n' +
       '  Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.\n',
   );
   expect(await nginx.quit()).toEqual(['POST /v1/runs 400']);

@@ -82,7 +82,7 @@ describe('413 while the body is being sent', () => {
           n,
           exitCode: 5,
           stderr:
-            'wfr: the service refused a body of 267 MB as too large (413)\n| 413 Request Entity Too Large\n' +
+            'wfr: the service refused a body of 267 MB as too large (413)\n| 413 Request Entity Too Large (an HTML page)\n' +
             '  Send smaller documents, or ask whoever runs the service to allow larger ones.\n',
         });
       }
@@ -143,7 +143,7 @@ describe('401 while the body is being sent', () => {
         n,
         exitCode: 4,
         stderr: expect.stringContaining(
-          'wfr: the service refused the access token (401); it came from WFR_TOKEN\n| 401 Authorization Required\n',
+          'wfr: the service refused the access token (401); it came from WFR_TOKEN\n| 401 Authorization Required (an HTML page)\n',
         ),
       });
       expect(stderr).not.toContain('the-token');

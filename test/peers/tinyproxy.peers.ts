@@ -152,7 +152,7 @@ describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
 
   // Of an nginx that closes at once (lingering_close off) it may lose the answer itself, which nobody can read then.
   test.each([
-    ['nginx', 'client_max_body_size 1m;', '413 Request Entity Too Large'],
+    ['nginx', 'client_max_body_size 1m;', '413 Request Entity Too Large (an HTML page)'],
     ['a service behind nginx', 'client_max_body_size 0;', 'the service says it is too large'],
   ])('413 of %s while 200 MB are being sent is read, 20 times of 20', async (_name, limit, words) => {
     const service = await scriptedService(refuseEarly);
