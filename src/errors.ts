@@ -28,10 +28,7 @@ export class UsageError extends WfrError {
   }
 }
 
-/**
- * No access token where the service is not on this machine. `lookedFor` names the places that were searched; `withheld`
- * says why one that was found is not sent there.
- */
+/** No access token for another machine. `lookedFor` was searched; `withheld` says why one found is not sent there. */
 export class MissingTokenError extends WfrError {
   constructor(
     readonly lookedFor: readonly string[],
@@ -150,6 +147,7 @@ export class UnknownOutcomeError extends WfrError {
 /** A run that exists could not be read any longer. `forMs` is how long it had been out of sight. */
 export class LostSightError extends WfrError {
   constructor(
+    readonly id: string,
     override readonly cause: NetworkError | RefusedError | UnreadableAnswerError,
     readonly seen: boolean,
     readonly forMs: number,

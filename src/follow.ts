@@ -154,7 +154,7 @@ class Observation {
     const seen = this.#run !== undefined;
     if (isLast && seen) return 0;
     const tooLong = seen ? forMs >= MAX_OUT_OF_SIGHT : this.#failures >= MAX_FIRST_RETRIES;
-    if (isLast || tooLong) throw new LostSightError(failure, seen, forMs);
+    if (isLast || tooLong) throw new LostSightError(this.#id, failure, seen, forMs);
     const asked = failure instanceof RefusedError ? (failure.refusal.retryAfter ?? 0) : 0;
     const delay = Math.max(backoff(this.#failures++, clock.random()), Math.min(asked, MAX_RETRY_AFTER));
     onFailedPoll?.(failure, delay);
@@ -166,16 +166,16 @@ class Observation {
     if (failure instanceof NetworkError) {
       const { fault } = failure;
       if (fault === 'too-large' || (!seen && isLasting(fault)))
-        throw new LostSightError(failure, seen, forMs);
+        throw new LostSightError(this.#id, failure, seen, forMs);
     }
     if (!(failure instanceof RefusedError) || isPassing(failure.refusal.status)) return;
     const { status } = failure.refusal;
     if (status === 401 || status === 403) throw failure;
     if (!seen) throw status === 404 ? new NoSuchRunError(this.#id, failure.refusal) : failure;
     // To a script, a refusal means that no run was created; this one exists.
-    if (status !== 404) throw new LostSightError(failure, seen, forMs);
+    if (status !== 404) throw new LostSightError(this.#id, failure, seen, forMs);
     const isLag = this.#options.accepted !== undefined && now - this.#started < CREATION_LAG;
-    if (!isLag) throw new LostSightError(failure, seen, forMs);
+    if (!isLag) throw new LostSightError(this.#id, failure, seen, forMs);
   }
 }
 

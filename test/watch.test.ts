@@ -200,6 +200,25 @@ describe('status', () => {
     expect(json.map((line) => JSON.parse(line).id)).toEqual(['c', 'a']);
   });
 
+  test('each of several that could not be read is named, also where it is looked at again, with the time', async () => {
+    const handler: Handler = (request, reply) => {
+      const id = request.path.slice('/runs/'.length);
+      if (id === 'a') reply.send(200, aRun({ id }));
+      else reply.send(id === 'b' ? 500 : 400);
+    };
+    const { stderr, exitCode } = await status(handler, ['a', 'b', 'c']);
+    expect(exitCode).toBe(7);
+    expect(stderr).toMatch(
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ wfr: b: the service answered the request with an error \(500\); looking again in 1\.0s$/m,
+    );
+    expect(stderr).toContain('wfr: run b could not be read\n');
+    expect(stderr).toContain('the service refused the request (400)\nRun c could not be read.\n');
+    expect(stderr).not.toContain('Run a');
+    const one = await status(handler, ['b']);
+    expect(one.stderr).toMatch(/Z wfr: the service answered .*; looking again in 1\.0s$/m);
+    expect((await status(handler, ['c'])).stderr).not.toContain('Run c');
+  });
+
   test('38: an unknown id is exit 5, with one request', async () => {
     const { exitCode, stderr, requests } = await status(
       (_request, reply) => reply.send(404, { message: 'gone' }),

@@ -77,7 +77,8 @@ export async function observe(observed: Observed): Promise<Outcome> {
       signal: interruption.signal,
       ...wait,
       ...(accepted && { accepted }),
-      onFailedPoll: (failure, delay) => conversation.retryingPoll(failure, delay),
+      onFailedPoll: (failure, delay) =>
+        conversation.retryingPoll(failure, delay, results.severalRuns ? id : undefined),
     })) {
       await show(seen);
     }

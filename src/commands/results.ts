@@ -13,7 +13,7 @@ export class WatchedResults {
   constructor(
     private readonly output: Sink,
     private readonly format: OutputFormat,
-    private readonly severalRuns: boolean,
+    readonly severalRuns: boolean,
   ) {}
 
   /** Whether stdout carries all of the output of a run that has ended. */

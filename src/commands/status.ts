@@ -4,6 +4,7 @@ import { loadCredentials, requireToken } from '../config/credentials.js';
 import { chooseProfile } from '../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import type { Context } from '../context.js';
+import { RefusedError } from '../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError, exitOfSeveral } from '../exit-code.js';
 import { follow } from '../follow.js';
 import { History } from '../history/history.js';
@@ -14,6 +15,7 @@ import type { Service } from '../service/service.js';
 import { openSink } from '../sink.js';
 import { Conversation } from '../view/conversation.js';
 import { decidePresentation, type PresentationFlags } from '../view/presentation.js';
+import { safeLine } from '../view/safe.js';
 import { serviceTalk } from '../view/service-talk.js';
 import { withService } from './open-service.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
@@ -43,17 +45,26 @@ export async function status(
   try {
     const events = serviceTalk(conversation);
     return await withService(settings, credentials, events, context, async (service) => {
-      const looks = ids.map((id) => settled(lookOnce(id, service, interruption, conversation)));
+      const several = ids.length > 1;
+      const looks = ids.map((id) => ({
+        id,
+        settling: settled(lookOnce(id, several, service, interruption, conversation)),
+      }));
       const cancelNotice = noticeOfSilence(service, conversation);
-      void Promise.all(looks).finally(cancelNotice);
+      void Promise.all(looks.map(({ settling }) => settling)).finally(cancelNotice);
       const stdout = openSink(context.stdout, interruption);
       const exits: Exit[] = [];
-      for (const look of looks) {
-        const { value: run, error } = await look;
+      for (const { id, settling } of looks) {
+        const { value: run, error } = await settling;
         if (run !== undefined) {
-          await printStatus(stdout, format, run, ids.length > 1);
+          await printStatus(stdout, format, run, several);
           await history.seen({ ...run, baseUrl: settings.baseUrl.href });
-        } else if (!conversation.error(error)) throw error;
+        } else {
+          if (!conversation.error(error)) throw error;
+          // Other errors name the run themselves.
+          if (several && error instanceof RefusedError)
+            conversation.say(`Run ${safeLine(id)} could not be read.`);
+        }
         exits.push(run === undefined ? exitOfError(error) : exitOfRun(run, flags));
       }
       return exitOfSeveral(exits);
@@ -85,6 +96,7 @@ function noticeOfSilence({ clock, baseUrl }: Service, conversation: Conversation
 /** The run at the first readable answer. */
 async function lookOnce(
   id: string,
+  several: boolean,
   service: Service,
   { signal }: Interruption,
   conversation: Conversation,
@@ -96,7 +108,7 @@ async function lookOnce(
     interval: 0,
     maxInterval: 0,
     timeout: undefined,
-    onFailedPoll: (failure, delay) => conversation.retryingPoll(failure, delay),
+    onFailedPoll: (failure, delay) => conversation.retryingPoll(failure, delay, several ? id : undefined),
   });
   for await (const run of looks) return run;
   throw new Error('a look at a run showed nothing');

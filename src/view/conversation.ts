@@ -9,7 +9,7 @@ import type { BatchCounts, BatchView } from './batch-progress.js';
 import { explain } from './explain.js';
 import { explanationLines } from './explanation.js';
 import { createStyle, type Paint, type Style } from './format.js';
-import { PlainBatch, PlainProgress } from './plain.js';
+import { PlainBatch, PlainProgress, timed } from './plain.js';
 import type { Presentation } from './presentation.js';
 import type { ProgressView } from './progress.js';
 import { safeLine } from './safe.js';
@@ -68,10 +68,16 @@ export class Conversation {
     return true;
   }
 
-  /** A poll showed nothing and will be tried again after `delay` ms. */
-  retryingPoll(failure: WfrError, delay: number): void {
+  /** A line on the way to the end, with the time where progress has it; --quiet leaves it out. */
+  meanwhile(line: string): void {
+    this.tell(this.style.dim(this.presentation.live ? line : timed(line, this.clock)));
+  }
+
+  /** A poll showed nothing and will be tried again after `delay` ms; `id` is that of the run, where there are several. */
+  retryingPoll(failure: WfrError, delay: number, id: string | undefined): void {
     const reason = explain(failure)?.what.join(', ') ?? failure.message;
-    this.tell(this.style.dim(`wfr: ${reason}; looking again in ${formatDuration(delay)}`));
+    const subject = id === undefined ? '' : `${safeLine(id)}: `;
+    this.meanwhile(`wfr: ${subject}${reason}; looking again in ${formatDuration(delay)}`);
   }
 
   /** A run was accepted: its id, its version, and the command that watches it again. */
@@ -83,7 +89,7 @@ export class Conversation {
 
   /** The service asks to be left alone for so many ms. */
   pausing(ms: number): void {
-    this.tell(this.style.dim(`wfr: the service asks for less; all requests wait ${formatDuration(ms)}`));
+    this.meanwhile(`wfr: the service asks for less; all requests wait ${formatDuration(ms)}`);
   }
 
   /** The documents of a run's output are files now. */

@@ -76,9 +76,12 @@ function explainOutput(error: OutputError): Explanation {
   };
 }
 
-/** What went wrong and the service's own words, as text of one or more lines that is not inert yet. */
+/**
+ * What went wrong and the service's own words, as text of one or more lines that is not inert yet. It stands beside the
+ * id of the run, and is the same for all runs to which the same happened.
+ */
 export function errorText(error: unknown): string {
-  const explanation = explain(error);
+  const explanation = error instanceof LostSightError ? explainLostSight(error, 'the run') : explain(error);
   if (explanation === undefined) {
     return `a defect of wfr itself: ${error instanceof Error ? error.message : String(error)}`;
   }
@@ -106,12 +109,7 @@ function explainService(error: unknown): Explanation | undefined {
       ],
     };
   }
-  if (error instanceof LostSightError) {
-    const cause = explainCause(error.cause);
-    const forSome = error.forMs >= 1_000 ? ` for ${formatDuration(error.forMs)}` : '';
-    const what = error.seen ? `the run could not be observed${forSome}` : 'the run could not be read';
-    return { ...cause, what: [what, ...cause.what] };
-  }
+  if (error instanceof LostSightError) return explainLostSight(error, `run ${safeLine(error.id)}`);
   if (error instanceof UnknownStatusError) {
     const status = safeLine(error.status);
     return {
@@ -122,6 +120,13 @@ function explainService(error: unknown): Explanation | undefined {
   if (error instanceof InterruptedError) return explainInterruption(error);
   if (error instanceof NetworkError || error instanceof UnreadableAnswerError) return explainCause(error);
   return undefined;
+}
+
+function explainLostSight({ cause, seen, forMs }: LostSightError, subject: string): Explanation {
+  const why = explainCause(cause);
+  const forSome = forMs >= 1_000 ? ` for ${formatDuration(forMs)}` : '';
+  const what = seen ? `${subject} could not be observed${forSome}` : `${subject} could not be read`;
+  return { ...why, what: [what, ...why.what] };
 }
 
 function explainInterruption({ phase }: InterruptedError): Explanation {

@@ -93,6 +93,7 @@ export class PlainBatch implements BatchView {
   }
 }
 
-function timed(text: string, clock: Clock): string {
+/** A line with the time in UTC before it. */
+export function timed(text: string, clock: Clock): string {
   return `${new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')} ${text}`;
 }

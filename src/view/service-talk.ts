@@ -23,7 +23,7 @@ export function serviceTalk(conversation: Conversation, progress?: ProgressView)
     resending(why, phase, delay, count) {
       const reason = explain(why)?.what.join(', ') ?? why.message;
       const safe = phase === 1 ? '; the request was incomplete, so no run can exist' : '';
-      conversation.tell(
+      conversation.meanwhile(
         `wfr: ${reason}${safe}; sending again in ${formatDuration(delay)} (${count}/${MAX_RESENDS})`,
       );
       progress?.waiting('Waiting to send again');

@@ -76,7 +76,7 @@ describe('35: polls that fail', () => {
     expect(clock.monotonic()).toBeGreaterThanOrEqual(4_000 + 300_000);
     expect(clock.monotonic()).toBeLessThan(4_000 + 340_000);
     expect(stderr).toMatch(
-      /wfr: the run could not be observed for 5m( \d+s)?\n {2}the connection to .* was lost/,
+      /wfr: run run-1 could not be observed for 5m( \d+s)?\n {2}the connection to .* was lost/,
     );
     expect(stderr.endsWith(`Run run-1 may go on.\n${RESUME}`)).toBe(true);
   });
@@ -97,7 +97,7 @@ describe('35: polls that fail', () => {
     for (const command of [WATCH, ['status', 'run-1']]) {
       const { exitCode, polls, gaps, stderr } = await observe(command, [reset]);
       expect({ exitCode, polls, gaps }).toEqual({ exitCode: 7, polls: 4, gaps: [1000, 2000, 4000] });
-      expect(stderr).toContain('wfr: the run could not be read\n');
+      expect(stderr).toContain('wfr: run run-1 could not be read\n');
     }
   });
 
