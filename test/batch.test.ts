@@ -264,6 +264,17 @@ describe('what one sees', () => {
     expect(report('r.md')).toContain(`| rows.jsonl&#58;2<br>${runs[1].id} |`);
   });
 
+  test('of an empty table is said, and CSV without a header is a mistake', async () => {
+    const { wfr } = await service();
+    const cwd = folderWith({ 'empty.csv': '', 'head.csv': 'n\n' });
+    const batch = (rows: string) =>
+      wfr(['batch', 'w', '--rows', rows, '--results', `${rows}.jsonl`], { cwd });
+    const empty = await batch('empty.csv');
+    expect(empty.exitCode).toBe(2);
+    expect(empty.stderr).toContain('empty.csv: is empty; CSV begins with a header');
+    expect(await batch('head.csv')).toMatchObject({ exitCode: 0, stderr: '0 rows: the table has none\n' });
+  });
+
   test('of files is named after them', async () => {
     const { wfr } = await service();
     const cwd = folderWith({ 'a.pdf': 'a', 'b.pdf': 'b' });

@@ -351,7 +351,16 @@ describe('a file with', () => {
     ],
   ])('%s is right', async (_name, text) => {
     const { env } = configWorld(text);
-    expect(await runCli(['config', 'check'], { env })).toMatchObject({ stdout: '', stderr: '', exitCode: 0 });
+    const well = {
+      stdout: '',
+      stderr: expect.stringMatching(/^There is no mistake in .*\.json\.\n$/),
+      exitCode: 0,
+    };
+    expect(await runCli(['config', 'check'], { env })).toMatchObject(well);
+    expect(await runCli(['config', 'check', '--profile', 'nope'], { env })).toMatchObject({
+      stderr: expect.stringContaining('--profile nope: there '),
+      exitCode: 2,
+    });
     expect((await runCli(['config', 'show'], { env })).exitCode).toBe(0);
   });
 });

@@ -24,6 +24,7 @@ export async function* csvRows({ open, name, base }: TableFile): AsyncGenerator<
     const digest = digestOf(...heads.map(({ head }) => head), ...record);
     yield { number, place, digest, inputs: inputsOf(record, heads, base) };
   }
+  if (heads === undefined) throw new BatchFileError(`${name}: is empty; CSV begins with a header`);
 }
 
 async function* recordsOf(file: Readable, name: string): AsyncGenerator<Record, void, void> {

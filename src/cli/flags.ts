@@ -29,7 +29,7 @@ function waitFlags(): Option[] {
     new Option('--max-interval <duration>', 'unchanged polls slow down to this (default: 10s)'),
     new Option(
       '--timeout <duration>',
-      'stop waiting this long after the run was accepted; it goes on (default: for ever)',
+      'stop waiting this long after the run was accepted; 0 looks once; the run goes on (default: for ever)',
     ),
   ];
 }

@@ -29,7 +29,7 @@ export function summaryLines(ledger: Ledger, total: number | undefined, notes: r
   const begun = WORDS.reduce((sum, [state]) => sum + ledger.count(state), 0);
   const rows = Math.max(begun, total ?? 0);
   if (rows > begun) counts.push(`${rows - begun} not begun`);
-  const lines = [`${rows} ${rows === 1 ? 'row' : 'rows'}: ${counts.join(', ') || 'none'}`];
+  const lines = [`${rows} ${rows === 1 ? 'row' : 'rows'}: ${counts.join(', ') || 'the table has none'}`];
   const failedSteps = ledger.failedSteps();
   for (const [step, count] of failedSteps.slice(0, MOST_STEPS)) {
     lines.push(`  Failed at step ${step === '' ? '(the service named none)' : safeLine(step)}: ${count}`);

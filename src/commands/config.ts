@@ -18,7 +18,7 @@ export interface ConfigFlags extends ServiceFlags, WaitFlags {
 
 const ACTIONS = { path, show, check } as const;
 
-/** Throws UsageError: for a config file that cannot be read, and from `show` for mistakes in it. */
+/** Throws UsageError: for a config file that cannot be read, for a profile that it does not have, and from `show` for mistakes in it. */
 export async function config(
   action: keyof typeof ACTIONS,
   flags: ConfigFlags,
@@ -42,16 +42,20 @@ async function path(
 }
 
 /** The mistakes are the answer, so stdout has them, as compilers and editors know them. */
-async function check(location: ConfigLocation, _flags: ConfigFlags, context: Context): Promise<Exit> {
+async function check(location: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
   const bytes = readConfigBytes(location);
   if (bytes === undefined) {
+    await chooseProfile(flags, context);
     await context.stderr.write(`There is no ${safeLine(location.path)}, and none is needed.\n`);
     return ExitCode.ok;
   }
   const { configMistakes } = await import('../config/parse.js');
   const mistakes = await configMistakes(bytes, location.path);
   for (const mistake of mistakes) await context.stdout.write(`${safeLine(mistake)}\n`);
-  return mistakes.length === 0 ? ExitCode.ok : ExitCode.usage;
+  if (mistakes.length > 0) return ExitCode.usage;
+  await chooseProfile(flags, context);
+  await context.stderr.write(`There is no mistake in ${safeLine(location.path)}.\n`);
+  return ExitCode.ok;
 }
 
 async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {

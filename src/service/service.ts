@@ -113,7 +113,7 @@ export async function refusalOf(
     status: answer.status,
     // A service may repeat the token that it refuses.
     message: messageOf(answer.body, answer.isWhole, (words) => withoutToken(words, token)),
-    location: originOf(answer.headers.location, url),
+    location: shownTarget(answer.headers.location, url),
     bodyBytes,
     tokenSource: service.credentials.source,
     retryAfter: retryAfterOf(answer, service),
@@ -130,11 +130,12 @@ export function retryAfterOf({ headers }: Answer, { clock }: Service): number | 
   return parseRetryAfter(headers, clock.now());
 }
 
-/** Only the origin of a redirect's target is shown: the rest may hold secrets. */
-function originOf(location: string | undefined, base: URL): string | undefined {
-  return location === undefined
-    ? undefined
-    : (parseUrl(location, base.href)?.origin ?? 'somewhere unreadable');
+/** Of a redirect's target, the origin is shown, and the path where that is all that is new: the rest may hold secrets. */
+function shownTarget(location: string | undefined, base: URL): string | undefined {
+  if (location === undefined) return undefined;
+  const target = parseUrl(location, base.href);
+  if (target === undefined) return 'somewhere unreadable';
+  return target.origin === base.origin ? target.origin + target.pathname : target.origin;
 }
 
 /** The headers of any request. */

@@ -228,6 +228,12 @@ describe('what the service did not take', () => {
     expect(stderr).toContain('(429) (4 tries)\n  no run was created\n| slow down');
   });
 
+  test('17: within the service, the path that a redirect points to is shown, and nothing more', async () => {
+    const { stderr } = await trigger(answer(308, '', { location: '/v2/runs?key=secret' }));
+    expect(stderr).toMatch(/redirects the trigger to http:\/\/127\.0\.0\.1:\d+\/v2\/runs \(308\)/);
+    expect(stderr).not.toContain('secret');
+  });
+
   test('24: 429 without Retry-After backs off', async () => {
     expect((await trigger(answer(429))).gaps).toEqual([1000, 2000, 4000]);
   });
