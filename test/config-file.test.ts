@@ -473,6 +473,19 @@ describe('the profile', () => {
     expect(stderr).toContain('or choose a --profile');
   });
 
+  test('warns of a workflow that is none of its names, and sends it as it stands', async () => {
+    const { baseUrl, posts } = await scriptedService(acceptsAndShows(aFinishedRun()));
+    const workflows = { invoice: UUID, claims: UUID };
+    const { env } = configWorld({ defaultProfile: 'a', profiles: { a: { baseUrl, workflows } } });
+    const said = async (workflow: string) => (await runCli(['run', workflow, '-q'], { env })).stderr;
+    expect(await said('invoce')).toContain(
+      'warning: invoce is sent as it stands: it is no UUID, and none of the names in profile a (invoice, claims)\n',
+    );
+    expect(JSON.parse(String(await posts()[0]?.body())).workflowId).toBe('invoce');
+    for (const known of ['invoice', UUID, `https://h.example/w/${UUID}`])
+      expect(await said(known)).not.toContain('warning');
+  });
+
   test.each(['run', 'status', 'watch'])(
     'that there is not is a mistake of wfr %s that lists those there are',
     async (command) => {

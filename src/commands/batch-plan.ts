@@ -6,7 +6,7 @@ import { loadCredentials } from '../config/credentials.js';
 import { chooseProfile } from '../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import { type WaitFlags, waitSettings } from '../config/wait.js';
-import { workflowId, workflowIdField } from '../config/workflow.js';
+import { unknownNameWarning, workflowId, workflowIdField } from '../config/workflow.js';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { FileError, openAgainAndAgain } from '../inputs/files.js';
@@ -64,6 +64,7 @@ export async function planBatch(
   return {
     ...checked,
     ...source,
+    warnings: unknownNameWarning(workflow, profile),
     failFast: flags.failFast === true,
     resendUnknown: flags.resendUnknown === true,
     retryFailed: flags.retryFailed === true,

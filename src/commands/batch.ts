@@ -96,7 +96,7 @@ async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): P
   const { journal, ledger, close } = await openJournal(plan, flags.results, context);
   const interruption = new Interruption(context);
   const conversation = await Conversation.open(presentation, context);
-  for (const warning of settings.warnings) conversation.warn(warning);
+  for (const warning of [...settings.warnings, ...plan.warnings]) conversation.warn(warning);
   const work = new BatchRun(plan, ledger, journal, interruption, context);
   try {
     await conversation.duringBatch(

@@ -36,3 +36,13 @@ export function workflowId(workflow: string, profile: Profile | undefined): stri
   }
   return ids[0] ?? workflow;
 }
+
+/** A warning for a text that is neither a UUID nor a URL, nor any of the names that the profile has; none otherwise. */
+export function unknownNameWarning(workflow: string, profile: Profile | undefined): string[] {
+  const names = Object.keys(profile?.settings.workflows ?? {});
+  if (profile === undefined || names.length === 0 || names.includes(workflow)) return [];
+  if (new RegExp(`^(https?://|${UUID.source}$)`, 'i').test(workflow)) return [];
+  return [
+    `${workflow} is sent as it stands: it is no UUID, and none of the names in profile ${profile.name} (${names.join(', ')})`,
+  ];
+}
