@@ -30,6 +30,11 @@ await bundle.write({
         test: /src\/(main|errors|exit-code|version|context|output|cli\/(?!topics|place|completion))|\/commander\//,
       },
       {
+        // All that a mistake on the command line needs besides.
+        name: 'words',
+        test: /src\/(view\/(explain|explanation|failure|progress|safe|wrap)|system-error|duration)/,
+      },
+      {
         name: 'common',
         test: /src\/(?!sandbox|report|batch|completion|cli|inputs|documents)/,
         minShareCount: 3,
