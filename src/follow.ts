@@ -29,6 +29,8 @@ export interface FollowOptions {
   timeout: number | undefined;
   /** The run as our own trigger showed it, just now. */
   accepted?: Run;
+  /** Whether all requests share a pace that slows down by itself when the service asks for less. */
+  isPaced?: boolean;
   /** Called for each poll that failed and will be tried again after `delay`. */
   onFailedPoll?(failure: PollFailure, delay: number): void;
 }
@@ -153,12 +155,21 @@ class Observation {
     this.#throwIfFinal(failure, now, forMs);
     const seen = this.#run !== undefined;
     if (isLast && seen) return 0;
-    const tooLong = seen ? forMs >= MAX_OUT_OF_SIGHT : this.#failures >= MAX_FIRST_RETRIES;
+    const isPaced = this.#isPaced(failure);
+    const tooLong = seen || isPaced ? forMs >= MAX_OUT_OF_SIGHT : this.#failures >= MAX_FIRST_RETRIES;
     if (isLast || tooLong) throw new LostSightError(this.#id, failure, seen, forMs);
     const asked = failure instanceof RefusedError ? (failure.refusal.retryAfter ?? 0) : 0;
-    const delay = Math.max(backoff(this.#failures++, clock.random()), Math.min(asked, MAX_RETRY_AFTER));
+    const own = isPaced ? this.#interval : backoff(this.#failures++, clock.random());
+    const delay = Math.max(own, Math.min(asked, MAX_RETRY_AFTER));
     onFailedPoll?.(failure, delay);
     return delay;
+  }
+
+  /** Whether the pace takes care of it: of many runs, one would wait ever longer for what concerns all of them. */
+  #isPaced(failure: PollFailure): boolean {
+    return (
+      this.#options.isPaced === true && failure instanceof RefusedError && failure.refusal.status === 429
+    );
   }
 
   #throwIfFinal(failure: PollFailure, now: number, forMs: number): void {

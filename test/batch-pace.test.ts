@@ -162,6 +162,31 @@ describe('the pace', () => {
     expect(Math.max(...gaps)).toBeGreaterThanOrEqual(29_000);
   });
 
+  test('polls that are refused for their number are tried again at the pace of all, not ever later', async () => {
+    const clock = new VirtualClock();
+    const looks = new Map<string, number>();
+    const { baseUrl } = await scriptedService(
+      async (request, reply) => {
+        await request.body();
+        if (request.method === 'POST') return reply.send(201, aRun({ id: 'x', status: 'PENDING' }));
+        const look = (looks.get(request.path) ?? 0) + 1;
+        looks.set(request.path, look);
+        if (look <= 8) return reply.send(429, { message: 'too many' });
+        reply.send(200, { ...aFinishedRun(), id: 'x' });
+      },
+      { clock },
+    );
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
+    const { exitCode } = await runCli([...BATCH, '--rate', '10'], {
+      cwd,
+      clock,
+      env: { WFR_BASE_URL: baseUrl },
+    });
+    expect(exitCode).toBe(0);
+    // Eight times the interval of 2 s, not 1 + 2 + 4 and so on to 30 s.
+    expect(clock.monotonic()).toBeLessThan(25_000);
+  });
+
   test('--concurrency is how many runs are under way at most', async () => {
     let underWay = 0;
     let most = 0;

@@ -134,6 +134,7 @@ export class RowRunner {
       clock: service.clock,
       signal: interruption.signal,
       ...this.#plan.wait,
+      isPaced: true,
       ...(accepted && { accepted }),
     });
     try {
