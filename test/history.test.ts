@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from './helpers/cli.js';
-import { startWfr } from './helpers/process.js';
+import { bash, startWfr } from './helpers/process.js';
 import { FAILING, SLOW, sandboxWorld } from './helpers/sandbox.js';
 import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
 
@@ -101,6 +101,13 @@ describe('the history', () => {
     });
     expect(broken).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
     expect(broken.stderr).not.toContain('history');
+  });
+
+  test('has also a run whose id could not be written to stdout', async () => {
+    const { env } = await world();
+    const { exitCode } = await bash(`wfr run -d ${SLOW} label=x > /dev/full`, env);
+    expect(exitCode).toBe(74);
+    expect(await listed(env)).toMatchObject([{ workflow: SLOW }]);
   });
 
   test('tells a person that it cannot be written, and a pipeline not', async () => {

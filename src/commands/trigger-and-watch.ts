@@ -52,10 +52,13 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
   const history = History.of(context);
   const stdout = openSink(context.stdout, interruption);
   const isLeft = plan.detached && interruption.received === undefined;
-  if (isLeft) await printAccepted(stdout, plan.format, accepted);
-  const unkept = await history.triggered(pastRun(accepted, plan));
-  // A person may count on @last; to a pipeline without a home it is of no use.
-  if (unkept !== undefined && plan.presentation.live) conversation.warn(historyWarning(unkept));
+  try {
+    if (isLeft) await printAccepted(stdout, plan.format, accepted);
+  } finally {
+    const unkept = await history.triggered(pastRun(accepted, plan));
+    // A person may count on @last; to a pipeline without a home it is of no use.
+    if (unkept !== undefined && plan.presentation.live) conversation.warn(historyWarning(unkept));
+  }
   if (isLeft) {
     const started = context.clock.now();
     return { id, workflowId, run: accepted, exit: ExitCode.ok, started, duration: 0, error: undefined };
