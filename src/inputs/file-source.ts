@@ -8,6 +8,8 @@ import type { BlockBuffers, Source } from '../service/body.js';
 export interface FileIdentity {
   size: bigint;
   mtimeNs: bigint;
+  /** Unlike the time of modification, nobody can set it back. */
+  ctimeNs: bigint;
   ino: bigint;
   dev: bigint;
 }
@@ -98,6 +100,7 @@ async function expectUnchanged(
     now !== undefined &&
     now.size === before.size &&
     now.mtimeNs === before.mtimeNs &&
+    now.ctimeNs === before.ctimeNs &&
     now.ino === before.ino &&
     now.dev === before.dev;
   if (!same) throw new FileChangedError(name);

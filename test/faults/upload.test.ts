@@ -268,6 +268,12 @@ describe('54: a file that changes while it is read', () => {
     '54: is written to, at the same size',
     change('printf x | dd of=large.pdf conv=notrunc bs=1 2>/dev/null'),
   );
+  test(
+    '54: is written to, at the same size, and has its time of modification set back',
+    change(
+      'touch -r large.pdf before; printf x | dd of=large.pdf conv=notrunc bs=1; touch -r before large.pdf',
+    ),
+  );
   test('54: is replaced', change('cp large.pdf other && touch -r large.pdf other && mv other large.pdf'));
   test('54: vanishes', change('rm large.pdf'));
 });
