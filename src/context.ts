@@ -68,6 +68,7 @@ export interface Context {
   stdout: Output;
   stderr: Output;
   env: Readonly<Record<string, string | undefined>>;
+  /** The working folder; empty where it no longer exists. */
   cwd: string;
   /** The user's folder; empty where there is none. */
   home: string;
@@ -121,7 +122,7 @@ export function processContext(): Context {
       return process.stdin;
     },
     get cwd() {
-      return process.cwd();
+      return workingFolder();
     },
     get home() {
       return homeFolder();
@@ -145,6 +146,15 @@ export function processContext(): Context {
       return capture(command, args, options, systemClock);
     },
   };
+}
+
+/** Another process may have removed it; absolute paths work all the same. */
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    return '';
+  }
 }
 
 /** A user whom the system does not know, and who has no HOME, has no folder; that is no fault of wfr. */

@@ -1,7 +1,9 @@
 /** A table of rows, read as a stream: JSON Lines, CSV, or a list of files. */
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { FileError } from '../inputs/files.js';
 import type { RowInputs } from '../inputs/resolve.js';
+import { BatchFileError } from './file-error.js';
 
 /** A row as it stands in the table. */
 export interface Row {
@@ -17,7 +19,7 @@ export interface Row {
 
 /** A table that can be read more than once. */
 export interface Table {
-  /** Throws TableError where it cannot be read on. */
+  /** Throws BatchFileError where it cannot be read on. */
   rows(): AsyncGenerator<Row, void, void>;
   /** How many rows there are, where that is known without reading them. */
   readonly size: number | undefined;
@@ -61,7 +63,21 @@ export async function tableOfFile(file: TableFile): Promise<Table> {
   const isCsv = /\.csv$/i.test(file.name) || !(await beginsWithObject(file));
   const { csvRows } = isCsv ? await import('./csv.js') : { csvRows: undefined };
   const { jsonRows } = await import('./json-rows.js');
-  return { size: undefined, rows: () => (csvRows ?? jsonRows)(file) };
+  return { size: undefined, rows: () => readableRows((csvRows ?? jsonRows)(file)) };
+}
+
+/** The rows, as long as the file can be read. Throws BatchFileError that names the last row it gave. */
+async function* readableRows(rows: AsyncGenerator<Row, void, void>): AsyncGenerator<Row, void, void> {
+  let last = '';
+  try {
+    for await (const row of rows) {
+      last = `; rows were read up to ${row.place}`;
+      yield row;
+    }
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    throw new BatchFileError(`${error.message}${last}`);
+  }
 }
 
 async function beginsWithObject({ open, name }: TableFile): Promise<boolean> {

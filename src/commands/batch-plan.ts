@@ -101,15 +101,20 @@ async function openTable(
       '--rows -: standard input is read by --token-file - already, and can be read only once',
     ]);
   }
+  const file = await openAgainAndAgain(path, context).catch(rejectRows);
   try {
-    const { open, close } = await openAgainAndAgain(path, context);
     const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
     const name = path === '-' ? 'standard input' : path;
-    return { table: await tableOfFile({ name, base, open }), close };
+    return { table: await tableOfFile({ name, base, open: file.open }), close: file.close };
   } catch (error) {
-    if (!(error instanceof FileError)) throw error;
-    throw new UsageError([`--rows ${error.message}`]);
+    await file.close();
+    return rejectRows(error);
   }
+}
+
+function rejectRows(error: unknown): never {
+  if (!(error instanceof FileError)) throw error;
+  throw new UsageError([`--rows ${error.message}`]);
 }
 
 function filesTable(name: string, files: readonly string[], { cwd }: Context): Table {

@@ -1,9 +1,9 @@
 /** The flags of `wfr sandbox`, as what it is to serve. */
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { withAllComplaints } from '../config/complaints.js';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
+import { absolutePath } from '../path.js';
 import { BUILT_IN_WORKFLOWS } from '../sandbox/built-in.js';
 import { failingAt, slowedBy } from '../sandbox/force.js';
 import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions } from '../sandbox/server.js';
@@ -53,8 +53,9 @@ export async function sandboxOptions(flags: SandboxFlags, context: Context): Pro
 
 async function loadWorkflows(path: string | undefined, context: Context): Promise<readonly Workflow[]> {
   if (path === undefined) return BUILT_IN_WORKFLOWS;
+  const file = absolutePath(path, context.cwd);
   try {
-    return parseWorkflows(JSON.parse(await readFile(resolve(context.cwd, path), 'utf8')));
+    return parseWorkflows(JSON.parse(await readFile(file, 'utf8')));
   } catch (error) {
     const isOurs = error instanceof DefinitionError || error instanceof SyntaxError;
     throw new UsageError([`${path}: ${isOurs ? error.message : describeSystemError(error)}`]);

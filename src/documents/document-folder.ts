@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Context } from '../context.js';
 import { UnsavedDocumentError, UsageError } from '../errors.js';
 import { makeFolder } from '../make-folder.js';
+import { absolutePath } from '../path.js';
 import type { Run } from '../service/run.js';
 import { codeOf, describeSystemError } from '../system-error.js';
 import { FileNames } from './file-name.js';
@@ -53,9 +54,10 @@ export class DocumentFolder {
     const { folder } = options;
     if (folder === '')
       throw new UsageError(['--save-documents: give the folder, such as --save-documents out']);
+    const path = absolutePath(folder, context.cwd);
     try {
-      await makeFolder(resolve(context.cwd, folder));
-      await promises.access(resolve(context.cwd, folder), promises.constants.W_OK);
+      await makeFolder(path);
+      await promises.access(path, promises.constants.W_OK);
     } catch (error) {
       // The folder is missing, of course; what it says is that there is no making one.
       const why = codeOf(error) === 'ENOENT' ? 'no folder can be made there' : describeSystemError(error);

@@ -30,17 +30,12 @@ export async function readBytes(path: string, base: string, context: Context): P
       throw new FileError(`${nameOf(path)} has more than 64 MiB; send it as a document, with name@path`);
     }
   };
-  if (path === '-') {
-    for await (const chunk of await standardInput(context)) keep(chunk);
-  } else {
-    const handle = await openFile(path, base, context);
-    try {
-      for await (const chunk of handle.createReadStream({ autoClose: false })) keep(chunk);
-    } catch (error) {
-      throw error instanceof FileError ? error : new FileError(`${path}: ${describeSystemError(error)}`);
-    } finally {
-      await handle.close();
-    }
+  const handle = path === '-' ? undefined : await openFile(path, base, context);
+  try {
+    const stream = handle?.createReadStream({ autoClose: false }) ?? (await standardInput(context));
+    for await (const chunk of chunksOf(stream, path)) keep(chunk);
+  } finally {
+    await handle?.close();
   }
   return Buffer.concat(chunks);
 }
@@ -50,14 +45,19 @@ export async function readBytes(path: string, base: string, context: Context): P
  * first copied to a temporary file that has no name. Throws FileError.
  */
 export async function openDocument(path: string, base: string, context: Context): Promise<Source> {
-  if (path === '-') return spool(await standardInput(context), '-', context);
+  if (path === '-') {
+    const copy = await copyOf(await standardInput(context), '-', context);
+    return sourceOfCopy(copy, '-');
+  }
   const absolute = resolvePath(path, base, context);
   const handle = await openFile(path, base, context);
   try {
     const identity = await handle.stat({ bigint: true });
-    // Files of /proc and the like say 0 until they are read.
-    if (identity.isFile() && identity.size > 0n) return fileSource(absolute, path, identity);
-    return await spool(handle.createReadStream({ autoClose: false }), path, context);
+    if (identity.isFile() && (await hasItsSize(handle, identity.size, path))) {
+      return fileSource(absolute, path, identity);
+    }
+    const copy = await copyOf(handle.createReadStream({ autoClose: false }), path, context);
+    return await sourceOfCopy(copy, path);
   } finally {
     await handle.close();
   }
@@ -73,25 +73,43 @@ export async function openAgainAndAgain(
 ): Promise<{ open(end?: number): Readable; close(): Promise<void> }> {
   const handle = path === '-' ? undefined : await openFile(path, context.cwd, context);
   const isRegular = handle !== undefined && (await handle.stat()).isFile();
-  const kept = isRegular ? handle : await createSpool(context.tmpdir);
-  if (!isRegular) {
-    const from = handle?.createReadStream() ?? (await standardInput(context));
-    await writeFile(kept, from as AsyncIterable<Uint8Array>);
-  }
+  const kept = isRegular ? handle : await copyAndClose(handle, path, context);
   return {
-    open: (end) => Readable.from(readFromStart(kept, end), { objectMode: false }),
+    open: (end) => Readable.from(readFromStart(kept, path, end), { objectMode: false }),
     close: () => kept.close(),
   };
 }
 
-/** A stream of the file's own would close the file when it is left early. */
-async function* readFromStart(handle: FileHandle, end = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
+async function copyAndClose(handle: FileHandle | undefined, path: string, context: Context) {
+  const stream = handle?.createReadStream({ autoClose: false }) ?? (await standardInput(context));
+  return copyOf(stream, path, context).finally(() => handle?.close());
+}
+
+/** A stream of the file's own would close the file when it is left early. Throws FileError. */
+async function* readFromStart(
+  handle: FileHandle,
+  path: string,
+  end = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Buffer> {
   for (let position = 0; position < end; ) {
-    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, position);
+    const { bytesRead, buffer } = await handle
+      .read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, position)
+      .catch((error) => {
+        throw readingError(path, error);
+      });
     if (bytesRead === 0) return;
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);
   }
+}
+
+/** Whether a file ends where its size says: those of /proc say 0, and those of /sys 4096, whatever they hold. */
+async function hasItsSize(handle: FileHandle, size: bigint, path: string): Promise<boolean> {
+  if (size === 0n) return false;
+  const last = await handle.read(Buffer.alloc(1), 0, 1, Number(size) - 1).catch((error) => {
+    throw readingError(path, error);
+  });
+  return last.bytesRead === 1;
 }
 
 /** Standard input; a person at a terminal is told that wfr waits for them. */
@@ -108,27 +126,46 @@ async function openFile(path: string, base: string, context: Context): Promise<F
     if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     return await open(absolute, constants.O_RDONLY);
   } catch (error) {
-    throw new FileError(`${path}: ${describeSystemError(error)}`);
+    throw readingError(path, error);
   }
 }
 
-async function spool(
+/** The chunks of a stream. Throws FileError where it cannot be read on. */
+async function* chunksOf(stream: AsyncIterable<Buffer | string>, path: string) {
+  try {
+    yield* stream;
+  } catch (error) {
+    throw readingError(path, error);
+  }
+}
+
+/** A temporary file with all that a stream gives. Throws FileError. */
+async function copyOf(
   stream: AsyncIterable<Buffer | string>,
   path: string,
-  context: Context,
-): Promise<Source> {
-  let handle: FileHandle | undefined;
+  { tmpdir }: Context,
+): Promise<FileHandle> {
+  let copy: FileHandle | undefined;
   try {
-    handle = await createSpool(context.tmpdir);
-    await writeFile(handle, stream);
-    const { size } = await handle.stat();
-    return handleSource(handle, size, nameOf(path));
+    copy = await createSpool(tmpdir);
+    await writeFile(copy, chunksOf(stream, path));
+    return copy;
   } catch (error) {
-    await handle?.close();
+    await copy?.close();
+    if (error instanceof FileError) throw error;
     throw new FileError(
-      `${nameOf(path)} could not be copied to ${context.tmpdir}: ${describeSystemError(error)}`,
+      `${nameOf(path)} could not be copied to ${tmpdir}: ${describeSystemError(error)}; TMPDIR can name another folder`,
     );
   }
+}
+
+async function sourceOfCopy(copy: FileHandle, path: string): Promise<Source> {
+  const { size } = await copy.stat();
+  return handleSource(copy, size, nameOf(path));
+}
+
+function readingError(path: string, error: unknown): FileError {
+  return new FileError(`${nameOf(path)}: ${describeSystemError(error)}`);
 }
 
 function nameOf(path: string): string {

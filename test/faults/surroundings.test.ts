@@ -1,8 +1,8 @@
 /** Faults of this machine: files, streams, terminals. */
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { bash, startWfr } from '../helpers/process.js';
@@ -87,6 +87,20 @@ describe('51, 52: files without a size', () => {
     expect(requests[0]?.headers['content-length']).toBe(String(body.length));
   });
 
+  test.skipIf(!existsSync('/sys/class/net/lo/mtu'))(
+    '52: a file of /sys, which says that it has 4096 bytes, is sent as what it holds',
+    async () => {
+      const { env, requests } = await service();
+      const args = ['run', 'w', 'x@/sys/class/net/lo/mtu;type=a/b', 'y=@/sys/class/net/lo/mtu', '--detach'];
+      expect(await runCli(args, { env })).toMatchObject({ exitCode: 0 });
+      const mtu = readFileSync('/sys/class/net/lo/mtu');
+      expect(JSON.parse(String(await requests[0]?.body())).inputs).toEqual({
+        x: `data:a/b;base64,${mtu.toString('base64')}`,
+        y: mtu.toString(),
+      });
+    },
+  );
+
   test('52: no space for the copy is exit 2, and nothing is sent', async () => {
     const { env, connections } = await service();
     const { exitCode, stderr } = await bash('printf hello | TMPDIR=/proc wfr run w "x@-;type=a/b"', env);
@@ -101,19 +115,7 @@ describe('55: a disk that fails', () => {
     const { env, posts } = await service();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'x.pdf'), Buffer.alloc(9_000_000));
-    const handle = await open(join(cwd, 'x.pdf'));
-    const prototype = Object.getPrototypeOf(handle) as typeof handle;
-    await handle.close();
-    let reads = 0;
-    const { read } = prototype;
-    const broken = vi.spyOn(prototype, 'read').mockImplementation(function (
-      this: typeof handle,
-      ...args: unknown[]
-    ) {
-      if (reads++ === 4) return Promise.reject(Object.assign(new Error(), { code: 'EIO' }));
-      return Reflect.apply(read, this, args);
-    } as never);
-    onTestFinished(() => broken.mockRestore());
+    await failingReads(join(cwd, 'x.pdf'), (position) => position === 3 * 1536 * 1024);
     const { exitCode, stderr } = await runCli(['run', 'w', 'x@x.pdf'], { env, cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
@@ -132,6 +134,135 @@ describe('55: a disk that fails', () => {
     expect(connections()).toBe(0);
   });
 });
+
+describe('89: a table or an input that cannot be read or copied is exit 2 with the path and the reason', () => {
+  const TABLE = 'printf "%s\\n" n {1..30000}';
+  const IO_ERROR = 'the disk reported an input/output error (EIO)';
+
+  test.each([
+    [
+      'a table from standard input, with TMPDIR missing',
+      'echo n | TMPDIR=/nowhere wfr batch w --rows - --check',
+      '--rows standard input could not be copied to /nowhere: no such file (ENOENT); TMPDIR can name',
+    ],
+    [
+      'a table from standard input, with TMPDIR a file',
+      'echo n | TMPDIR=/dev/null wfr batch w --rows - --check',
+      '--rows standard input could not be copied to /dev/null: a part of the path is not a directory (ENOTDIR)',
+    ],
+    [
+      'a table from a FIFO, with TMPDIR missing',
+      'mkfifo pipe; (echo n > pipe &); TMPDIR=/nowhere wfr batch w --rows pipe --check',
+      '--rows pipe could not be copied to /nowhere: no such file (ENOENT)',
+    ],
+    [
+      'a table from standard input, with a copy that cannot be written to its end',
+      `ulimit -f 64; ${TABLE} | TMPDIR=$PWD wfr batch w --rows - --check`,
+      'the file is too large (EFBIG)',
+    ],
+    ['a table that gives EIO', 'wfr batch w --rows /proc/self/mem --check', `/proc/self/mem: ${IO_ERROR}`],
+    [
+      'a document in a working folder that was removed',
+      'mkdir gone; cd gone; rmdir ../gone; wfr run w x@scan.pdf',
+      'scan.pdf: is a relative path, and the working folder no longer exists; give an absolute path',
+    ],
+    [
+      'results in a working folder that was removed',
+      'mkdir gone; cd gone; rmdir ../gone; echo n | wfr batch w --rows - --results out.jsonl',
+      'out.jsonl: is a relative path, and the working folder no longer exists',
+    ],
+    [
+      'a folder for documents in a working folder that was removed',
+      'mkdir gone; cd gone; rmdir ../gone; wfr run w a=b --save-documents out',
+      'out: is a relative path, and the working folder no longer exists',
+    ],
+    [
+      'workflows of the sandbox in a working folder that was removed',
+      'mkdir gone; cd gone; rmdir ../gone; wfr sandbox --workflows w.json',
+      'w.json: is a relative path, and the working folder no longer exists',
+    ],
+  ])('89: %s', async (_name, line, words) => {
+    const { env, connections } = await service();
+    const { exitCode, stderr, stdout } = await bash(line, env, { cwd: temporaryFolder() });
+    expect({ exitCode, stderr, stdout }).toEqual({
+      exitCode: 2,
+      stderr: expect.stringContaining(words),
+      stdout: '',
+    });
+    expect(connections()).toBe(0);
+  });
+
+  test.each([
+    ['a table', ['batch', 'w', '--rows', '-', '--check']],
+    ['a text', ['run', 'w', 'a=@-']],
+    ['a document', ['run', 'w', 'a@-;type=a/b']],
+    ['an inputs file', ['run', 'w', '--inputs-file', '-']],
+  ])('89: standard input that gives EIO, as %s', async (_name, args) => {
+    const { env, connections } = await service();
+    const stdin = new Readable({
+      read() {
+        this.destroy(Object.assign(new Error(), { code: 'EIO' }));
+      },
+    });
+    const { exitCode, stderr } = await runCli(args, { env, stdin });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: expect.stringContaining(`standard input: ${IO_ERROR}`),
+    });
+    expect(connections()).toBe(0);
+  });
+
+  test('89: with absolute paths, everything works in a working folder that was removed', async () => {
+    const { env, requests } = await service();
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'scan.pdf'), 'x');
+    writeFileSync(join(cwd, 'rows.csv'), 'n,d@\n1,scan.pdf\n');
+    const gone = 'T=$PWD; mkdir gone; cd gone; rmdir ../gone;';
+    for (const command of [
+      `run w x@$T/scan.pdf a=b --save-documents $T/out --report json=$T/r.json ${FAST}`,
+      `batch w --rows $T/rows.csv --results $T/results.jsonl ${FAST}`,
+      'status run-1',
+      'config show',
+      'history',
+      '--version',
+    ]) {
+      const { exitCode, stderr } = await bash(`${gone} wfr ${command}`, env, { cwd });
+      expect([command, exitCode, stderr]).toEqual([command, 0, expect.any(String)]);
+    }
+    expect(requests.filter(({ method }) => method === 'POST')).toHaveLength(2);
+  });
+
+  test('89: a table that cannot be read on says after which line, and the rows before it are brought to their end', async () => {
+    const { env, posts } = await service();
+    const cwd = temporaryFolder();
+    const [table, line] = [join(cwd, 'rows.jsonl'), `{"n":"${'x'.repeat(10_000)}"}\n`];
+    writeFileSync(table, line.repeat(100));
+    await failingReads(table, (position) => position > 0);
+    const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl', '--rate', '0'];
+    const { exitCode, stderr } = await runCli(args, { env, cwd });
+    // The rows that were read have FINISHED, and the others have not been sent.
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain(`wfr: rows.jsonl: ${IO_ERROR}; rows were read up to rows.jsonl:26\n`);
+    expect(stderr).toContain('26 FINISHED');
+    expect(posts().length).toBe(26);
+  });
+});
+
+/** Lets each read of a file fail whose position is to fail, as a broken disk does. */
+async function failingReads(path: string, fails: (position: number) => boolean): Promise<void> {
+  const handle = await open(path);
+  const prototype = Object.getPrototypeOf(handle) as typeof handle;
+  await handle.close();
+  const { read } = prototype;
+  const broken = vi.spyOn(prototype, 'read').mockImplementation(function (
+    this: typeof handle,
+    ...args: unknown[]
+  ) {
+    if (fails(Number(args[3]))) return Promise.reject(Object.assign(new Error(), { code: 'EIO' }));
+    return Reflect.apply(read, this, args);
+  } as never);
+  onTestFinished(() => broken.mockRestore());
+}
 
 describe('standard output', () => {
   test('67: head -c 1 ends the output, not the exit code', async () => {
