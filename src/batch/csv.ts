@@ -1,46 +1,101 @@
 /** Rows as CSV (RFC 4180): the cells of the header are the heads of items. */
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse';
 import { type ItemHead, itemOfCell, parseItemHead } from '../inputs/item.js';
 import { BatchFileError } from './file-error.js';
 import { digestOf, type Row, type TableFile } from './table.js';
 
-interface Record {
-  record: string[];
-  info: { lines: number };
-}
+/** In this order, as CRLF begins with CR. A file may have all three: rows that were added with another program. */
+const LINE_ENDS = ['\r\n', '\n', '\r'];
+
+const NOT_TEXT = 'holds bytes that are not UTF-8 text; save the table as UTF-8';
+
+/** What is wrong with a quote, by the parser's code for it. */
+const QUOTE_PROBLEMS: Readonly<Record<string, string>> = {
+  CSV_QUOTE_NOT_CLOSED: 'a quote is not closed',
+  CSV_INVALID_CLOSING_QUOTE: 'there is text after a closing quote; double the quotes in a quoted cell',
+  INVALID_OPENING_QUOTE:
+    'there is a quote in a cell that does not begin with one; quote the cell, and double the quotes in it',
+};
+
+/** The cells of a record, and the line on which it begins, from 1. */
+type CsvRecord = string[] & { line: number };
 
 /** The rows below the header; an empty cell gives no input. Throws BatchFileError for a header or a quote that is wrong. */
 export async function* csvRows({ open, name, base }: TableFile): AsyncGenerator<Row, void, void> {
   let heads: ItemHead[] | undefined;
   let number = 0;
-  for await (const { record, info } of recordsOf(open(), name)) {
+  for await (const cells of recordsOf(open(), name)) {
+    const place = `${name}:${cells.line}`;
     if (heads === undefined) {
-      heads = headsOf(record, `${name}:${info.lines}`);
+      heads = headsOf(cells, place);
       continue;
     }
     number++;
-    const place = `${name}:${info.lines}`;
-    const digest = digestOf(...heads.map(({ head }) => head), ...record);
-    yield { number, place, digest, inputs: inputsOf(record, heads, base) };
+    const digest = digestOf(...heads.map(({ head }) => head), ...cells);
+    yield { number, place, digest, inputs: inputsOf(cells, heads, base) };
   }
   if (heads === undefined) throw new BatchFileError(`${name}: is empty; CSV begins with a header`);
 }
 
-async function* recordsOf(file: Readable, name: string): AsyncGenerator<Record, void, void> {
-  const parser = parse({ bom: true, info: true, relax_column_count: true, skip_empty_lines: true });
-  file.on('error', (error) => parser.destroy(error));
+async function* recordsOf(file: Readable, name: string): AsyncGenerator<CsvRecord, void, void> {
+  // Where the next record begins, were there no empty lines. The parser's own count of lines takes a CRLF in a cell for two.
+  let next = 1;
+  const parser = parse({
+    bom: true,
+    record_delimiter: LINE_ENDS,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    on_record(cells, { empty_lines }): CsvRecord {
+      const line = next + empty_lines;
+      next += 1 + cells.reduce((sum, cell) => sum + lineBreaksIn(cell), 0);
+      return Object.assign(cells, { line });
+    },
+  });
+  const text = Readable.from(utf8Of(file), { objectMode: false });
+  text.on('error', (error) => parser.destroy(error));
   try {
-    yield* file.pipe(parser) as AsyncIterable<Record>;
+    yield* text.pipe(parser) as AsyncIterable<CsvRecord>;
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    throw new BatchFileError(`${name}:${error.lines ?? '?'}: is not CSV: ${error.message}`);
+    const line = next + Number(error.empty_lines);
+    throw new BatchFileError(`${name}:${line}: is not CSV: ${QUOTE_PROBLEMS[error.code] ?? error.message}`);
   } finally {
+    text.destroy();
     file.destroy();
   }
 }
 
+/** UTF-16 is decoded where its byte order mark says so: the parser would take half a letter for a line end. */
+async function* utf8Of(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
+  let decoder: TextDecoder | undefined;
+  let isFirst = true;
+  for await (const chunk of file) {
+    if (isFirst) decoder = utf16Decoder(chunk);
+    isFirst = false;
+    yield decoder === undefined ? chunk : Buffer.from(decoder.decode(chunk, { stream: true }));
+  }
+  if (decoder !== undefined) yield Buffer.from(decoder.decode());
+}
+
+function utf16Decoder([first, second]: Buffer): TextDecoder | undefined {
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le');
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be');
+  return undefined;
+}
+
+function lineBreaksIn(cell: string): number {
+  return cell.match(/\r\n|\r|\n/g)?.length ?? 0;
+}
+
+/** U+FFFD stands where bytes were not UTF-8; a NUL is half a letter of UTF-16. */
+function areText(cells: readonly string[]): boolean {
+  return cells.every((cell) => !cell.includes('\uFFFD') && !cell.includes('\0'));
+}
+
 function headsOf(cells: readonly string[], place: string): ItemHead[] {
+  if (!areText(cells)) throw new BatchFileError(`${place}: ${NOT_TEXT}`);
   if (cells.length === 1 && /[;\t]/.test(cells[0] ?? '')) {
     throw new BatchFileError(`${place}: has no comma; separate the columns with commas, not with ; or tabs`);
   }
@@ -58,13 +113,15 @@ function headsOf(cells: readonly string[], place: string): ItemHead[] {
 }
 
 function inputsOf(cells: readonly string[], heads: readonly ItemHead[], base: string): Row['inputs'] {
+  if (cells.every((cell) => cell.trim() === '')) {
+    return { problem: 'has only empty cells; remove the line, or fill in its cells' };
+  }
   if (cells.length !== heads.length) {
     return {
       problem: `has ${cells.length} cells, and the header has ${heads.length}; quote a cell with a comma in it, and keep the commas of empty ones`,
     };
   }
-  if (cells.some((cell) => cell.includes('\uFFFD')))
-    return { problem: 'holds bytes that are not UTF-8; save the table as UTF-8' };
+  if (!areText(cells)) return { problem: NOT_TEXT };
   try {
     const items = heads.flatMap((head, index) => {
       const cell = cells[index] ?? '';
