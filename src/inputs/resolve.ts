@@ -132,7 +132,8 @@ class Resolver {
     try {
       await step();
     } catch (error) {
-      if (!(error instanceof FileError || error instanceof TextError)) throw error;
+      if (!(error instanceof FileError || error instanceof TextError || error instanceof UsageError))
+        throw error;
       this.#problems.push(error.message.startsWith(`${what}:`) ? error.message : `${what}: ${error.message}`);
     }
   }

@@ -167,6 +167,11 @@ describe('89: a table or an input that cannot be read or copied is exit 2 with t
       'scan.pdf: is a relative path, and the working folder no longer exists; give an absolute path',
     ],
     [
+      'documents of a table from standard input in a working folder that was removed',
+      'mkdir gone; cd gone; rmdir ../gone; printf "d@\\nscan.pdf\\n" | wfr batch w --rows - --check',
+      'standard input:2: d@scan.pdf: scan.pdf: is a relative path, and the working folder no longer exists',
+    ],
+    [
       'results in a working folder that was removed',
       'mkdir gone; cd gone; rmdir ../gone; echo n | wfr batch w --rows - --results out.jsonl',
       'out.jsonl: is a relative path, and the working folder no longer exists',
