@@ -29,6 +29,8 @@ export interface FollowOptions {
   timeout: number | undefined;
   /** The run as our own trigger showed it, just now. */
   accepted?: Run;
+  /** Whether the run is known to exist although nobody has read it yet: an earlier trigger of ours created it. */
+  exists?: boolean;
   /** Whether all requests share a pace that slows down by itself when the service asks for less. */
   isPaced?: boolean;
   /** Called for each poll that failed and will be tried again after `delay`. */
@@ -77,6 +79,7 @@ class Observation {
   #failures = 0;
   #outOfSightSince: number | undefined;
   #statusSince: number;
+  #absentSince: number | undefined;
 
   constructor(id: string, options: FollowOptions) {
     this.#id = id;
@@ -132,6 +135,7 @@ class Observation {
     this.#run = run;
     this.#failures = 0;
     this.#outOfSightSince = undefined;
+    this.#absentSince = undefined;
     this.#giveUpOnUnknownStatus(run, now);
     this.#interval = changed
       ? this.#options.interval
@@ -152,11 +156,14 @@ class Observation {
     const now = clock.monotonic();
     this.#outOfSightSince ??= now;
     const forMs = now - this.#outOfSightSince;
+    const isMissing = failure instanceof RefusedError && failure.refusal.status === 404;
+    if (!isMissing) this.#absentSince = undefined;
     this.#throwIfFinal(failure, now, forMs);
     const seen = this.#run !== undefined;
     if (isLast && seen) return 0;
     const isPaced = this.#isPaced(failure);
-    const tooLong = seen || isPaced ? forMs >= MAX_OUT_OF_SIGHT : this.#failures >= MAX_FIRST_RETRIES;
+    const tooLong =
+      seen || isPaced || isMissing ? forMs >= MAX_OUT_OF_SIGHT : this.#failures >= MAX_FIRST_RETRIES;
     if (isLast || tooLong) throw new LostSightError(this.#id, failure, seen, forMs);
     const asked = failure instanceof RefusedError ? (failure.refusal.retryAfter ?? 0) : 0;
     const own = isPaced ? this.#interval : backoff(this.#failures++, clock.random());
@@ -182,11 +189,18 @@ class Observation {
     if (!(failure instanceof RefusedError) || isPassing(failure.refusal.status)) return;
     const { status } = failure.refusal;
     if (status === 401 || status === 403) throw failure;
+    if (status === 404 && this.#isLag(now)) return;
     if (!seen) throw status === 404 ? new NoSuchRunError(this.#id, failure.refusal) : failure;
     // To a script, a refusal means that no run was created; this one exists.
-    if (status !== 404) throw new LostSightError(this.#id, failure, seen, forMs);
-    const isLag = this.#options.accepted !== undefined && now - this.#started < CREATION_LAG;
-    if (!isLag) throw new LostSightError(this.#id, failure, seen, forMs);
+    throw new LostSightError(this.#id, failure, seen, forMs);
+  }
+
+  /** Whether a 404 may mean that a copy of the service does not know the run yet. */
+  #isLag(now: number): boolean {
+    const { accepted, exists = false } = this.#options;
+    if (accepted !== undefined) return now - this.#started < CREATION_LAG;
+    this.#absentSince ??= now;
+    return exists && now - this.#absentSince < CREATION_LAG;
   }
 }
 

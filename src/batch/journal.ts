@@ -17,6 +17,8 @@ export type BatchEvent =
   | { event: 'accepted'; row: number; id: string }
   /** No run was created; `exit` is the exit code that says why. */
   | { event: 'refused'; row: number; exit: number; reason: string }
+  /** The service no longer knows the run of an accepted row. */
+  | { event: 'lost'; row: number }
   /** `run` is the service's own JSON, on one line. */
   | { event: 'ended'; row: number; run: Iterable<Uint8Array> }
   /** The table has been read to its end. */

@@ -4,13 +4,24 @@ import { Column } from './column.js';
 
 /**
  * `sent` is a row whose request may be complete while nothing is known of its answer; `intent` one of which no run can
- * exist; `bad` one that cannot be sent as it is; `refused` one that the service has refused for good.
+ * exist; `bad` one that cannot be sent as it is; `refused` one that the service has refused for good; `lost` one
+ * that the service accepted and whose run it no longer knows.
  */
-const ROW_STATES = ['new', 'intent', 'bad', 'sent', 'accepted', 'refused', 'finished', 'failed'] as const;
+const ROW_STATES = [
+  'new',
+  'intent',
+  'bad',
+  'sent',
+  'accepted',
+  'refused',
+  'finished',
+  'failed',
+  'lost',
+] as const;
 export type RowState = (typeof ROW_STATES)[number];
 
 /** What a row was before it was sent again: if that comes to nothing, it still is. */
-const LASTING: readonly RowState[] = ['sent', 'refused', 'failed'];
+const LASTING: readonly RowState[] = ['sent', 'refused', 'failed', 'lost'];
 
 /** What an event says of its row. */
 export type RowFact =
@@ -18,6 +29,7 @@ export type RowFact =
   | { event: 'sent'; row: number }
   | { event: 'accepted'; row: number; id: string }
   | { event: 'refused'; row: number; exit: number }
+  | { event: 'lost'; row: number }
   | { event: 'ended'; row: number; status: string | undefined; step: string | undefined };
 
 /** Rows that are named one by one; beyond them, their number is enough. */
@@ -53,7 +65,7 @@ export class Ledger {
     return (this.#digests.get(row) ?? 0n).toString(16).padStart(16, '0');
   }
 
-  /** The id of the run of a row that is `accepted`. */
+  /** The id of the run of a row that is `accepted` or `lost`. */
   id(row: number): string | undefined {
     return this.#ids.get(row);
   }

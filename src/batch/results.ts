@@ -70,7 +70,7 @@ async function readAgain(path: string, name: string, head: BatchHead): Promise<L
 export function recordRead({ event, row, fields, run }: ReadEvent, ledger: Ledger): void {
   const { digest, id, exit } = fields;
   if (event === 'intent') ledger.record({ event, row, digest: String(digest) });
-  else if (event === 'sent') ledger.record({ event, row });
+  else if (event === 'sent' || event === 'lost') ledger.record({ event, row });
   else if (event === 'accepted') ledger.record({ event, row, id: String(id) });
   else if (event === 'refused') ledger.record({ event, row, exit: Number(exit) });
   else if (event === 'ended') ledger.record({ event, row, status: run?.status, step: run?.error?.step });

@@ -5,12 +5,13 @@ import type { RowState } from './ledger.js';
 export interface Resending {
   resendUnknown: boolean;
   retryFailed: boolean;
+  retryLost: boolean;
 }
 
 /** What is to be done with a row of which so much is known. */
 export function taskOf(
   state: RowState,
-  { resendUnknown, retryFailed }: Resending,
+  { resendUnknown, retryFailed, retryLost }: Resending,
 ): 'send' | 'watch' | 'leave' {
   switch (state) {
     case 'new':
@@ -24,6 +25,8 @@ export function taskOf(
     case 'refused':
     case 'failed':
       return retryFailed ? 'send' : 'leave';
+    case 'lost':
+      return retryLost ? 'send' : 'leave';
     case 'finished':
       return 'leave';
   }

@@ -10,7 +10,8 @@ heads of items: customer,amount:=,invoice@. Paths are relative to the table.
 
 Every step of every row is written to the results file before it counts, so that
 the same command goes on where it stopped, whatever stopped it: no row is sent
-twice. A row whose outcome nobody knows is listed, and exits with 6.
+twice. A row whose outcome nobody knows is listed, and exits with 6; a lost one
+(404 for 60 s) with 7.
 
 Examples:
   wfr batch invoice --each invoice scans/*.pdf --results out.jsonl
@@ -42,6 +43,7 @@ function define(command: Command, start: Start): void {
     .option('--results <file|->', 'where to write what becomes of each row, and to go on from')
     .option('--resend-unknown', 'send rows again whose outcome is unknown')
     .option('--retry-failed', 'trigger rows anew that FAILED or were refused')
+    .option('--retry-lost', 'trigger lost rows anew')
     .option('--fail-fast', 'send no further row once one has failed')
     .optionsGroup('Pace:')
     .option('--concurrency <number>', 'runs under way at once (default: 8)')

@@ -28,6 +28,7 @@ export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, 
   failFast?: boolean;
   resendUnknown?: boolean;
   retryFailed?: boolean;
+  retryLost?: boolean;
 }
 
 /** Every how many-th row, and which of them: `2/5` is the rows 2, 7, 12 and so on. */
@@ -68,6 +69,7 @@ export async function planBatch(
     failFast: flags.failFast === true,
     resendUnknown: flags.resendUnknown === true,
     retryFailed: flags.retryFailed === true,
+    retryLost: flags.retryLost === true,
   };
 }
 

@@ -48,6 +48,13 @@ function after(
         started: time,
         error: undefined,
       };
+    case 'lost':
+      return {
+        ...known,
+        exit: ExitCode.unreachable,
+        isLost: true,
+        error: 'lost: the service no longer knows the run (404)',
+      };
     case 'refused':
       return { ...known, exit: Number(fields.exit), error: String(fields.reason) };
     case 'ended': {

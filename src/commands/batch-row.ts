@@ -1,12 +1,13 @@
 /** One row of a batch: what is to be done with it, done, and written down. */
-import type { Journal } from '../batch/journal.js';
-import type { Ledger } from '../batch/ledger.js';
+import type { BatchEvent, Journal } from '../batch/journal.js';
+import type { Ledger, RowFact } from '../batch/ledger.js';
 import type { Row } from '../batch/table.js';
-import { taskOf } from '../batch/task.js';
+import { type Resending, taskOf } from '../batch/task.js';
 import type { WaitSettings } from '../config/wait.js';
 import type { Context } from '../context.js';
 import {
   InterruptedError,
+  NoSuchRunError,
   NotTriggeredError,
   OutputError,
   RefusedError,
@@ -29,13 +30,11 @@ import { safeLine, safeLines } from '../view/safe.js';
 import { summaryLine } from '../view/summary.js';
 
 /** What is the same for all rows. */
-export interface RowPlan {
+export interface RowPlan extends Resending {
   workflowId: string;
   field: WorkflowIdFieldChoice;
   defaults: readonly Item[];
   wait: WaitSettings;
-  resendUnknown: boolean;
-  retryFailed: boolean;
 }
 
 export interface RowTools {
@@ -87,12 +86,9 @@ export class RowRunner {
   async #send(row: Row): Promise<Exit> {
     const inputs = await resolveInputsOf(row, this.#plan, this.#tools.context);
     try {
-      const { journal, ledger } = this.#tools;
       this.#intend(row);
       const accepted = await this.#trigger(row, inputs);
-      const fact = { event: 'accepted', row: row.number, id: accepted.id } as const;
-      journal.append(fact);
-      ledger.record(fact);
+      this.#record({ event: 'accepted', row: row.number, id: accepted.id });
       return await this.#follow(row, accepted.id, accepted);
     } finally {
       await inputs.close();
@@ -135,12 +131,14 @@ export class RowRunner {
       signal: interruption.signal,
       ...this.#plan.wait,
       isPaced: true,
+      exists: true,
       ...(accepted && { accepted }),
     });
     try {
       for await (const seen of changes) run = seen;
     } catch (error) {
-      // What is known of the run stays known: a later call watches it again.
+      // What is known of any other run stays known: a later call watches it again.
+      if (error instanceof NoSuchRunError) this.#record({ event: 'lost', row: row.number });
       this.#tools.ended(row, `${safeLine(id)}: ${inert(errorText(error))}`);
       return exitOfError(error);
     }
@@ -178,20 +176,20 @@ export class RowRunner {
   }
 
   #intend({ number, place, digest }: Row): void {
-    const { journal, ledger } = this.#tools;
-    const intent = { event: 'intent', row: number, place, digest } as const;
-    journal.append(intent);
-    ledger.record(intent);
+    this.#record({ event: 'intent', row: number, place, digest });
   }
 
   #refuse(row: Row, exit: Exit, reason: string): void {
-    const { journal, ledger } = this.#tools;
     const code = typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
-    const refused = { event: 'refused', row: row.number, exit: code, reason } as const;
     // Also of a row that was wrong before it could be meant to be sent, the digest is worth knowing.
-    if (ledger.digest(row.number) !== row.digest) this.#intend(row);
-    journal.append(refused);
-    ledger.record(refused);
+    if (this.#tools.ledger.digest(row.number) !== row.digest) this.#intend(row);
+    this.#record({ event: 'refused', row: row.number, exit: code, reason });
+  }
+
+  /** Writes an event of a row to the results, without waiting for the disk. */
+  #record(event: BatchEvent & RowFact): void {
+    this.#tools.journal.append(event);
+    this.#tools.ledger.record(event);
   }
 }
 

@@ -54,7 +54,7 @@ export class BatchRun {
       total: this.#total,
       read: this.#read,
       finished: count('finished'),
-      failed: count('failed') + count('bad'),
+      failed: count('failed') + count('bad') + count('lost'),
       refused: count('refused'),
       running: count('accepted') + awaiting,
       unknown: count('sent') - awaiting,

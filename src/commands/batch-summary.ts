@@ -16,6 +16,7 @@ const WORDS: readonly (readonly [RowState, string])[] = [
   ['bad', 'bad'],
   ['intent', 'not sent'],
   ['sent', 'unknown'],
+  ['lost', 'lost'],
 ];
 
 /**
@@ -41,6 +42,11 @@ export function summaryLines(ledger: Ledger, total: number | undefined, notes: r
       `  Unknown, a run may exist: ${named('sent', ledger)}. Look at the service; --resend-unknown sends them again.`,
     );
   }
+  if (ledger.count('lost') > 0) {
+    lines.push(
+      `  Lost, the service no longer knows the run (404): ${named('lost', ledger)}. Check the base URL and the service; --retry-lost triggers them again.`,
+    );
+  }
   if (ledger.count('accepted') + ledger.count('intent') > 0)
     lines.push('  The same wfr batch goes on where it stopped.');
   if (ledger.count('bad') > 0) {
@@ -59,6 +65,7 @@ export function exitsOf(ledger: Ledger): Exit[] {
     ['failed', ExitCode.runFailed],
     ['refused', ExitCode.refused],
     ['sent', ExitCode.unknownOutcome],
+    ['lost', ExitCode.unreachable],
     ['bad', ExitCode.usage],
   ];
   return exits.filter(([state]) => ledger.count(state) > 0).map(([, exit]) => exit);
@@ -67,6 +74,14 @@ export function exitsOf(ledger: Ledger): Exit[] {
 function named(state: RowState, ledger: Ledger): string {
   const rows = ledger.rowsIn(state);
   const more = ledger.count(state) - Math.min(rows.length, MOST_NAMED);
-  const shown = rows.slice(0, MOST_NAMED).join(', ');
+  const shown = rows
+    .slice(0, MOST_NAMED)
+    .map((row) => withRun(row, state, ledger))
+    .join(', ');
   return `${rows.length === 1 ? 'row' : 'rows'} ${shown}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** The number of a row, and where the service has forgotten its run, the id. */
+function withRun(row: number, state: RowState, ledger: Ledger): string {
+  return state === 'lost' ? `${row} (${safeLine(ledger.id(row) ?? '')})` : String(row);
 }

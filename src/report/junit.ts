@@ -43,7 +43,8 @@ function testCase(run: ReportedRun): string {
 }
 
 /** What kind of end it was, in one word. */
-function typeOf({ exit }: ReportedRun): string {
+function typeOf({ exit, isLost }: ReportedRun): string {
+  if (isLost) return 'lost';
   return Object.entries(ExitCode).find(([, code]) => code === exit)?.[0] ?? String(exit);
 }
 

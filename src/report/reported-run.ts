@@ -17,6 +17,8 @@ export interface ReportedRun {
   /** As it was seen last. */
   run: Run | undefined;
   exit: Exit;
+  /** Of a batch: whether the service no longer knows the run that it accepted. */
+  isLost?: true;
   /** Milliseconds since 1970, where it is known: the moment from which `duration` counts. */
   started?: number;
   /** Milliseconds since it was accepted or first asked for; where there is no run, since the command began. */

@@ -15,6 +15,7 @@ export interface Outcome {
 
 const FINISHED: Outcome = { label: 'finished', tone: 'good' };
 const ACCEPTED: Outcome = { label: 'accepted', tone: 'open' };
+const LOST: Outcome = { label: 'lost', tone: 'doubt' };
 const INTERRUPTED: Outcome = { label: 'interrupted', tone: 'doubt' };
 const DEFECT: Outcome = { label: 'defect of wfr', tone: 'doubt' };
 
@@ -30,7 +31,14 @@ const OF_CODE: ReadonlyMap<Exit, Outcome> = new Map([
 ] as const satisfies [Exit, Outcome][]);
 
 /** Every outcome, in the order in which they are listed. */
-export const OUTCOMES: readonly Outcome[] = [FINISHED, ACCEPTED, ...OF_CODE.values(), INTERRUPTED, DEFECT];
+export const OUTCOMES: readonly Outcome[] = [
+  FINISHED,
+  ACCEPTED,
+  ...OF_CODE.values(),
+  LOST,
+  INTERRUPTED,
+  DEFECT,
+];
 
 /** A run as the page shows it; all texts are inert. */
 export interface Entry {
@@ -71,7 +79,8 @@ export function entryOf(reported: ReportedRun): Entry {
   };
 }
 
-function outcomeOf({ exit, run }: ReportedRun): Outcome {
+function outcomeOf({ exit, run, isLost }: ReportedRun): Outcome {
+  if (isLost) return LOST;
   if (typeof exit === 'string') return INTERRUPTED;
   if (exit === ExitCode.ok) return run === undefined || run.status === 'FINISHED' ? FINISHED : ACCEPTED;
   return OF_CODE.get(exit) ?? DEFECT;
