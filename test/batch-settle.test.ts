@@ -1,9 +1,9 @@
-/** Rows that need a decision: their run is lost. */
+/** Rows that need a decision: their run is lost, or nobody knows whether there is one. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BATCH, eventsIn, folderWith, rowsOf, stories, WHOLE } from './helpers/batch.js';
-import { runCli, type World } from './helpers/cli.js';
+import { runCli, Signals, type World } from './helpers/cli.js';
 import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
 
 const ARGS = [...BATCH, '--workflow-id-field', 'workflowId', '--concurrency', '1'];
@@ -42,6 +42,22 @@ async function answering(answers: Answers) {
   return { ...scripted, triggered, reads, wfr };
 }
 
+/** A batch of `count` rows of which some are unknown and the others FINISHED. */
+async function unknown(rows: number[], count: number, answers: Answers = {}) {
+  const { get = finished } = answers;
+  answers.get = get;
+  answers.post = (row) => (rows.includes(row) ? undefined : [201, { ...aFinishedRun(), id: `run-${row}` }]);
+  const service = await answering(answers);
+  const cwd = folderWith({ 'rows.jsonl': rowsOf(count) });
+  const run = (...more: string[]) => service.wfr([...ARGS, ...more], { cwd });
+  const first = await run();
+  expect(first.exitCode).toBe(6);
+  delete answers.post;
+  service.triggered.splice(0);
+  service.requests.splice(0);
+  return { ...service, cwd, first, path: join(cwd, 'out.jsonl'), run };
+}
+
 /** A batch of two rows that were accepted, where the service no longer knows the run of the first one. */
 async function forgotten() {
   const answers: Answers = { get: (id) => [200, aRun({ id })] };
@@ -56,6 +72,7 @@ async function forgotten() {
 }
 
 const ACCEPTED = WHOLE.slice(0, 3);
+const UNKNOWN = WHOLE.slice(0, 2);
 
 describe('batch: a row whose run the service has forgotten', () => {
   test('batch: a run that is unknown to the service (404) for 60 s is lost: exit 7, with its id and what to do', async () => {
@@ -186,6 +203,166 @@ describe('batch: a row whose run the service has forgotten', () => {
   });
 });
 
+describe('batch: --adopt settles an unknown row with the run that the user found', () => {
+  test('batch: --adopt reads the run, writes it down as accepted, and watches it; nothing is triggered', async () => {
+    const { run, first, path, triggered, reads } = await unknown([2], 3);
+    expect(first.stderr).toMatch(
+      /^ {2}Unknown, a run may exist: row 2\..*--adopt <row>=<id>.*--resend-unknown/m,
+    );
+    const { exitCode, stderr } = await run('--adopt', '2=found-1');
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('3 rows: 3 FINISHED\n');
+    expect(triggered).toEqual([]);
+    expect(reads).toEqual(['found-1', 'found-1']);
+    expect(stories(path)[2]).toEqual(WHOLE);
+    expect(eventsIn(path)).toContainEqual(
+      expect.objectContaining({ event: 'accepted', row: 2, id: 'found-1' }),
+    );
+  });
+
+  test('batch: --adopt of a run that does not exist exits 5, and nothing is adopted or sent', async () => {
+    const { run, path, triggered, cwd } = await unknown([2], 3, { get: () => NOT_FOUND });
+    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(4));
+    const before = stories(path);
+    const { exitCode, stdout, stderr } = await run('--adopt', '2=typo-1');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
+    expect(stderr).toContain('--adopt 2=typo-1 failed: nothing was adopted or sent.\n');
+    expect(stderr).toContain('the service knows no run typo-1 (404)');
+    expect(stories(path)).toEqual(before);
+    expect(triggered).toEqual([]);
+  });
+
+  test('batch: of several --adopt with one that cannot be read, none is written down', async () => {
+    const get = (id: string) => (id === 'a' ? finished(id) : NOT_FOUND);
+    const { run, path } = await unknown([1, 2], 2, { get });
+    expect((await run('--adopt', '1=a', '--adopt', '2=b')).exitCode).toBe(5);
+    expect(stories(path)).toEqual({ 1: UNKNOWN, 2: UNKNOWN });
+  });
+
+  test.each<[string, Answer, number]>([
+    ['401', [401, {}], 4],
+    ['403', [403, {}], 4],
+    ['500 four times', [500, {}], 7],
+    ['another run', finished('other'), 7],
+    ['no run', [200, 'ok'], 7],
+  ])('batch: --adopt of a run whose GET is answered with %s sends nothing', async (_what, answer, code) => {
+    const { run, path, triggered } = await unknown([2], 3, { get: () => answer });
+    expect((await run('--adopt', '2=x')).exitCode).toBe(code);
+    expect(triggered).toEqual([]);
+    expect(stories(path)[2]).toEqual(UNKNOWN);
+  });
+
+  test('batch: --adopt of a row that is not unknown exits 2 and names its state, without any request', async () => {
+    const { run, requests, cwd, path } = await unknown([2], 3);
+    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(4));
+    const before = stories(path);
+    const { exitCode, stderr } = await run('--adopt', '1=x', '--adopt', '4=y', '--adopt', '99=z');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--adopt 1=x: row 1 is not unknown; its state is: FINISHED');
+    expect(stderr).toContain('--adopt 4=y: row 4 is not unknown; its state is: not begun');
+    expect(stderr).toContain('--adopt 99=z: row 99 is not unknown; its state is: not begun');
+    expect(requests).toEqual([]);
+    expect(stories(path)).toEqual(before);
+  });
+
+  test('batch: --adopt of a run that another row of the results file has exits 2', async () => {
+    const { run, requests } = await unknown([2], 3);
+    const { exitCode, stderr } = await run('--adopt', '2=RUN-1');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--adopt 2=RUN-1: this run belongs to row 1');
+    expect(requests).toEqual([]);
+  });
+
+  test('batch: all mistakes in --adopt, --resend-unknown and other flags are reported together', async () => {
+    const bad = ['3', '0=x', '2=', '5=..'];
+    const adopts = [...bad, '7=a', '7=b', '8=a'].flatMap((text) => ['--adopt', text]);
+    const { exitCode, stderr } = await runCli(
+      ['batch', 'w', '--each', 'scan', 'a.pdf', ...adopts, '--resend-unknown', '9-7', '--rate', 'x'],
+      { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } },
+    );
+    expect(exitCode).toBe(2);
+    for (const text of bad) expect(stderr).toContain(`--adopt "${text}": expected <row>=<id>`);
+    expect(stderr).toContain('--adopt 7=b: row 7 is given twice');
+    expect(stderr).toContain('--adopt 8=a: run a is given twice');
+    expect(stderr).toContain('--adopt needs --results <file.jsonl>');
+    expect(stderr).toContain('--resend-unknown "9-7": expected row numbers, such as 3,7-9');
+    expect(stderr).toContain('--rate x');
+  });
+
+  test('batch: a row named by both --adopt and --resend-unknown exits 2; with all rows, --adopt comes first', async () => {
+    const { run, requests, triggered } = await unknown([1, 2], 2);
+    const { exitCode, stderr } = await run('--adopt', '2=x', '--resend-unknown', '1-2');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('row 2: --adopt and --resend-unknown exclude each other');
+    expect(requests).toEqual([]);
+    expect((await run('--adopt', '2=x', '--resend-unknown')).exitCode).toBe(0);
+    expect(triggered).toEqual([1]);
+  });
+
+  test('batch: an adopted row stays settled where a signal ends the batch right after', async () => {
+    const { wfr, run, cwd, path, triggered } = await unknown([2], 3);
+    const signals = new Signals();
+    const { exitCode } = await wfr([...ARGS, '--adopt', '2=found-1'], {
+      cwd,
+      signals,
+      onOutput: (text) => text.includes('Row 2 continues with run found-1') && signals.raise('SIGINT'),
+    });
+    expect(exitCode).toBe(130);
+    expect(stories(path)[2]).toEqual(ACCEPTED);
+    expect((await run()).exitCode).toBe(0);
+    expect(triggered).toEqual([]);
+  });
+});
+
+describe('batch: --resend-unknown takes row numbers', () => {
+  const fiveUnknown = () => unknown([1, 2, 4, 5, 6], 6);
+
+  test.each<[string[], number[]]>([
+    [['--resend-unknown'], [1, 2, 4, 5, 6]],
+    [['--resend-unknown', '2'], [2]],
+    [
+      ['--resend-unknown', '1,4-6'],
+      [1, 4, 5, 6],
+    ],
+    [['--resend-unknown=5-6, 1'], [1, 5, 6]],
+    [
+      ['--resend-unknown', '2', '--resend-unknown', '4'],
+      [2, 4],
+    ],
+  ])('batch: %j sends rows %j again, and no other', async (flags, rows) => {
+    const { run, triggered } = await fiveUnknown();
+    expect((await run(...flags)).exitCode).toBe(rows.length === 5 ? 0 : 6);
+    expect(triggered).toEqual(rows);
+  });
+
+  test('batch: a row number that is not unknown exits 2 and names its state, and nothing is sent', async () => {
+    const { run, requests } = await fiveUnknown();
+    const { exitCode, stderr } = await run('--resend-unknown', '1-4');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--resend-unknown: row 3 is not unknown; its state is: FINISHED');
+    const far = await run('--resend-unknown', '1,7-999999999999');
+    expect(far.exitCode).toBe(2);
+    expect(far.stderr).toContain('--resend-unknown: row 7 is not unknown; its state is: not begun');
+    expect(far.stderr.split('\n').length).toBeLessThan(30);
+    expect(requests).toEqual([]);
+  });
+
+  test.each([
+    ['w', ['batch', '--resend-unknown', 'w', '--rows', 'rows.jsonl']],
+    ['1.pdf', ['batch', 'w', '--each', 'scan', '--resend-unknown', '1.pdf', '2.pdf']],
+  ])(
+    'batch: the argument %s behind --resend-unknown is not taken for row numbers: exit 2',
+    async (word, args) => {
+      const { wfr, cwd, requests } = await fiveUnknown();
+      const { exitCode, stderr } = await wfr([...args, '--results', 'out.jsonl'], { cwd });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`'${word}' is invalid. Expected row numbers, such as 3,7-9`);
+      expect(stderr).toContain('wfr help batch');
+      expect(requests).toEqual([]);
+    },
+  );
+});
+
 describe('batch: the state of a row and the flags alone decide whether it is sent', () => {
   const STATES = [
     'finished',
@@ -231,7 +408,7 @@ describe('batch: the state of a row and the flags alone decide whether it is sen
     return { ...service, cwd };
   }
 
-  const resends = [[], ['--resend-unknown']];
+  const resends = [[], ['--resend-unknown'], [`--resend-unknown=${rowOf('sent')}`]];
   const combinations = resends.flatMap((resend) =>
     [[], ['--retry-failed']].flatMap((failed) =>
       [[], ['--retry-lost']].map((lost) => [...resend, ...failed, ...lost]),

@@ -1,15 +1,18 @@
 /** What a call does with a row, by what is known of it: the one place that decides whether a row may be sent. */
 import type { RowState } from './ledger.js';
+import { isSelected, type RowSelection } from './row-selection.js';
 
 /** What may be sent again that would otherwise be left. */
 export interface Resending {
-  resendUnknown: boolean;
+  /** Which of the rows whose outcome is unknown. */
+  resendUnknown: RowSelection;
   retryFailed: boolean;
   retryLost: boolean;
 }
 
 /** What is to be done with a row of which so much is known. */
 export function taskOf(
+  row: number,
   state: RowState,
   { resendUnknown, retryFailed, retryLost }: Resending,
 ): 'send' | 'watch' | 'leave' {
@@ -19,7 +22,7 @@ export function taskOf(
     case 'bad':
       return 'send';
     case 'sent':
-      return resendUnknown ? 'send' : 'leave';
+      return isSelected(row, resendUnknown) ? 'send' : 'leave';
     case 'accepted':
       return 'watch';
     case 'refused':

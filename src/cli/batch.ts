@@ -1,5 +1,5 @@
 /** `wfr batch`: its flags, its help. */
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { BatchFlags } from '../commands/batch-plan.js';
 import { addReportFlags, addServiceFlags, addWaitFlags, collect, writtenFlags } from './flags.js';
 import type { CommandEntry, Start } from './start.js';
@@ -10,8 +10,8 @@ heads of items: customer,amount:=,invoice@. Paths are relative to the table.
 
 Every step of every row is written to the results file before it counts, so that
 the same command goes on where it stopped, whatever stopped it: no row is sent
-twice. A row whose outcome nobody knows is listed, and exits with 6; a lost one
-(404 for 60 s) with 7.
+twice. A row whose outcome is unknown exits with 6 until --adopt, or after all
+other arguments --resend-unknown; a lost one (404 for 60 s) with 7.
 
 Examples:
   wfr batch invoice --each invoice scans/*.pdf --results out.jsonl
@@ -26,7 +26,7 @@ export const BATCH: CommandEntry = {
 
 function define(command: Command, start: Start): void {
   command
-    .description('Trigger a run of a workflow for each row of a table or each file, and wait for all.')
+    .description('Run a workflow for each row of a table or each file, and wait for all runs.')
     .argument('<workflow>', "the workflow's UUID, its URL, or a name from the config")
     .argument('[file...]', 'with --each, the files')
     .optionsGroup('Rows:')
@@ -40,8 +40,15 @@ function define(command: Command, start: Start): void {
     .option('--shard <i/n>', 'only every n-th row, the i-th of them')
     .option('--check', 'check all rows and files, and send nothing')
     .optionsGroup('Results:')
-    .option('--results <file|->', 'where to write what becomes of each row, and to go on from')
-    .option('--resend-unknown', 'send rows again whose outcome is unknown')
+    .option('--results <file|->', 'the record of each row, and where to continue')
+    .addOption(
+      new Option('--adopt <row>=<id>', 'the run found for an unknown row; repeatable').argParser(collect),
+    )
+    .addOption(
+      new Option('--resend-unknown [rows]', 'send unknown rows again: all, or such as 3,7-9').argParser(
+        rowNumbers,
+      ),
+    )
     .option('--retry-failed', 'trigger rows anew that FAILED or were refused')
     .option('--retry-lost', 'trigger lost rows anew')
     .option('--fail-fast', 'send no further row once one has failed')
@@ -59,4 +66,17 @@ function define(command: Command, start: Start): void {
         return batch(workflow, files, writtenFlags<BatchFlags>(command), context);
       }),
     );
+}
+
+/**
+ * Keeps the row numbers of a flag whose value is optional. Throws InvalidArgumentError for a word that cannot be row
+ * numbers: commander takes it for the value, and it may be the workflow or a file.
+ */
+function rowNumbers(value: string, earlier: unknown): string {
+  if (!/^[\d,\s-]+$/.test(value)) {
+    throw new InvalidArgumentError(
+      'Expected row numbers, such as 3,7-9; without them, put another flag or nothing after it.',
+    );
+  }
+  return typeof earlier === 'string' ? `${earlier},${value}` : value;
 }

@@ -13,6 +13,7 @@ import { FileError, openAgainAndAgain } from '../inputs/files.js';
 import { type Item, ItemError, parseItem } from '../inputs/item.js';
 import { resolvePath } from '../path.js';
 import { decidePresentation, type PresentationFlags } from '../view/presentation.js';
+import { parseAdoptions, parseResendUnknown } from './batch-settle.js';
 import type { ReportFlags } from './with-reports.js';
 
 export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, ReportFlags {
@@ -26,7 +27,9 @@ export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, 
   workflowIdField?: string;
   check?: boolean;
   failFast?: boolean;
-  resendUnknown?: boolean;
+  adopt?: string[];
+  /** True for all unknown rows. */
+  resendUnknown?: string | true;
   retryFailed?: boolean;
   retryLost?: boolean;
 }
@@ -59,6 +62,8 @@ export async function planBatch(
     concurrency: () => wholeNumber('--concurrency', flags.concurrency, 8, 1, 100_000),
     rate: () => parseRate(flags.rate),
     shard: () => parseShard(flags.shard),
+    adoptions: () => parseAdoptions(flags.adopt, flags.results),
+    resendUnknown: () => parseResendUnknown(flags.resendUnknown),
     reports: openReports,
     source: () => openTable(files, flags, context),
   });
@@ -67,7 +72,6 @@ export async function planBatch(
     ...source,
     warnings: unknownNameWarning(workflow, profile),
     failFast: flags.failFast === true,
-    resendUnknown: flags.resendUnknown === true,
     retryFailed: flags.retryFailed === true,
     retryLost: flags.retryLost === true,
   };

@@ -73,7 +73,7 @@ export class RowRunner {
    */
   async run(row: Row): Promise<Exit | undefined> {
     const { ledger } = this.#tools;
-    switch (taskOf(ledger.state(row.number), this.#plan)) {
+    switch (taskOf(row.number, ledger.state(row.number), this.#plan)) {
       case 'leave':
         return undefined;
       case 'watch':

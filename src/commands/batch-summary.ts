@@ -19,6 +19,11 @@ const WORDS: readonly (readonly [RowState, string])[] = [
   ['lost', 'lost'],
 ];
 
+/** Returns how the state of a row is called in messages. */
+export function stateText(state: RowState): string {
+  return WORDS.find(([candidate]) => candidate === state)?.[1] ?? 'not begun';
+}
+
 /**
  * The counts, the steps at which runs failed, and what is to be looked at; then the notes. `total` is the number of rows,
  * where it is known.
@@ -39,7 +44,7 @@ export function summaryLines(ledger: Ledger, total: number | undefined, notes: r
     lines.push(`  Failed at ${failedSteps.length - MOST_STEPS} more steps: the results file tells which`);
   if (ledger.count('sent') > 0) {
     lines.push(
-      `  Unknown, a run may exist: ${named('sent', ledger)}. Look at the service; --resend-unknown sends them again.`,
+      `  Unknown, a run may exist: ${named('sent', ledger)}. Look at the service: --adopt <row>=<id> continues with a run that you find; --resend-unknown <rows> sends rows again that have none.`,
     );
   }
   if (ledger.count('lost') > 0) {

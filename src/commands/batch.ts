@@ -16,6 +16,7 @@ import { type BatchFlags, type BatchPlan, planBatch, rowsOf } from './batch-plan
 import { reportedRuns } from './batch-reported.js';
 import { resolveInputsOf } from './batch-row.js';
 import { BatchRun } from './batch-run.js';
+import { adoptRuns, checkDecisions } from './batch-settle.js';
 import { exitsOf, summaryLines } from './batch-summary.js';
 import { withService } from './open-service.js';
 import { OutputJournal } from './output-journal.js';
@@ -99,16 +100,17 @@ async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): P
   for (const warning of [...settings.warnings, ...plan.warnings]) conversation.warn(warning);
   const work = new BatchRun(plan, ledger, journal, interruption, context);
   try {
-    await conversation.duringBatch(
-      () => work.counts(),
-      (view) =>
-        withService(settings, credentials, talkOf(conversation), context, (service) =>
-          work.carryOut(
-            { ...service, pacing: new Pace(plan.rate, context.clock, (ms) => conversation.pausing(ms)) },
-            view,
-          ),
-        ),
-    );
+    await checkDecisions(plan, ledger, resultsFile(flags.results, context));
+    await withService(settings, credentials, talkOf(conversation), context, async (unpaced) => {
+      const pacing = new Pace(plan.rate, context.clock, (ms) => conversation.pausing(ms));
+      const service = { ...unpaced, pacing };
+      const { signal } = interruption;
+      await adoptRuns(plan.adoptions, { service, journal, ledger, conversation, signal });
+      await conversation.duringBatch(
+        () => work.counts(),
+        (view) => work.carryOut(service, view),
+      );
+    });
   } finally {
     interruption.release();
     await close().catch((error) => work.fail(error));
@@ -133,9 +135,16 @@ function talkOf(conversation: Conversation): ServiceEvents {
   };
 }
 
+/** The results file, where there is one. */
+function resultsFile(results: string | undefined, context: Context) {
+  if (results === undefined || results === '-') return undefined;
+  return { path: resolvePath(results, context.cwd, context), name: results };
+}
+
 /** Where what becomes of the rows is written: a file that can be gone on from, stdout, or nowhere. */
 async function openJournal(plan: BatchPlan, results: string | undefined, context: Context) {
-  if (results === undefined || results === '-') {
+  const file = resultsFile(results, context);
+  if (file === undefined) {
     const journal = new OutputJournal(results === undefined ? undefined : context.stdout, () =>
       context.clock.now(),
     );
@@ -144,8 +153,7 @@ async function openJournal(plan: BatchPlan, results: string | undefined, context
   const { host, pid, space, isAlive } = context.self;
   const { randomUUID } = await import('node:crypto');
   const place = {
-    path: resolvePath(results, context.cwd, context),
-    name: results,
+    ...file,
     owner: { host, pid, space, token: randomUUID() },
     isAlive,
     clock: context.clock,

@@ -6,10 +6,8 @@ import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import type { Context } from '../context.js';
 import { RefusedError } from '../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError, exitOfSeveral } from '../exit-code.js';
-import { follow } from '../follow.js';
 import { History } from '../history/history.js';
 import { Interruption } from '../interruption.js';
-import { getRun } from '../service/get-run.js';
 import { hasEnded, type Run } from '../service/run.js';
 import type { Service } from '../service/service.js';
 import { openSink } from '../sink.js';
@@ -19,6 +17,7 @@ import { safeLine } from '../view/safe.js';
 import { serviceTalk } from '../view/service-talk.js';
 import { withService } from './open-service.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
+import { readRun } from './read-run.js';
 import { printStatus } from './results.js';
 import { runIds, withPastRuns } from './run-ids.js';
 
@@ -48,7 +47,11 @@ export async function status(
       const several = ids.length > 1;
       const looks = ids.map((id) => ({
         id,
-        settling: settled(lookOnce(id, several, service, interruption, conversation)),
+        settling: settled(
+          readRun(id, service, interruption.signal, (failure, delay) =>
+            conversation.retryingPoll(failure, delay, several ? id : undefined),
+          ),
+        ),
       }));
       const cancelNotice = noticeOfSilence(service, conversation);
       void Promise.all(looks.map(({ settling }) => settling)).finally(cancelNotice);
@@ -91,27 +94,6 @@ const SILENCE = 3_000;
 
 function noticeOfSilence({ clock, baseUrl }: Service, conversation: Conversation): () => void {
   return clock.after(SILENCE, () => conversation.tell(`Waiting for an answer from ${baseUrl.host}`));
-}
-
-/** The run at the first readable answer. */
-async function lookOnce(
-  id: string,
-  several: boolean,
-  service: Service,
-  { signal }: Interruption,
-  conversation: Conversation,
-): Promise<Run> {
-  const looks = follow(id, {
-    poll: (ends) => getRun(id, service, ends),
-    clock: service.clock,
-    signal,
-    interval: 0,
-    maxInterval: 0,
-    timeout: undefined,
-    onFailedPoll: (failure, delay) => conversation.retryingPoll(failure, delay, several ? id : undefined),
-  });
-  for await (const run of looks) return run;
-  throw new Error('a look at a run showed nothing');
 }
 
 /** Without --exit-status, a run that could be read is a success. */
