@@ -115,8 +115,8 @@ export interface Refusal {
 export class RefusedError extends WfrError {
   constructor(
     readonly refusal: Refusal,
-    /** Set where none of the spellings of the workflow's field was taken. */
-    readonly fieldHint = false,
+    /** Whether every spelling of the workflow's field was refused, or the service did not say that it was one of them. */
+    readonly spellingHint?: 'refused' | 'perhaps',
   ) {
     super(`${refusal.method} answered with ${refusal.status}`);
   }

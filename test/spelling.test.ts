@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { BATCH, service as batchService, folderWith, rowsOf } from './helpers/batch.js';
 import { runCli } from './helpers/cli.js';
 import { SLOW, sandboxWorld } from './helpers/sandbox.js';
 import { scriptedService } from './helpers/service.js';
@@ -91,14 +92,14 @@ describe('which refusals are followed by the other spelling', () => {
     [422, { message: 'worfklowId: extra inputs are not permitted' }, 3],
     [400, { errors: [{ message: 'must NOT have additional properties' }] }, 3],
     [400, { message: 'Unexpected key in the request' }, 3],
-    [400, '', 3],
-    [400, { message: 'Bad Request' }, 3],
-    [422, { error: 'Validation failed' }, 3],
-    [400, { title: 'One or more validation errors occurred.' }, 3],
-    [400, '<html><title>400 Bad Request</title></html>', 3],
+    [400, '', 1],
+    [400, { message: 'Bad Request' }, 1],
+    [422, { error: 'Validation failed' }, 1],
+    [400, { title: 'One or more validation errors occurred.' }, 1],
+    [400, '<html><title>400 Bad Request</title></html>', 1],
     [400, { message: 'Bad request', detail: 'customer is missing' }, 1],
-    [400, { message: 'The request is invalid.' }, 3],
-    [400, { message: 'Invalid request body' }, 3],
+    [400, { message: 'The request is invalid.' }, 1],
+    [400, { message: 'Invalid request body' }, 1],
     [422, { detail: [{ loc: ['body', 'inputs', 'a'], msg: 'field required' }] }, 1],
     [400, { errors: { amount: ['must be a number'] } }, 1],
     [400, { code: 7, reason: 'amount is wrong' }, 1],
@@ -112,7 +113,7 @@ describe('which refusals are followed by the other spelling', () => {
   });
 
   test('both spellings are sent first, then each alone', async () => {
-    const { bodies } = await posts(400, '');
+    const { bodies } = await posts(400, { message: 'Unknown field' });
     expect(bodies.map(String)).toEqual([
       '{"worfklowId":"w","workflowId":"w","inputs":{}}',
       '{"worfklowId":"w","inputs":{}}',
@@ -120,16 +121,39 @@ describe('which refusals are followed by the other spelling', () => {
     ]);
   });
 
-  test('if all are refused, the refusal that does not speak of the field is the one reported, with the flag', async () => {
-    const answers = ['Unknown field "workflowId"', 'Bad request', 'Unknown field "workflowId"'];
+  test('run: a 400 that says nothing is final after one request, whatever it created, and names the flag', async () => {
+    const { exitCode, stdout, stderr, count } = await posts(400, '');
+    expect({ exitCode, stdout, count }).toEqual({ exitCode: 5, stdout: '', count: 1 });
+    expect(stderr).toContain(
+      'If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.',
+    );
+    expect(stderr).not.toContain('No spelling of the workflow field was accepted');
+  });
+
+  test('batch: a 400 that says nothing is one request for each row', async () => {
+    const { wfr, posts: sent } = await batchService((_request, reply) => reply.send(400, ''));
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(3) });
+    expect((await wfr(BATCH, { cwd })).exitCode).toBe(5);
+    expect(sent()).toHaveLength(3);
+  });
+
+  test('run: a spelling that is refused for another reason is final, with the flag and the reason', async () => {
+    const answers = ['Unknown field "workflowId"', 'amount is missing'];
     const service = await scriptedService(async (request, reply) => {
       await request.body();
       reply.send(400, { message: answers.shift() });
     });
     const { stderr, exitCode } = await runCli(['run', 'w'], { env: { WFR_BASE_URL: service.baseUrl } });
     expect(exitCode).toBe(5);
-    expect(stderr).toContain('| Bad request\n');
-    expect(stderr).toContain('--workflow-id-field pins one');
+    expect(service.posts().length).toBe(2);
+    expect(stderr).toContain('| amount is missing\n');
+    expect(stderr).toContain('choose it with --workflow-id-field');
+  });
+
+  test('run: if every spelling is refused as unknown, the first refusal is shown, with the flag', async () => {
+    const { stderr, count } = await posts(400, { message: 'Unknown field "workflowId"' });
+    expect(count).toBe(3);
+    expect(stderr).toContain('No spelling of the workflow field was accepted; --workflow-id-field pins one.');
   });
 
   test('both, when pinned, is sent alone', async () => {

@@ -17,8 +17,7 @@ import type { Answer } from './transport.js';
 import {
   fieldsFor,
   formsOf,
-  mayBeAboutSpelling,
-  mostTelling,
+  spellingHint,
   type WorkflowIdField,
   type WorkflowIdFieldChoice,
 } from './workflow-id-field.js';
@@ -48,18 +47,17 @@ export async function createRun(
   beforeLastBytes = async () => {},
 ): Promise<Created> {
   const forms = formsOf(trigger.field);
-  const refusals: RefusedError[] = [];
-  for (const form of forms) {
+  for (const [index, form] of forms.entries()) {
     try {
       const run = await sendUntilDecided(trigger, form, service, interruption, beforeLastBytes);
-      return { run, form, forms: refusals.length + 1 };
+      return { run, form, forms: index + 1 };
     } catch (error) {
-      if (!(error instanceof RefusedError) || forms.length === 1 || !mayBeAboutSpelling(error)) throw error;
-      refusals.push(error);
+      const hint = error instanceof RefusedError && forms.length > 1 ? spellingHint(error) : undefined;
+      if (!(error instanceof RefusedError) || hint === undefined) throw error;
+      if (hint === 'perhaps' || index === forms.length - 1) throw new RefusedError(error.refusal, hint);
     }
   }
-  const telling = mostTelling(refusals);
-  throw telling === undefined ? new Error('no form was tried') : new RefusedError(telling.refusal, true);
+  throw new Error('no form was tried');
 }
 
 /** Sends one form until it is accepted, finally refused, or may not be sent again. */

@@ -1,11 +1,15 @@
 /** What an HTTP status that is not a 2xx means, in words. */
-import type { Refusal } from '../errors.js';
+import type { Refusal, RefusedError } from '../errors.js';
 import type { Explanation } from './explanation.js';
 import { formatBytes } from './progress.js';
 import { safeLine } from './safe.js';
 
-/** What the service did not take, its own words, and what to do next; `fieldHint` as in RefusedError. */
-export function explainRefusal(refusal: Refusal, fieldHint: boolean): Explanation {
+const CHECK = 'Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.';
+const CHOOSE =
+  'If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.';
+
+/** What the service did not take, its own words, and what to do next. */
+export function explainRefusal(refusal: Refusal, spellingHint: RefusedError['spellingHint']): Explanation {
   const { method, url, status, message, location } = refusal;
   const asked = method === 'POST' ? 'the trigger' : 'the request';
   const explanation = (what: string, ...next: string[]): Explanation => ({
@@ -40,17 +44,15 @@ export function explainRefusal(refusal: Refusal, fieldHint: boolean): Explanatio
         'Send smaller documents, or ask whoever runs the service to allow larger ones.',
       );
     default: {
-      const pin = 'No spelling of the workflow field was accepted; --workflow-id-field pins one.';
       // An error of the service's own is no refusal.
       if (status >= 500) return explanation(`the service answered ${asked} with an error (${status})`);
       const isAboutInputs = method === 'POST' && (status === 400 || status === 422);
-      const next = fieldHint
-        ? pin
-        : 'Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.';
-      return explanation(
-        `the service refused ${asked} (${status})`,
-        ...(fieldHint || isAboutInputs ? [next] : []),
-      );
+      const refused = `the service refused ${asked} (${status})`;
+      if (spellingHint === 'refused') {
+        const pin = 'No spelling of the workflow field was accepted; --workflow-id-field pins one.';
+        return explanation(refused, pin);
+      }
+      return explanation(refused, ...(isAboutInputs ? [CHECK] : []), ...(spellingHint ? [CHOOSE] : []));
     }
   }
 }

@@ -89,7 +89,7 @@ export function errorText(error: unknown): string {
 }
 
 function explainService(error: unknown): Explanation | undefined {
-  if (error instanceof RefusedError) return explainRefusal(error.refusal, error.fieldHint);
+  if (error instanceof RefusedError) return explainRefusal(error.refusal, error.spellingHint);
   if (error instanceof NoSuchRunError) {
     return {
       what: [`the service knows no run ${safeLine(error.id)} (404)`],
@@ -156,7 +156,7 @@ function explainNotTriggered({ cause, phase, attempts, progress, asked }: NotTri
 
 function explainCause(cause: NetworkError | RefusedError | UnreadableAnswerError): Explanation {
   if (cause instanceof NetworkError) return explainFault(cause);
-  if (cause instanceof RefusedError) return explainRefusal(cause.refusal, cause.fieldHint);
+  if (cause instanceof RefusedError) return explainRefusal(cause.refusal, cause.spellingHint);
   const { status, contentType, excerpt, fields } = cause.facts;
   const held = fields === undefined ? '' : `; it has the fields ${listed(fields)}`;
   const kind = contentType === undefined ? '' : `, content type ${safeLine(contentType)}`;
