@@ -103,6 +103,8 @@ export interface Refusal {
   message?: string | undefined;
   /** Where a redirect points: its origin. */
   location?: string | undefined;
+  /** Whether that is below `{base}/runs/`, where the run may be that was created. */
+  isRunLocation?: boolean | undefined;
   /** Bytes of the request's body. */
   bodyBytes?: number | undefined;
   /** What a token that was refused came from. */

@@ -301,7 +301,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     let mode: 'drop' | 'fail' | 'busy' | 'refuse' | 'fine' = 'drop';
     const { posts, wfr } = await service((_request, reply) => {
       if (mode === 'drop') return void reply.socket.destroy();
-      if (mode === 'busy') return reply.send(503, {}, { 'retry-after': '100000' });
+      if (mode === 'busy') return reply.send(429, {}, { 'retry-after': '100000' });
       if (mode === 'refuse') return reply.send(422, { message: 'no' });
       reply.send(201, mode === 'fail' ? aRun({ status: 'FAILED', error: { step: 'S' } }) : aFinishedRun());
     });

@@ -75,7 +75,7 @@ const BROKEN: Mistaken[] = [
   [
     'an unknown setting',
     profile('{\n"color": 1}'),
-    '2:1: unknown setting "color"; there are baseUrl, tokenFile, tokenCommand, allowHttp, workflowIdField, interval, maxInterval, timeout, workflows',
+    '2:1: unknown setting "color"; there are baseUrl, tokenFile, tokenCommand, allowHttp, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
   ],
   [
     'a setting in another spelling',
@@ -215,6 +215,11 @@ const BROKEN: Mistaken[] = [
     '1:76: "tokenFile" and "tokenCommand" exclude each other; remove one',
   ],
   [
+    'a guarantee of no service',
+    profile('{"resend503": true}'),
+    '1:21: "resend503" holds for one service alone; write its "baseUrl" beside it',
+  ],
+  [
     'a token for nobody',
     profile('{"tokenFile": "x"}'),
     '1:21: "tokenFile" holds for one service alone; write its "baseUrl" beside it',
@@ -275,7 +280,7 @@ const BROKEN: Mistaken[] = [
     '2:1: unknown setting "x"; there are $schema, defaultProfile, profiles',
     '4:2: "timeout" stands twice; remove one',
     '4:13: "timeout": "x" is not a duration; write "timeout": "10m"',
-    '4:18: unknown setting "color"; there are baseUrl, tokenFile, tokenCommand, allowHttp, workflowIdField, interval, maxInterval, timeout, workflows',
+    '4:18: unknown setting "color"; there are baseUrl, tokenFile, tokenCommand, allowHttp, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
   ],
 ];
 
@@ -346,7 +351,7 @@ describe('a file with', () => {
     [
       'all there is',
       profile(
-        `{${AT_SERVICE}, "tokenFile": "x", "allowHttp": false, "workflowIdField": "both", "interval": ".5", "maxInterval": "1.5m", "timeout": "0", "workflows": {"a": "${UUID.toUpperCase()}"}}`,
+        `{${AT_SERVICE}, "tokenFile": "x", "allowHttp": false, "workflowIdField": "both", "resend503": true, "interval": ".5", "maxInterval": "1.5m", "timeout": "0", "workflows": {"a": "${UUID.toUpperCase()}"}}`,
       ),
     ],
   ])('%s is right', async (_name, text) => {

@@ -15,6 +15,7 @@ const FILE = {
       allowHttp: false,
       tokenCommand: ['pass', 'show', 'my token'],
       workflowIdField: 'both',
+      resend503: true,
       interval: '3s',
       maxInterval: '30s',
       timeout: '1h',
@@ -45,10 +46,11 @@ describe('wfr config show', () => {
         source: `tokenCommand of profile prod in ${path}:7`,
       },
       workflowIdField: at('both', 12),
-      interval: at('3s', 13),
-      maxInterval: at('30s', 14),
-      timeout: at('1h', 15),
-      'workflows.invoice': at(UUID, 17),
+      resend503: at('true', 13),
+      interval: at('3s', 14),
+      maxInterval: at('30s', 15),
+      timeout: at('1h', 16),
+      'workflows.invoice': at(UUID, 18),
     });
   });
 
@@ -61,6 +63,7 @@ describe('wfr config show', () => {
       allowHttp: byDefault('false'),
       token: byDefault(null),
       workflowIdField: byDefault('auto'),
+      resend503: byDefault('false'),
       interval: byDefault('2s'),
       maxInterval: byDefault('10s'),
       timeout: byDefault(null),
@@ -100,6 +103,11 @@ describe('wfr config show', () => {
     });
     const empty = { WFR_BASE_URL: '', WFR_ALLOW_HTTP: '', WFR_WORKFLOW_ID_FIELD: '', WFR_TOKEN: '' };
     expect((await shown([], empty)).settings.baseUrl.value).toBe('https://h.example/v1');
+  });
+
+  test('resend503 of a profile does not apply to another service, and no variable sets it', async () => {
+    const elsewhere = await shown([], { WFR_BASE_URL: 'https://e.example', WFR_RESEND_503: '1' });
+    expect(elsewhere.settings.resend503).toEqual({ value: 'false', source: 'default' });
   });
 
   test('hides what may be secret, and says why a token is not sent', async () => {
@@ -192,6 +200,7 @@ describe('the schema', () => {
       tokenFile: 'x',
       allowHttp: true,
       workflowIdField: 'both',
+      resend503: true,
       interval: '2s',
       maxInterval: '.5',
       timeout: '0',

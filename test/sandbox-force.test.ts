@@ -72,11 +72,12 @@ describe('--reject', () => {
     [401, 4, 1],
     [403, 4, 1],
     [404, 5, 1],
+    [408, 6, 1],
     [413, 5, 1],
     [422, 5, 1],
     [429, 7, 4],
     [500, 6, 1],
-    [503, 7, 4],
+    [503, 6, 1],
     [599, 6, 1],
   ])('%i makes a trigger exit %i after %i requests, and no run exists', async (status, code, requests) => {
     const result = await under(['--reject', `${status}`], ['run', ...LABELLED, '--verbose']);

@@ -1,7 +1,14 @@
 /** `wfr batch`: its flags, its help. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { BatchFlags } from '../commands/batch-plan.js';
-import { addReportFlags, addServiceFlags, addWaitFlags, collect, writtenFlags } from './flags.js';
+import {
+  addReportFlags,
+  addServiceFlags,
+  addTriggerFlags,
+  addWaitFlags,
+  collect,
+  writtenFlags,
+} from './flags.js';
 import type { CommandEntry, Start } from './start.js';
 
 const HELP = `
@@ -52,13 +59,13 @@ function define(command: Command, start: Start): void {
     .option('--retry-failed', 'trigger rows anew that FAILED or were refused')
     .option('--retry-lost', 'trigger lost rows anew')
     .option('--fail-fast', 'send no further row once one has failed')
-    .optionsGroup('Pace:')
+    .optionsGroup('Sending:')
     .option('--concurrency <number>', 'runs under way at once (default: 8)')
     .option('--rate <number>', 'requests a second, for everything; 0: no limit (default: 10)');
+  addTriggerFlags(command);
   addWaitFlags(command);
   addReportFlags(command);
   addServiceFlags(command)
-    .option('--workflow-id-field <field>', 'auto, worfklowId, workflowId or both (default: auto)')
     .addHelpText('after', HELP)
     .action((workflow: string, files: string[]) =>
       start(async (context) => {

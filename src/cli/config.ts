@@ -20,9 +20,10 @@ check what is wrong in the file. The file has profiles, all settings optional:
     }
   }
 
-Others are tokenFile, allowHttp, workflowIdField, interval and maxInterval. A
-flag wins over the environment, and both over the profile. A profile's token is
-sent to the origin of its baseUrl alone; the file itself never holds a token.
+Others are tokenFile, allowHttp, workflowIdField, resend503, interval and
+maxInterval. A flag wins over the environment, and both over the profile. A
+profile's token is sent to the origin of its baseUrl alone; the file itself
+never holds a token.
 
 Examples:
   wfr config check

@@ -23,6 +23,17 @@ function talkFlags(): Option[] {
   ];
 }
 
+/** How a trigger is sent, and when it is sent again. */
+function triggerFlags(): Option[] {
+  return [
+    new Option('--workflow-id-field <field>', 'auto, worfklowId, workflowId or both (default: auto)'),
+    new Option(
+      '--resend-503',
+      'send again after a 503 with Retry-After: only if the operator guarantees that nothing was created',
+    ),
+  ];
+}
+
 function waitFlags(): Option[] {
   return [
     new Option('--interval <duration>', 'time between polls (default: 2s)'),
@@ -64,6 +75,10 @@ function reportFlags(): Option[] {
 export function addServiceFlags(command: Command): Command {
   addAll(command, serviceFlags(), 'Service:');
   return addAll(command, talkFlags(), 'Conversation, on stderr:');
+}
+
+export function addTriggerFlags(command: Command): Command {
+  return addAll(command, triggerFlags());
 }
 
 export function addWaitFlags(command: Command): Command {

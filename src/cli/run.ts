@@ -6,6 +6,7 @@ import {
   addOutputFlags,
   addReportFlags,
   addServiceFlags,
+  addTriggerFlags,
   addWaitFlags,
   writtenFlags,
 } from './flags.js';
@@ -50,8 +51,8 @@ function define(command: Command, start: Start): void {
     )
     .option('-d, --detach', 'return once the run is accepted, with its id (or --no-wait)')
     .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
-    .option('--dry-run', 'print what would be sent, and send nothing')
-    .option('--workflow-id-field <field>', 'auto, worfklowId, workflowId or both (default: auto)');
+    .option('--dry-run', 'print what would be sent, and send nothing');
+  addTriggerFlags(command);
   addWaitFlags(command);
   addOutputFlags(command);
   addDocumentFlags(command);

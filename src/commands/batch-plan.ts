@@ -6,7 +6,7 @@ import { loadCredentials } from '../config/credentials.js';
 import { chooseProfile } from '../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import { type WaitFlags, waitSettings } from '../config/wait.js';
-import { unknownNameWarning, workflowId, workflowIdField } from '../config/workflow.js';
+import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '../config/workflow.js';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { FileError, openAgainAndAgain } from '../inputs/files.js';
@@ -25,6 +25,7 @@ export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, 
   rate?: string;
   shard?: string;
   workflowIdField?: string;
+  resend503?: boolean;
   check?: boolean;
   failFast?: boolean;
   adopt?: string[];
@@ -71,6 +72,7 @@ export async function planBatch(
     ...checked,
     ...source,
     warnings: unknownNameWarning(workflow, profile),
+    resend503: mayResend503(flags, profile, context),
     failFast: flags.failFast === true,
     retryFailed: flags.retryFailed === true,
     retryLost: flags.retryLost === true,

@@ -1,70 +1,54 @@
 /** One row of a batch: what is to be done with it, done, and written down. */
-import type { BatchEvent, Journal } from '../batch/journal.js';
-import type { Ledger, RowFact } from '../batch/ledger.js';
+import type { BatchEvent } from '../batch/journal.js';
+import type { RowFact } from '../batch/ledger.js';
 import type { Row } from '../batch/table.js';
 import { type Resending, taskOf } from '../batch/task.js';
 import type { WaitSettings } from '../config/wait.js';
 import type { Context } from '../context.js';
-import {
-  InterruptedError,
-  NoSuchRunError,
-  NotTriggeredError,
-  OutputError,
-  RefusedError,
-  UnknownOutcomeError,
-  UsageError,
-} from '../errors.js';
+import { InterruptedError, NoSuchRunError, OutputError, UnknownOutcomeError, UsageError } from '../errors.js';
 import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../exit-code.js';
 import { follow } from '../follow.js';
 import type { Item } from '../inputs/item.js';
 import { type ResolvedInputs, resolveRow } from '../inputs/resolve.js';
-import type { Interruption } from '../interruption.js';
-import { createRun } from '../service/create-run.js';
 import { getRun } from '../service/get-run.js';
 import { hasEnded, type Run } from '../service/run.js';
-import type { Service } from '../service/service.js';
-import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { errorText } from '../view/explain.js';
 import { onOneLine } from '../view/json.js';
 import { safeLine, safeLines } from '../view/safe.js';
 import { summaryLine } from '../view/summary.js';
+import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
 
 /** What is the same for all rows. */
-export interface RowPlan extends Resending {
-  workflowId: string;
-  field: WorkflowIdFieldChoice;
+export interface RowPlan extends TriggerPlan, Resending {
   defaults: readonly Item[];
   wait: WaitSettings;
 }
 
-export interface RowTools {
-  service: Service;
-  journal: Journal;
-  ledger: Ledger;
-  interruption: Interruption;
+export interface RowTools extends TriggerTools {
   context: Context;
   /** A row has come to something, in a few words. */
   ended(row: Row, words: string): void;
 }
 
-/** How often a row is tried again, each time with all re-sends, when the service says that it is asked too much. */
-const MORE_TRIES = 10;
-
 export class RowRunner {
   readonly #plan: RowPlan;
   readonly #tools: RowTools;
-  readonly #awaiting = new Set<number>();
-  #field: WorkflowIdFieldChoice;
+  readonly #trigger: RowTrigger;
 
   constructor(plan: RowPlan, tools: RowTools) {
     this.#plan = plan;
     this.#tools = tools;
-    this.#field = plan.field;
+    this.#trigger = new RowTrigger(plan, tools);
   }
 
   /** How many rows have been sent whole, and are waiting for the answer. */
   get awaiting(): number {
-    return this.#awaiting.size;
+    return this.#trigger.awaiting;
+  }
+
+  /** Why no further row may be sent: see RowTrigger. */
+  get stopReason(): UnknownOutcomeError | undefined {
+    return this.#trigger.stopReason;
   }
 
   /**
@@ -87,38 +71,11 @@ export class RowRunner {
     const inputs = await resolveInputsOf(row, this.#plan, this.#tools.context);
     try {
       this.#intend(row);
-      const accepted = await this.#trigger(row, inputs);
+      const accepted = await this.#trigger.send(row, inputs.inputs);
       this.#record({ event: 'accepted', row: row.number, id: accepted.id });
       return await this.#follow(row, accepted.id, accepted);
     } finally {
       await inputs.close();
-    }
-  }
-
-  async #trigger(row: Row, { inputs }: ResolvedInputs): Promise<Run> {
-    const { service, journal, ledger, interruption } = this.#tools;
-    let isDecided = false;
-    const beforeLastBytes = async () => {
-      // A request that was answered before it was complete may still be reading its files.
-      if (isDecided) throw new Error('the request has been answered');
-      const sent = { event: 'sent', row: row.number } as const;
-      ledger.record(sent);
-      this.#awaiting.add(row.number);
-      await journal.commit(sent);
-    };
-    for (let tries = 0; ; tries++) {
-      isDecided = false;
-      try {
-        const trigger = { workflowId: this.#plan.workflowId, inputs, field: this.#field };
-        const { run, form } = await createRun(trigger, service, interruption, beforeLastBytes);
-        this.#field = form;
-        return run;
-      } catch (error) {
-        if (!isTooMuch(error) || tries >= MORE_TRIES) throw error;
-      } finally {
-        isDecided = true;
-        this.#awaiting.delete(row.number);
-      }
     }
   }
 
@@ -159,11 +116,15 @@ export class RowRunner {
   }
 
   /** Writes down what kept a row from being triggered; where nobody can tell, what was written before says so. */
-  async #settle(row: Row, work: () => Promise<Exit>): Promise<Exit> {
+  async #settle(row: Row, work: () => Promise<Exit>): Promise<Exit | undefined> {
     try {
       return await work();
     } catch (error) {
       if (error instanceof OutputError) throw error;
+      if (error instanceof HeldBackError) {
+        this.#refuse(row, ExitCode.unreachable, error.message);
+        return undefined;
+      }
       const exit = exitOfError(error);
       if (exit === ExitCode.defect) throw error;
       const isUnknown =
@@ -196,13 +157,6 @@ export class RowRunner {
 /** Words that may be the service's, on one line. */
 function inert(words: string): string {
   return safeLines(words).join('; ');
-}
-
-/** Whether the service did not take a trigger because it is asked too much, and says nothing of a long wait. */
-function isTooMuch(error: unknown): boolean {
-  if (!(error instanceof NotTriggeredError && error.cause instanceof RefusedError)) return false;
-  const { status, retryAfter } = error.cause.refusal;
-  return error.asked === undefined && (status === 429 || (status === 503 && retryAfter !== undefined));
 }
 
 /** Reads texts and opens documents of a row. Throws UsageError, naming its place. */

@@ -9,6 +9,7 @@ import { type Exit, ExitCode } from '../exit-code.js';
 import type { Interruption } from '../interruption.js';
 import type { Service } from '../service/service.js';
 import type { BatchCounts, BatchView } from '../view/batch-progress.js';
+import { resendHint } from '../view/explain.js';
 import { type BatchPlan, rowsOf } from './batch-plan.js';
 import { RowRunner } from './batch-row.js';
 
@@ -130,12 +131,17 @@ export class BatchRun {
       this.#stop('The service refused the token: no further row was sent.');
     if (this.#unreachable >= MOST_UNREACHABLE)
       this.#stop('The service cannot be reached: no further row was sent.');
+    const unknown = this.#runner?.stopReason;
+    if (unknown !== undefined) {
+      const note = 'The outcome of 5 rows in a row is unknown: no further row was sent.';
+      this.#stop(note, ...resendHint(unknown));
+    }
     if (this.#plan.failFast && exit !== ExitCode.ok)
       this.#stop('A row failed, and --fail-fast: no further row was sent.');
   }
 
-  #stop(note: string): void {
-    if (!this.#isStopped) this.notes.push(note);
+  #stop(...notes: string[]): void {
+    if (!this.#isStopped) this.notes.push(...notes);
     this.#isStopped = true;
   }
 

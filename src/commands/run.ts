@@ -4,7 +4,7 @@ import { loadCredentials, requireToken } from '../config/credentials.js';
 import { chooseProfile } from '../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../config/service.js';
 import { type WaitFlags, waitSettings } from '../config/wait.js';
-import { unknownNameWarning, workflowId, workflowIdField } from '../config/workflow.js';
+import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '../config/workflow.js';
 import type { Context } from '../context.js';
 import { InterruptedError, UsageError } from '../errors.js';
 import type { Exit } from '../exit-code.js';
@@ -27,6 +27,7 @@ export interface RunFlags
   input?: string[];
   inputsFile?: string;
   workflowIdField?: string;
+  resend503?: boolean;
   detach?: boolean;
   wait?: boolean;
   dryRun?: boolean;
@@ -98,7 +99,8 @@ async function makePlan(
     reports: openReports,
     resolved: () => resolveInputs({ items, inputsFile: flags.inputsFile, otherStdin }, context),
   });
-  const trigger = { workflowId: id, inputs: resolved.inputs, field };
+  const resend503 = mayResend503(flags, profile, context);
+  const trigger = { workflowId: id, inputs: resolved.inputs, field, resend503 };
   const unknownName = unknownNameWarning(workflow, profile);
   const warnings = [...checked.settings.warnings, ...unknownName, ...resolved.warnings];
   return { plan: { ...checked, trigger, detached: isDetached(flags), warnings }, resolved };

@@ -9,6 +9,7 @@ export interface ProfileSettings {
   tokenCommand?: string[];
   allowHttp?: boolean;
   workflowIdField?: string;
+  resend503?: boolean;
   interval?: string;
   maxInterval?: string;
   timeout?: string;
@@ -25,6 +26,7 @@ type Check = (value: unknown) => boolean;
 
 const matches = (pattern: RegExp) => (value: unknown) => typeof value === 'string' && pattern.test(value);
 const isText: Check = (value) => typeof value === 'string';
+const isBoolean: Check = (value) => typeof value === 'boolean';
 /** A token that can be told (a JWT, and those of services that mark theirs), or a URL with a password that is no variable. */
 const SECRET =
   /([Bb]earer [\w.~+/=-]{8}|eyJ[\w-]+\.|(gh[pousr]_|github_pat_|glpat-|xox[a-z]-|sk-(?=[\w-]{20}))(?=[A-Za-z_-]*\d)[\w-]{10}|[A-Za-z][\w+.-]*:\/\/[^\s/:@]*:[^\s/@$][^\s/@]*@)/;
@@ -41,8 +43,9 @@ const CHECKS: Readonly<Record<keyof ProfileSettings, Check>> = {
   baseUrl: isText,
   tokenFile: isPath,
   tokenCommand: (value) => Array.isArray(value) && value.length > 0 && value.every(isWord),
-  allowHttp: (value) => typeof value === 'boolean',
+  allowHttp: isBoolean,
   workflowIdField: (value) => WORKFLOW_ID_FIELD_CHOICES.some((choice) => choice === value),
+  resend503: isBoolean,
   interval: isInterval,
   maxInterval: isInterval,
   timeout: matches(/^(\d{1,9}ms|(\d{1,9}(\.\d{1,3})?|\.\d{1,3})[smh]?)$/),
@@ -65,10 +68,10 @@ export function isConfigContent(value: unknown): value is ConfigContent {
 
 function isProfile(value: unknown): boolean {
   if (!isRecord(value, (member, name) => isSettingName(name) && CHECKS[name](member))) return false;
-  const { baseUrl, tokenFile, tokenCommand, allowHttp } = value as ProfileSettings;
+  const { baseUrl, tokenFile, tokenCommand, allowHttp, resend503 } = value as ProfileSettings;
   if (tokenFile !== undefined && tokenCommand !== undefined) return false;
   // These hold for one service, and are worth nothing without its address.
-  if (baseUrl === undefined) return (tokenFile ?? tokenCommand ?? allowHttp) === undefined;
+  if (baseUrl === undefined) return (tokenFile ?? tokenCommand ?? allowHttp ?? resend503) === undefined;
   return baseUrlComplaint(baseUrl, allowHttp === true) === undefined;
 }
 

@@ -7,10 +7,15 @@ const NAMES = {
   baseUrl: { flag: '--base-url', variable: 'WFR_BASE_URL' },
   allowHttp: { flag: '--allow-http', variable: 'WFR_ALLOW_HTTP' },
   workflowIdField: { flag: '--workflow-id-field', variable: 'WFR_WORKFLOW_ID_FIELD' },
+  // A guarantee about one service: nothing to be set once for a whole environment.
+  resend503: { flag: '--resend-503', variable: undefined },
   interval: { flag: '--interval', variable: undefined },
   maxInterval: { flag: '--max-interval', variable: undefined },
   timeout: { flag: '--timeout', variable: undefined },
 } as const;
+
+/** Settings of a profile that apply to its own service only. */
+const PERMISSIONS: ReadonlySet<SettingName> = new Set(['allowHttp', 'resend503']);
 
 export type SettingName = keyof typeof NAMES;
 
@@ -36,8 +41,8 @@ export function writtenSetting(
   const inEnvironment = variable && env[variable];
   if (inEnvironment) return { text: inEnvironment, source: variable };
   const inProfile = profile?.settings[name];
-  // Permission to speak to one service without encryption is none for another.
-  if (name === 'allowHttp' && isForeign(writtenSetting('baseUrl', flags, profile, { env }), profile))
+  // What is permitted for one service is not permitted for another.
+  if (PERMISSIONS.has(name) && isForeign(writtenSetting('baseUrl', flags, profile, { env }), profile))
     return undefined;
   if (profile === undefined || inProfile === undefined) return undefined;
   return { text: String(inProfile), source: profile.placeOf(name) };

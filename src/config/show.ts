@@ -26,6 +26,7 @@ const DEFAULTS: Readonly<Record<SettingName, string | undefined>> = {
   baseUrl: undefined,
   allowHttp: 'false',
   workflowIdField: DEFAULT_WORKFLOW_ID_FIELD,
+  resend503: 'false',
   ...WAIT_DEFAULTS,
   timeout: undefined,
 };
@@ -56,7 +57,7 @@ export function effectiveSettings(
 }
 
 function shownValue(name: SettingName, written: Written): string {
-  if (name === 'allowHttp') return String(isPermitted(written));
+  if (name === 'allowHttp' || name === 'resend503') return String(isPermitted(written));
   return name === 'baseUrl' ? withoutUserInfo(written.text) : written.text;
 }
 

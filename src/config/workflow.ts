@@ -3,7 +3,7 @@ import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { WORKFLOW_ID_FIELD_CHOICES, type WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import type { Profile } from './profile.js';
-import { writtenSetting } from './settings.js';
+import { isPermitted, writtenSetting } from './settings.js';
 
 /** What applies where nothing was written. */
 export const DEFAULT_WORKFLOW_ID_FIELD: WorkflowIdFieldChoice = 'auto';
@@ -20,6 +20,15 @@ export function workflowIdField(
   if (choice !== undefined) return choice;
   const choices = WORKFLOW_ID_FIELD_CHOICES.join(', ');
   throw new UsageError([`${written.source} ${written.text}: choose one of ${choices}`]);
+}
+
+/** Returns whether a trigger may be sent again after a 503 with Retry-After. */
+export function mayResend503(
+  flags: { resend503?: boolean; baseUrl?: string },
+  profile: Profile | undefined,
+  context: Context,
+): boolean {
+  return isPermitted(writtenSetting('resend503', flags, profile, context));
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;

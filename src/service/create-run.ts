@@ -26,6 +26,8 @@ export interface Trigger {
   workflowId: string;
   inputs: readonly Input[];
   field: WorkflowIdFieldChoice;
+  /** Whether it may be sent again after a 503 with Retry-After. */
+  resend503: boolean;
 }
 
 /** A run as accepted, the spelling of the workflow's field that was, and how many forms it took to find it. */
@@ -74,8 +76,9 @@ async function sendUntilDecided(
     const failure = await sendOnce(body, service, interruption, beforeLastBytes);
     if (!(failure instanceof Error)) return failure;
     const last = attemptOf(failure, body);
-    const decision = decideResend(last, earlier, service.clock.random());
-    if (!decision.resend) throw verdict(failure, last, decision, earlier.length + 1, body);
+    const decision = decideResend(last, earlier, trigger, service.clock.random());
+    if (!decision.resend)
+      throw verdict(failure, last, meaningOf(last, trigger), decision, earlier.length + 1, body);
     earlier.push(last);
     service.events.resending(failure, last.phase, decision.delay, earlier.length);
     await service.clock.sleep(decision.delay, interruption.signal).catch((error) => {
@@ -86,18 +89,19 @@ async function sendUntilDecided(
 
 function attemptOf(failure: NetworkError | RefusedError, { phase }: TriggerBody): Attempt {
   if (failure instanceof NetworkError) return { phase, fault: failure.fault };
-  const { status, retryAfter } = failure.refusal;
-  return { phase, status, retryAfter };
+  const { status, retryAfter, isRunLocation = false } = failure.refusal;
+  return { phase, status, retryAfter, isRunLocation };
 }
 
 function verdict(
   failure: NetworkError | RefusedError,
   last: Attempt,
+  meaning: ReturnType<typeof meaningOf>,
   decision: Decision,
   attempts: number,
   body: TriggerBody,
 ): Error {
-  switch (meaningOf(last)) {
+  switch (meaning) {
     case 'unknown':
       return new UnknownOutcomeError(failure);
     case 'refused':

@@ -2,12 +2,24 @@
 import type { NetworkFault, Phase } from '../errors.js';
 
 /** How one request ended: without a usable answer, or with a status that is not a 2xx. */
-export type Attempt =
-  | { phase: Phase; fault: NetworkFault }
-  | { phase: Phase; status: number; retryAfter: number | undefined };
+export type Attempt = { phase: Phase; fault: NetworkFault } | AnsweredAttempt;
+
+interface AnsweredAttempt {
+  phase: Phase;
+  status: number;
+  retryAfter: number | undefined;
+  /** Whether it is a redirect to where a run may be. */
+  isRunLocation: boolean;
+}
 
 /** Whether to send again after `delay` milliseconds; `asked` is a wait that was too long to be obeyed. */
 export type Decision = { resend: true; delay: number } | { resend: false; asked?: number };
+
+/** What the user has allowed. */
+export interface ResendPolicy {
+  /** A 503 with Retry-After means that nothing was created, also after a complete body. */
+  resend503: boolean;
+}
 
 /** How often one body is sent again at most, all causes together. */
 export const MAX_RESENDS = 3;
@@ -28,8 +40,13 @@ export function backoff(n: number, random: number, base = 1_000): number {
  * Whether a trigger may be sent again: only where the last attempt cannot have been taken. `earlier` are the attempts
  * with this body before `last`.
  */
-export function decideResend(last: Attempt, earlier: readonly Attempt[], random: number): Decision {
-  if (earlier.length >= MAX_RESENDS || !isWorthRepeating(last, earlier)) return { resend: false };
+export function decideResend(
+  last: Attempt,
+  earlier: readonly Attempt[],
+  policy: ResendPolicy,
+  random: number,
+): Decision {
+  if (earlier.length >= MAX_RESENDS || !isWorthRepeating(last, earlier, policy)) return { resend: false };
   if ('fault' in last) {
     return { resend: true, delay: backoff(earlier.length, random, SHORT.includes(last.fault) ? 250 : 1_000) };
   }
@@ -38,7 +55,7 @@ export function decideResend(last: Attempt, earlier: readonly Attempt[], random:
   return { resend: true, delay: Math.max(asked, backoff(earlier.length, random)) };
 }
 
-function isWorthRepeating(last: Attempt, earlier: readonly Attempt[]): boolean {
+function isWorthRepeating(last: Attempt, earlier: readonly Attempt[], policy: ResendPolicy): boolean {
   if ('fault' in last) {
     if (last.phase === 0) return !LASTING.includes(last.fault);
     const isTransport = last.fault === 'reset' || last.fault === 'stalled';
@@ -46,29 +63,35 @@ function isWorthRepeating(last: Attempt, earlier: readonly Attempt[]): boolean {
       last.phase === 1 && isTransport && !earlier.some((attempt) => 'fault' in attempt && attempt.phase === 1)
     );
   }
-  switch (last.status) {
-    case 429:
-      return true;
-    case 503:
-      return last.retryAfter !== undefined;
-    case 408:
-      return !earlier.some((attempt) => 'status' in attempt && attempt.status === 408);
-    default:
-      return false;
-  }
+  const isSecondTimeout =
+    last.status === 408 && earlier.some((attempt) => 'status' in attempt && attempt.status === 408);
+  return asksToComeBack(last, policy) && !isSecondTimeout;
+}
+
+/**
+ * Whether a status says that nothing was created and that the request may be sent again. After a complete body, 408 and
+ * 503 do not: gateways answer so when a service has taken the request and then fails or times out.
+ */
+function asksToComeBack(
+  { status, phase, retryAfter }: AnsweredAttempt,
+  { resend503 }: ResendPolicy,
+): boolean {
+  if (status === 429) return true;
+  if (phase < 2) return status === 408 || status === 503;
+  return resend503 && status === 503 && retryAfter !== undefined;
 }
 
 /** What the last attempt at a trigger means: the service refused it, nothing was created, or nobody here can tell. */
-export function meaningOf(last: Attempt): 'refused' | 'not-triggered' | 'unknown' {
+export function meaningOf(last: Attempt, policy: ResendPolicy): 'refused' | 'not-triggered' | 'unknown' {
   if ('fault' in last) {
     // A peer that answered plain text with a TLS alert has not understood it.
     return last.phase === 2 && last.fault !== 'speaks-tls' ? 'unknown' : 'not-triggered';
   }
-  const { status, phase, retryAfter } = last;
-  if (status === 408 || status === 429 || (status === 503 && retryAfter !== undefined))
-    return 'not-triggered';
-  if (status >= 500 || status < 200) return phase === 2 ? 'unknown' : 'not-triggered';
-  return status === 303 && phase === 2 ? 'unknown' : 'refused';
+  if (asksToComeBack(last, policy)) return 'not-triggered';
+  const { status, phase, isRunLocation } = last;
+  if (status === 408 || status >= 500 || status < 200) return phase === 2 ? 'unknown' : 'not-triggered';
+  const mayLeadToRun = status === 303 || (status >= 300 && status <= 399 && isRunLocation);
+  return mayLeadToRun && phase === 2 ? 'unknown' : 'refused';
 }
 
 /** Whether a status that answers a poll says nothing about the run itself. */

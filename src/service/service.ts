@@ -114,6 +114,7 @@ export async function refusalOf(
     // A service may repeat the token that it refuses.
     message: messageOf(answer.body, answer.isWhole, (words) => withoutToken(words, token)),
     location: shownTarget(answer.headers.location, url),
+    isRunLocation: method === 'POST' && isBelow(answer.headers.location, url),
     bodyBytes,
     tokenSource: service.credentials.source,
     retryAfter: retryAfterOf(answer, service),
@@ -136,6 +137,12 @@ function shownTarget(location: string | undefined, base: URL): string | undefine
   const target = parseUrl(location, base.href);
   if (target === undefined) return 'somewhere unreadable';
   return target.origin === base.origin ? target.origin + target.pathname : target.origin;
+}
+
+/** Whether a redirect's target is below the path of `base`; a service behind a gateway may give it another host. */
+function isBelow(location: string | undefined, base: URL): boolean {
+  const path = location === undefined ? undefined : parseUrl(location, base.href)?.pathname;
+  return path?.startsWith(`${base.pathname}/`) === true && path.length > base.pathname.length + 1;
 }
 
 /** The headers of any request. */

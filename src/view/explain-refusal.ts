@@ -20,7 +20,9 @@ export function explainRefusal(refusal: Refusal, spellingHint: RefusedError['spe
   if (status >= 300 && status <= 399) {
     return explanation(
       `the service redirects ${asked} to ${safeLine(location ?? 'nowhere')} (${status}), and wfr does not follow`,
-      'Set the base URL to where the service really is.',
+      refusal.isRunLocation === true
+        ? 'The target may be the run that was created.'
+        : 'Set the base URL to where the service really is.',
     );
   }
   switch (status) {
@@ -45,7 +47,8 @@ export function explainRefusal(refusal: Refusal, spellingHint: RefusedError['spe
       );
     default: {
       // An error of the service's own is no refusal.
-      if (status >= 500) return explanation(`the service answered ${asked} with an error (${status})`);
+      if (status >= 500 || status === 408)
+        return explanation(`the service answered ${asked} with an error (${status})`);
       const isAboutInputs = method === 'POST' && (status === 400 || status === 422);
       const refused = `the service refused ${asked} (${status})`;
       if (spellingHint === 'refused') {

@@ -106,6 +106,7 @@ function explainService(error: unknown): Explanation | undefined {
       next: [
         'Look at the service before you repeat the command: a second run may cost a second time.',
         ...cause.next,
+        ...resendHint(error),
       ],
     };
   }
@@ -120,6 +121,16 @@ function explainService(error: unknown): Explanation | undefined {
   if (error instanceof InterruptedError) return explainInterruption(error);
   if (error instanceof NetworkError || error instanceof UnreadableAnswerError) return explainCause(error);
   return undefined;
+}
+
+/** The flag that re-sends after a 503 with Retry-After, where that was the cause; what it needs is part of the hint. */
+export function resendHint({ cause }: UnknownOutcomeError): string[] {
+  if (!(cause instanceof RefusedError)) return [];
+  const { status, retryAfter } = cause.refusal;
+  if (status !== 503 || retryAfter === undefined) return [];
+  return [
+    '--resend-503 sends such a request again: use it only if the operator of the service guarantees that a 503 with Retry-After created nothing.',
+  ];
 }
 
 function explainLostSight({ cause, seen, forMs }: LostSightError, subject: string): Explanation {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, type World } from '../helpers/cli.js';
 import { ImpatientClock, VirtualClock } from '../helpers/clock.js';
+import { configWorld } from '../helpers/config.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 /** `wfr run w a=1 --workflow-id-field both` against a service that does `handler` to each trigger. */
@@ -74,10 +75,31 @@ describe('the outcome is unknown', () => {
       answer(303, '', { location: 'https://other.example/runs/7?key=secret' }),
       'redirects the trigger to https://other.example (303)',
     ],
+    ...[301, 302, 307, 308].map((status): [string, Handler, string] => [
+      `17: ${status} to a target below /runs/`,
+      answer(status, '', { location: '/runs/7?key=secret' }),
+      `/runs/7 (${status})`,
+    ]),
+    [
+      '17: 302 to a target below /runs/ of the host behind a gateway',
+      answer(302, '', { location: 'http://internal.example/runs/7' }),
+      'redirects the trigger to http://internal.example (302)',
+    ],
     ['26: 500', answer(500, { message: 'oops' }), 'answered the trigger with an error (500)\n| oops\n'],
     ['26: 502', answer(502), 'answered the trigger with an error (502)'],
     ['26: 504', answer(504), 'answered the trigger with an error (504)'],
-    ['27: 503 without Retry-After', answer(503), 'answered the trigger with an error (503)'],
+    ['79: 503 without Retry-After', answer(503), 'answered the trigger with an error (503)'],
+    [
+      '79: 503 with Retry-After, as the stock error page of Varnish has it',
+      answer(503, { message: 'Backend fetch failed' }, { 'retry-after': '5' }),
+      'answered the trigger with an error (503)\n| Backend fetch failed\n',
+    ],
+    ['79: 503 with a Retry-After of nonsense', answer(503, '', { 'retry-after': 'soon' }), '(503)'],
+    [
+      '80: 408, as a timeout of NestJS',
+      answer(408, { message: 'Request Timeout' }, { 'retry-after': '5' }),
+      'answered the trigger with an error (408)\n| Request Timeout\n',
+    ],
     [
       '28: 100 Continue that nobody asked for',
       (_request, reply) => reply.raw('HTTP/1.1 100 Continue\r\n\r\n'),
@@ -131,6 +153,23 @@ describe('the outcome is unknown', () => {
     expect(stderr).toContain(words);
     expect(stderr).toContain(WARNING);
     expect(stderr).not.toContain('secret');
+  });
+
+  test('run: a 503 with Retry-After after a complete body names --resend-503 and its condition', async () => {
+    const hint =
+      '--resend-503 sends such a request again: use it only if the operator of the service guarantees';
+    expect((await trigger(answer(503, '', { 'retry-after': '5' }))).stderr).toContain(hint);
+    for (const status of [408, 500, 503])
+      expect((await trigger(answer(status))).stderr).not.toContain('503 s');
+  });
+
+  test.each<[string, number, Record<string, string>]>([
+    ['408 with Retry-After', 408, { 'retry-after': '0' }],
+    ['503 without Retry-After', 503, {}],
+    ['502 with Retry-After', 502, { 'retry-after': '0' }],
+  ])('run --resend-503: %s is exit 6 after exactly one POST all the same', async (_name, status, headers) => {
+    const { exitCode, posts } = await trigger(answer(status, '', headers), {}, ['--resend-503']);
+    expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
   });
 
   test('13: no answer within the limit, which is said in minutes', async () => {
@@ -194,6 +233,7 @@ describe('what the service did not take', () => {
       5,
       'redirects the trigger to http://127.0.0.1',
     ],
+    ['17: 307 to the same path with a slash', answer(307, '', { location: '/runs/' }), 5, '/runs/ (307)'],
     ['18: 400', answer(400, { message: 'bad amount' }), 5, 'refused the trigger (400)\n| bad amount\n'],
     ['18: 422', answer(422, { errors: ['x'] }), 5, 'refused the trigger (422)\n| x\n'],
     [
@@ -211,12 +251,6 @@ describe('what the service did not take', () => {
     expect({ exitCode, stdout, posts }).toEqual({ exitCode: code, stdout: '', posts: 1 });
     expect(stderr).toContain(words);
     expect(stderr).not.toMatch(/secret|the-token/);
-  });
-
-  test('21: 408 is sent again once', async () => {
-    const { exitCode, posts, stderr } = await trigger(answer(408));
-    expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 2 });
-    expect(stderr).toContain('no run was created');
   });
 
   test('24: 429 waits as it is told, three times, then exit 7', async () => {
@@ -257,21 +291,52 @@ describe('what the service did not take', () => {
     expect((await trigger(answer(429, '', headers))).gaps).toEqual([90000, 90000, 90000]);
   });
 
-  test('27: 503 with Retry-After is waited for, and what is then accepted is one run', async () => {
+  test('run --resend-503: a 503 with Retry-After is waited for, and what is then accepted is one run', async () => {
     let attempts = 0;
-    const { exitCode, posts, gaps } = await trigger((request, reply) => {
+    const handler: Handler = (request, reply) => {
       if (attempts++ < 2) return answer(503, '', { 'retry-after': '3' })(request, reply);
       return reply.send(200, aFinishedRun());
-    });
+    };
+    const { exitCode, posts, gaps } = await trigger(handler, {}, ['--resend-503']);
     expect({ exitCode, posts, gaps }).toEqual({ exitCode: 0, posts: 3, gaps: [3000, 3000] });
   });
 
+  test('run --resend-503: a 503 with Retry-After that stays is exit 7 after three re-sends', async () => {
+    const busy = answer(503, '', { 'retry-after': '3' });
+    const { exitCode, posts, stderr } = await trigger(busy, {}, ['--resend-503']);
+    expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 4 });
+    expect(stderr).toContain('no run was created');
+    const long = answer(503, '', { 'retry-after': '301' });
+    expect(await trigger(long, {}, ['--resend-503'])).toMatchObject({ exitCode: 7, posts: 1 });
+  });
+
+  test.each([
+    ['is sent again at the service of the profile', '127.0.0.1', { exitCode: 7, posts: 4 }],
+    ['is exit 6 at any other service', 'localhost', { exitCode: 6, posts: 1 }],
+  ])(
+    'run with "resend503": true in its profile: a 503 with Retry-After %s',
+    async (_name, host, expected) => {
+      const service = await scriptedService(async (request, reply) => {
+        await request.body();
+        reply.send(503, '', { 'retry-after': '1' });
+      });
+      const { env } = configWorld({
+        defaultProfile: 'p',
+        profiles: { p: { baseUrl: service.baseUrl, resend503: true } },
+      });
+      const { exitCode } = await runCli(['run', 'w', '--base-url', `http://${host}:${service.port}`], {
+        env,
+      });
+      expect({ exitCode, posts: service.posts().length }).toEqual(expected);
+    },
+  );
+
   test('never more than 3 times again, whatever the causes are', async () => {
-    const statuses = [408, 429, 503, 429, 429];
+    const statuses = [503, 429, 503, 429, 429];
     let attempts = 0;
-    const { exitCode, posts } = await trigger((request, reply) =>
-      answer(statuses[attempts++] ?? 429, '', { 'retry-after': '0' })(request, reply),
-    );
+    const handler: Handler = (request, reply) =>
+      answer(statuses[attempts++] ?? 429, '', { 'retry-after': '0' })(request, reply);
+    const { exitCode, posts } = await trigger(handler, {}, ['--resend-503']);
     expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 4 });
   });
 

@@ -140,6 +140,26 @@ describe('10: an answer that comes while the body is still being sent', () => {
   });
 });
 
+test.each([
+  ['21: 408', 408, {}, 2],
+  ['27: 503 with Retry-After', 503, { 'retry-after': '2' }, 4],
+  ['27: 503 without Retry-After', 503, {}, 4],
+] as const)(
+  'run: %s before the body is complete is sent again, and then exit 7',
+  async (_name, status, headers, posts) => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.atLeast(100_000);
+      reply.send(status, '', { connection: 'close', ...headers });
+      reply.socket.destroySoon();
+    });
+    const { exitCode, stderr } = await run(service.baseUrl);
+    expect({ exitCode, posts: service.posts().length }).toEqual({ exitCode: 7, posts });
+    expect(stderr).toContain('no run was created');
+    for (const { received, headers } of service.posts())
+      expect(received).toBeLessThan(Number(headers['content-length']));
+  },
+);
+
 describe('11: a peer that stops reading', () => {
   test('11: is given up after 60 s without a byte, sent again once, then exit 7', async () => {
     const service = await scriptedService((_request, reply) => void reply.socket.pause());
