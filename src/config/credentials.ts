@@ -65,6 +65,8 @@ function fixedToken(source: string | undefined, token: string | undefined): Cred
 /** A token that its source may give anew. */
 class RenewableToken implements Credentials {
   #failure = '';
+  /** The last refused token for which the source was read again: those who are refused later share what came of it. */
+  #refused: string | undefined;
   #reading: Promise<string> | undefined;
 
   constructor(
@@ -85,12 +87,15 @@ class RenewableToken implements Credentials {
   async refresh(refused: string | undefined, signal?: AbortSignal): Promise<boolean> {
     // Somebody else's look may have been the second one.
     if (this.known !== refused) return true;
+    if (this.#refused === refused) return false;
     try {
       this.known = await this.#readOnce(signal);
       this.#failure = '';
+      this.#refused = refused;
     } catch (error) {
       signal?.throwIfAborted();
-      // What cannot be read now has not changed.
+      // What cannot be read now has not changed; who else was waiting for it may have been interrupted.
+      if (error instanceof UsageError) this.#refused = refused;
       this.#failure = `, which failed at a second look: ${withoutToken(wordsOf(error), refused)}`;
     }
     return this.known !== refused;

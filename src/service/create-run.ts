@@ -71,20 +71,38 @@ async function sendUntilDecided(
   beforeLastBytes: () => Promise<void>,
 ): Promise<Run> {
   const earlier: Attempt[] = [];
+  let isRenewed = false;
   for (;;) {
     const body = new TriggerBody({ fields: fieldsFor(form, trigger.workflowId), inputs: trigger.inputs });
-    const failure = await sendOnce(body, service, interruption, beforeLastBytes);
-    if (!(failure instanceof Error)) return failure;
+    const { run, failure, token } = await sendOnce(body, service, interruption, beforeLastBytes);
+    if (run !== undefined) return run;
+    // Once in a row: a service that rejects every new token must not be asked for ever.
+    isRenewed = !isRenewed && (await hasNewToken(failure, token, service, interruption));
+    if (isRenewed) continue;
     const last = attemptOf(failure, body);
     const decision = decideResend(last, earlier, trigger, service.clock.random());
     if (!decision.resend)
       throw verdict(failure, last, meaningOf(last, trigger), decision, earlier.length + 1, body);
     earlier.push(last);
     service.events.resending(failure, last.phase, decision.delay, earlier.length);
-    await service.clock.sleep(decision.delay, interruption.signal).catch((error) => {
-      throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
-    });
+    await service.clock.sleep(decision.delay, interruption.signal).catch(throwAsUnsent);
   }
+}
+
+/** Whether the access token was rejected, and its source has given another one. */
+async function hasNewToken(
+  failure: NetworkError | RefusedError,
+  rejected: string | undefined,
+  { credentials }: Service,
+  { signal }: Interruption,
+): Promise<boolean> {
+  if (!(failure instanceof RefusedError) || failure.refusal.status !== 401) return false;
+  return credentials.refresh(rejected, signal).catch(throwAsUnsent);
+}
+
+/** A signal between two requests: what was sent created nothing. */
+function throwAsUnsent(error: unknown): never {
+  throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
 }
 
 function attemptOf(failure: NetworkError | RefusedError, { phase }: TriggerBody): Attempt {
@@ -113,20 +131,25 @@ function verdict(
   }
 }
 
+/** `token` is the one that was sent, as far as the request came. */
+type Sent =
+  | { run: Run; failure?: undefined; token?: undefined }
+  | { run?: undefined; failure: NetworkError | RefusedError; token?: string | undefined };
+
 /** One request: the Run it started, or why there is none. */
 async function sendOnce(
   body: TriggerBody,
   service: Service,
   interruption: Interruption,
   beforeLastBytes: () => Promise<void>,
-): Promise<Run | NetworkError | RefusedError> {
+): Promise<Sent> {
   const { transport, events, baseUrl } = service;
   const url = runsUrl(baseUrl);
   const patience = new Patience(body, service, interruption);
   try {
     await service.pacing?.turn(patience.signal);
     events.request('POST', url.href, body.length);
-    const headers = await requestHeaders(service);
+    const token = await service.credentials.token(patience.signal);
     const hooks = {
       commit: async () => {
         await beforeLastBytes();
@@ -135,17 +158,23 @@ async function sendOnce(
       onProgress: () => events.sending(body.handedOver, body.length),
       onSent: () => events.sent(),
     };
-    const answer = await transport.post(url.pathname, headers, body, hooks, patience.signal);
+    const answer = await transport.post(
+      url.pathname,
+      requestHeaders(service, token),
+      body,
+      hooks,
+      patience.signal,
+    );
     events.answer(answer.status, answer.took);
     service.pacing?.answered(answer.status, retryAfterOf(answer, service));
-    if (answer.status >= 200 && answer.status <= 299) return createdRun(answer);
-    return new RefusedError(await refusalOf('POST', url, answer, service, body.length));
+    if (answer.status >= 200 && answer.status <= 299) return { run: createdRun(answer) };
+    return { failure: new RefusedError(refusalOf('POST', url, answer, service, token, body.length)), token };
   } catch (error) {
     if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.phase);
     if (!(error instanceof NetworkError)) throw error;
     // The head of a 2xx has come, so the service took the request, whatever became of the rest.
     if (error.facts.status !== undefined && error.facts.proxy !== true) throw new UnknownOutcomeError(error);
-    return error;
+    return { failure: error };
   } finally {
     patience.end();
   }

@@ -24,24 +24,29 @@ export interface Reading {
  */
 export async function getRun(id: string, service: Service, signal: AbortSignal): Promise<Reading> {
   const url = runsUrl(service.baseUrl, id);
-  const token = await service.credentials.token();
-  let answer = await read(url, service, signal);
+  let { answer, token } = await read(url, service, signal);
   if (answer.status === 401 && (await service.credentials.refresh(token, signal))) {
-    answer = await read(url, service, signal);
+    ({ answer, token } = await read(url, service, signal));
   }
   if (answer.status < 200 || answer.status > 299)
-    throw new RefusedError(await refusalOf('GET', url, answer, service));
+    throw new RefusedError(refusalOf('GET', url, answer, service, token));
   const run = runOf(answer);
   if (run.id.toLowerCase() !== id.toLowerCase()) throw unreadable('it is about another run', answer);
   if (run.status === undefined) throw unreadable('it has no status', answer);
   return { run, retryAfter: retryAfterOf(answer, service) };
 }
 
-async function read(url: URL, service: Service, signal: AbortSignal): Promise<Answer> {
+/** The answer, and the token that was sent. */
+async function read(
+  url: URL,
+  service: Service,
+  signal: AbortSignal,
+): Promise<{ answer: Answer; token: string | undefined }> {
   await service.pacing?.turn(signal);
   service.events.request('GET', url.href);
-  const answer = await service.transport.get(url.pathname, await requestHeaders(service), signal);
+  const token = await service.credentials.token(signal);
+  const answer = await service.transport.get(url.pathname, requestHeaders(service, token), signal);
   service.events.answer(answer.status, answer.took);
   service.pacing?.answered(answer.status, retryAfterOf(answer, service));
-  return answer;
+  return { answer, token };
 }

@@ -13,7 +13,7 @@ export interface Credentials {
   /** What the user would call the source, such as WFR_TOKEN; undefined where no token is sent. */
   readonly source: string | undefined;
   token(signal?: AbortSignal): Promise<string | undefined>;
-  /** Whether there is another token than the one that was refused, after a second look at the source. */
+  /** Whether there is another token than the one that was refused; its source is read again once for each refused token. */
   refresh(refused: string | undefined, signal?: AbortSignal): Promise<boolean>;
 }
 
@@ -98,15 +98,15 @@ function excerptOf(body: Uint8Array): string {
   return `${start.join('')}${left > 0 ? `… (${left} more characters)` : ''}`;
 }
 
-/** What an answer that is not a 2xx said. */
-export async function refusalOf(
+/** What an answer that is not a 2xx said; `token` was sent with the request, and is hidden. */
+export function refusalOf(
   method: 'GET' | 'POST',
   url: URL,
   answer: Answer,
   service: Service,
+  token: string | undefined,
   bodyBytes?: number,
-): Promise<Refusal> {
-  const token = await service.credentials.token();
+): Refusal {
   return {
     method,
     url: url.href,
@@ -146,12 +146,10 @@ function isBelow(location: string | undefined, base: URL): boolean {
 }
 
 /** The headers of any request. */
-export async function requestHeaders({
-  credentials,
-  headers,
-  userAgent,
-}: Service): Promise<Record<string, string>> {
-  const token = await credentials.token();
+export function requestHeaders(
+  { headers, userAgent }: Service,
+  token: string | undefined,
+): Record<string, string> {
   return {
     ...headers,
     'user-agent': userAgent,
