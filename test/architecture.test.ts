@@ -15,10 +15,10 @@ const ROOMS = [
   ['batch/'],
   ['config/', 'history/', 'documents/'],
   ['inputs/'],
-  ['follow.ts', 'view/'],
+  ['follow.ts', 'failed-polls.ts', 'view/'],
   ['service/', 'exit-code.ts'],
   ['sink.ts'],
-  ['interruption.ts'],
+  ['interruption.ts', 'awake-time.ts'],
   ['context.ts'],
   ['output.ts'],
   [

@@ -142,9 +142,93 @@ describe('37, 38: 404', () => {
     expect(stderr).not.toContain(RESUME);
   });
 
-  test('38: of a run that has been seen it is exit 7', async () => {
-    const { exitCode, polls } = await observe(WATCH, [show(), fail(404)]);
-    expect({ exitCode, polls }).toEqual({ exitCode: 7, polls: 2 });
+  test('38: of a run that has been seen it is exit 7, after 60 s', async () => {
+    const { exitCode, clock } = await observe(WATCH, [show(), fail(404)]);
+    expect(exitCode).toBe(7);
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+    expect(clock.monotonic()).toBeLessThan(100_000);
+  });
+});
+
+test('37: batch: a 404 on resuming an accepted row is retried, and no second run is created', async () => {
+  const looks = [show(), fail(404), fail(404), finish];
+  const service = await scriptedService(async (request, reply) => {
+    await request.body();
+    if (request.method === 'POST') reply.send(201, aRun({ status: 'PENDING' }));
+    else looks.shift()?.(request, reply);
+  });
+  const env = { WFR_BASE_URL: service.baseUrl };
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'rows.jsonl'), '{"n":1}\n');
+  const batch = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl'];
+  expect((await runCli([...batch, '--timeout', '0'], { cwd, env })).exitCode).toBe(8);
+  expect((await runCli(batch, { cwd, env })).exitCode).toBe(0);
+  expect(service.posts().length).toBe(1);
+});
+
+describe('95: one odd answer among good polls', () => {
+  const ODD = [400, 302, 307, 404, 405, 409, 410, 418, 421, 422, 431, 451];
+
+  test.each(ODD)(
+    '95: one %i of a run that was seen is retried and reported like other failed polls',
+    async (status) => {
+      const { exitCode, stderr, gaps, posts } = await observe(RUN, [show(), fail(status), show(), finish]);
+      expect({ exitCode, posts, gaps }).toEqual({ exitCode: 0, posts: 1, gaps: [2000, 1000, 3000] });
+      expect(stderr.split('\n').filter((line) => line.includes('; looking again in '))).toEqual([
+        expect.stringContaining(`(${status})`),
+      ]);
+    },
+  );
+
+  test.each(ODD)(
+    '95: one %i as the first answer about a run that wfr has triggered is retried',
+    async (status) => {
+      const { exitCode, posts } = await observe(RUN, [fail(status), finish]);
+      expect({ exitCode, posts }).toEqual({ exitCode: 0, posts: 1 });
+    },
+  );
+
+  test.each([400, 302, 410])('95: %i for 60 s is exit 7, with the id and how to go on', async (status) => {
+    const { exitCode, stderr, clock, gaps } = await observe(RUN, [show(), fail(status)]);
+    expect(exitCode).toBe(7);
+    expect(gaps).toEqual([2000, 1000, 2000, 4000, 8000, 16000, 30000]);
+    expect(clock.monotonic()).toBeLessThan(70_000);
+    expect(stderr).toContain(`(${status})`);
+    expect(stderr.endsWith(`Run run-1 may go on.\n${RESUME}`)).toBe(true);
+  });
+
+  test('95: the 60 s count only odd answers in a row: another failure or a good poll starts them again', async () => {
+    const odd = Array<Look>(5).fill(fail(400));
+    const { exitCode } = await observe(RUN, [
+      show(),
+      ...odd,
+      fail(503),
+      fail(400),
+      fail(400),
+      show(),
+      ...odd,
+      finish,
+    ]);
+    expect(exitCode).toBe(0);
+  });
+
+  test('95: odd answers and other failures together are given up after five minutes', async () => {
+    const mixed = Array<Look[]>(20)
+      .fill([fail(400), fail(503)])
+      .flat();
+    const { exitCode, clock } = await observe(RUN, [show(), ...mixed]);
+    expect(exitCode).toBe(7);
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(300_000);
+    expect(clock.monotonic()).toBeLessThan(350_000);
+  });
+
+  test.each([400, 302, 410])('95: %i for an id that was never seen is final', async (status) => {
+    const { exitCode, polls } = await observe(WATCH, [fail(status)]);
+    expect({ exitCode, polls }).toEqual({ exitCode: 5, polls: 1 });
+  });
+
+  test('95: --timeout ends the wait during odd answers with exit 8', async () => {
+    expect((await observe([...WATCH, '--timeout', '10s'], [show(), fail(400)])).exitCode).toBe(8);
   });
 });
 
@@ -157,15 +241,6 @@ describe('39: the token expires in the middle of a run', () => {
     );
     expect(stderr.endsWith(`Run run-1 may go on.\n${RESUME}`)).toBe(true);
   });
-
-  test.each([400, 302])(
-    'another refusal (%i) is exit 7, for the run exists, with the id and how to go on',
-    async (status) => {
-      const { exitCode, stderr } = await observe(RUN, [show(), fail(status)]);
-      expect(exitCode).toBe(7);
-      expect(stderr).toContain(RESUME);
-    },
-  );
 });
 
 test('39: a token file that was renewed saves every run that is watched, also the one that is refused late', async () => {
@@ -364,6 +439,81 @@ describe('49: a clock that jumps', () => {
     });
     expect({ exitCode, gaps }).toEqual({ exitCode: 8, gaps: [2000, 3000, 4500, 500] });
     expect(stderr).toContain('after 10s; run run-1 goes on.');
+  });
+});
+
+describe('90: a process that was stopped', () => {
+  const HOUR = 3_600_000;
+
+  /** Answers with `look` after the process was stopped for an hour. */
+  const stopped =
+    (clock: VirtualClock, look: Look): Look =>
+    (request, reply) => {
+      clock.jump(HOUR);
+      return look(request, reply);
+    };
+
+  test('90: an hour of stop is not time in which the service was unreachable', async () => {
+    const clock = new VirtualClock();
+    const looks = [show(), reset, stopped(clock, reset), reset, reset, finish];
+    const { exitCode, gaps } = await observe(RUN, looks, { clock });
+    expect({ exitCode, gaps }).toEqual({ exitCode: 0, gaps: [2000, 1000, HOUR + 2000, 4000, 8000] });
+  });
+
+  test('90: with the five minutes almost over, two polls must fail after the stop', async () => {
+    const trouble = Array<Look>(14).fill(reset);
+    const clocks = [new VirtualClock(), new VirtualClock()] as const;
+    const before = await observe(RUN, [show(), ...trouble, reset], { clock: clocks[0] });
+    expect({ exitCode: before.exitCode, polls: before.polls }).toEqual({ exitCode: 7, polls: 16 });
+    const looks = [show(), ...trouble, stopped(clocks[1], reset), finish];
+    expect((await observe(RUN, looks, { clock: clocks[1] })).exitCode).toBe(0);
+  });
+
+  test('90: a service that stays unreachable after the stop is given up all the same', async () => {
+    const clock = new VirtualClock();
+    const { exitCode } = await observe(RUN, [show(), reset, stopped(clock, reset), reset], { clock });
+    expect(exitCode).toBe(7);
+    expect(clock.monotonic()).toBeGreaterThan(HOUR + 290_000);
+    expect(clock.monotonic()).toBeLessThan(HOUR + 400_000);
+  });
+
+  test('90: the 60 s of odd answers do not count the stop either', async () => {
+    const clock = new VirtualClock();
+    const looks = [show(), fail(404), stopped(clock, fail(404)), fail(404), finish];
+    expect((await observe(RUN, looks, { clock })).exitCode).toBe(0);
+  });
+
+  /** Stops the process for an hour during the `count`-th wait between polls. */
+  class StoppedClock extends VirtualClock {
+    constructor(readonly count: number) {
+      super();
+    }
+
+    override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+      const slept = super.sleep(ms, signal);
+      if (this.sleeps.length === this.count) this.jump(HOUR);
+      return slept;
+    }
+  }
+
+  test('90: nor do the five minutes of an unknown status', async () => {
+    const paused = show({ status: 'PAUSED' });
+    const clock = new StoppedClock(2);
+    expect((await observe(WATCH, [paused, paused, finish], { clock })).exitCode).toBe(0);
+  });
+
+  test('90: --timeout counts the stop, but a poll that failed because of it is made again', async () => {
+    const clock = new VirtualClock();
+    const looks = [show(), stopped(clock, reset), finish];
+    const { exitCode, gaps } = await observe([...RUN, '--timeout', '1m'], looks, { clock });
+    expect({ exitCode, gaps }).toEqual({ exitCode: 0, gaps: [2000, HOUR] });
+  });
+
+  test('90: --timeout that ran out between two polls is followed by a last one', async () => {
+    const clock = new StoppedClock(2);
+    const { exitCode, polls } = await observe([...RUN, '--timeout', '1m'], [show(), finish], { clock });
+    expect({ exitCode, polls }).toEqual({ exitCode: 0, polls: 2 });
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(HOUR);
   });
 });
 
