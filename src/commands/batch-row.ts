@@ -5,17 +5,17 @@ import type { Row } from '../batch/table.js';
 import { type Resending, taskOf } from '../batch/task.js';
 import type { WaitSettings } from '../config/wait.js';
 import type { Context } from '../context.js';
-import { InterruptedError, NoSuchRunError, OutputError, UnknownOutcomeError, UsageError } from '../errors.js';
+import { InterruptedError, NoSuchRunError, OutputError, UnknownOutcomeError } from '../errors.js';
 import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../exit-code.js';
 import { follow } from '../follow.js';
 import type { Item } from '../inputs/item.js';
-import { type ResolvedInputs, resolveRow } from '../inputs/resolve.js';
 import { getRun } from '../service/get-run.js';
 import { hasEnded, type Run } from '../service/run.js';
 import { errorText } from '../view/explain.js';
 import { onOneLine } from '../view/json.js';
 import { safeLine, safeLines } from '../view/safe.js';
 import { summaryLine } from '../view/summary.js';
+import { resolveInputsOf } from './row-inputs.js';
 import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
 
 /** What is the same for all rows. */
@@ -56,13 +56,14 @@ export class RowRunner {
    * OutputError, and defects.
    */
   async run(row: Row): Promise<Exit | undefined> {
-    const { ledger } = this.#tools;
+    const { ledger, reachability } = this.#tools;
     switch (taskOf(row.number, ledger.state(row.number), this.#plan)) {
       case 'leave':
         return undefined;
       case 'watch':
         return this.#follow(row, ledger.id(row.number) ?? '', undefined);
       case 'send':
+        if (!(await reachability.isReachable())) return undefined;
         return this.#settle(row, () => this.#send(row));
     }
   }
@@ -157,14 +158,4 @@ export class RowRunner {
 /** Words that may be the service's, on one line. */
 function inert(words: string): string {
   return safeLines(words).join('; ');
-}
-
-/** Reads texts and opens documents of a row. Throws UsageError, naming its place. */
-export async function resolveInputsOf(
-  { inputs, place }: Row,
-  { defaults }: Pick<RowPlan, 'defaults'>,
-  context: Context,
-): Promise<ResolvedInputs> {
-  if ('problem' in inputs) throw new UsageError([`${place}: ${inputs.problem}`]);
-  return resolveRow(inputs, place, defaults, context);
 }

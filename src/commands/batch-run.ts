@@ -2,6 +2,7 @@
 import type { Journal } from '../batch/journal.js';
 import type { Ledger } from '../batch/ledger.js';
 import { eachAtOnce } from '../batch/pool.js';
+import type { Reachability } from '../batch/reachability.js';
 import type { Row } from '../batch/table.js';
 import type { Context } from '../context.js';
 import { OutputError, UsageError } from '../errors.js';
@@ -13,7 +14,7 @@ import { resendHint } from '../view/explain.js';
 import { type BatchPlan, rowsOf } from './batch-plan.js';
 import { RowRunner } from './batch-row.js';
 
-/** So many rows in a row that cannot be triggered mean that no other can. */
+/** So many rows in succession that could not be triggered, although the service was reached, mean that no other can. */
 const MOST_UNREACHABLE = 20;
 
 export class BatchRun {
@@ -23,6 +24,7 @@ export class BatchRun {
   readonly #plan: BatchPlan;
   readonly #ledger: Ledger;
   readonly #journal: Journal;
+  readonly #reachability: Reachability;
   readonly #interruption: Interruption;
   readonly #context: Context;
   #total: number | undefined;
@@ -36,12 +38,14 @@ export class BatchRun {
     plan: BatchPlan,
     ledger: Ledger,
     journal: Journal,
+    reachability: Reachability,
     interruption: Interruption,
     context: Context,
   ) {
     this.#plan = plan;
     this.#ledger = ledger;
     this.#journal = journal;
+    this.#reachability = reachability;
     this.#interruption = interruption;
     this.#context = context;
     const { table, shard } = plan;
@@ -75,8 +79,15 @@ export class BatchRun {
       this.#endedNow++;
       view.ended(`row ${row.number}  ${words}`);
     };
-    const tools = { service, journal: this.#journal, ledger: this.#ledger, context: this.#context };
-    const runner = new RowRunner(this.#plan, { ...tools, interruption: this.#interruption, ended });
+    const runner = new RowRunner(this.#plan, {
+      service,
+      journal: this.#journal,
+      ledger: this.#ledger,
+      reachability: this.#reachability,
+      interruption: this.#interruption,
+      context: this.#context,
+      ended,
+    });
     this.#runner = runner;
     const work = (row: Row) => this.#settle(runner.run(row));
     if (this.#plan.presentation.live && this.#total === undefined) void this.#count();
@@ -129,7 +140,7 @@ export class BatchRun {
     this.#unreachable = exit === ExitCode.unreachable ? this.#unreachable + 1 : 0;
     if (exit === ExitCode.notAuthorized)
       this.#stop('The service refused the token: no further row was sent.');
-    if (this.#unreachable >= MOST_UNREACHABLE)
+    if (this.#reachability.hasGivenUp || this.#unreachable >= MOST_UNREACHABLE)
       this.#stop('The service cannot be reached: no further row was sent.');
     const unknown = this.#runner?.stopReason;
     if (unknown !== undefined) {

@@ -2,6 +2,7 @@
 
 import { Ledger } from '../batch/ledger.js';
 import { Pace } from '../batch/pace.js';
+import { Reachability } from '../batch/reachability.js';
 import { openResults } from '../batch/results.js';
 import { requireToken } from '../config/credentials.js';
 import type { Context } from '../context.js';
@@ -14,12 +15,12 @@ import { Conversation } from '../view/conversation.js';
 import { serviceTalk } from '../view/service-talk.js';
 import { type BatchFlags, type BatchPlan, planBatch, rowsOf } from './batch-plan.js';
 import { reportedRuns } from './batch-reported.js';
-import { resolveInputsOf } from './batch-row.js';
 import { BatchRun } from './batch-run.js';
 import { adoptRuns, checkDecisions } from './batch-settle.js';
 import { exitsOf, summaryLines } from './batch-summary.js';
 import { withService } from './open-service.js';
 import { OutputJournal } from './output-journal.js';
+import { resolveInputsOf } from './row-inputs.js';
 import { withReports } from './with-reports.js';
 
 export async function batch(
@@ -98,7 +99,10 @@ async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): P
   const interruption = new Interruption(context);
   const conversation = await Conversation.open(presentation, context);
   for (const warning of [...settings.warnings, ...plan.warnings]) conversation.warn(warning);
-  const work = new BatchRun(plan, ledger, journal, interruption, context);
+  const reachability = new Reachability(context.clock, interruption.signal, (cause, delay) =>
+    conversation.waitingForService(cause, delay),
+  );
+  const work = new BatchRun(plan, ledger, journal, reachability, interruption, context);
   try {
     await checkDecisions(plan, ledger, resultsFile(flags.results, context));
     await withService(settings, credentials, talkOf(conversation), context, async (unpaced) => {

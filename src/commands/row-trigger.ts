@@ -1,6 +1,7 @@
 /** The trigger of a row of a batch: sent, sent again while the service is overloaded, held back once the batch stops. */
 import type { Journal } from '../batch/journal.js';
 import type { Ledger } from '../batch/ledger.js';
+import type { Reachability } from '../batch/reachability.js';
 import type { Row } from '../batch/table.js';
 import { NotTriggeredError, RefusedError, UnknownOutcomeError } from '../errors.js';
 import type { Interruption } from '../interruption.js';
@@ -17,6 +18,7 @@ export interface TriggerTools {
   service: Service;
   journal: Journal;
   ledger: Ledger;
+  reachability: Reachability;
   interruption: Interruption;
 }
 
@@ -71,7 +73,7 @@ export class RowTrigger {
   }
 
   async #sendUntilDecided({ number }: Row, inputs: readonly Input[]): Promise<Run> {
-    const { service, journal, ledger, interruption } = this.#tools;
+    const { service, journal, ledger, reachability, interruption } = this.#tools;
     const { workflowId, resend503 } = this.#plan;
     let isDecided = false;
     const beforeLastBytes = async () => {
@@ -87,7 +89,8 @@ export class RowTrigger {
       isDecided = false;
       try {
         const trigger = { workflowId, inputs, field: this.#field, resend503 };
-        const { run, form } = await createRun(trigger, service, interruption, beforeLastBytes);
+        const send = () => createRun(trigger, service, interruption, beforeLastBytes);
+        const { run, form } = await reachability.send(send);
         this.#field = form;
         return run;
       } catch (error) {

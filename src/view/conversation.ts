@@ -92,6 +92,13 @@ export class Conversation {
     this.meanwhile(`wfr: the service asks for less; all requests wait ${formatDuration(ms)}`);
   }
 
+  /** No row of a batch is sent because of `cause`; the next attempt is made after `delay` ms. */
+  waitingForService(cause: WfrError, delay: number): void {
+    const reason = explain(cause)?.what.join(', ') ?? cause.message;
+    const next = `trying again in ${formatDuration(delay)}`;
+    this.meanwhile(`wfr: ${reason}; no row is sent until the service can be reached; ${next}`);
+  }
+
   /** The documents of a run's output are files now. */
   savedDocuments(paths: readonly string[]): void {
     if (paths.length === 0 || this.presentation.quiet) return;
