@@ -17,6 +17,7 @@ import {
   UsageError,
 } from './errors.js';
 import type { TerminalStatus } from './service/run.js';
+import { isExhaustion } from './system-error.js';
 
 export const ExitCode = {
   ok: 0,
@@ -74,9 +75,9 @@ export function exitCodeOfStatus(status: TerminalStatus): ExitCode {
 /** The code, or the signal, that stands for a thrown value; whatever wfr does not foresee is its own defect. */
 export function exitOfError(error: unknown): Exit {
   if (error instanceof InterruptedError) return error.signal;
-  if (error instanceof UsageError || error instanceof FileChangedError || error instanceof FileReadError) {
-    return ExitCode.usage;
-  }
+  if (error instanceof UsageError || error instanceof FileChangedError) return ExitCode.usage;
+  if (error instanceof FileReadError)
+    return isExhaustion(error.cause) ? ExitCode.unreachable : ExitCode.usage;
   if (error instanceof MissingTokenError) return ExitCode.notAuthorized;
   if (error instanceof RefusedError) return exitCodeOfRefusal(error.refusal.status);
   if (error instanceof NoSuchRunError) return ExitCode.refused;

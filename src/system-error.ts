@@ -30,6 +30,11 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** Whether a system call failed because this machine had no open files or no memory left, which may soon change. */
+export function isExhaustion(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(codeOf(error) ?? '');
+}
+
 /** Why a system call failed, in words with the code in parentheses. */
 export function describeSystemError(error: unknown): string {
   const code = codeOf(error);

@@ -3,14 +3,21 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Context } from '../context.js';
+import { FileReadError } from '../errors.js';
 import { resolvePath } from '../path.js';
 import type { Source } from '../service/body.js';
-import { describeSystemError } from '../system-error.js';
+import { describeSystemError, isExhaustion } from '../system-error.js';
 import { fileSource, handleSource } from './file-source.js';
 import { createSpool } from './spool.js';
 
 /** A file cannot be used as it is; the message names it and says why. */
 export class FileError extends Error {}
+
+/** What is wrong with a file; a FileReadError where it is not the file but this machine's resources. */
+function fileError(path: string, error: unknown, what = nameOf(path), hint = ''): Error {
+  if (error instanceof Error && isExhaustion(error)) return new FileReadError(nameOf(path), error);
+  return new FileError(`${what}: ${describeSystemError(error)}${hint}`);
+}
 
 /** Bytes that are read at once of a file that is only looked through. */
 const CHUNK = 256 * 1024;
@@ -95,7 +102,7 @@ async function* readFromStart(
     const { bytesRead, buffer } = await handle
       .read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, position)
       .catch((error) => {
-        throw readingError(path, error);
+        throw fileError(path, error);
       });
     if (bytesRead === 0) return;
     position += bytesRead;
@@ -107,7 +114,7 @@ async function* readFromStart(
 async function hasItsSize(handle: FileHandle, size: bigint, path: string): Promise<boolean> {
   if (size === 0n) return false;
   const last = await handle.read(Buffer.alloc(1), 0, 1, Number(size) - 1).catch((error) => {
-    throw readingError(path, error);
+    throw fileError(path, error);
   });
   return last.bytesRead === 1;
 }
@@ -126,7 +133,7 @@ async function openFile(path: string, base: string, context: Context): Promise<F
     if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     return await open(absolute, constants.O_RDONLY);
   } catch (error) {
-    throw readingError(path, error);
+    throw fileError(path, error);
   }
 }
 
@@ -135,7 +142,7 @@ async function* chunksOf(stream: AsyncIterable<Buffer | string>, path: string) {
   try {
     yield* stream;
   } catch (error) {
-    throw readingError(path, error);
+    throw fileError(path, error);
   }
 }
 
@@ -152,20 +159,15 @@ async function copyOf(
     return copy;
   } catch (error) {
     await copy?.close();
-    if (error instanceof FileError) throw error;
-    throw new FileError(
-      `${nameOf(path)} could not be copied to ${tmpdir}: ${describeSystemError(error)}; TMPDIR can name another folder`,
-    );
+    if (error instanceof FileError || error instanceof FileReadError) throw error;
+    const hint = 'TMPDIR can name another folder';
+    throw fileError(path, error, `${nameOf(path)} could not be copied to ${tmpdir}`, `; ${hint}`);
   }
 }
 
 async function sourceOfCopy(copy: FileHandle, path: string): Promise<Source> {
   const { size } = await copy.stat();
   return handleSource(copy, size, nameOf(path));
-}
-
-function readingError(path: string, error: unknown): FileError {
-  return new FileError(`${nameOf(path)}: ${describeSystemError(error)}`);
 }
 
 function nameOf(path: string): string {

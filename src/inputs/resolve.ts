@@ -29,7 +29,7 @@ export interface ResolvedInputs {
 
 /**
  * Parses every item, reads every text and opens every document: after this, only the documents' bytes are still to be
- * read. Items override the keys of the inputs file. Throws UsageError with all complaints.
+ * read. Items override the keys of the inputs file. Throws UsageError with all complaints, or FileReadError.
  */
 export async function resolveInputs(args: InputArguments, context: Context): Promise<ResolvedInputs> {
   return new Resolver(context, args.otherStdin).resolve(args);
@@ -132,8 +132,10 @@ class Resolver {
     try {
       await step();
     } catch (error) {
-      if (!(error instanceof FileError || error instanceof TextError || error instanceof UsageError))
+      if (!(error instanceof FileError || error instanceof TextError || error instanceof UsageError)) {
+        await this.#reader.close();
         throw error;
+      }
       this.#problems.push(error.message.startsWith(`${what}:`) ? error.message : `${what}: ${error.message}`);
     }
   }

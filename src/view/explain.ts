@@ -17,7 +17,7 @@ import {
   UnsavedDocumentError,
   UsageError,
 } from '../errors.js';
-import { codeOf, describeSystemError } from '../system-error.js';
+import { codeOf, describeSystemError, isExhaustion } from '../system-error.js';
 import { explainFault } from './explain-fault.js';
 import { explainRefusal } from './explain-refusal.js';
 import type { Explanation } from './explanation.js';
@@ -52,7 +52,11 @@ export function explain(error: unknown): Explanation | undefined {
       what: [
         `${safeLine(error.path)} cannot be read: ${describeSystemError(error.cause)}; no run was created`,
       ],
-      next: ['Repeat the command once it can be read.'],
+      next: [
+        isExhaustion(error.cause)
+          ? 'Run the same command again, with more open files (ulimit -n) or a smaller --concurrency.'
+          : 'Repeat the command once it can be read.',
+      ],
     };
   }
   if (error instanceof OutputError) {

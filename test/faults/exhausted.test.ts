@@ -1,0 +1,114 @@
+/** Row 75: this machine is out of open files or memory. */
+import promises from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import net from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { BATCH, eventsIn, folderWith, service } from '../helpers/batch.js';
+import { runCli } from '../helpers/cli.js';
+import { bash } from '../helpers/process.js';
+
+const failure = (code: string) => Object.assign(new Error(code), { code });
+
+/** Replaces a function of Node's until the test has finished. */
+function replace<Module extends object, Name extends keyof Module>(
+  module: Module,
+  name: Name,
+  replaced: Module[Name],
+): void {
+  const original = module[name];
+  module[name] = replaced;
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    module[name] = original;
+    syncBuiltinESMExports();
+  });
+}
+
+/** Opening a file whose path ends so fails `times` times with `code`, after `before` successes. */
+function failToOpen(ending: string, code: string, before: number, times: number): void {
+  const { open } = promises;
+  let calls = 0;
+  replace(promises, 'open', (path, ...rest) => {
+    if (!String(path).endsWith(ending)) return open(path, ...rest);
+    calls++;
+    return calls > before && calls <= before + times ? Promise.reject(failure(code)) : open(path, ...rest);
+  });
+}
+
+const ROWS = '{"n":1}\n{"scan":{"$document":"scan.pdf"}}\n{"n":3}\n';
+
+describe('75: too many open files, or no memory', () => {
+  test.each(['EMFILE', 'ENFILE', 'ENOMEM'])(
+    '75: batch: %s on opening the document of a row is exit 7, and the same command sends the row once',
+    async (code) => {
+      const { wfr, posts, triggered } = await service();
+      const cwd = folderWith({ 'rows.jsonl': ROWS, 'scan.pdf': 'scan' });
+      failToOpen('scan.pdf', code, 0, 1);
+      const { exitCode, stderr } = await wfr(BATCH, { cwd });
+      expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 2 });
+      expect(stderr).toContain(`scan.pdf cannot be read: `);
+      expect(stderr).toContain(`(${code}); no run was created`);
+      expect(stderr).toContain('3 rows: 2 FINISHED, 1 not sent\n');
+      const refused = eventsIn(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'refused');
+      expect(refused).toMatchObject([{ row: 2, exit: 7 }]);
+      expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+      expect(triggered).toHaveLength(3);
+    },
+  );
+
+  test('75: batch: EMFILE on opening the document while it is being sent is exit 7, and the row is sent again once', async () => {
+    const { wfr, triggered } = await service();
+    const cwd = folderWith({ 'rows.jsonl': ROWS, 'scan.pdf': 'scan' });
+    failToOpen('scan.pdf', 'EMFILE', 1, 1);
+    const { exitCode, stderr } = await wfr(BATCH, { cwd });
+    expect({ exitCode, triggered: triggered.length }).toEqual({ exitCode: 7, triggered: 2 });
+    expect(stderr).toContain('scan.pdf cannot be read: too many open files (EMFILE); no run was created');
+    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    expect(triggered).toHaveLength(3);
+  });
+
+  test('75: batch: EMFILE on opening a socket is exit 7 with the code, and does not pause the other rows', async () => {
+    const { wfr, triggered } = await service();
+    const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2}\n' });
+    const { connect } = net;
+    let calls = 0;
+    // The first row's attempt and its three re-sends.
+    replace(net, 'connect', ((...args: Parameters<typeof connect>) =>
+      ++calls <= 4 ? new net.Socket().destroy(failure('EMFILE')) : connect(...args)) as typeof connect);
+    const args = [...BATCH, '--concurrency', '1'];
+    const { exitCode, stderr } = await wfr(args, { cwd });
+    expect({ exitCode, triggered }).toEqual({ exitCode: 7, triggered: [{ n: 2 }] });
+    expect(stderr).toMatch(
+      /row 1 {2}no connection to 127\.0\.0\.1:\d+ \(EMFILE\) \(4 tries\); no run was created/,
+    );
+    expect(stderr).not.toContain('no row is sent until');
+    expect((await wfr(args, { cwd })).exitCode).toBe(0);
+    expect(triggered).toEqual([{ n: 2 }, { n: 1 }]);
+  });
+
+  test('75: a real limit of open files is exit 7 in run and in batch, before anything is sent', async () => {
+    const { baseUrl, connections, posts, triggered } = await service();
+    const env = { WFR_BASE_URL: baseUrl };
+    // Each file of /proc is copied, and its copy stays open.
+    const names = Array.from({ length: 200 }, (_, n) => `d${n}`);
+    const copied = { $document: '/proc/self/comm', type: 'a/b' };
+    const row = JSON.stringify(Object.fromEntries(names.map((name) => [name, copied])));
+    const cwd = folderWith({ 'rows.jsonl': `${row}\n`, 'inputs.json': row });
+    const run = await bash('ulimit -n 60; wfr run w --inputs-file inputs.json --detach', env, { cwd });
+    expect({ exitCode: run.exitCode, connections: connections() }).toEqual({ exitCode: 7, connections: 0 });
+    expect(run.stderr).toContain('/proc/self/comm cannot be read: too many open files (EMFILE)');
+    expect(run.stderr).toContain('ulimit -n');
+    const batch = `wfr ${BATCH.join(' ')} --interval 20ms`;
+    const limited = await bash(`ulimit -n 60; ${batch}`, env, { cwd });
+    expect({ exitCode: limited.exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 0 });
+    expect((await bash(batch, env, { cwd })).exitCode).toBe(0);
+    expect(triggered).toHaveLength(1);
+  });
+
+  test('75: run: a document that is missing is exit 2 all the same', async () => {
+    expect(
+      (await runCli(['run', 'w', 'x@missing.pdf'], { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } })).exitCode,
+    ).toBe(2);
+  });
+});
