@@ -41,10 +41,14 @@ export class FailedPolls {
     return now - (this.#since ?? now);
   }
 
+  /** Whether there were nothing but odd answers for 60 s. */
+  get areOdd(): boolean {
+    return this.#oddSince !== undefined && this.#awake.elapsed() - this.#oddSince >= MAX_ODD_ANSWERS;
+  }
+
   /** Returns whether the run is to be given up; one that is not known to exist after a few retries, whatever the time. */
   isTooMuch(exists: boolean): boolean {
-    const now = this.#awake.elapsed();
-    if (this.#oddSince !== undefined && now - this.#oddSince >= MAX_ODD_ANSWERS) return true;
+    if (this.areOdd) return true;
     return exists ? this.durationMs >= MAX_UNREACHABLE : this.#retries >= MAX_FIRST_RETRIES;
   }
 

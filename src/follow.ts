@@ -154,7 +154,7 @@ class Observation {
       const isLast = this.timeLeft() <= 0;
       if (isLast && seen) return undefined;
       const exists = seen || isOdd(failure) || this.#isPaced(failure);
-      if (isLast || this.#failed.isTooMuch(exists)) throw this.#lostSight(failure);
+      if (isLast || this.#failed.isTooMuch(exists)) throw this.#giveUp(failure);
     }
     return this.#delayAfter(failure);
   }
@@ -186,7 +186,18 @@ class Observation {
     if (status === 401 || status === 403) throw failure;
     // A run that exists may be retried, and to a script a refusal means that there is none.
     if (seen || this.#options.exists === true || !isOdd(failure)) return;
-    throw status === 404 ? new NoSuchRunError(this.#id, failure.refusal) : failure;
+    throw this.#noSuchRun(failure) ?? failure;
+  }
+
+  /** What a last failure means: a run that nobody has seen, and that was answered with 404 for 60 s, is gone. */
+  #giveUp(failure: PollFailure): NoSuchRunError | LostSightError {
+    const isGone = this.#run === undefined && this.#failed.areOdd;
+    return (isGone ? this.#noSuchRun(failure) : undefined) ?? this.#lostSight(failure);
+  }
+
+  #noSuchRun(failure: PollFailure): NoSuchRunError | undefined {
+    if (!(failure instanceof RefusedError) || failure.refusal.status !== 404) return undefined;
+    return new NoSuchRunError(this.#id, failure.refusal);
   }
 
   #lostSight(failure: PollFailure): LostSightError {

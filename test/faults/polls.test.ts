@@ -166,6 +166,26 @@ test('37: batch: a 404 on resuming an accepted row is retried, and no second run
   expect(service.posts().length).toBe(1);
 });
 
+test('37: batch: 400 for 60 s on resuming an accepted row is exit 7, as its run exists', async () => {
+  const looks = [show(), fail(400)];
+  const service = await scriptedService(async (request, reply) => {
+    await request.body();
+    if (request.method === 'POST') reply.send(201, aRun({ status: 'PENDING' }));
+    else (looks.length > 1 ? looks.shift() : looks[0])?.(request, reply);
+  });
+  const env = { WFR_BASE_URL: service.baseUrl };
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'rows.jsonl'), '{"n":1}\n');
+  const batch = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl'];
+  expect((await runCli([...batch, '--timeout', '0'], { cwd, env })).exitCode).toBe(8);
+  const { exitCode, stderr, clock } = await runCli(batch, { cwd, env });
+  expect(exitCode).toBe(7);
+  expect(stderr).toContain('run-1: the run could not be read; the service refused the request (400)');
+  expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+  expect(clock.monotonic()).toBeLessThan(100_000);
+  expect(service.posts().length).toBe(1);
+});
+
 describe('95: one odd answer among good polls', () => {
   const ODD = [400, 302, 307, 404, 405, 409, 410, 418, 421, 422, 431, 451];
 
