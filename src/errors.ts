@@ -28,16 +28,6 @@ export class UsageError extends WfrError {
   }
 }
 
-/** No access token for another machine. `lookedFor` was searched; `withheld` says why one found is not sent there. */
-export class MissingTokenError extends WfrError {
-  constructor(
-    readonly lookedFor: readonly string[],
-    readonly withheld?: string,
-  ) {
-    super('no access token');
-  }
-}
-
 export type NetworkFault =
   | 'dns-not-found'
   | 'dns-unavailable'
@@ -59,6 +49,13 @@ export type NetworkFault =
   | 'too-large'
   | 'encoded';
 
+/** What came of a 2xx before it turned out to be unusable; names of headers in lower case, the body (decoded) cut. */
+export interface ReceivedAnswer {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+}
+
 /** No usable answer came over the wire. `host` is `name:port`; `code` the system's or TLS's own name for it. */
 export class NetworkError extends WfrError {
   constructor(
@@ -71,6 +68,8 @@ export class NetworkError extends WfrError {
       proxy?: boolean | undefined;
       /** Milliseconds, for the faults that are limits of time. */
       after?: number | undefined;
+      /** What had been received of an answer with a 2xx status. */
+      received?: ReceivedAnswer | undefined;
     },
     options?: ErrorOptions,
   ) {
@@ -87,6 +86,8 @@ export class UnreadableAnswerError extends WfrError {
       contentType?: string;
       excerpt?: string;
       fields?: readonly string[];
+      /** Set where the service answered a trigger so. */
+      received?: ReceivedAnswer;
     } = {},
   ) {
     super(reason);
@@ -139,9 +140,22 @@ export class NotTriggeredError extends WfrError {
   }
 }
 
+/** What an unusable answer to a trigger tells about the run that it may have created. */
+export interface RunEvidence {
+  /** Ids that the run may have, none of them confirmed; the likeliest first. */
+  ids: readonly string[];
+  /** Where the answer points to, without what may be secret. */
+  location: string | undefined;
+  /** The start of the answer's body. */
+  excerpt: string | undefined;
+}
+
 /** The trigger may have created a run, and nobody here can tell. */
 export class UnknownOutcomeError extends WfrError {
-  constructor(override readonly cause: NetworkError | RefusedError | UnreadableAnswerError) {
+  constructor(
+    override readonly cause: NetworkError | RefusedError | UnreadableAnswerError,
+    readonly evidence?: RunEvidence,
+  ) {
     super('a run may have been created', { cause });
   }
 }
@@ -183,25 +197,10 @@ export class InterruptedError extends WfrError {
   constructor(
     readonly signal: SignalName,
     readonly phase?: Phase,
+    /** Set where a signal came while the id in an unusable answer was being confirmed. */
+    readonly evidence?: RunEvidence,
   ) {
     super(signal);
-  }
-}
-
-/** A document was not the same at the end of sending as at the start. */
-export class FileChangedError extends WfrError {
-  constructor(readonly path: string) {
-    super('changed while being read');
-  }
-}
-
-/** A file could not be read after the checks had passed. */
-export class FileReadError extends WfrError {
-  constructor(
-    readonly path: string,
-    override readonly cause: Error,
-  ) {
-    super('cannot be read', { cause });
   }
 }
 
@@ -214,6 +213,3 @@ export class OutputError extends WfrError {
     super('cannot write the result', { cause });
   }
 }
-
-/** A document of the output could not be saved; `what` is the path in question, and the output holds it still. */
-export class UnsavedDocumentError extends OutputError {}

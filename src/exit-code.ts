@@ -1,10 +1,7 @@
 /** What each way of ending means to a script: the one table of exit codes. */
 import {
-  FileChangedError,
-  FileReadError,
   InterruptedError,
   LostSightError,
-  MissingTokenError,
   NetworkError,
   NoSuchRunError,
   NotTriggeredError,
@@ -16,6 +13,7 @@ import {
   UnreadableAnswerError,
   UsageError,
 } from './errors.js';
+import { FileChangedError, FileReadError, MissingTokenError } from './local-errors.js';
 import type { TerminalStatus } from './service/run.js';
 import { isExhaustion } from './system-error.js';
 

@@ -35,7 +35,7 @@ const ROOMS = [
     'url.ts',
     'version.ts',
   ],
-  ['errors.ts'],
+  ['errors.ts', 'local-errors.ts'],
 ];
 
 /** Which file or folder is the only importer of a package. */

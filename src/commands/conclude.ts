@@ -1,7 +1,8 @@
 /** How the observation of a run ended: the closing words, what belongs on stdout, and the exit. */
 import { formatDuration } from '../duration.js';
-import { InterruptedError, NoSuchRunError, UnsavedDocumentError } from '../errors.js';
+import { InterruptedError, NoSuchRunError } from '../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError } from '../exit-code.js';
+import { UnsavedDocumentError } from '../local-errors.js';
 import type { ReportedRun } from '../report/reported-run.js';
 import { hasEnded, type Run } from '../service/run.js';
 import type { Conversation } from '../view/conversation.js';

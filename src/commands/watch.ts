@@ -6,10 +6,11 @@ import { type ServiceFlags, type ServiceSettings, serviceSettings } from '../con
 import { type WaitFlags, type WaitSettings, waitSettings } from '../config/wait.js';
 import type { Context } from '../context.js';
 import type { DocumentFolder } from '../documents/document-folder.js';
-import { NoSuchRunError, UnsavedDocumentError } from '../errors.js';
+import { NoSuchRunError } from '../errors.js';
 import type { Exit } from '../exit-code.js';
 import { History } from '../history/history.js';
 import { Interruption } from '../interruption.js';
+import { UnsavedDocumentError } from '../local-errors.js';
 import type { ReportedRun } from '../report/reported-run.js';
 import { hasEnded } from '../service/run.js';
 import type { Service } from '../service/service.js';

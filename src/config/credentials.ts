@@ -1,6 +1,7 @@
 /** The access token: got from where it is, and able to stand in a header. It never appears in any output. */
 import type { Context } from '../context.js';
-import { MissingTokenError, UsageError } from '../errors.js';
+import { UsageError } from '../errors.js';
+import { MissingTokenError } from '../local-errors.js';
 import { type Credentials, withoutToken } from '../service/service.js';
 import { isLoopback } from '../url.js';
 import { checkToken } from './check-token.js';

@@ -2,7 +2,8 @@
 import { promises } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Context } from '../context.js';
-import { UnsavedDocumentError, UsageError } from '../errors.js';
+import { UsageError } from '../errors.js';
+import { UnsavedDocumentError } from '../local-errors.js';
 import { makeFolder } from '../make-folder.js';
 import { absolutePath } from '../path.js';
 import type { Run } from '../service/run.js';

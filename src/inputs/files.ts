@@ -3,7 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Context } from '../context.js';
-import { FileReadError } from '../errors.js';
+import { FileReadError } from '../local-errors.js';
 import { resolvePath } from '../path.js';
 import type { Source } from '../service/body.js';
 import { describeSystemError, isExhaustion } from '../system-error.js';

@@ -9,11 +9,11 @@ import {
 } from '../errors.js';
 import type { Interruption } from '../interruption.js';
 import { type Input, TriggerBody } from './body.js';
+import { confirmRun, evidenceIn } from './candidate-id.js';
 import { Patience } from './patience.js';
 import { type Attempt, type Decision, decideResend, meaningOf } from './retry.js';
 import type { Run } from './run.js';
 import { refusalOf, requestHeaders, retryAfterOf, runOf, runsUrl, type Service } from './service.js';
-import type { Answer } from './transport.js';
 import {
   fieldsFor,
   formsOf,
@@ -167,24 +167,38 @@ async function sendOnce(
     );
     events.answer(answer.status, answer.took);
     service.pacing?.answered(answer.status, retryAfterOf(answer, service));
-    if (answer.status >= 200 && answer.status <= 299) return { run: createdRun(answer) };
+    if (answer.status >= 200 && answer.status <= 299) return { run: runOf(answer, 'string') };
     return { failure: new RefusedError(refusalOf('POST', url, answer, service, token, body.length)), token };
   } catch (error) {
     if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.phase);
-    if (!(error instanceof NetworkError)) throw error;
     // The head of a 2xx has come, so the service took the request, whatever became of the rest.
-    if (error.facts.status !== undefined && error.facts.proxy !== true) throw new UnknownOutcomeError(error);
+    const isTaken = error instanceof NetworkError && error.facts.status !== undefined && !error.facts.proxy;
+    if (error instanceof UnreadableAnswerError || isTaken) {
+      return { run: await identifyRun(error, url, service, patience.signal) };
+    }
+    if (!(error instanceof NetworkError)) throw error;
     return { failure: error };
   } finally {
     patience.end();
   }
 }
 
-/** Whatever a 2xx holds, the service took the request. */
-function createdRun(answer: Answer): Run {
-  try {
-    return runOf(answer);
-  } catch (error) {
-    throw error instanceof UnreadableAnswerError ? new UnknownOutcomeError(error) : error;
-  }
+/**
+ * The run that an unusable answer tells of, if the service shows it. Throws UnknownOutcomeError or InterruptedError, with
+ * what the answer said.
+ */
+async function identifyRun(
+  error: NetworkError | UnreadableAnswerError,
+  url: URL,
+  service: Service,
+  signal: AbortSignal,
+): Promise<Run> {
+  const { received } = error.facts;
+  if (received === undefined) throw new UnknownOutcomeError(error);
+  const evidence = await evidenceIn(received, url, service);
+  const run = await confirmRun(evidence, service, signal).catch((reason) => {
+    throw reason instanceof InterruptedError ? new InterruptedError(reason.signal, 2, evidence) : reason;
+  });
+  if (run === undefined) throw new UnknownOutcomeError(error, evidence);
+  return run;
 }

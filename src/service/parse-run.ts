@@ -4,12 +4,15 @@ import { decodeString, membersOf } from '../json/members.js';
 import { JsonSyntaxError } from '../json/scanner.js';
 import type { Run } from './run.js';
 
+/** Which JSON values are ids. The interface promises a string; a service with numbers shows them wherever a run is. */
+export type IdTypes = 'string' | 'string or integer';
+
 /** Parses a Run object (UTF-8 JSON). Throws UnreadableAnswerError where there is no object, or none with a usable id. */
-export function parseRun(bytes: Uint8Array): Run {
+export function parseRun(bytes: Uint8Array, idTypes: IdTypes = 'string or integer'): Run {
   const members = readMembers(bytes);
   // The last of several members of one name counts, as it does for JSON.parse.
   const fields = new Map(members.map((member) => [member.name, member.value]));
-  const id = asString(fields.get('id'));
+  const id = asId(fields.get('id'), idTypes);
   if (id === undefined || !isUsableId(id)) {
     throw new UnreadableAnswerError('no usable run id in it', { fields: [...fields.keys()] });
   }
@@ -45,6 +48,12 @@ function readMembers(bytes: Uint8Array) {
 
 function asString(value: Uint8Array | undefined): string | undefined {
   return value?.[0] === 0x22 ? decodeString(value) : undefined;
+}
+
+function asId(value: Uint8Array | undefined, idTypes: IdTypes): string | undefined {
+  if (value === undefined || value[0] === 0x22 || idTypes === 'string') return asString(value);
+  const text = Buffer.from(value).toString('latin1');
+  return /^\d+$/.test(text) ? text : undefined;
 }
 
 function asNumber(value: Uint8Array | undefined): number | undefined {

@@ -5,17 +5,20 @@ import type { Clock, Limits } from '../context.js';
 import { NetworkError, WfrError } from '../errors.js';
 import { codeOf } from '../system-error.js';
 import type { Deadline } from './deadline.js';
+import { codingOf, decodeBody, type IncomingBody } from './decode-body.js';
 
 /** The most of a 2xx's body that is read: 512 MiB. */
 const MAX_ANSWER = 512 * 1024 * 1024;
 /** The most of any other body that is read. */
 const MAX_REFUSAL = 64 * 1024;
+/** The most that is kept of a 2xx that cannot be read to its end. */
+const MAX_RECEIVED = 64 * 1024;
 
 export interface IncomingAnswer {
   status: number;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
-  body: AsyncIterable<Buffer> & { destroy(error?: Error): unknown };
+  body: IncomingBody;
 }
 
 /** What a reader needs to know: whose answer it is (`name:port`), and how long it may take. */
@@ -31,39 +34,54 @@ export interface ReadBody {
   isWhole: boolean;
 }
 
-/** Reads the body. Throws NetworkError with the answer's status, or the signal's reason. */
+/**
+ * Reads the body, decoded. Throws NetworkError with the answer's status and, of a 2xx, what of it had been received; or
+ * the signal's reason.
+ */
 export async function readAnswer(
   answer: IncomingAnswer,
   reader: Reader,
   deadline: Deadline,
 ): Promise<ReadBody> {
-  const { status } = answer;
+  const { status, headers } = answer;
+  if (status < 200 || status > 299) return readRefusal(answer, reader, deadline);
+  const chunks: Buffer[] = [];
   try {
-    if (status < 200 || status > 299) return await readRefusal(answer, reader, deadline);
-    return { body: await readAll(answer, reader, deadline), isWhole: true };
+    return { body: await readAll(answer, chunks, reader, deadline), isWhole: true };
   } catch (error) {
+    const { host } = reader;
+    const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    const body = Buffer.concat(chunks, Math.min(size, MAX_RECEIVED));
+    const facts = { host, code: codeOf(error), status, received: { status, headers, body } };
     // Where the headers have come, the status is known, whatever becomes of the rest.
     if (error instanceof NetworkError)
-      throw new NetworkError(error.fault, { ...error.facts, status }, { cause: error });
+      throw new NetworkError(error.fault, { ...facts, ...error.facts }, { cause: error });
     if (error instanceof WfrError || deadline.signal.aborted) throw error;
-    throw new NetworkError('truncated', { host: reader.host, status, code: codeOf(error) }, { cause: error });
+    throw new NetworkError(isDecodingError(error) ? 'encoded' : 'truncated', facts, { cause: error });
   }
+}
+
+/** Whether the decoder of node:zlib could not read a body; one that merely ends too early was truncated. */
+function isDecodingError(error: unknown): boolean {
+  const code = codeOf(error) ?? '';
+  return code.startsWith('Z_') && code !== 'Z_BUF_ERROR';
 }
 
 async function readAll(
   { body, headers }: IncomingAnswer,
+  chunks: Buffer[],
   reader: Reader,
   deadline: Deadline,
 ): Promise<Uint8Array> {
   const { host } = reader;
-  const encoding = headers['content-encoding'] ?? 'identity';
-  // None was asked for (RFC 9110, section 12.5.3), and a small one may become very large.
-  if (encoding !== 'identity') throw new NetworkError('encoded', { host, code: encoding });
+  const encoding = headers['content-encoding'];
+  const coding = codingOf(encoding);
+  if (coding === 'unsupported') throw new NetworkError('encoded', { host, code: encoding });
   const tooLarge = new NetworkError('too-large', { host, code: headers['content-length'] });
   if (Number(headers['content-length'] ?? 0) > MAX_ANSWER) throw tooLarge;
-  const chunks: Buffer[] = [];
   let size = 0;
-  await eachChunk(body, reader, deadline, (chunk) => {
+  const decoded = coding === undefined ? body : decodeBody(body, coding);
+  await eachChunk(decoded, reader, deadline, (chunk) => {
     size += chunk.length;
     if (size > MAX_ANSWER) throw tooLarge;
     chunks.push(chunk);
@@ -74,14 +92,17 @@ async function readAll(
 }
 
 /** As much of a refusal's body as comes in a short time: the status counts, the words are welcome. */
-async function readRefusal({ body }: IncomingAnswer, reader: Reader, deadline: Deadline): Promise<ReadBody> {
+async function readRefusal(answer: IncomingAnswer, reader: Reader, deadline: Deadline): Promise<ReadBody> {
+  const coding = codingOf(answer.headers['content-encoding']);
+  const { body } = answer;
+  const isEncoded = coding === 'gzip' || coding === 'deflate';
   const chunks: Buffer[] = [];
   let size = 0;
   let isWhole = false;
   const enough = new Error('enough has been read');
   const stop = reader.clock.after(reader.limits.errorBody, () => body.destroy(enough));
   try {
-    await eachChunk(body, reader, deadline, (chunk) => {
+    await eachChunk(isEncoded ? decodeBody(body, coding) : body, reader, deadline, (chunk) => {
       chunks.push(chunk);
       size += chunk.length;
       if (size > MAX_REFUSAL) throw enough;

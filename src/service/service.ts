@@ -2,7 +2,7 @@
 import type { Clock, Limits } from '../context.js';
 import { type NetworkError, type Refusal, type RefusedError, UnreadableAnswerError } from '../errors.js';
 import { parseUrl } from '../url.js';
-import { parseRun } from './parse-run.js';
+import { type IdTypes, parseRun } from './parse-run.js';
 import { messageOf } from './refusal.js';
 import { parseRetryAfter } from './retry.js';
 import type { Run } from './run.js';
@@ -59,10 +59,10 @@ export function runsUrl(baseUrl: URL, id?: string): URL {
   return url;
 }
 
-/** The Run that a 2xx holds. Throws UnreadableAnswerError saying what came instead. */
-export function runOf(answer: Answer): Run {
+/** The Run that a 2xx holds; `idTypes` as in parseRun. Throws UnreadableAnswerError saying what came instead. */
+export function runOf(answer: Answer, idTypes?: IdTypes): Run {
   try {
-    return parseRun(answer.body);
+    return parseRun(answer.body, idTypes);
   } catch (error) {
     throw error instanceof UnreadableAnswerError
       ? unreadable(error.reason, answer, error.facts.fields)
@@ -76,10 +76,11 @@ export function unreadable(
   answer: Answer,
   fields?: readonly string[],
 ): UnreadableAnswerError {
-  const contentType = answer.headers['content-type'] ?? 'none';
+  const { status, headers, body } = answer;
   return new UnreadableAnswerError(reason, {
-    status: answer.status,
-    contentType,
+    status,
+    contentType: headers['content-type'] ?? 'none',
+    received: { status, headers, body },
     excerpt: excerptOf(answer.body),
     ...(fields && { fields }),
   });
@@ -89,7 +90,7 @@ export function unreadable(
 const MAX_EXCERPT = 200;
 
 /** The start of a body (UTF-8), and how much more there is. */
-function excerptOf(body: Uint8Array): string {
+export function excerptOf(body: Uint8Array): string {
   // No character has more than 4 bytes, and only the first of them is none of 0b10xxxxxx.
   const start = [...Buffer.from(body.subarray(0, 4 * MAX_EXCERPT)).toString('utf8')].slice(0, MAX_EXCERPT);
   let characters = 0;
@@ -132,7 +133,7 @@ export function retryAfterOf({ headers }: Answer, { clock }: Service): number | 
 }
 
 /** Of a redirect's target, the origin is shown, and the path where that is all that is new: the rest may hold secrets. */
-function shownTarget(location: string | undefined, base: URL): string | undefined {
+export function shownTarget(location: string | undefined, base: URL): string | undefined {
   if (location === undefined) return undefined;
   const target = parseUrl(location, base.href);
   if (target === undefined) return 'somewhere unreadable';
@@ -154,6 +155,8 @@ export function requestHeaders(
     ...headers,
     'user-agent': userAgent,
     accept: 'application/json',
+    // Without it, any coding is acceptable (RFC 9110, section 12.5.3).
+    'accept-encoding': 'identity',
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
 }

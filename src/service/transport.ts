@@ -9,6 +9,7 @@ import { NetworkError, type NetworkFault } from '../errors.js';
 import type { TriggerBody } from './body.js';
 import { openSocket, type Route } from './connect.js';
 import { Deadline } from './deadline.js';
+import { RawAnswer } from './raw-answer.js';
 import { type ReadBody, readAnswer } from './read-answer.js';
 import { Slots } from './slots.js';
 import { asNetworkError } from './undici-error.js';
@@ -66,6 +67,7 @@ export class Transport {
   ): Promise<Answer> {
     const started = this.#clock.monotonic();
     const socket = await this.#connect(signal);
+    const raw = new RawAnswer(socket);
     const client = new Client(this.#route.origin.origin, {
       connect: handOver(socket),
       headersTimeout: 0,
@@ -94,7 +96,8 @@ export class Transport {
       socket.setTimeout(0);
       return await this.#read(answer, deadline, started);
     } catch (error) {
-      throw failure ?? asNetworkError(error, this.#host, body.phase === 0 ? 'connect-reset' : 'reset');
+      const fallback = body.phase === 0 ? 'connect-reset' : 'reset';
+      throw failure ?? withReceived(asNetworkError(error, this.#host, fallback), raw);
     } finally {
       deadline.end();
       client.destroy().catch(() => {});
@@ -115,7 +118,10 @@ export class Transport {
       bodyTimeout: 0,
       connect: (_options, callback) => {
         this.#connect(this.#closed.signal).then(
-          (socket) => callback(null, socket),
+          (socket) => {
+            new RawAnswer(socket);
+            callback(null, socket);
+          },
           (error) => callback(error, null),
         );
       },
@@ -160,6 +166,15 @@ export class Transport {
   #fault(fault: NetworkFault, after: number): NetworkError {
     return new NetworkError(fault, { host: this.#host, after });
   }
+}
+
+/** What undici could not read of a 2xx, kept with the error: the id of a run may be in it. */
+function withReceived(error: unknown, raw: RawAnswer): unknown {
+  if (!(error instanceof NetworkError) || error.facts.status !== undefined) return error;
+  const received = raw.received();
+  if (received === undefined || received.status < 200 || received.status > 299) return error;
+  const { status } = received;
+  return new NetworkError(error.fault, { ...error.facts, status, received }, { cause: error.cause });
 }
 
 /** Gives undici a socket that is open already, once: a second asking means that the first one was lost. */

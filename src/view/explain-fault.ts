@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<NetworkFault, Words>> = {
   truncated: ({ facts }) => `the connection to ${facts.host} was lost in the middle of its answer`,
   'too-large': ({ facts }) =>
     `the answer of ${facts.host} is larger than 512 MiB${facts.code ? ` (${facts.code} bytes)` : ''}`,
-  encoded: ({ facts }) => `${facts.host} sent its answer in an encoding that was not asked for`,
+  encoded: ({ facts }) => `${facts.host} sent its answer in a content encoding that wfr cannot read`,
 };
 
 const NEXT: Partial<Record<NetworkFault, string>> = {

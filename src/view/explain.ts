@@ -1,22 +1,21 @@
 /** The one place where an error becomes words: what went wrong with what, why, and what to do next. */
 import { formatDuration } from '../duration.js';
 import {
-  FileChangedError,
-  FileReadError,
   InterruptedError,
   LostSightError,
-  MissingTokenError,
   NetworkError,
   NoSuchRunError,
   NotTriggeredError,
   OutputError,
   RefusedError,
+  type RunEvidence,
   UnknownOutcomeError,
   UnknownStatusError,
   UnreadableAnswerError,
-  UnsavedDocumentError,
   UsageError,
 } from '../errors.js';
+import { FileChangedError, FileReadError, MissingTokenError, UnsavedDocumentError } from '../local-errors.js';
+import { shellCommand } from '../shell-quote.js';
 import { codeOf, describeSystemError, isExhaustion } from '../system-error.js';
 import { explainFault } from './explain-fault.js';
 import { explainRefusal } from './explain-refusal.js';
@@ -103,16 +102,7 @@ function explainService(error: unknown): Explanation | undefined {
   }
   if (error instanceof NotTriggeredError) return explainNotTriggered(error);
   if (error instanceof UnknownOutcomeError) {
-    const cause = explainCause(error.cause);
-    return {
-      what: ['the outcome is unknown: a run may have been created', ...cause.what],
-      quoted: cause.quoted,
-      next: [
-        'Look at the service before you repeat the command: a second run may cost a second time.',
-        ...cause.next,
-        ...resendHint(error),
-      ],
-    };
+    return explainUnknownOutcome(error);
   }
   if (error instanceof LostSightError) return explainLostSight(error, `run ${safeLine(error.id)}`);
   if (error instanceof UnknownStatusError) {
@@ -137,6 +127,34 @@ export function resendHint({ cause }: UnknownOutcomeError): string[] {
   ];
 }
 
+const LOOK_FIRST = 'Look at the service before you repeat the command: a second run may cost a second time.';
+
+function explainUnknownOutcome(error: UnknownOutcomeError): Explanation {
+  const { cause, evidence } = error;
+  const why = explainCause(cause);
+  return {
+    what: ['the outcome is unknown: a run may have been created', ...why.what, ...evidenceLines(evidence)],
+    quoted: why.quoted ?? evidence?.excerpt,
+    next: [...adviceOn(evidence), LOOK_FIRST, ...why.next, ...resendHint(error)],
+  };
+}
+
+/** What an unusable answer tells about the run. */
+function evidenceLines(evidence: RunEvidence | undefined): string[] {
+  const { ids = [], location } = evidence ?? {};
+  return [
+    ...ids.map((id) => `the answer names the id ${safeLine(id)}, which the service did not confirm`),
+    ...(location === undefined ? [] : [`the answer points to ${safeLine(location)}`]),
+  ];
+}
+
+function adviceOn(evidence: RunEvidence | undefined): string[] {
+  const [id] = evidence?.ids ?? [];
+  if (id === undefined) return [];
+  const command = ['wfr', 'status', ...(id.startsWith('-') ? ['--'] : []), id];
+  return [`To look for the run: ${shellCommand(command)}`];
+}
+
 function explainLostSight({ cause, seen, forMs }: LostSightError, subject: string): Explanation {
   const why = explainCause(cause);
   const forSome = forMs >= 1_000 ? ` for ${formatDuration(forMs)}` : '';
@@ -144,12 +162,16 @@ function explainLostSight({ cause, seen, forMs }: LostSightError, subject: strin
   return { ...why, what: [what, ...why.what] };
 }
 
-function explainInterruption({ phase }: InterruptedError): Explanation {
+function explainInterruption({ phase, evidence }: InterruptedError): Explanation {
   if (phase === undefined) return { what: ['interrupted'], next: [] };
   if (phase < 2) return { what: ['cancelled; no run was created'], next: [] };
   return {
-    what: ['interrupted after the request had been sent: a run may have been created'],
-    next: ['Look at the service before you repeat the command: a second run may cost a second time.'],
+    what: [
+      'interrupted after the request had been sent: a run may have been created',
+      ...evidenceLines(evidence),
+    ],
+    quoted: evidence?.excerpt,
+    next: [...adviceOn(evidence), LOOK_FIRST],
   };
 }
 

@@ -60,7 +60,10 @@ describe('35: polls that fail', () => {
     ['a web page', (_request, reply) => reply.send(200, '<html>', { 'content-type': 'text/html' })],
     ['40: a missing status', (_request, reply) => reply.send(200, { id: 'run-1' })],
     ['41: another id in the answer', show({ id: 'run-2' })],
-    ['gzip', (_request, reply) => reply.send(200, aRun(), { 'content-encoding': 'gzip' })],
+    [
+      'a content coding that wfr cannot read',
+      (_request, reply) => reply.send(200, aRun(), { 'content-encoding': 'br' }),
+    ],
     ['no HTTP', (_request, reply) => void reply.socket.end('hello\r\n\r\n')],
   ])('35: %s is one line each, with backoff, and the run goes on to its end', async (_name, look) => {
     const { exitCode, stderr, gaps, posts } = await observe(RUN, [show(), look, look, look, finish]);

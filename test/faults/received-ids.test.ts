@@ -1,0 +1,288 @@
+/** The id of a run that a service has answered with is never thrown away, however the answer is written. */
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { runCli, Signals, type World } from '../helpers/cli.js';
+import { ImpatientClock, VirtualClock } from '../helpers/clock.js';
+import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
+
+/** `wfr run -o id` against a service that answers POST with `post`, and GET with `get`. */
+async function trigger(post: Handler, get: Handler, world: World = {}) {
+  const service = await scriptedService(async (request, reply) => {
+    await request.body();
+    await (request.method === 'POST' ? post : get)(request, reply);
+  });
+  const args = ['run', 'w', 'a=1', '--workflow-id-field', 'both', '-o', 'id'];
+  const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: 'the-token' };
+  const result = await runCli(args, { ...world, env, clock: world.clock ?? new VirtualClock() });
+  const gets = service.requests.filter(({ method }) => method === 'GET').map(({ path }) => path);
+  return { ...result, posts: service.posts().length, gets, requests: service.requests };
+}
+
+const JSON_TYPE = 'content-type: application/json\r\n';
+
+/** Bytes of an answer with these header lines and a body. */
+const raw =
+  (lines: string, body: Buffer | string, status = 201): Handler =>
+  (_request, { socket }) => {
+    socket.write(
+      Buffer.concat([Buffer.from(`HTTP/1.1 ${status} X\r\n${JSON_TYPE}${lines}\r\n`), Buffer.from(body)]),
+    );
+  };
+
+/** An answer that says how long it is, ends before, and closes. */
+const broken =
+  (body: string, lines = ''): Handler =>
+  (_request, { socket }) =>
+    void socket.end(`HTTP/1.1 201 Created\r\n${JSON_TYPE}${lines}content-length: 5000\r\n\r\n${body}`);
+
+const show =
+  (changes: Record<string, unknown> = {}): Handler =>
+  (_request, reply) =>
+    reply.send(200, { ...aFinishedRun(), ...changes });
+
+const notFound: Handler = (_request, reply) => reply.send(404, { message: 'no such run' });
+
+const ACCEPTED = JSON.stringify(aRun());
+const lengthOf = (body: Buffer | string) => `content-length: ${Buffer.byteLength(body)}\r\n`;
+
+describe('a whole Run is accepted at once', () => {
+  const encoded = (label: string, body: Buffer | string): [string, Handler] => [
+    `with Content-Encoding: ${label}`,
+    raw(`content-encoding: ${label}\r\n${lengthOf(body)}`, body),
+  ];
+  test.each<[string, Handler]>([
+    ...['utf-8', 'UTF-8', 'none', 'binary', 'identity', 'identity, none'].map((label) =>
+      encoded(label, ACCEPTED),
+    ),
+    encoded('gzip', gzipSync(ACCEPTED)),
+    encoded('x-gzip', gzipSync(ACCEPTED)),
+    encoded('deflate', deflateSync(ACCEPTED)),
+    [
+      'with Content-Encoding: gzip over plain JSON',
+      raw(`content-encoding: gzip\r\n${lengthOf(ACCEPTED)}`, ACCEPTED),
+    ],
+    [
+      'with a deflate coding that lacks its wrapper',
+      raw('content-encoding: deflate\r\ntransfer-encoding: chunked\r\n', chunked(deflateRawSync(ACCEPTED))),
+    ],
+    ['with the same Content-Length twice', raw(lengthOf(ACCEPTED).repeat(2), ACCEPTED)],
+    [
+      'with a Content-Length that is a list of the same value',
+      raw(`content-length: ${ACCEPTED.length}, ${ACCEPTED.length}\r\n`, ACCEPTED),
+    ],
+    [
+      'after a 100 that nobody asked for',
+      (_request, { socket }) => {
+        socket.write(
+          `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n${lengthOf(ACCEPTED)}\r\n${ACCEPTED}`,
+        );
+      },
+    ],
+  ])('run: an answer %s needs one POST, and nothing confirms its id', async (_name, post) => {
+    const { stdout, exitCode, posts, gets, stderr } = await trigger(post, show());
+    expect({ stdout, exitCode, posts, gets, stderr }).toMatchObject({
+      stdout: 'run-1\n',
+      exitCode: 0,
+      posts: 1,
+    });
+    expect(gets).toEqual(['/runs/run-1']);
+    expect(stderr).toMatch(/^Run run-1 \(version v1\)\n/);
+  });
+
+  test('run: polls that come in gzip, or with the same Content-Length twice on a kept connection, are read', async () => {
+    let polls = 0;
+    const text = JSON.stringify(aFinishedRun());
+    const { exitCode, gets } = await trigger(raw(lengthOf(ACCEPTED), ACCEPTED), (request, reply) => {
+      polls++;
+      if (polls === 1)
+        return raw(
+          `content-encoding: gzip\r\n${lengthOf(gzipSync(ACCEPTED))}`,
+          gzipSync(ACCEPTED),
+          200,
+        )(request, reply);
+      return raw(
+        lengthOf(polls === 2 ? ACCEPTED : text).repeat(2),
+        polls === 2 ? ACCEPTED : text,
+        200,
+      )(request, reply);
+    });
+    expect({ exitCode, polls: gets.length }).toEqual({ exitCode: 0, polls: 3 });
+  });
+
+  test('run: the head of an answer may come byte by byte', async () => {
+    const { exitCode } = await trigger(async (_request, { socket }) => {
+      for (const byte of `HTTP/1.1 201 Created\r\n${lengthOf(ACCEPTED).repeat(2)}\r\n`) {
+        socket.write(byte);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      socket.write(ACCEPTED);
+    }, show());
+    expect(exitCode).toBe(0);
+  });
+
+  test('every request asks for no content coding', async () => {
+    const { requests } = await trigger(raw(lengthOf(ACCEPTED), ACCEPTED), show());
+    expect(requests.map(({ headers }) => headers['accept-encoding'])).toEqual(['identity', 'identity']);
+  });
+});
+
+function chunked(body: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
+}
+
+/** Answers of which only a candidate for the id can be read, and that candidate. */
+const CANDIDATES: [string, Handler, string][] = [
+  ['a body that breaks off after the id', broken('{"id":"run-1","status":"RUN'), 'run-1'],
+  [
+    'a body that is reset after the id',
+    (_request, reply) => {
+      reply.raw(
+        'HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n40\r\n{"id":"run-1","status":"RUN',
+      );
+      setTimeout(() => reply.reset(), 20);
+    },
+    'run-1',
+  ],
+  [
+    'a chunk that is not one after the id',
+    (_request, reply) =>
+      reply.raw(
+        'HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\ne\r\n{"id":"run-1",\r\nnonsense\r\n',
+      ),
+    'run-1',
+  ],
+  ['an id that is a number', (_request, reply) => reply.send(201, { ...aRun(), id: 7 }), '7'],
+  ['an id in data', (_request, reply) => reply.send(201, { data: aRun() }), 'run-1'],
+  ['an id in run', (_request, reply) => reply.send(201, { workflow: { id: 'other' }, run: aRun() }), 'run-1'],
+  ['an id in result', (_request, reply) => reply.send(200, { result: aRun() }), 'run-1'],
+  ['a runId', (_request, reply) => reply.send(202, { status: 'ok', runId: 'run-1' }), 'run-1'],
+  ['a run_id', (_request, reply) => reply.send(202, { run_id: 'run-1' }), 'run-1'],
+  [
+    'a Location alone',
+    (_request, reply) => reply.send(201, '', { location: 'http://internal:8080/api/runs/run-1?x=y' }),
+    'run-1',
+  ],
+  [
+    'a Location beside a web page',
+    (_request, reply) => reply.send(201, '<html>', { location: '/runs/run%2D1' }),
+    'run-1',
+  ],
+  [
+    'a Location in a head that breaks off',
+    (_request, { socket }) => void socket.end('HTTP/1.1 201 Created\r\nLocation: /runs/run-1\r\nX'),
+    'run-1',
+  ],
+  ['different Content-Lengths', raw(`content-length: 5\r\n${lengthOf(ACCEPTED)}`, ACCEPTED), 'run-1'],
+  [
+    'a coding that is unknown, beside a Location',
+    raw('content-encoding: br\r\ncontent-length: 3\r\nlocation: /runs/run-1\r\n', 'xyz'),
+    'run-1',
+  ],
+];
+
+describe('an id that only might be that of the run', () => {
+  test.each(CANDIDATES)(
+    'run: %s is used once a GET shows the run, after one POST',
+    async (_name, post, id) => {
+      const run = { id: id === '7' ? 7 : id };
+      const { stdout, stderr, exitCode, posts, gets } = await trigger(post, show(run));
+      expect({ stdout, exitCode, posts, gets, stderr }).toMatchObject({
+        stdout: `${id}\n`,
+        exitCode: 0,
+        posts: 1,
+      });
+      expect(gets).toEqual([`/runs/${id}`]);
+      expect(stderr).toMatch(new RegExp(`^Run ${id} \\(version v1\\)\n`));
+    },
+  );
+
+  test.each(CANDIDATES)(
+    'run: %s is shown with exit 6 where no GET shows the run',
+    async (_name, post, id) => {
+      const { stdout, stderr, exitCode, posts, gets } = await trigger(post, notFound);
+      expect({ stdout, exitCode, posts }).toEqual({ stdout: '', exitCode: 6, posts: 1 });
+      expect(new Set(gets)).toEqual(new Set([`/runs/${id}`]));
+      expect(gets.length).toBe(4);
+      expect(stderr).toContain(`  the answer names the id ${id}, which the service did not confirm\n`);
+      expect(stderr).toContain(`  To look for the run: wfr status ${id}\n`);
+    },
+  );
+
+  test('run: it may still be unknown to a copy of the service for a few seconds', async () => {
+    let polls = 0;
+    const { exitCode, gets } = await trigger(broken('{"id":"run-1",'), (request, reply) =>
+      (polls++ < 3 ? notFound : show())(request, reply),
+    );
+    expect({ exitCode, gets: gets.length }).toEqual({ exitCode: 0, gets: 4 });
+  });
+
+  test('run: a run of another id does not count, and the partial body and the Location are shown', async () => {
+    const post = broken('{"id":"run-1","status":"RUN', 'location: /v2/runs/run-2?key=secret\r\n');
+    const { exitCode, stderr, posts } = await trigger(post, show({ id: 'run-9' }));
+    expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
+    expect(stderr).toContain('the answer names the id run-1,');
+    expect(stderr).toContain('the answer names the id run-2,');
+    expect(stderr).toMatch(/the answer points to http:\/\/127\.0\.0\.1:\d+\/v2\/runs\/run-2\n/);
+    expect(stderr).toContain('\n| {"id":"run-1","status":"RUN\n');
+    expect(stderr).not.toContain('secret');
+  });
+
+  test.each([
+    ['a number that may go on', broken('{"id":12')],
+    ['a string that may go on', broken('{"id":"run-')],
+    ['an id of something else', (_request, reply) => reply.send(201, { workflow: { id: 'run-1' } })],
+    ['an id with a control character', (_request, reply) => reply.send(201, { runId: 'run-1\n' })],
+    ['a step up', (_request, reply) => reply.send(201, '', { location: '/runs/..' })],
+  ] as [string, Handler][])('run: %s is not asked for: exit 6 after one POST', async (_name, post) => {
+    const { exitCode, posts, gets } = await trigger(post, show());
+    expect({ exitCode, posts, gets }).toEqual({ exitCode: 6, posts: 1, gets: [] });
+  });
+
+  test('run: the text of such an answer acts neither on a terminal nor on a CI log', async () => {
+    const post = broken('{"runId":"a##[error]b","x":"\u001b[2J the-token');
+    const { exitCode, stderr } = await trigger(post, notFound);
+    expect(exitCode).toBe(6);
+    expect(stderr).toContain('(the token)');
+    expect(stderr).not.toMatch(/\u001b|##\[|the-token/);
+  });
+
+  test('run: Ctrl-C while it is being confirmed waits up to 10 s, then shows it and ends with 130', async () => {
+    const signals = new Signals();
+    const clock = new ImpatientClock();
+    const get: Handler = () => signals.raise('SIGINT');
+    const { exitCode, stderr, posts } = await trigger(broken('{"id":"run-1",'), get, { signals, clock });
+    expect({ exitCode, posts }).toEqual({ exitCode: 130, posts: 1 });
+    expect(stderr).toContain('waiting up to 10s for its id');
+    expect(stderr).toContain('the answer names the id run-1,');
+  });
+});
+
+describe('an answer in a content coding', () => {
+  test('run: a small gzip answer that becomes larger than 512 MiB stops there: exit 6', async () => {
+    // 600 MiB of spaces, in members of 1 MiB each.
+    const bomb = Buffer.concat(Array<Buffer>(600).fill(gzipSync(Buffer.alloc(1024 * 1024, 0x20))));
+    const post = raw(`content-encoding: gzip\r\n${lengthOf(bomb)}`, bomb);
+    const { exitCode, stderr, posts } = await trigger(post, show());
+    expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
+    expect(stderr).toContain('is larger than 512 MiB');
+  });
+
+  test('run: one that wfr cannot read is exit 6, and names the coding', async () => {
+    const post = raw('content-encoding: br\r\ncontent-length: 3\r\n', 'xyz');
+    const { exitCode, stderr } = await trigger(post, show());
+    expect(exitCode).toBe(6);
+    expect(stderr).toContain(
+      'sent its answer in a content encoding that wfr cannot read (br), after the status 201',
+    );
+  });
+
+  test('run: the message of an error that comes in gzip is shown', async () => {
+    const body = gzipSync('{"message":"amount is missing"}');
+    const { exitCode, stderr } = await trigger(
+      raw(`content-encoding: gzip\r\n${lengthOf(body)}`, body, 422),
+      show(),
+    );
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain('\n| amount is missing\n');
+  });
+});
