@@ -6,7 +6,7 @@ import { type Exit, ExitCode } from '../exit-code.js';
 import { History, type PastRun } from '../history/history.js';
 import { Interruption } from '../interruption.js';
 import { openSink } from '../sink.js';
-import { safeLine } from '../view/safe.js';
+import { isInertLine, safeLine } from '../view/safe.js';
 import { type OutputFlags, type OutputFormat, outputFormat } from './output-format.js';
 
 export interface HistoryFlags extends OutputFlags {
@@ -51,7 +51,8 @@ function textOf(runs: readonly PastRun[], format: OutputFormat): string {
     case 'jsonl':
       return runs.map((run) => `${JSON.stringify(run)}\n`).join('');
     case 'id':
-      return runs.map(({ id }) => `${safeLine(id)}\n`).join('');
+      // An escaped id would be another one to a script; the other forms have it.
+      return runs.flatMap(({ id }) => (isInertLine(id) ? [`${id}\n`] : [])).join('');
     case 'text':
       return columns(runs.map(rowOf));
   }

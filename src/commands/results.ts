@@ -1,8 +1,9 @@
 /** stdout: the answer, in the form that was asked for. */
+import { OutputError } from '../errors.js';
 import { hasEnded, type Run } from '../service/run.js';
 import type { Sink } from '../sink.js';
 import { indented, onOneLine } from '../view/json.js';
-import { safeLine } from '../view/safe.js';
+import { isInertLine } from '../view/safe.js';
 import { summaryLine, summaryOf } from '../view/summary.js';
 import type { OutputFormat } from './output-format.js';
 
@@ -60,8 +61,15 @@ async function printRun(output: Sink, run: Run, oneLine: boolean): Promise<void>
   await output.write(oneLine ? onOneLine(run.json) : indented(run.json));
 }
 
-async function printId(output: Sink, run: Run): Promise<void> {
-  await output.write([`${safeLine(run.id)}\n`]);
+/** An escaped or cut id would be another id to a script, so one that cannot be shown as it is is not printed. */
+async function printId(output: Sink, { id }: Run): Promise<void> {
+  if (!isInertLine(id)) {
+    throw new OutputError(
+      new Error('it has characters that a terminal or a script would misread'),
+      'the run id',
+    );
+  }
+  await output.write([`${id}\n`]);
 }
 
 function outputOf(run: Run): Uint8Array {

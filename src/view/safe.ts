@@ -29,6 +29,11 @@ export function safeLine(text: string): string {
   return inertLine(cut(text));
 }
 
+/** Whether a text stands on one line as it is: no terminal, log or script would act on it, or see two lines. */
+export function isInertLine(text: string): boolean {
+  return inertLine(text) === text;
+}
+
 /** A field of several lines, cut as a whole, each line as safeLine would have it. */
 export function safeLines(text: string): string[] {
   return cut(text)

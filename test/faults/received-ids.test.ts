@@ -1,7 +1,7 @@
 /** The id of a run that a service has answered with is never thrown away, however the answer is written. */
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { runCli, Signals, type World } from '../helpers/cli.js';
+import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
 import { ImpatientClock, VirtualClock } from '../helpers/clock.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
@@ -285,4 +285,40 @@ describe('an answer in a content coding', () => {
     expect(exitCode).toBe(5);
     expect(stderr).toContain('\n| amount is missing\n');
   });
+});
+
+describe('ids on stdout', () => {
+  const long = `r-${'é'.repeat(3_000)}`;
+  const forms = [['-o', 'id'], ['--detach'], ['--detach', '-o', 'id']];
+
+  const start = async (id: string, args: readonly string[]) => {
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(200, { ...aFinishedRun(), id });
+    });
+    const env = { WFR_BASE_URL: baseUrl, XDG_STATE_HOME: temporaryFolder() };
+    const started = await runCli(['run', 'w', 'a=1', ...args], { env });
+    return { ...started, listed: (await runCli(['history', '-o', 'id'], { env })).stdout };
+  };
+
+  test.each(forms)('run %s %s: an id is printed byte for byte, whatever its length', async (...args) => {
+    for (const id of [long, 'a b#[/é', '-x']) {
+      const { stdout, exitCode, listed } = await start(id, args.filter(Boolean));
+      expect({ stdout, exitCode, listed }).toEqual({ stdout: `${id}\n`, exitCode: 0, listed: `${id}\n` });
+    }
+  });
+
+  test.each(forms)(
+    'run %s %s: an id that a script would misread is not printed, and exits 74',
+    async (...args) => {
+      for (const id of ['a\nb', 'a\u001b[2J', 'a\u2028b', '::error::x', 'a##[error]b']) {
+        const { stdout, exitCode, stderr, listed } = await start(id, args.filter(Boolean));
+        expect({ stdout, exitCode, listed }).toEqual({ stdout: '', exitCode: 74, listed: '' });
+        expect(stderr).toContain(
+          'cannot write the run id: it has characters that a terminal or a script would misread\n',
+        );
+        expect(stderr).toMatch(/^Run a?.*\nTo watch it: wfr watch /);
+      }
+    },
+  );
 });
