@@ -19,7 +19,10 @@ export interface Clock {
   monotonic(): number;
   /** Resolves after `ms`, or rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `action` after `ms` unless the returned function is called first. */
+  /**
+   * Calls `action` after `ms` unless the returned function is called first; what waits in sockets by then is read before,
+   * as a stopped or busy process is late for both.
+   */
   after(ms: number, action: () => void): () => void;
   /** 0 to 1, for the jitter of delays. */
   random(): number;
@@ -108,8 +111,16 @@ export const systemClock: Clock = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   sleep,
   after(ms, action) {
-    const timer = setTimeout(action, Math.min(Math.max(ms, 0), MAX_TIMER));
-    return () => clearTimeout(timer);
+    let turn: NodeJS.Immediate | undefined;
+    // Immediates come after what has arrived, timers before it.
+    const wait = () => {
+      turn = setImmediate(action);
+    };
+    const timer = setTimeout(wait, Math.min(Math.max(ms, 0), MAX_TIMER));
+    return () => {
+      clearTimeout(timer);
+      clearImmediate(turn);
+    };
   },
   random: Math.random,
 };

@@ -12,6 +12,7 @@ import { Deadline } from './deadline.js';
 import { RawAnswer } from './raw-answer.js';
 import { type ReadBody, readAnswer } from './read-answer.js';
 import { Slots } from './slots.js';
+import { StallWatch } from './stall.js';
 import { asNetworkError } from './undici-error.js';
 
 export interface Answer extends ReadBody {
@@ -75,13 +76,18 @@ export class Transport {
     });
     const deadline = new Deadline(signal, this.#clock);
     let failure: unknown;
-    socket.setTimeout(this.#limits.stall, () => deadline.expire(this.#fault('stalled', this.#limits.stall)));
+    const { stall } = this.#limits;
+    const watch = new StallWatch(socket, stall, () => deadline.expire(this.#fault('stalled', stall)));
+    const onProgress = () => {
+      watch.moved();
+      hooks.onProgress();
+    };
     const onSent = () => {
       hooks.onSent();
-      socket.setTimeout(0);
+      watch.end();
       deadline.allow(this.#limits.answer, () => this.#fault('no-answer', this.#limits.answer));
     };
-    const chunks = remember(body.chunks({ ...hooks, onSent }), (error) => {
+    const chunks = remember(body.chunks({ ...hooks, onProgress, onSent }), (error) => {
       failure = error;
     });
     try {
@@ -93,7 +99,7 @@ export class Transport {
         reset: true,
       });
       const answer = await deadline.guard(request);
-      socket.setTimeout(0);
+      watch.end();
       return await this.#read(answer, deadline, started);
     } catch (error) {
       const fallback = body.phase === 0 ? 'connect-reset' : 'reset';
