@@ -41,6 +41,8 @@ export interface Limits {
   errorBody: number;
   /** How long Ctrl-C waits for the answer to a request that has been sent. */
   farewell: number;
+  /** How long SIGTERM and SIGHUP wait for it: a service manager or a CI runner soon sends SIGKILL. */
+  terminationGrace: number;
   /** Of one output that become files: more of them are no documents but an accident, or an attack. */
   documents: number;
 }
@@ -52,6 +54,7 @@ export const DEFAULT_LIMITS: Limits = {
   silence: 30_000,
   errorBody: 10_000,
   farewell: 10_000,
+  terminationGrace: 2_000,
   documents: 10_000,
 };
 

@@ -5,12 +5,13 @@ import { InterruptedError, type SignalName } from './errors.js';
 
 export class Interruption {
   readonly #first = new AbortController();
+  readonly #second = new AbortController();
   readonly #final = new AbortController();
   readonly #release: () => void;
 
   constructor(context: Pick<Context, 'onSignal'>) {
     // Each run that is watched listens.
-    setMaxListeners(0, this.#first.signal, this.#final.signal);
+    setMaxListeners(0, this.#first.signal, this.#second.signal, this.#final.signal);
     this.#release = context.onSignal((signal) => this.#receive(signal));
   }
 
@@ -19,7 +20,12 @@ export class Interruption {
     return this.#first.signal;
   }
 
-  /** Aborts, with an InterruptedError, when nothing may be waited for any longer: SIGTERM, SIGHUP, a second signal. */
+  /** Aborts, with the InterruptedError of the first signal, when a second one comes. */
+  get second(): AbortSignal {
+    return this.#second.signal;
+  }
+
+  /** Aborts, with an InterruptedError, when stdout may not be waited for any longer: SIGTERM, SIGHUP, a second signal. */
   get final(): AbortSignal {
     return this.#final.signal;
   }
@@ -52,9 +58,11 @@ export class Interruption {
   }
 
   #receive(signal: SignalName): void {
-    const error = this.#first.signal.aborted ? this.#first.signal.reason : new InterruptedError(signal);
+    const isSecond = this.#first.signal.aborted;
+    const error = isSecond ? this.#first.signal.reason : new InterruptedError(signal);
     // What listens for the first signal asks whether it is the last one, too.
-    if (this.#first.signal.aborted || signal !== 'SIGINT') this.#final.abort(error);
+    if (isSecond || signal !== 'SIGINT') this.#final.abort(error);
+    if (isSecond) this.#second.abort(error);
     this.#first.abort(error);
   }
 }

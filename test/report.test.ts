@@ -137,6 +137,7 @@ const ENDINGS: readonly Ending[] = [
     handler: async (request) => {
       await request.body();
       signals.raise('SIGTERM');
+      signals.raise('SIGTERM');
     },
     world: { signals },
     exitCode: 143,

@@ -132,8 +132,8 @@ function talkOf(conversation: Conversation): ServiceEvents {
   return {
     ...talk,
     resending: conversation.presentation.verbose ? talk.resending : () => {},
-    lingering(ms) {
-      if (!lingers) talk.lingering(ms);
+    lingering(ms, signal) {
+      if (!lingers) talk.lingering(ms, signal);
       lingers = true;
     },
   };

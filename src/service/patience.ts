@@ -4,28 +4,30 @@ import type { TriggerBody } from './body.js';
 import type { Service } from './service.js';
 
 /**
- * What a signal does to a request under way: it ends it, but for a Ctrl-C after the complete body has left. Then a run
- * may exist, and its id is worth a little waiting.
+ * What a signal does to a request under way: it ends it, unless the complete body has left. Then a run may exist, and its
+ * id is worth a little waiting; a second signal ends that.
  */
 export class Patience {
   readonly #stop = new AbortController();
   readonly #interruption: Interruption;
   readonly #onSignal: () => void;
-  readonly #onFinal: () => void;
+  readonly #onEnd: () => void;
   #cancel = () => {};
 
   constructor(body: TriggerBody, { clock, limits, events }: Service, interruption: Interruption) {
+    const { signal, second } = interruption;
     this.#interruption = interruption;
-    this.#onFinal = () =>
-      this.#stop.abort((interruption.final.aborted ? interruption.final : interruption.signal).reason);
+    this.#onEnd = () => this.#stop.abort(signal.reason);
     this.#onSignal = () => {
-      if (body.phase < 2 || interruption.final.aborted) return this.#onFinal();
-      events.lingering(limits.farewell);
-      this.#cancel = clock.after(limits.farewell, this.#onFinal);
+      const { received } = interruption;
+      if (body.phase < 2 || received === undefined || second.aborted) return this.#onEnd();
+      const ms = received === 'SIGINT' ? limits.farewell : limits.terminationGrace;
+      events.lingering(ms, received);
+      this.#cancel = clock.after(ms, this.#onEnd);
     };
-    interruption.signal.addEventListener('abort', this.#onSignal, { once: true });
-    interruption.final.addEventListener('abort', this.#onFinal, { once: true });
-    if (interruption.signal.aborted) this.#onSignal();
+    signal.addEventListener('abort', this.#onSignal, { once: true });
+    second.addEventListener('abort', this.#onEnd, { once: true });
+    if (signal.aborted) this.#onSignal();
   }
 
   get signal(): AbortSignal {
@@ -35,6 +37,6 @@ export class Patience {
   end(): void {
     this.#cancel();
     this.#interruption.signal.removeEventListener('abort', this.#onSignal);
-    this.#interruption.final.removeEventListener('abort', this.#onFinal);
+    this.#interruption.second.removeEventListener('abort', this.#onEnd);
   }
 }

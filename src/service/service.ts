@@ -1,6 +1,12 @@
 /** The service as a value, and what both of its requests share. */
 import type { Clock, Limits } from '../context.js';
-import { type NetworkError, type Refusal, type RefusedError, UnreadableAnswerError } from '../errors.js';
+import {
+  type NetworkError,
+  type Refusal,
+  type RefusedError,
+  type SignalName,
+  UnreadableAnswerError,
+} from '../errors.js';
 import { parseUrl } from '../url.js';
 import { type IdTypes, parseRun } from './parse-run.js';
 import { messageOf } from './refusal.js';
@@ -27,7 +33,7 @@ export interface ServiceEvents {
   /** A trigger has been sent; what is left is its answer. */
   sent(): void;
   /** A signal came after the request had left; its answer is waited for a little longer. */
-  lingering(ms: number): void;
+  lingering(ms: number, signal: SignalName): void;
 }
 
 /** Spreads requests over time. */

@@ -34,11 +34,13 @@ export function serviceTalk(conversation: Conversation, progress?: ProgressView)
     sent() {
       progress?.waiting('Sent; waiting for the answer');
     },
-    lingering(ms) {
+    lingering(ms, signal) {
       const seconds = formatDuration(ms);
-      conversation.say(
-        `The request has been sent; waiting up to ${seconds} for its id. Ctrl-C again to leave.`,
-      );
+      const leave =
+        signal === 'SIGINT'
+          ? 'Ctrl-C again to leave.'
+          : `${signal} was received; a second signal ends wfr at once.`;
+      conversation.say(`The request has been sent; waiting up to ${seconds} for its id. ${leave}`);
     },
   };
 }

@@ -427,15 +427,53 @@ describe('Ctrl-C after the request has been sent', () => {
     expect(stderr).toContain('a run may have been created');
   });
 
-  test.each([
+  describe.each([
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('64, 65: %s ends at once with %i, saying that a run may exist', async (signal, code) => {
-    const signals = new Signals();
-    const { exitCode, stderr } = await trigger(() => signals.raise(signal), { signals });
-    expect(exitCode).toBe(code);
-    expect(stderr).toContain('a run may have been created');
-    expect(stderr).not.toContain('waiting up to');
+  ] as const)('%s after the request has been sent', (signal, code) => {
+    test(`${signal} waits up to 2 s for the id, saying so; the id then comes with the command that goes on`, async () => {
+      const signals = new Signals();
+      const { exitCode, stderr, posts, requests } = await trigger(
+        (_request, reply) => {
+          signals.raise(signal);
+          setTimeout(() => reply.send(201, aRun()), 20);
+        },
+        { signals },
+      );
+      expect({ exitCode, posts, requests: requests.length }).toEqual({
+        exitCode: code,
+        posts: 1,
+        requests: 1,
+      });
+      expect(stderr).toContain(
+        `The request has been sent; waiting up to 2.0s for its id. ${signal} was received; a second signal ends wfr at once.\n`,
+      );
+      expect(stderr).toContain('Interrupted; run run-1 goes on.\nTo watch it: wfr watch run-1\n');
+    });
+
+    test(`${signal} ends it after 2 s without an answer, saying that a run may exist`, async () => {
+      const signals = new Signals();
+      const clock = new ImpatientClock();
+      const { exitCode, stderr, posts } = await trigger(() => signals.raise(signal), { signals, clock });
+      expect({ exitCode, posts, elapsed: clock.monotonic() }).toEqual({
+        exitCode: code,
+        posts: 1,
+        elapsed: 2_000,
+      });
+      expect(stderr).toContain('interrupted after the request had been sent: a run may have been created\n');
+      expect(stderr).toContain(WARNING);
+    });
+
+    test(`${signal} twice ends it at once, without any wait`, async () => {
+      const signals = new Signals();
+      const raiseTwice = () => {
+        signals.raise(signal);
+        signals.raise('SIGTERM');
+      };
+      const { exitCode, stderr, clock } = await trigger(raiseTwice, { signals });
+      expect({ exitCode, elapsed: clock.monotonic() }).toEqual({ exitCode: code, elapsed: 0 });
+      expect(stderr).toContain('a run may have been created');
+    });
   });
 });
 
