@@ -28,7 +28,7 @@ await bundle.write({
       {
         name: 'start',
         test: inProject(
-          /^src\/(main|errors|local-errors|exit-code|version|context|output|cli\/(?!topics|place|completion))|^node_modules\/commander\//,
+          /^src\/(main|errors|local-errors|limits|exit-code|version|context|output|cli\/(?!topics|place|completion))|^node_modules\/commander\//,
         ),
       },
       {

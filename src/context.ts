@@ -6,6 +6,7 @@ import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { Captured, CaptureOptions } from './capture.js';
 import type { SignalName } from './errors.js';
+import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { Output } from './output.js';
 import { isZombie, processSpace } from './proc.js';
 
@@ -27,36 +28,6 @@ export interface Clock {
   /** 0 to 1, for the jitter of delays. */
   random(): number;
 }
-
-/** Limits that a peer has for its side: of time, in milliseconds, and of documents. */
-export interface Limits {
-  connect: number;
-  /** No byte moved while sending. */
-  stall: number;
-  /** From the last byte of a trigger to the head of its answer. */
-  answer: number;
-  /** No byte of an answer to a poll, or of the body of any answer. */
-  silence: number;
-  /** For the whole body of an answer that is not a 2xx. */
-  errorBody: number;
-  /** How long Ctrl-C waits for the answer to a request that has been sent. */
-  farewell: number;
-  /** How long SIGTERM and SIGHUP wait for it: a service manager or a CI runner soon sends SIGKILL. */
-  terminationGrace: number;
-  /** Of one output that become files: more of them are no documents but an accident, or an attack. */
-  documents: number;
-}
-
-export const DEFAULT_LIMITS: Limits = {
-  connect: 10_000,
-  stall: 60_000,
-  answer: 300_000,
-  silence: 30_000,
-  errorBody: 10_000,
-  farewell: 10_000,
-  terminationGrace: 2_000,
-  documents: 10_000,
-};
 
 /** The end of a child process: its code, or the signal that ended it. */
 export type ChildEnd = number | NodeJS.Signals;

@@ -27,6 +27,7 @@ const ROOMS = [
     'capture.ts',
     'duration.ts',
     'engine.ts',
+    'limits.ts',
     'make-folder.ts',
     'proc.ts',
     'path.ts',

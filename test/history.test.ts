@@ -1,12 +1,13 @@
 /** What ran before, and what stands for it on a command line. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, promises, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { runCli, temporaryFolder } from './helpers/cli.js';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { runCli, Signals, temporaryFolder, type World } from './helpers/cli.js';
+import { ImpatientClock } from './helpers/clock.js';
 import { bash, startWfr } from './helpers/process.js';
 import { FAILING, SLOW, sandboxWorld } from './helpers/sandbox.js';
-import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
+import { acceptsAndShows, aFinishedRun, aRun, scriptedService } from './helpers/service.js';
 
 interface Listed {
   id: string;
@@ -182,6 +183,57 @@ describe('the history', () => {
     expect(kept.filter((id) => id !== 'old').sort()).toEqual(ids.sort());
     expect(readdirSync(join(file, '..')).sort()).toEqual(['history.1.jsonl', 'history.jsonl']);
     expect(statSync(file).size).toBeLessThan(20_000);
+  });
+});
+
+describe('a history on a disk that does not answer', () => {
+  /** Makes each attempt to open a file of a history hang for ever, until the test has finished. */
+  function hang(): void {
+    const { open } = promises;
+    const hanging: typeof open = (path, ...rest) =>
+      String(path).includes('history') ? new Promise(() => {}) : open.call(promises, path, ...rest);
+    const spy = vi.spyOn(promises, 'open').mockImplementation(hanging);
+    onTestFinished(() => spy.mockRestore());
+  }
+
+  const WARNING = 'wfr: warning: the history cannot be written: the disk does not answer; ';
+
+  async function start(args: readonly string[], world: Partial<World> = {}) {
+    hang();
+    const { baseUrl, requests } = await scriptedService(acceptsAndShows(aRun(), aFinishedRun()));
+    const env = { WFR_BASE_URL: baseUrl, XDG_STATE_HOME: temporaryFolder() };
+    const result = await runCli(args, { ...world, env, clock: new ImpatientClock() });
+    return { ...result, requests: requests.length };
+  }
+
+  test('run: the id comes first and polling goes on to the end, which says what could not be kept', async () => {
+    const { exitCode, stdout, stderr, requests } = await start(['run', 'w', 'a=1']);
+    expect({ exitCode, stdout, requests }).toEqual({
+      exitCode: 0,
+      stdout: '{\n  "total": 1\n}\n',
+      requests: 3,
+    });
+    expect(stderr).toMatch(/^Run run-1 /);
+    expect(stderr).toContain('Finished: run run-1');
+    expect(stderr.indexOf(WARNING)).toBeGreaterThan(stderr.indexOf('Finished'));
+  });
+
+  test.each([
+    [['run', '-d', 'w', 'a=1'], 'run-1\n'],
+    [['watch', '-o', 'id', 'run-1'], 'run-1\n'],
+    [['status', '-o', 'id', 'run-1'], 'run-1\n'],
+  ])('%j: prints what it should, and says what could not be kept', async (args, printed) => {
+    const { exitCode, stdout, stderr } = await start(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: printed });
+    expect(stderr).toContain(WARNING);
+  });
+
+  test('run: a signal ends the watching as ever', async () => {
+    const signals = new Signals();
+    const onOutput = (text: string) => text.includes('RUNNING') && signals.raise('SIGTERM');
+    const { exitCode, stderr } = await start(['run', 'w', 'a=1'], { signals, onOutput });
+    expect(exitCode).toBe(143);
+    expect(stderr).toContain('Interrupted; run run-1 goes on.\nTo watch it: wfr watch run-1\n');
   });
 });
 

@@ -86,7 +86,7 @@ export async function observe(observed: Observed): Promise<Outcome> {
     error = thrown;
   }
   progress.left(id);
-  if (run !== undefined) await history.seen({ ...run, baseUrl: service.baseUrl.href });
+  if (run !== undefined) history.seen({ ...run, baseUrl: service.baseUrl.href });
   const took = clock.monotonic() - started;
   return { id, run, accepted: accepted !== undefined, wasUnderWay, error, startedAt, took };
 }

@@ -15,6 +15,7 @@ import { Conversation } from '../view/conversation.js';
 import { decidePresentation, type PresentationFlags } from '../view/presentation.js';
 import { safeLine } from '../view/safe.js';
 import { serviceTalk } from '../view/service-talk.js';
+import { settleHistory } from './keep-history.js';
 import { withService } from './open-service.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
 import { readRun } from './read-run.js';
@@ -61,7 +62,7 @@ export async function status(
         const { value: run, error } = await settling;
         if (run !== undefined) {
           await printStatus(stdout, format, run, several);
-          await history.seen({ ...run, baseUrl: settings.baseUrl.href });
+          history.seen({ ...run, baseUrl: settings.baseUrl.href });
         } else {
           if (!conversation.error(error)) throw error;
           // Other errors name the run themselves.
@@ -70,6 +71,7 @@ export async function status(
         }
         exits.push(run === undefined ? exitOfError(error) : exitOfRun(run, flags));
       }
+      await settleHistory(history, conversation);
       return exitOfSeveral(exits);
     });
   } finally {

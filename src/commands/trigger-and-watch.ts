@@ -8,11 +8,11 @@ import { createRun } from '../service/create-run.js';
 import type { Run } from '../service/run.js';
 import type { Service } from '../service/service.js';
 import { openSink } from '../sink.js';
-import { describeSystemError } from '../system-error.js';
 import { Conversation } from '../view/conversation.js';
 import type { ProgressView } from '../view/progress.js';
 import { serviceTalk } from '../view/service-talk.js';
 import { conclude } from './conclude.js';
+import { settleHistory } from './keep-history.js';
 import { observe } from './observe.js';
 import { withService } from './open-service.js';
 import { printAccepted, WatchedResults } from './results.js';
@@ -52,14 +52,9 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
   const history = History.of(context);
   const stdout = openSink(context.stdout, interruption);
   const isLeft = plan.detached && interruption.received === undefined;
-  try {
-    if (isLeft) await printAccepted(stdout, plan.format, accepted);
-  } finally {
-    const unkept = await history.triggered(pastRun(accepted, plan));
-    // A person may count on @last; to a pipeline without a home it is of no use.
-    if (unkept !== undefined && plan.presentation.live) conversation.warn(historyWarning(unkept));
-  }
+  history.triggered(pastRun(accepted, plan));
   if (isLeft) {
+    await printAccepted(stdout, plan.format, accepted).finally(() => settleHistory(history, conversation));
     const started = context.clock.now();
     return { id, workflowId, run: accepted, exit: ExitCode.ok, started, duration: 0, error: undefined };
   }
@@ -67,11 +62,9 @@ async function carryOut(plan: RunPlan, tools: Tools, context: Context): Promise<
   const { wait, documents } = plan;
   const outcome = await observe({ id, accepted, wait, results, history, documents, ...tools });
   progress.stop();
-  return { ...(await conclude(outcome, commands, results, conversation)), workflowId };
-}
-
-function historyWarning(error: unknown): string {
-  return `the history cannot be written: ${describeSystemError(error)}; @last does not stand for this run (WFR_HISTORY=0 keeps no history)`;
+  const reported = await conclude(outcome, commands, results, conversation);
+  await settleHistory(history, conversation);
+  return { ...reported, workflowId };
 }
 
 function pastRun({ id, status }: Run, { trigger, settings }: RunPlan): Omit<PastRun, 'triggered'> {

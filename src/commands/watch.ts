@@ -21,6 +21,7 @@ import type { ProgressView } from '../view/progress.js';
 import { serviceTalk } from '../view/service-talk.js';
 import { conclude } from './conclude.js';
 import { type DocumentFlags, documentFolder } from './document-flags.js';
+import { settleHistory } from './keep-history.js';
 import { observe } from './observe.js';
 import { withService } from './open-service.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
@@ -69,9 +70,11 @@ async function watchAll(
         const results = new WatchedResults(openSink(context.stdout, interruption), format, ids.length > 1);
         const tools = { service, conversation, progress, interruption, results, history, documents };
         const [only] = ids;
-        return only !== undefined && ids.length === 1
-          ? watchOne(only, settings, wait, tools)
-          : watchSeveral(ids, settings, wait, tools);
+        const watching =
+          only !== undefined && ids.length === 1
+            ? watchOne(only, settings, wait, tools)
+            : watchSeveral(ids, settings, wait, tools);
+        return watching.finally(() => settleHistory(history, conversation));
       }),
     );
   } finally {

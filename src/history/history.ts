@@ -3,7 +3,7 @@
  * for. Names of inputs are kept, never their values. Nothing here fails a run: what cannot be kept is not kept.
  */
 import { isAbsolute, join } from 'node:path';
-import type { Context } from '../context.js';
+import type { Clock, Context } from '../context.js';
 import { appendRecord, readRecords } from './log.js';
 
 /** A run that was triggered from here. */
@@ -25,14 +25,25 @@ type Sight = Pick<PastRun, 'id' | 'baseUrl' | 'status'>;
 const MAX_NAMES = 50;
 const MAX_NAME = 100;
 
+/** The disk of the history does not answer. */
+export class HangingHistoryError extends Error {
+  constructor() {
+    super('the disk does not answer');
+  }
+}
+
 export class History {
   /** The folder of the log; undefined where no history is kept. */
   readonly folder: string | undefined;
-  readonly #now: () => number;
+  readonly #clock: Clock;
+  readonly #limit: number;
+  /** What is being written, and what came of what was before: a disk that hangs must delay nothing. */
+  #writing: Promise<unknown> = Promise.resolve();
 
-  private constructor(folder: string | undefined, now: () => number) {
+  private constructor(folder: string | undefined, { clock, limits }: Pick<Context, 'clock' | 'limits'>) {
     this.folder = folder;
-    this.#now = now;
+    this.#clock = clock;
+    this.#limit = limits.history;
   }
 
   /** The history of this user: in the folder for state of the platform, unless WFR_HISTORY=0. */
@@ -42,26 +53,46 @@ export class History {
     const named = isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : LOCALAPPDATA;
     const state = named || homeOf(context)?.concat('/.local/state');
     const isKept = WFR_HISTORY !== '0' && state !== undefined;
-    return new History(isKept ? join(state, 'wfr') : undefined, () => context.clock.now());
+    return new History(isKept ? join(state, 'wfr') : undefined, context);
   }
 
-  /** Keeps a run that the service has accepted. Resolves with what kept it from being written; undefined if nothing did. */
-  async triggered(run: Omit<PastRun, 'triggered'>): Promise<unknown> {
+  /** Keeps a run that the service has accepted, in the background. */
+  triggered(run: Omit<PastRun, 'triggered'>): void {
     const inputs = run.inputs.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME));
-    return this.#append({ ...run, inputs, triggered: new Date(this.#now()).toISOString() });
+    const triggered = new Date(this.#clock.now()).toISOString();
+    this.#inBackground(() => this.#append({ ...run, inputs, triggered }));
   }
 
-  /** Keeps the status in which a run was seen, if the run is known and was not seen in it before. */
-  async seen({ id, baseUrl, status }: Sight): Promise<void> {
-    const known = (await this.runs()).find((run) => isSame(run, { id, baseUrl, status }));
-    if (known !== undefined && known.status !== status) await this.#append({ id, baseUrl, status });
+  /** Keeps the status in which a run was seen, if the run is known and was not seen in it before, in the background. */
+  seen({ id, baseUrl, status }: Sight): void {
+    this.#inBackground(async () => {
+      const known = (await this.runs()).find((run) => isSame(run, { id, baseUrl, status }));
+      const isNew = known !== undefined && known.status !== status;
+      return isNew ? this.#append({ id, baseUrl, status }) : undefined;
+    });
+  }
+
+  /**
+   * Resolves once everything is kept, with what kept it from being written first; undefined if nothing did. Gives a
+   * HangingHistoryError where the disk does not answer in time.
+   */
+  async settled(): Promise<unknown> {
+    let cancel = () => {};
+    const late = new Promise((resolve) => {
+      cancel = this.#clock.after(this.#limit, () => resolve(new HangingHistoryError()));
+    });
+    return Promise.race([this.#writing, late]).finally(() => cancel());
+  }
+
+  #inBackground(write: () => Promise<unknown>): void {
+    this.#writing = this.#writing.then(async (before) => before ?? (await write()));
   }
 
   /** The runs that are known, the latest first. */
   async runs(): Promise<PastRun[]> {
     if (this.folder === undefined) return [];
     const runs = new Map<string, PastRun>();
-    for (const record of readRecords(this.folder)) {
+    for (const record of await readRecords(this.folder)) {
       const key = `${record.baseUrl} ${String(record.id).toLowerCase()}`;
       if (isTriggered(record)) runs.set(key, { ...record, status: record.status });
       const known = runs.get(key);
@@ -71,7 +102,7 @@ export class History {
   }
 
   async #append(record: object): Promise<unknown> {
-    return this.folder === undefined ? undefined : appendRecord(this.folder, record, this.#now());
+    return this.folder === undefined ? undefined : appendRecord(this.folder, record, this.#clock.now());
   }
 }
 

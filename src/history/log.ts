@@ -2,7 +2,7 @@
  * A log of JSON records that many processes append to at once. Each record is one write at the end of the file, so none
  * tears another; when the file has grown, it becomes the older of two, so the log is bounded and no writer waits.
  */
-import { closeSync, constants, fstatSync, openSync, promises, readFileSync } from 'node:fs';
+import { constants, promises } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../make-folder.js';
 
@@ -38,21 +38,21 @@ export async function appendRecord(folder: string, record: object, now: number):
 }
 
 /** The records of both files, the oldest first; what is not a JSON object is skipped. */
-export function readRecords(folder: string): Record<string, unknown>[] {
-  // Two small files: asking for them in the background would take longer than reading them.
-  const texts = [OLDER, CURRENT].map((name) => textOf(join(folder, name)));
+export async function readRecords(folder: string): Promise<Record<string, unknown>[]> {
+  const texts = await Promise.all([OLDER, CURRENT].map((name) => textOf(join(folder, name))));
   return texts.flatMap((text) => text.split('\n')).flatMap(parseRecord);
 }
 
-function textOf(path: string): string {
-  let file: number | undefined;
+async function textOf(path: string): Promise<string> {
   try {
-    file = openSync(path, constants.O_RDONLY | AT_ONCE);
-    return fstatSync(file).isFile() ? readFileSync(file, 'utf8') : '';
+    const file = await promises.open(path, constants.O_RDONLY | AT_ONCE);
+    try {
+      return (await file.stat()).isFile() ? await file.readFile('utf8') : '';
+    } finally {
+      await file.close();
+    }
   } catch {
     return '';
-  } finally {
-    if (file !== undefined) closeSync(file);
   }
 }
 

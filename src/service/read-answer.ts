@@ -1,8 +1,9 @@
 /** The body of an answer: all of a 2xx, and of anything else as much as comes soon. */
 import { isUtf8 } from 'node:buffer';
 import { withoutByteOrderMark } from '../byte-order-mark.js';
-import type { Clock, Limits } from '../context.js';
+import type { Clock } from '../context.js';
 import { NetworkError, WfrError } from '../errors.js';
+import type { Limits } from '../limits.js';
 import { codeOf } from '../system-error.js';
 import type { Deadline } from './deadline.js';
 import { codingOf, decodeBody, type IncomingBody } from './decode-body.js';

@@ -1,5 +1,5 @@
 /** The service as a value, and what both of its requests share. */
-import type { Clock, Limits } from '../context.js';
+import type { Clock } from '../context.js';
 import {
   type NetworkError,
   type Refusal,
@@ -7,6 +7,7 @@ import {
   type SignalName,
   UnreadableAnswerError,
 } from '../errors.js';
+import type { Limits } from '../limits.js';
 import { parseUrl } from '../url.js';
 import { type IdTypes, parseRun } from './parse-run.js';
 import { messageOf } from './refusal.js';
