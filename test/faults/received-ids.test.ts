@@ -1,4 +1,6 @@
 /** The id of a run that a service has answered with is never thrown away, however the answer is written. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
@@ -255,6 +257,23 @@ describe('an id that only might be that of the run', () => {
     expect(stderr).toContain('waiting up to 10s for its id');
     expect(stderr).toContain('the answer names the id run-1,');
   });
+});
+
+test('batch: a row whose id only might be that of its run is accepted with it once a GET shows the run', async () => {
+  const service = await scriptedService(async (request, reply) => {
+    await request.body();
+    if (request.method === 'POST') reply.send(202, { runId: 'run-1' });
+    else reply.send(200, aFinishedRun());
+  });
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'rows.csv'), 'a\n1\n');
+  const world = { cwd, env: { WFR_BASE_URL: service.baseUrl } };
+  const { exitCode } = await runCli(
+    ['batch', 'w', '--rows', 'rows.csv', '--results', 'results.jsonl'],
+    world,
+  );
+  expect({ exitCode, posts: service.posts().length }).toEqual({ exitCode: 0, posts: 1 });
+  expect(readFileSync(join(cwd, 'results.jsonl'), 'utf8')).toMatch(/"accepted".*"id":"run-1"/);
 });
 
 describe('an answer in a content coding', () => {
