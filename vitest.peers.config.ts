@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
-/** The tests with real nginx, tinyproxy, xmllint, tmux, shells, parallel and Chromium, which `npm test` leaves out: not every machine has them. */
+/** The tests with real proxies, xmllint, tmux, shells, parallel and Chromium, which `npm test` leaves out: not every machine has them. */
 export default defineConfig({
   test: {
     include: ['test/peers/**/*.peers.ts'],
