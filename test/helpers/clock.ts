@@ -1,4 +1,5 @@
 /** A clock whose time passes only while somebody sleeps, or when a test says so. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../src/context.js';
 
 interface Timer {
@@ -99,21 +100,44 @@ export class VirtualClock implements Clock {
 
 /** A virtual clock for peers that stay silent: when nothing happens for a moment, it jumps to the next limit of time. */
 export class ImpatientClock extends VirtualClock {
+  readonly #pending = new Set<object>();
+  #nextJump: NodeJS.Timeout | undefined;
+
   /** `moment` is in real milliseconds. */
   constructor(readonly moment = 150) {
     super();
   }
 
   override after(ms: number, action: () => void): () => void {
-    const jump = setInterval(() => this.advanceToNext(), this.moment);
+    const timer = {};
+    const finish = () => {
+      this.#pending.delete(timer);
+      this.#restart();
+    };
     const cancel = super.after(ms, () => {
-      clearInterval(jump);
+      finish();
       action();
     });
+    this.#pending.add(timer);
+    this.#restart();
     return () => {
-      clearInterval(jump);
       cancel();
+      finish();
     };
+  }
+
+  /** Restarts the moment: a limit that is set or cleared shows that something has happened. */
+  #restart(): void {
+    clearTimeout(this.#nextJump);
+    if (this.#pending.size === 0) return;
+    const jump = setTimeout(async () => {
+      // On a busy machine the moment may end before an answer that has arrived is read.
+      for (let turn = 0; turn < 3; turn++) await nextTurn();
+      if (jump !== this.#nextJump || this.#pending.size === 0) return;
+      this.advanceToNext();
+      this.#restart();
+    }, this.moment);
+    this.#nextJump = jump;
   }
 }
 

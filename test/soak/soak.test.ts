@@ -1,8 +1,22 @@
 import { expect, test } from 'vitest';
+import { runCli } from '../helpers/cli.js';
+import { ImpatientClock } from '../helpers/clock.js';
+import { aFinishedRun, scriptedService } from '../helpers/service.js';
 import { soak } from './soak.js';
 
 test('150 invocations against a service that breaks everything: nothing is said that its record contradicts', async () => {
   const { violations, runsCreated } = await soak(1, 150);
   expect(violations).toEqual([]);
   expect(runsCreated).toBeGreaterThan(50);
+});
+
+test('impatient clock: an answer that has arrived is read before time jumps, however busy the machine was', async () => {
+  const clock = new ImpatientClock(25);
+  const service = await scriptedService((_request, reply) => {
+    reply.send(201, aFinishedRun());
+    const busy = new Int32Array(new SharedArrayBuffer(4));
+    Atomics.wait(busy, 0, 0, 3 * clock.moment);
+  });
+  const { exitCode } = await runCli(['run', 'w', '-q'], { env: { WFR_BASE_URL: service.baseUrl }, clock });
+  expect(exitCode).toBe(0);
 });
