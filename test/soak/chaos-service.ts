@@ -153,9 +153,9 @@ class TriggerInProgress {
         return write(socket, answerText(201, runObject(seen.created)), this.random.chance(0.3));
       }
       case 'refused':
+      case 'not-now':
       case 'server-error': {
-        const headers =
-          'retryAfter' in plan && plan.retryAfter !== undefined ? { 'retry-after': plan.retryAfter } : {};
+        const headers = 'retryAfter' in plan ? { 'retry-after': plan.retryAfter } : undefined;
         seen.answered = plan.status;
         write(socket, answerText(plan.status, { message: 'amount is wrong' }, headers));
         return void setImmediate(() => socket.destroySoon());

@@ -11,7 +11,8 @@ export type TriggerPlan =
   | { kind: 'broken-at-accept'; end: End }
   | { kind: 'broken-in-headers'; end: End }
   | { kind: 'broken-in-body'; at: number; end: End }
-  | { kind: 'refused'; at: number; status: number; retryAfter: string | undefined }
+  | { kind: 'refused'; at: number; status: number }
+  | { kind: 'not-now'; at: number; status: number; retryAfter: string; creates: boolean }
   | { kind: 'broken-before-answer'; creates: boolean; end: End }
   | { kind: 'broken-in-answer'; at: number; end: End }
   | { kind: 'server-error'; at: number; status: number; creates: boolean }
@@ -28,7 +29,7 @@ const NONSENSE = [
   'hello\r\n\r\n',
 ];
 
-/** `at` is a share of the body, 0 to 1. */
+/** `at` is a share of the body, 0 to 1. `creates` applies only if the whole body has arrived. */
 export function drawTrigger(random: Random): TriggerPlan {
   const end = random.pick(ENDS);
   const at = random.pick([0, 0, 1, 1, random.next()]);
@@ -45,14 +46,14 @@ export function drawTrigger(random: Random): TriggerPlan {
         kind: 'refused',
         at,
         status: random.pick([400, 401, 403, 404, 409, 413, 422, 307]),
-        retryAfter: undefined,
       };
     case 4:
       return {
-        kind: 'refused',
+        kind: 'not-now',
         at,
-        status: random.pick([408, 429, 429, 503]),
+        status: random.pick([408, 429, 503, 503]),
         retryAfter: random.pick(['0', '2', '900']),
+        creates,
       };
     case 5:
       return { kind: 'broken-before-answer', creates, end };

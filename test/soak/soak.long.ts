@@ -6,14 +6,14 @@ const seed = Number(process.env.SOAK_SEED ?? 1);
 const invocations = Number(process.env.SOAK_INVOCATIONS ?? 5_000);
 
 test(`${invocations} invocations from seed ${seed}`, { timeout: 3_600_000 }, async () => {
-  const { violations, runsCreated, faults, exits } = await soak(seed, invocations);
+  const { violations, runsCreated, runsBehind429, faults, exits } = await soak(seed, invocations);
   const rows = (map: Map<string | number, number>) =>
     [...map].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, n]) => `${String(n).padStart(6)}  ${key}`);
   process.stdout.write(
     `\nwhat was done to triggers\n${rows(faults).join('\n')}\n\nexit codes\n${rows(exits).join('\n')}\n`,
   );
   process.stdout.write(
-    `\ninvocations ${invocations}, runs created ${runsCreated}, violations ${violations.length}\n`,
+    `\ninvocations ${invocations}, runs created ${runsCreated} (${runsBehind429} behind 429), violations ${violations.length}\n`,
   );
   expect(violations).toEqual([]);
 });
