@@ -113,7 +113,8 @@ test('plain HTTP to the port of TLS is exit 5 with the words of nginx, after one
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
   expect(stderr).toBe(
     'wfr: the service refused the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port (an HTML page)\n' +
-      '  Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.\n',
+      '  Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.\n' +
+      '  If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.\n',
   );
   expect(await nginx.quit()).toEqual(['POST /v1/runs 400']);
 });
