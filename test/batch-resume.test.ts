@@ -1,12 +1,11 @@
 /** A batch that goes on: every row once, whatever happens. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { BATCH, eventsIn, folderWith, rowsOf, service, stories, WHOLE } from './helpers/batch.js';
 import { runCli, Signals, temporaryFolder, type World } from './helpers/cli.js';
-import { VirtualClock } from './helpers/clock.js';
 import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
 
 describe('what was begun', () => {
@@ -133,24 +132,6 @@ describe('what was begun', () => {
     expect(stderr).toMatch(/out\.jsonl:\d+: is not a line of a batch's results/);
   });
 
-  test('is one process at a time: the lock names its owner, and one whose owner is dead is taken over', async () => {
-    const { requests, wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
-    const lock = join(cwd, 'out.jsonl.lock');
-    writeFileSync(lock, '{"host":"test-host","pid":4242,"space":"test","token":"x"}');
-    const alive = await wfr(BATCH, { cwd });
-    expect(alive.exitCode).toBe(2);
-    expect(alive.stderr).toContain('--results out.jsonl: process 4242 on test-host is at work on it');
-    writeFileSync(lock, '{"host":"elsewhere","pid":4242,"space":"test","token":"x"}');
-    const isAlive = () => false;
-    const remote = await wfr(BATCH, { cwd, self: { isAlive } });
-    expect(remote.stderr).toContain('process 4242 on elsewhere is at work on it');
-    expect(requests).toEqual([]);
-    writeFileSync(lock, '{"host":"test-host","pid":4242,"space":"test","token":"x"}');
-    expect((await wfr(BATCH, { cwd, self: { isAlive } })).exitCode).toBe(0);
-    expect(existsSync(lock)).toBe(false);
-  });
-
   test('Ctrl-C ends it with what is known written down, and the same command goes on', async () => {
     const signals = new Signals();
     const { triggered, wfr } = await service();
@@ -225,7 +206,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     expect(requests).toEqual([]);
   });
 
-  test('a device or a pipe is no results file: nothing is sent, and no lock is left beside it', async () => {
+  test('a device or a pipe is no results file: nothing is sent, and nothing is left beside it', async () => {
     const { requests, wfr } = await service();
     const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
     execFileSync('mkfifo', [join(cwd, 'pipe')]);
@@ -240,45 +221,6 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     }
     expect(requests).toEqual([]);
     expect(readdirSync(cwd).sort()).toEqual(['pipe', 'rows.jsonl', 'zero']);
-  });
-
-  test('a results file behind a link has one lock', async () => {
-    const { wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
-    await wfr(BATCH, { cwd });
-    symlinkSync('out.jsonl', join(cwd, 'link.jsonl'));
-    writeFileSync(join(cwd, 'out.jsonl.lock'), '{"host":"test-host","pid":4242,"space":"test","token":"x"}');
-    const linked = [...BATCH.slice(0, 4), '--results', 'link.jsonl'];
-    expect((await wfr(linked, { cwd })).stderr).toContain('process 4242 on test-host is at work on it');
-  });
-
-  test('an owner in another container is watched: one that touches its lock is alive, one that does not is dead', async () => {
-    const clock = new VirtualClock();
-    const { wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
-    const path = join(cwd, 'out.jsonl.lock');
-    const theirs = '{"host":"test-host","pid":1,"space":"another","token":"x"}';
-    writeFileSync(path, theirs);
-    const touching = wfr(BATCH, { cwd, clock });
-    clock.after(5_000, () => utimesSync(path, new Date(), new Date(Date.now() + 60_000)));
-    expect((await touching).stderr).toContain('process 1 on test-host is at work on it');
-    writeFileSync(path, theirs);
-    expect((await wfr(BATCH, { cwd, clock })).exitCode).toBe(0);
-  });
-
-  test('a batch whose results another process has taken over sends nothing any more', async () => {
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(5) });
-    let count = 0;
-    const { wfr } = await service((_request, reply) => {
-      count++;
-      writeFileSync(join(cwd, 'out.jsonl.lock'), '{"host":"h","pid":1,"space":"s","token":"theirs"}');
-      reply.send(201, { ...aFinishedRun(), id: `r${count}` });
-    });
-    const { exitCode, stderr } = await wfr([...BATCH, '--concurrency', '1'], { cwd });
-    expect(count).toBe(1);
-    expect(exitCode).toBe(74);
-    expect(stderr).toContain('another process has taken it over');
-    expect(readFileSync(join(cwd, 'out.jsonl.lock'), 'utf8')).toContain('theirs');
   });
 
   test('a signal is the exit also where no row came to it, and with a report', async () => {

@@ -1,10 +1,11 @@
 /** The files of examples/scale: their shell, run with the environment that each engine gives, the sandbox being the service. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { EXIT_CODE_MEANINGS } from '../src/exit-code.js';
+import { processSpace } from '../src/proc.js';
 import { temporaryFolder } from './helpers/cli.js';
 import { bash, ROOT } from './helpers/process.js';
 import { SLOW, sandboxWorld } from './helpers/sandbox.js';
@@ -161,12 +162,13 @@ describe('the Jobs of Kubernetes', () => {
     await pod(world, 0);
     const results = join(world.cwd, 'results/shard-1.jsonl');
     firstLines(results, 2);
-    const lock = (host: string) => `echo '{"host":"${host}","pid":'$$'}' > results/shard-1.jsonl.lock; `;
-    expect((await pod(world, 0, lock(hostname()))).exitCode).toBe(0);
-    expect(existsSync(`${results}.lock`)).toBe(false);
+    const { dev, ino } = statSync(results, { bigint: true });
+    const claim = (host: string, space: string) =>
+      `echo '{"event":"open","file":"${dev}:${ino}","owner":{"host":"${host}","space":"${space}","token":"0badcafe","pid":'$$'}}' >> results/shard-1.jsonl; `;
+    expect((await pod(world, 0, claim(hostname(), processSpace()))).exitCode).toBe(0);
     expect(world.posts()).toBe(4);
     // Any other host may be at work still.
-    const other = await pod(world, 0, lock('invoices-0-other'));
+    const other = await pod(world, 0, claim('invoices-0-other', 'another-boot pid:[1]'));
     expect(other).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining('on invoices-0-other is at work'),

@@ -26,4 +26,14 @@ export class Column<T extends number | bigint> {
     this.#pages[index] ??= this.#newPage(PAGE_SIZE);
     (this.#pages[index] as Page<T>)[row % PAGE_SIZE] = value;
   }
+
+  /** The rows with a number other than 0, in their order; what no row was near costs nothing. */
+  *entries(): Generator<[row: number, value: T], void, void> {
+    for (const [index, page] of Object.entries(this.#pages)) {
+      for (let offset = 0; offset < PAGE_SIZE; offset++) {
+        const value = page[offset];
+        if (value) yield [Number(index) * PAGE_SIZE + offset, value];
+      }
+    }
+  }
 }

@@ -3,10 +3,7 @@
  * later call goes on from, so it is always ahead of what it is about: a row is *sent* on the disk before its request is
  * complete.
  */
-import { promises } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { OutputError } from '../errors.js';
+import type { OwnedFile } from './owned-file.js';
 
 /** What happened to a row, or to the batch; written with the time at which it did. */
 export type BatchEvent =
@@ -30,6 +27,8 @@ export interface Journal {
   append(event: BatchEvent): void;
   /** Resolves once the event is on the disk. Throws OutputError. */
   commit(event: BatchEvent): Promise<void>;
+  /** Aborts with an OutputError when nothing more can be written, also between two events. */
+  readonly failed: AbortSignal;
   /** Resolves once all events are written. Throws OutputError. */
   close(): Promise<void>;
 }
@@ -41,49 +40,39 @@ interface Queued {
 
 /** Events that come while others are being written are written together, with one fsync for all that ask for it. */
 export class FileJournal implements Journal {
-  readonly #file: FileHandle;
-  readonly #path: string;
+  readonly #file: OwnedFile;
   readonly #now: () => number;
-  readonly #expectOurs: () => Promise<void>;
   #queue: Queued[] = [];
   #writing: Promise<void> | undefined;
-  #failure: OutputError | undefined;
 
-  private constructor(file: FileHandle, path: string, now: () => number, expectOurs: () => Promise<void>) {
-    this.#expectOurs = expectOurs;
+  constructor(file: OwnedFile, now: () => number) {
     this.#file = file;
-    this.#path = path;
     this.#now = now;
   }
 
-  /**
-   * Opens the file to append to it; `expectOurs` is asked before anything that somebody waits for is written, and throws
-   * where the file is another process's. Throws the system's error.
-   */
-  static async open(path: string, now: () => number, expectOurs: () => Promise<void>): Promise<FileJournal> {
-    const file = await promises.open(path, 'a', 0o644);
-    await syncFolder(dirname(path));
-    return new FileJournal(file, path, now, expectOurs);
+  get failed(): AbortSignal {
+    return this.#file.failed;
   }
 
   append(event: BatchEvent): void {
-    this.#queue.push({ bytes: lineOf(event, this.#now()) });
+    this.#queue.push({ bytes: this.#lineOf(event) });
     this.#start();
   }
 
   commit(event: BatchEvent): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ bytes: lineOf(event, this.#now()), onDisk: { resolve, reject } });
+      this.#queue.push({ bytes: this.#lineOf(event), onDisk: { resolve, reject } });
       this.#start();
     });
   }
 
   async close(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
-    // The ends and ids that nobody waited for.
-    if (this.#failure === undefined) await this.#file.datasync().catch((error) => this.#fail(error));
     await this.#file.close();
-    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #lineOf(event: BatchEvent): Uint8Array[] {
+    return lineOf(event, this.#now(), this.#file.token);
   }
 
   #start(): void {
@@ -99,39 +88,23 @@ export class FileJournal implements Journal {
     while (this.#queue.length > 0) {
       const queue = this.#queue;
       this.#queue = [];
+      const isWaitedFor = queue.some(({ onDisk }) => onDisk !== undefined);
       try {
-        // After one failure the file may end in half a line: nothing more may be written behind it.
-        if (this.#failure !== undefined) throw this.#failure;
-        const isWaitedFor = queue.some(({ onDisk }) => onDisk !== undefined);
-        if (isWaitedFor) await this.#expectOurs();
-        await this.#file.appendFile(Buffer.concat(queue.flatMap(({ bytes }) => bytes)));
-        if (isWaitedFor) await this.#file.datasync();
+        await this.#file.append(Buffer.concat(queue.flatMap(({ bytes }) => bytes)), isWaitedFor);
         for (const { onDisk } of queue) onDisk?.resolve();
       } catch (error) {
-        this.#fail(error);
-        for (const { onDisk } of queue) onDisk?.reject(this.#failure);
+        for (const { onDisk } of queue) onDisk?.reject(error);
       }
     }
   }
-
-  #fail(error: unknown): void {
-    this.#failure ??= error instanceof OutputError ? error : new OutputError(error as Error, this.#path);
-  }
 }
 
-/** Puts a new file's name on the disk, too; not every system can. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await promises.open(folder, 'r').catch(() => undefined);
-  await handle?.sync().catch(() => {});
-  await handle?.close();
-}
-
-/** One line of a results file. */
-export function lineOf(event: BatchEvent, now: number): Uint8Array[] {
-  const time = new Date(now).toISOString();
-  if (event.event !== 'ended') return [Buffer.from(`${JSON.stringify({ ...event, time })}\n`)];
+/** One line of a results file; `by` is the token of the process that owns the file. */
+export function lineOf(event: BatchEvent, now: number, by?: string): Uint8Array[] {
+  const written = { ...(by !== undefined && { by }), time: new Date(now).toISOString() };
+  if (event.event !== 'ended') return [Buffer.from(`${JSON.stringify({ ...event, ...written })}\n`)];
   const { run, ...rest } = event;
-  const head = JSON.stringify({ ...rest, time }).slice(0, -1);
+  const head = JSON.stringify({ ...rest, ...written }).slice(0, -1);
   // The text of a run on one line ends with a line feed, which belongs behind our brace.
   const text = Buffer.concat([...run]);
   return [Buffer.from(`${head},"run":`), text.subarray(0, text.lastIndexOf(0x0a)), Buffer.from('}\n')];

@@ -78,18 +78,31 @@ export class Ledger {
   /** The first rows in a state, in their order. */
   rowsIn(state: RowState): number[] {
     const rows: number[] = [];
-    for (let row = 1; row <= this.#last && rows.length < MOST_NAMED; row++) {
-      if (this.state(row) === state) rows.push(row);
+    for (const [row, found] of this.#states.entries()) {
+      if (rows.length === MOST_NAMED) break;
+      if (ROW_STATES[found] === state) rows.push(row);
     }
     return rows;
+  }
+
+  /** The rows from 1 to `total` of which nothing is known: how many, and the first. */
+  missing(total: number): { count: number; first: number } {
+    let known = 0;
+    let first = 1;
+    for (const [row] of this.#states.entries()) {
+      if (row > total) break;
+      known++;
+      if (row === first) first++;
+    }
+    return { count: total - known, first };
   }
 
   /** How many rows failed at each step, the most frequent first. */
   failedSteps(): [step: string, rows: number][] {
     const counts = new Map<string, number>();
     const steps = [...this.#steps.keys()];
-    for (let row = 1; row <= this.#last; row++) {
-      const step = steps[(this.#failedAt.get(row) ?? 0) - 1];
+    for (const [, number] of this.#failedAt.entries()) {
+      const step = steps[number - 1];
       if (step !== undefined) counts.set(step, (counts.get(step) ?? 0) + 1);
     }
     return [...counts].sort(([, a], [, b]) => b - a);

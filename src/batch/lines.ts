@@ -10,6 +10,11 @@ export interface Line {
   isComplete: boolean;
 }
 
+/** Whether a line is nothing but spaces. */
+export function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0x20);
+}
+
 /** The lines of a stream of bytes, without their line feeds. */
 export async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Line, void, void> {
   let rest: Buffer[] = [];

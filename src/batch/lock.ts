@@ -1,20 +1,29 @@
 /**
- * One process at a time on a results file. The lock names its owner; one whose owner is dead is taken over. Whether a
- * process of another container is alive cannot be asked, so an owner also touches its lock, and is watched for a while.
+ * One process at a time on a journal. The lock is on the file itself, not on its path, so that it also holds across hard
+ * links, bind mounts of the single file, and containers: it consists of lines in the journal.
+ *
+ * - To claim the journal, a process appends an `open` line that names it, and the dead owner that it replaces, if any
+ *   (`after`). Then it reads the journal: appended lines have one order for everybody, so of several claims the first one
+ *   counts, and each process finds out for itself whether that is its own.
+ * - An owner that ends appends a `close` line. One that was killed does not: it is dead if its process id is gone. Where
+ *   that cannot be asked (another container), an owner that has not changed the file's time for a while is taken for dead.
+ * - It may only be stalled, and wake up after it was replaced. So an owner looks at what others have appended after each
+ *   write (owned-file.ts), and in particular between `sent` being on the disk and the last bytes of a request. If it
+ *   sees no other claim there, then any later claim stands behind the `sent` line, and its process will read that line.
+ *   If it sees one, it sends nothing, and what it has written behind that claim is ignored: lines carry their owner (`by`).
+ * - Nothing is ever cut off, for it might be another's claim. A killed owner may leave half a line; a claim then begins
+ *   with a line feed, and says so (`torn`): readers ignore an unreadable line in front of it. Its owner overwrites that
+ *   line.
+ *
+ * This needs appends that are atomic: those of a local file system are, those of NFS between machines are not. So the
+ * owner on another machine is never taken for dead; the user may continue with a copy of the file, in which old claims
+ * are void.
  */
-import { promises } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import type { Clock } from '../context.js';
-import { codeOf } from '../system-error.js';
 import { BatchFileError } from './file-error.js';
-
-interface Owner {
-  host: string;
-  pid: number;
-  /** Where process ids mean the same: this boot, and this namespace of processes. */
-  space: string;
-  /** Tells this lock from any other. */
-  token: string;
-}
+import { isBlank, type Line, linesOf } from './lines.js';
+import { type Claim, isAboutOwner, isTornBefore, type Owner, Ownership } from './owner.js';
 
 export interface LockTools {
   owner: Owner;
@@ -22,98 +31,115 @@ export interface LockTools {
   clock: Clock;
 }
 
-/** Milliseconds between the touches of a lock, without one after which its owner is dead, and for others to settle. */
-const TOUCH = 2_000;
+/** Age of the last sign of life (ms) from which an owner is presumed dead. */
 const PATIENCE = 10_000;
-const SETTLE = 100;
+/** Claims of one process, each of which another one was faster than, or was torn by half a line of another. */
+const MAX_CLAIMS = 20;
+const CHUNK = 256 * 1024;
 
-export interface Lock {
-  /** Throws BatchFileError where another process has taken it over. */
-  expectOurs(): Promise<void>;
-  release(): Promise<void>;
+/** A part of a file, in bytes. */
+export interface Range {
+  start: number;
+  length: number;
 }
 
-/** Takes the lock. Throws BatchFileError where another process has it. */
-export async function lock(path: string, tools: LockTools): Promise<Lock> {
+/**
+ * Claims a journal that is open for reading and appending; `file` is its `device:inode`. Returns the offset, at the
+ * beginning of a line, up to which its owner is known, and where half lines are left. Throws BatchFileError where another
+ * process has it.
+ */
+export async function claimJournal(
+  handle: FileHandle,
+  file: string,
+  tools: LockTools,
+): Promise<{ end: number; torn: readonly Range[] }> {
   const { owner, clock } = tools;
-  const own = `${path}.${owner.token}`;
-  try {
-    await promises.writeFile(own, JSON.stringify(owner), { flag: 'wx' });
-    if (!(await linked(own, path))) {
-      await expectDead(path, tools);
-      // Of several that find it dead, the last one to put its lock there has it.
-      await promises.rename(own, path);
-      await clock.sleep(SETTLE);
-    }
-  } finally {
-    await promises.rm(own, { force: true });
-  }
-  return held(path, tools);
-}
-
-async function held(path: string, { owner, clock }: LockTools): Promise<Lock> {
-  const expectOurs = async () => {
-    const found = parseOwner(await promises.readFile(path, 'utf8').catch(() => ''));
-    if (found?.token !== owner.token) throw new BatchFileError('another process has taken it over');
-  };
-  await expectOurs();
-  let cancel = () => {};
-  const touch = () => {
-    const now = new Date(clock.now());
-    promises.utimes(path, now, now).catch(() => {});
-    cancel = clock.after(TOUCH, touch);
-  };
-  cancel = clock.after(TOUCH, touch);
-  const release = async () => {
-    cancel();
-    const isOurs = await expectOurs().then(
-      () => true,
-      () => false,
-    );
-    if (isOurs) await promises.rm(path, { force: true });
-  };
-  return { expectOurs, release };
-}
-
-/** A link is there with all of its text, or not at all; false where another lock is. */
-async function linked(own: string, path: string): Promise<boolean> {
-  try {
-    await promises.link(own, path).catch((error) => {
-      // Not every file system has links.
-      if (codeOf(error) === 'EEXIST') throw error;
-      return promises.copyFile(own, path, promises.constants.COPYFILE_EXCL);
-    });
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
-    throw error;
+  for (let claims = 0; ; claims++) {
+    const { claim, end, isTorn, torn } = await readOwnership(handle);
+    if (claim?.owner.token === owner.token) return { end, torn };
+    if (claim !== undefined) await assertDead(claim, handle, file, tools);
+    if (claims === MAX_CLAIMS) throw new BatchFileError('others claim it again and again');
+    const ours: Claim = {
+      owner,
+      file,
+      ...(claim !== undefined && { after: claim.owner.token }),
+      // An earlier claim of ours may have been glued to half a line.
+      ...((isTorn || claims > 0) && { torn: true }),
+    };
+    const line = JSON.stringify({ event: 'open', ...ours, time: new Date(clock.now()).toISOString() });
+    await handle.appendFile(`${isTorn ? '\n' : ''}${line}\n`);
   }
 }
 
-/** Throws where the lock's owner may be at work. */
-async function expectDead(path: string, { owner: us, isAlive, clock }: LockTools): Promise<void> {
-  const before = await promises.readFile(path, 'utf8').catch(() => '');
-  const owner = parseOwner(before);
-  const who = owner === undefined ? 'another process' : `process ${owner.pid} on ${owner.host}`;
-  const busy = new BatchFileError(`${who} is at work on it; if it is not, remove ${path}`);
-  if (owner?.host !== us.host) throw busy;
-  if (owner.space === us.space) {
-    if (owner.pid !== us.pid && isAlive(owner.pid)) throw busy;
-    return;
+/** The bytes of an open file, from its start to its present end. */
+export async function* bytesOf(handle: FileHandle): AsyncGenerator<Buffer, void, void> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
   }
-  const { mtimeMs } = await promises.stat(path);
-  await clock.sleep(PATIENCE);
-  const after = await promises.stat(path).catch(() => undefined);
-  const isSame = (await promises.readFile(path, 'utf8').catch(() => '')) === before;
-  if (after?.mtimeMs !== mtimeMs || !isSame) throw busy;
 }
 
-function parseOwner(text: string): Owner | undefined {
+/** Parses one line; undefined where it is not JSON. */
+export function parseLine(line: Uint8Array): unknown {
   try {
-    const { host, pid, space, token } = JSON.parse(text) as Partial<Owner>;
-    const isOwner = typeof host === 'string' && typeof pid === 'number';
-    return isOwner ? { host, pid, space: String(space), token: String(token) } : undefined;
+    return JSON.parse(Buffer.from(line).toString('utf8'));
   } catch {
     return undefined;
   }
+}
+
+async function readOwnership(handle: FileHandle) {
+  const ownership = new Ownership();
+  const torn: Range[] = [];
+  let end = 0;
+  let isTorn = false;
+  let before: Line | undefined;
+  for await (const line of linesOf(bytesOf(handle))) {
+    isTorn = !line.isComplete;
+    if (isTorn) break;
+    const { bytes, start } = line;
+    end = start + bytes.length + 1;
+    if (isAboutOwner(bytes)) {
+      const parsed = parseLine(bytes);
+      ownership.take(parsed);
+      if (before !== undefined && isTornBefore(parsed) && parseLine(before.bytes) === undefined)
+        torn.push({ start: before.start, length: before.bytes.length });
+    }
+    if (!isBlank(bytes)) before = line;
+  }
+  return { claim: ownership.claim, end, isTorn, torn };
+}
+
+/** Throws BatchFileError where the owner may be at work. */
+async function assertDead(claim: Claim, handle: FileHandle, file: string, tools: LockTools): Promise<void> {
+  if (!(await mayBeAtWork(claim, handle, file, tools))) return;
+  const { pid, host } = claim.owner;
+  throw new BatchFileError(
+    `process ${pid} on ${host} is at work on it; if that process has ended, continue with a copy of the file`,
+  );
+}
+
+async function mayBeAtWork(claim: Claim, handle: FileHandle, file: string, tools: LockTools) {
+  const { owner } = claim;
+  const us = tools.owner;
+  const isSameSpace = owner.space === us.space && (us.space !== '' || owner.host === us.host);
+  const isSameBoot = isSameSpace || (us.space !== '' && bootOf(owner) === bootOf(us));
+  if (isSameBoot && claim.file !== file) return false;
+  if (isSameSpace) return owner.pid !== us.pid && tools.isAlive(owner.pid);
+  // A network file system may call the same device differently on each machine.
+  const isSameFile = inodeOf(claim.file) === inodeOf(file);
+  if (!isSameBoot && owner.host !== us.host && isSameFile) return true;
+  return showsLife(handle, tools.clock);
+}
+
+const bootOf = ({ space }: Owner) => space.split(' ', 1)[0];
+const inodeOf = (file: string) => file.split(':')[1];
+
+async function showsLife(handle: FileHandle, clock: Clock): Promise<boolean> {
+  const before = await handle.stat({ bigint: true });
+  await clock.sleep(PATIENCE);
+  const after = await handle.stat({ bigint: true });
+  return after.mtimeNs !== before.mtimeNs || after.size !== before.size;
 }

@@ -1,12 +1,11 @@
-/** The results file of a batch, opened to go on with it: locked, repaired, and held against the table. */
-import { promises } from 'node:fs';
+/** The results file of a batch, opened to go on with it: locked, read again, and compared with the table. */
 import { UsageError } from '../errors.js';
 import { describeSystemError } from '../system-error.js';
 import { BatchFileError } from './file-error.js';
 import { FileJournal, type Journal } from './journal.js';
 import { Ledger } from './ledger.js';
-import { type LockTools, lock } from './lock.js';
-import { type BatchHead, eventsOf, expectFile, type ReadEvent, repair } from './results-file.js';
+import { type FilePlace, OwnedFile } from './owned-file.js';
+import { type BatchHead, eventsIn, expectBeginning, type ReadEvent } from './results-file.js';
 import type { Row } from './table.js';
 
 export interface OpenResults {
@@ -16,54 +15,44 @@ export interface OpenResults {
   close(): Promise<void>;
 }
 
-/** What is on the disk, and who opens it. */
-export interface ResultsPlace extends LockTools {
-  /** Absolute. */
-  path: string;
-  /** As the user wrote it. */
-  name: string;
-}
-
 /** Opens the results of a batch, new or begun. Throws UsageError where they are another's, or of another table. */
 export async function openResults(
-  place: ResultsPlace,
+  place: FilePlace,
   head: BatchHead,
   rows: () => AsyncIterable<Row>,
 ): Promise<OpenResults> {
-  const { name, clock } = place;
-  // Behind a link, one file would have two locks.
-  const path = await promises.realpath(place.path).catch(() => place.path);
-  await named(name, expectFile(path));
-  const held = await named(name, lock(`${path}.lock`, place));
+  const { name, path, clock } = place;
+  await named(name, expectBeginning(path, name));
+  const file = await named(name, OwnedFile.open(place));
   try {
-    const ledger = (await exists(path)) ? await readAgain(path, name, head) : undefined;
-    if (ledger !== undefined) await expectSameTable(ledger, rows(), name);
-    const expectOurs = () => named(name, held.expectOurs());
-    const journal = await named(
-      name,
-      FileJournal.open(path, () => clock.now(), expectOurs),
-    );
-    if (ledger === undefined) await journal.commit({ event: 'batch', ...head });
-    const close = async () => {
-      await journal.close().finally(() => held.release());
-    };
-    return { journal, ledger: ledger ?? new Ledger(), close };
+    const { ledger, isBegun } = await named(name, readAgain(file, name, head));
+    if (isBegun) await expectSameTable(ledger, rows(), name);
+    const journal = new FileJournal(file, () => clock.now());
+    if (!isBegun) await journal.commit({ event: 'batch', ...head });
+    return { journal, ledger, close: () => journal.close() };
   } catch (error) {
-    await held.release();
+    await file.close().catch(() => {});
     throw error;
   }
 }
 
-async function readAgain(path: string, name: string, head: BatchHead): Promise<Ledger | undefined> {
-  await named(name, repair(path, name));
+async function readAgain(
+  file: OwnedFile,
+  name: string,
+  head: BatchHead,
+): Promise<{ ledger: Ledger; isBegun: boolean }> {
   const ledger = new Ledger();
   let isBegun = false;
-  for await (const event of eventsOf(path, name)) {
-    if (event.event === 'batch') expectSameBatch(event, head, name);
-    isBegun = true;
+  for await (const event of eventsIn(file.read(), name)) {
+    if (event.event === 'batch') {
+      expectSameBatch(event, head, name);
+      isBegun = true;
+    } else if (!isBegun) {
+      throw new BatchFileError(`--results ${name}: has rows before the line that says what they are about`);
+    }
     recordRead(event, ledger);
   }
-  return isBegun ? ledger : undefined;
+  return { ledger, isBegun };
 }
 
 /** Takes in an event as it was read. */
@@ -105,16 +94,15 @@ async function expectSameTable(ledger: Ledger, rows: AsyncIterable<Row>, name: s
   }
 }
 
-async function exists(path: string): Promise<boolean> {
-  return (await promises.stat(path).catch(() => undefined)) !== undefined;
-}
-
 async function named<T>(name: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof BatchFileError)
-      throw new BatchFileError(`--results ${name}: ${error.problems.join(' ')}`);
+    if (error instanceof BatchFileError) {
+      const problem = error.problems.join(' ');
+      // Of a line, it says the place already.
+      throw problem.includes(name) ? error : new BatchFileError(`--results ${name}: ${problem}`);
+    }
     throw new UsageError([`--results ${name}: ${describeSystemError(error)}`]);
   }
 }

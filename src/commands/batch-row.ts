@@ -25,6 +25,8 @@ export interface RowPlan extends TriggerPlan, Resending {
 }
 
 export interface RowTools extends TriggerTools {
+  /** Ends what only waits: a signal came, or the journal cannot be written any more. */
+  ending: AbortSignal;
   context: Context;
   /** A row has come to something, in a few words. */
   ended(row: Row, words: string): void;
@@ -81,12 +83,12 @@ export class RowRunner {
   }
 
   async #follow(row: Row, id: string, accepted: Run | undefined): Promise<Exit> {
-    const { service, interruption } = this.#tools;
+    const { service, ending } = this.#tools;
     let run = accepted;
     const changes = follow(id, {
       poll: (signal) => getRun(id, service, signal),
       clock: service.clock,
-      signal: interruption.signal,
+      signal: ending,
       ...this.#plan.wait,
       isPaced: true,
       exists: true,
@@ -95,6 +97,7 @@ export class RowRunner {
     try {
       for await (const seen of changes) run = seen;
     } catch (error) {
+      if (error instanceof OutputError) throw error;
       // What is known of any other run stays known: a later call watches it again.
       if (error instanceof NoSuchRunError) this.#record({ event: 'lost', row: row.number });
       this.#tools.ended(row, `${safeLine(id)}: ${inert(errorText(error))}`);
@@ -109,9 +112,8 @@ export class RowRunner {
 
   #end(row: Row, run: Run): Exit {
     const { journal, ledger } = this.#tools;
-    const { number } = row;
-    journal.append({ event: 'ended', row: number, run: onOneLine(run.json) });
-    ledger.record({ event: 'ended', row: number, status: run.status, step: run.error?.step });
+    journal.append({ event: 'ended', row: row.number, run: onOneLine(run.json) });
+    ledger.record({ event: 'ended', row: row.number, status: run.status, step: run.error?.step });
     this.#tools.ended(row, summaryLine(run));
     return run.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
   }

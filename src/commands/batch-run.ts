@@ -1,4 +1,5 @@
 /** The rows of a batch, under way: so many at once, until they are done or cannot go on. */
+import { setMaxListeners } from 'node:events';
 import type { Journal } from '../batch/journal.js';
 import type { Ledger } from '../batch/ledger.js';
 import { eachAtOnce } from '../batch/pool.js';
@@ -11,6 +12,7 @@ import type { Interruption } from '../interruption.js';
 import type { Service } from '../service/service.js';
 import type { BatchCounts, BatchView } from '../view/batch-progress.js';
 import { resendHint } from '../view/explain.js';
+import { safeLine } from '../view/safe.js';
 import { type BatchPlan, rowsOf } from './batch-plan.js';
 import { RowRunner } from './batch-row.js';
 
@@ -32,6 +34,9 @@ export class BatchRun {
   #endedNow = 0;
   #unreachable = 0;
   #isStopped = false;
+  readonly #underWay = new Set<number>();
+  /** The rows that were under way when the results could no longer be written. */
+  #leftUnderWay: readonly number[] = [];
   #runner: RowRunner | undefined;
 
   constructor(
@@ -67,8 +72,9 @@ export class BatchRun {
     };
   }
 
-  /** The batch cannot go on: what is under way is still brought to its end. */
+  /** The batch cannot go on: answers that are under way are still waited for. */
   fail(error: unknown): void {
+    if (this.failure === undefined && error instanceof OutputError) this.#leftUnderWay = [...this.#underWay];
     this.failure ??= error;
     this.#isStopped = true;
     this.exits.add(error instanceof OutputError ? ExitCode.cannotWrite : ExitCode.usage);
@@ -79,17 +85,25 @@ export class BatchRun {
       this.#endedNow++;
       view.ended(`row ${row.number}  ${words}`);
     };
+    const ending = AbortSignal.any([this.#interruption.signal, this.#journal.failed]);
+    // Each run that is watched listens.
+    setMaxListeners(0, ending);
     const runner = new RowRunner(this.#plan, {
       service,
       journal: this.#journal,
       ledger: this.#ledger,
       reachability: this.#reachability,
       interruption: this.#interruption,
+      ending,
       context: this.#context,
       ended,
     });
     this.#runner = runner;
-    const work = (row: Row) => this.#settle(runner.run(row));
+    const work = async (row: Row) => {
+      this.#underWay.add(row.number);
+      await this.#settle(runner.run(row));
+      this.#underWay.delete(row.number);
+    };
     if (this.#plan.presentation.live && this.#total === undefined) void this.#count();
     try {
       await eachAtOnce(this.#rows(), this.#plan.concurrency, work, () => this.#hasToStop());
@@ -163,6 +177,16 @@ export class BatchRun {
     this.exits.add(received);
     const when = this.#total === undefined ? ' before the end of the table' : '';
     this.notes.push(`Interrupted${when}: the same command goes on with what is left.`);
+  }
+
+  /** Names the rows whose fate the results may not tell, with the ids of their runs. */
+  noteUnderWay(): void {
+    const rows = this.#leftUnderWay.flatMap((row) => {
+      const state = this.#ledger.state(row);
+      if (state === 'sent') return [`row ${row} (no answer)`];
+      return state === 'accepted' ? [`row ${row} (${safeLine(this.#ledger.id(row) ?? '')})`] : [];
+    });
+    if (rows.length > 0) this.notes.push(`Under way when it stopped: ${rows.join(', ')}.`);
   }
 
   #hasToStop(): boolean {

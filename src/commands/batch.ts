@@ -120,6 +120,7 @@ async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): P
     await close().catch((error) => work.fail(error));
   }
   work.endBySignal();
+  work.noteUnderWay();
   if (work.failure !== undefined && !conversation.error(work.failure)) throw work.failure;
   conversation.block(summaryLines(ledger, work.counts().total, work.notes));
   return exitOfSeveral([...work.exits, ...exitsOf(ledger)]);
@@ -155,10 +156,10 @@ async function openJournal(plan: BatchPlan, results: string | undefined, context
     return { journal, ledger: new Ledger(), close: () => journal.close() };
   }
   const { host, pid, space, isAlive } = context.self;
-  const { randomUUID } = await import('node:crypto');
+  const { randomBytes } = await import('node:crypto');
   const place = {
     ...file,
-    owner: { host, pid, space, token: randomUUID() },
+    owner: { host, pid, space, token: randomBytes(4).toString('hex') },
     isAlive,
     clock: context.clock,
   };

@@ -113,15 +113,9 @@ class Homes {
 
 function missingRows(ledger: Ledger, total: number | undefined): string[] {
   if (total === undefined) return [];
-  let missing = 0;
-  let first = 0;
-  for (let row = total; row >= 1; row--) {
-    if (ledger.state(row) !== 'new') continue;
-    missing++;
-    first = row;
-  }
-  if (missing === 0) return [];
-  return [`${missing} of ${total} rows are in none of the files; the first is row ${first}`];
+  const { count, first } = ledger.missing(total);
+  if (count === 0) return [];
+  return [`${count} of ${total} rows are in none of the files; the first is row ${first}`];
 }
 
 async function* readable({ path, name }: ResultsFile) {

@@ -9,6 +9,8 @@ import { onOneLine } from '../view/json.js';
 export class OutputJournal implements Journal {
   readonly #output: Output | undefined;
   readonly #now: () => number;
+  /** Never aborts: what cannot be written shows in the row that it is about. */
+  readonly failed = new AbortController().signal;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(output: Output | undefined, now: () => number) {

@@ -1,5 +1,5 @@
 /** A batch in a test: its table, its service, and what its results file says. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCli, temporaryFolder, type World } from './cli.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from './service.js';
@@ -12,6 +12,7 @@ export interface Event {
   reason?: string;
   digest?: string;
   run?: { id: string; status: string };
+  owner?: { pid: number; token: string };
 }
 
 export function eventsIn(path: string): Event[] {
@@ -66,3 +67,20 @@ export async function service(onPost?: Handler) {
 }
 
 export const BATCH = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl', '--rate', '0'];
+
+/** Appends a claim of another process to a results file, as a wfr that has the file open leaves it. */
+export function claimBy(path: string, owner: Record<string, unknown>, members: Record<string, unknown> = {}) {
+  appendFileSync(path, '');
+  const { dev, ino } = statSync(path, { bigint: true });
+  const all = { host: 'test-host', pid: 4242, space: 'test', token: '0badcafe', ...owner };
+  appendFileSync(
+    path,
+    `${JSON.stringify({ event: 'open', owner: all, file: `${dev}:${ino}`, ...members })}\n`,
+  );
+}
+
+/** The token of the process that has claimed a results file last. */
+export function lastToken(path: string): string {
+  const claims = eventsIn(path).filter(({ event }) => event === 'open');
+  return claims.at(-1)?.owner?.token ?? '';
+}

@@ -84,10 +84,10 @@ test('killed in the middle and started again, it sends no row twice', async () =
   await first.says(/(row \d+(.|\n)*){6}/);
   const results = join(cwd, 'results');
   process.kill(-(first.child.pid ?? 0), 'SIGKILL');
-  // parallel gives each shard a group of processes of its own; its lock says which it is.
+  // parallel gives each shard a group of processes of its own; its results say which it is.
   const shards = readdirSync(results)
-    .filter((name) => name.endsWith('.lock'))
-    .map((name) => JSON.parse(readFileSync(join(results, name), 'utf8')).pid);
+    .filter((name) => name.endsWith('.jsonl'))
+    .map((name) => JSON.parse(readFileSync(join(results, name), 'utf8').split('\n', 1)[0] ?? '').owner.pid);
   // A process that was killed is there until its new parent has taken notice.
   const kill = 'kill -KILL "$@"; for pid; do while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done; done';
   expect((await start('bash', ['-c', kill, 'bash', ...shards]).ended).exitCode).toBe(0);
