@@ -22,7 +22,7 @@ export interface Killed {
 }
 
 /** A service whose runs end a moment after they were triggered. */
-async function recordingService() {
+export async function recordingService() {
   const triggered = new Map<number, number>();
   const endsAt = new Map<string, number>();
   const server = createServer((request, response) => {
@@ -85,7 +85,18 @@ export async function killBatch(
   }
   const { exitCode, stderr } = await start().ended;
   service.stop();
-  const events = readFileSync(join(cwd, 'out.jsonl'), 'utf8')
+  return {
+    ...outcomeIn(join(cwd, 'out.jsonl')),
+    triggered: service.triggered,
+    kills: killed,
+    exitCode,
+    stderr,
+  };
+}
+
+/** What a results file says of its rows. */
+export function outcomeIn(path: string): Pick<Killed, 'unknown' | 'ended'> {
+  const events = readFileSync(path, 'utf8')
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
@@ -94,7 +105,7 @@ export async function killBatch(
     events.filter(({ row }) => row).map(({ row, event }) => [row, event]),
   );
   const unknown = [...lastOf].filter(([, event]) => event === 'sent').map(([row]) => row);
-  return { triggered: service.triggered, unknown, kills: killed, exitCode, stderr, ended };
+  return { unknown, ended };
 }
 
 /** What must not be: a row that was triggered twice, or not at all, or that the results do not tell of. */

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { canBindMount, runPair, type Way } from './pair-batch.js';
+
+const ways: Way[] = [
+  'same path',
+  'symbolic link',
+  'hard link',
+  ...(canBindMount() ? (['bind mount'] as const) : []),
+];
+
+test.each(ways)('two processes on one batch, the second through a %s, trigger no row twice', async (way) => {
+  const { exits, violations } = await runPair(way, 'works', 1);
+  expect(violations).toEqual([]);
+  // The second may come only when the first has ended.
+  expect([
+    [0, 0],
+    [0, 2],
+  ]).toContainEqual(exits.toSorted());
+});
