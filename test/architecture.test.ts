@@ -31,6 +31,7 @@ const ROOMS = [
     'make-folder.ts',
     'proc.ts',
     'path.ts',
+    'same-file.ts',
     'shell-quote.ts',
     'system-error.ts',
     'url.ts',

@@ -191,10 +191,11 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     const { requests, wfr } = await service();
     const cwd = folderWith({
       'rows.jsonl': '{"n":1}\n{"n":2}',
+      'other.jsonl': '{"n":1}\n{"n":2}',
       'note.txt': 'one line',
       'a.pdf': '%PDF\n%%EOF',
     });
-    for (const name of ['rows.jsonl', 'note.txt', 'a.pdf']) {
+    for (const name of ['other.jsonl', 'note.txt', 'a.pdf']) {
       const before = readFileSync(join(cwd, name), 'utf8');
       const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', name], {
         cwd,

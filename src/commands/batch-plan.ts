@@ -12,9 +12,10 @@ import { UsageError } from '../errors.js';
 import { FileError, openAgainAndAgain } from '../inputs/files.js';
 import { type Item, ItemError, parseItem } from '../inputs/item.js';
 import { resolvePath } from '../path.js';
+import { assertDistinctFiles, type NamedFile } from '../same-file.js';
 import { decidePresentation, type PresentationFlags } from '../view/presentation.js';
 import { parseAdoptions, parseResendUnknown } from './batch-settle.js';
-import type { ReportFlags } from './with-reports.js';
+import { type ReportFlags, reportFiles } from './with-reports.js';
 
 export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, ReportFlags {
   rows?: string;
@@ -68,6 +69,10 @@ export async function planBatch(
     reports: openReports,
     source: () => openTable(files, flags, context),
   });
+  await assertDistinctFiles(filesOf(files, checked.defaults, flags, context)).catch(async (error) => {
+    await source.close();
+    throw error;
+  });
   return {
     ...checked,
     ...source,
@@ -91,6 +96,25 @@ export async function* rowsOf(
     if ((row.number - 1) % shard.count !== shard.index - 1) continue;
     yield { ...row, digest: digestOf(common, row.digest) } satisfies Row;
   }
+}
+
+/** The files that the command line names. */
+function filesOf(
+  files: readonly string[],
+  defaults: readonly Item[],
+  flags: BatchFlags,
+  context: Context,
+): NamedFile[] {
+  const file = (name: string, path: string, isWritten = false) =>
+    path === '-' ? [] : [{ name, path: resolvePath(path, context.cwd, context), isWritten }];
+  const { rows, results } = flags;
+  return [
+    ...(results === undefined ? [] : file(`--results ${results}`, results, true)),
+    ...reportFiles(flags, context),
+    ...(rows === undefined ? [] : file(`--rows ${rows}`, rows)),
+    ...files.flatMap((path) => file(path, path)),
+    ...defaults.flatMap((item) => ('path' in item ? file(`-i ${item.item}`, item.path) : [])),
+  ];
 }
 
 async function openTable(

@@ -10,11 +10,12 @@ import { UsageError } from '../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../exit-code.js';
 import { Interruption } from '../interruption.js';
 import { resolvePath } from '../path.js';
+import { assertDistinctFiles } from '../same-file.js';
 import { openSink } from '../sink.js';
 import { describeSystemError } from '../system-error.js';
 import { reportedRuns } from './batch-reported.js';
 import { exitsOf, summaryLines } from './batch-summary.js';
-import { type ReportFlags, withReports } from './with-reports.js';
+import { type ReportFlags, reportFiles, withReports } from './with-reports.js';
 
 /** Complaints beyond this many say nothing new. */
 const MOST_PROBLEMS = 20;
@@ -38,6 +39,8 @@ export async function joinedResults(
     context,
     () => [],
     async (openReports) => {
+      const read = files.map((file) => ({ ...file, isWritten: false }));
+      await assertDistinctFiles([...reportFiles(flags, context), ...read]);
       await openReports();
       const exit = await summarise(files, context);
       return { runs: await reportedRuns(files), exit };

@@ -10,12 +10,14 @@ import { InterruptedError, UsageError } from '../errors.js';
 import type { Exit } from '../exit-code.js';
 import { type ResolvedInputs, resolveInputs } from '../inputs/resolve.js';
 import { Interruption } from '../interruption.js';
+import { resolvePath } from '../path.js';
 import type { ReportedRun } from '../report/reported-run.js';
+import { assertDistinctFiles, type NamedFile } from '../same-file.js';
 import { decidePresentation, type PresentationFlags } from '../view/presentation.js';
 import { type DocumentFlags, documentFolder } from './document-flags.js';
 import { type OutputFlags, outputFormat } from './output-format.js';
 import type { RunPlan } from './run-plan.js';
-import { type ReportFlags, withReports } from './with-reports.js';
+import { type ReportFlags, reportFiles, withReports } from './with-reports.js';
 
 export interface RunFlags
   extends ServiceFlags,
@@ -99,11 +101,25 @@ async function makePlan(
     reports: openReports,
     resolved: () => resolveInputs({ items, inputsFile: flags.inputsFile, otherStdin }, context),
   });
+  await assertDistinctFiles([
+    ...reportFiles(flags, context),
+    ...inputsFileOf(flags, context),
+    ...resolved.files,
+  ]).catch(async (error) => {
+    await resolved.close();
+    throw error;
+  });
   const resend503 = mayResend503(flags, profile, context);
   const trigger = { workflowId: id, inputs: resolved.inputs, field, resend503 };
   const unknownName = unknownNameWarning(workflow, profile);
   const warnings = [...checked.settings.warnings, ...unknownName, ...resolved.warnings];
   return { plan: { ...checked, trigger, detached: isDetached(flags), warnings }, resolved };
+}
+
+function inputsFileOf({ inputsFile }: RunFlags, context: Context): NamedFile[] {
+  if (inputsFile === undefined || inputsFile === '-') return [];
+  const path = resolvePath(inputsFile, context.cwd, context);
+  return [{ name: `--inputs-file ${inputsFile}`, path, isWritten: false }];
 }
 
 function isDetached({ detach, wait }: RunFlags): boolean {

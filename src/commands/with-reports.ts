@@ -1,8 +1,12 @@
 /** The reports that were asked for, around a command's work: opened before it sends anything, written however it ends. */
+
+import { withAllComplaints } from '../config/complaints.js';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { type Exit, exitOfSeveral } from '../exit-code.js';
+import { resolvePath } from '../path.js';
 import type { ReportedRun } from '../report/reported-run.js';
+import { assertDistinctFiles, type NamedFile } from '../same-file.js';
 import { errorText } from '../view/explain.js';
 
 export interface ReportFlags {
@@ -36,7 +40,13 @@ export async function withReports(
   const startedAt = clock.now();
   const started = clock.monotonic();
   try {
-    const worked = await work(() => reports.open(written, context)).catch(async (error) => {
+    const openReports = async () => {
+      await withAllComplaints({
+        files: () => assertDistinctFiles(reportFiles({ report: written }, context)),
+        reports: () => reports.open(written, context),
+      });
+    };
+    const worked = await work(openReports).catch(async (error) => {
       if (error instanceof UsageError) throw error;
       const exit = await sayFailure(error, stderr);
       const duration = clock.monotonic() - started;
@@ -53,6 +63,15 @@ export async function withReports(
   } finally {
     await reports.discard();
   }
+}
+
+/** The files that reports are written to. */
+export function reportFiles({ report = [] }: ReportFlags, context: Context): NamedFile[] {
+  return [...new Set(report)].flatMap((written) => {
+    const path = written.slice(written.indexOf('=') + 1);
+    if (!written.includes('=') || path === '') return [];
+    return [{ name: `--report ${written}`, path: resolvePath(path, context.cwd, context), isWritten: true }];
+  });
 }
 
 function exitOf({ runs, exit }: Worked): Exit {

@@ -1,6 +1,8 @@
 /** What stands for one input: text, files and documents as parts that can be sent. */
 import { withoutByteOrderMark } from '../byte-order-mark.js';
 import type { Context } from '../context.js';
+import { resolvePath } from '../path.js';
+import type { NamedFile } from '../same-file.js';
 import type { Part, Source } from '../service/body.js';
 import { shellCommand } from '../shell-quote.js';
 import { openDocument, readBytes } from './files.js';
@@ -11,6 +13,8 @@ import { checkJson, decodeUtf8, TextError } from './text.js';
 /** Reads texts and opens documents; `stdinUser` is what else reads standard input. */
 export class PartReader {
   readonly warnings: string[] = [];
+  /** The files that were read. */
+  readonly files: NamedFile[] = [];
   readonly #opened: Source[] = [];
   readonly #context: Context;
   #stdinUser: string | undefined;
@@ -40,10 +44,10 @@ export class PartReader {
       case 'json':
         return [checkedJson(Buffer.from(item.text), `; for a string write ${item.name}=${item.text}`)];
       case 'string-file':
-        this.claimStdin(item.path, item.item);
+        this.#claim(item.path, base, item.item);
         return [Buffer.from(JSON.stringify(decodeUtf8(await readBytes(item.path, base, this.#context))))];
       case 'json-file': {
-        this.claimStdin(item.path, item.item);
+        this.#claim(item.path, base, item.item);
         const bytes = await readBytes(item.path, base, this.#context);
         decodeUtf8(bytes);
         return [checkedJson(withoutByteOrderMark(bytes))];
@@ -57,7 +61,7 @@ export class PartReader {
   }
 
   async #documentParts(path: string, given: string | undefined, base: string, written: string, fix: string) {
-    this.claimStdin(path, written);
+    this.#claim(path, base, written);
     const mediaType = given ?? (path === '-' ? undefined : await guessMediaType(path));
     if (path === '-' && mediaType === undefined) {
       throw new TextError(`standard input has no name that tells the media type; ${fix}`);
@@ -69,6 +73,12 @@ export class PartReader {
       throw new TextError(`the name of the file does not tell the media type; ${fix}`);
     if (source.size === 0) this.warnings.push(`${written}: the document is empty (0 bytes)`);
     return [Buffer.from(`"data:${mediaType};base64,`), source, Buffer.from('"')];
+  }
+
+  #claim(path: string, base: string, written: string): void {
+    this.claimStdin(path, written);
+    if (path === '-') return;
+    this.files.push({ name: written, path: resolvePath(path, base, this.#context), isWritten: false });
   }
 
   /** Throws TextError where standard input is read by something else already. */

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { Context } from '../context.js';
 import { UsageError } from '../errors.js';
 import { resolvePath } from '../path.js';
+import type { NamedFile } from '../same-file.js';
 import type { Input, Part } from '../service/body.js';
 import { FileError, readBytes } from './files.js';
 import { parseInputsFile } from './inputs-file.js';
@@ -23,6 +24,8 @@ export interface ResolvedInputs {
   inputs: Input[];
   /** What the user should know but need not mend. */
   warnings: string[];
+  /** The files that they were read from, or will be. */
+  files: readonly NamedFile[];
   /** Lets go of what the inputs hold open. */
   close(): Promise<void>;
 }
@@ -107,6 +110,7 @@ class Resolver {
     return {
       inputs: [...inputs.values()],
       warnings: this.#reader.warnings,
+      files: this.#reader.files,
       close: () => this.#reader.close(),
     };
   }

@@ -26,11 +26,6 @@ interface Destination {
   discard(): Promise<void>;
 }
 
-interface WholeFile extends Destination {
-  /** Its path, where links lead to; undefined for what is no file. */
-  target?: string;
-}
-
 export interface AppendedFile extends Destination {
   /** Bytes that it has now. */
   size(): Promise<number>;
@@ -43,14 +38,13 @@ export class DestinationError extends Error {}
  * A file that is there, whole, once it has been written, and as before until then. A pipe or a character device is not
  * replaced but written to. Throws DestinationError.
  */
-export async function openReplaced(path: string, uuid: string): Promise<WholeFile> {
+export async function openReplaced(path: string, uuid: string): Promise<Destination> {
   const found = await lookAt(path);
   if ('write' in found) return { write: found.write, discard: async () => {} };
   const { target, mode } = found;
   const temporary = join(dirname(target), `.wfr-${uuid}`);
   const handle = await opened(open(temporary, 'wx', mode), target);
   return {
-    target,
     async write(chunks) {
       await writeFile(handle, chunks);
       await handle.close();

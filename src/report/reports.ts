@@ -20,7 +20,9 @@ export class Reports {
     for (const one of new Set(written)) {
       await gather(async () => {
         for (const open of openersOf(one, context)) {
-          await gather(async () => this.#add(await open()));
+          await gather(async () => {
+            this.#reports.push(await open());
+          });
         }
       });
     }
@@ -44,13 +46,6 @@ export class Reports {
   /** Leaves nothing behind of those that were not written. */
   async discard(): Promise<void> {
     for (const report of this.#reports) await report.discard();
-  }
-
-  #add(report: Report): void {
-    const { name, target } = report;
-    const other = this.#reports.find((known) => target !== undefined && known.target === target);
-    this.#reports.push(report);
-    if (other !== undefined) throw new UsageError([`${name}: the same file as that of ${other.name}`]);
   }
 }
 

@@ -14,8 +14,6 @@ import type { Ended } from './reported-run.js';
 export interface Report {
   /** As a complaint names it. */
   name: string;
-  /** The file that it replaces. */
-  target?: string;
   /** Throws the system's error. */
   write(ended: Ended): Promise<void>;
   /** Leaves nothing behind of what was not written. Never throws. */
@@ -68,9 +66,9 @@ export function openersOf(written: string, context: Context): Opener[] {
 function fileOpener(name: string, path: string, load: FileKind['load']): Opener {
   return async () => {
     const format = await load();
-    const { target, write, discard } = await openReplaced(path, randomUUID()).catch((error) => {
+    const { write, discard } = await openReplaced(path, randomUUID()).catch((error) => {
       throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
     });
-    return { name, ...(target !== undefined && { target }), write: (ended) => write(format(ended)), discard };
+    return { name, write: (ended) => write(format(ended)), discard };
   };
 }
