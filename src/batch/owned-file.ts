@@ -15,6 +15,7 @@ import { isAboutOwner, isClaim } from './owner.js';
 /** Heartbeat interval (ms). */
 const HEARTBEAT = 2_000;
 const LINE_FEED = 0x0a;
+const RESTORE = 'put it back before you run the command again, or rows are sent twice';
 const TORN = '{"event":"torn"}';
 
 /** Where the file is, and who opens it. */
@@ -136,10 +137,11 @@ export class OwnedFile {
   /** `written` is what we have appended since the last time. Throws OutputError. */
   async #assertOurs(written: Uint8Array): Promise<void> {
     const [ours, there] = await Promise.all([this.#handle.stat({ bigint: true }), this.#lookAtPath()]);
-    if (idOf(ours) !== idOf(there)) this.#lose('another file has taken its place');
+    if (idOf(ours) !== idOf(there)) this.#lose(`another file has taken its place; ${RESTORE}`);
     const size = Number(ours.size);
     const expected = this.#end + written.length;
-    if (size < expected) this.#lose('it was truncated by another program');
+    if (size < expected)
+      this.#lose('it was truncated by another program; rows that it no longer has would be sent again');
     if (size > expected) await this.#readAppended(size, written);
     else this.#end = size;
   }
@@ -148,7 +150,9 @@ export class OwnedFile {
     return promises
       .stat(this.#place.path, { bigint: true })
       .catch((error) =>
-        this.#lose(codeOf(error) === 'ENOENT' ? 'it was removed or renamed' : describeSystemError(error)),
+        this.#lose(
+          codeOf(error) === 'ENOENT' ? `it was removed or renamed; ${RESTORE}` : describeSystemError(error),
+        ),
       );
   }
 
