@@ -17,6 +17,7 @@ const EXIT: Check = { accepts: isWholeBetween(0, 255), expected: 'an exit code' 
 const DIGEST: Check = { accepts: matches(/^[0-9a-f]{16}$/), expected: '16 hexadecimal digits' };
 const SHARD: Check = { accepts: matches(/^\d+\/\d+$/), expected: 'a shard such as 2/5' };
 const RUN: Check = { accepts: (value) => value !== undefined, expected: 'a run with an id' };
+const TIME: Check = { accepts: isTime, expected: 'a time' };
 const OWNER: Check = { accepts: (value) => isClaim({ owner: value, file: '' }), expected: 'a process' };
 
 /** The members of each event. One that is not listed is of a newer wfr, and is ignored. */
@@ -24,12 +25,12 @@ const MEMBERS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   open: { owner: OWNER, file: TEXT },
   close: { by: TEXT },
   batch: { workflow: TEXT, baseUrl: TEXT, shard: SHARD },
-  intent: { row: ROW, digest: DIGEST },
-  sent: { row: ROW },
-  accepted: { row: ROW, id: ID },
-  refused: { row: ROW, exit: EXIT, reason: TEXT },
-  lost: { row: ROW },
-  ended: { row: ROW, run: RUN },
+  intent: { row: ROW, digest: DIGEST, time: TIME },
+  sent: { row: ROW, time: TIME },
+  accepted: { row: ROW, id: ID, time: TIME },
+  refused: { row: ROW, exit: EXIT, reason: TEXT, time: TIME },
+  lost: { row: ROW, time: TIME },
+  ended: { row: ROW, run: RUN, time: TIME },
   table: { rows: COUNT },
 };
 
@@ -51,6 +52,10 @@ export function eventProblem(members: Readonly<Record<string, unknown>>): string
 function isWholeBetween(least: number, most: number) {
   return (value: unknown) =>
     typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
+}
+
+function isTime(value: unknown): boolean {
+  return value === undefined || (typeof value === 'string' && !Number.isNaN(Date.parse(value)));
 }
 
 function matches(pattern: RegExp) {

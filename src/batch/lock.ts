@@ -6,7 +6,8 @@
  *   (`after`). Then it reads the journal: appended lines have one order for everybody, so of several claims the first one
  *   counts, and each process finds out for itself whether that is its own.
  * - An owner that ends appends a `close` line. One that was killed does not: it is dead if its process id is gone. Where
- *   that cannot be asked (another container), an owner that has not changed the file's time for a while is taken for dead.
+ *   that cannot be asked (another container, a copy of the file), an owner that has not changed the file's time for a
+ *   while is taken for dead.
  * - It may only be stalled, and wake up after it was replaced. So an owner looks at what others have appended after each
  *   write (owned-file.ts), and in particular between `sent` being on the disk and the last bytes of a request. If it
  *   sees no other claim there, then any later claim stands behind the `sent` line, and its process will read that line.
@@ -16,8 +17,8 @@
  *   line.
  *
  * This needs appends that are atomic: those of a local file system are, those of NFS between machines are not. So the
- * owner on another machine is never taken for dead; the user may continue with a copy of the file, in which old claims
- * are void.
+ * owner on another machine is never taken for dead; the user may continue with a copy of the file, in which nothing
+ * changes.
  */
 import type { FileHandle } from 'node:fs/promises';
 import type { Clock } from '../context.js';
@@ -125,12 +126,14 @@ async function mayBeAtWork(claim: Claim, handle: FileHandle, file: string, tools
   const { owner } = claim;
   const us = tools.owner;
   const isSameSpace = owner.space === us.space && (us.space !== '' || owner.host === us.host);
-  const isSameBoot = isSameSpace || (us.space !== '' && bootOf(owner) === bootOf(us));
-  if (isSameBoot && claim.file !== file) return false;
-  if (isSameSpace) return owner.pid !== us.pid && tools.isAlive(owner.pid);
-  // A network file system may call the same device differently on each machine.
-  const isSameFile = inodeOf(claim.file) === inodeOf(file);
-  if (!isSameBoot && owner.host !== us.host && isSameFile) return true;
+  if (isSameSpace) {
+    if (owner.pid === us.pid || !tools.isAlive(owner.pid)) return false;
+    if (claim.file === file) return true;
+  }
+  const isSameMachine = owner.host === us.host || (us.space !== '' && bootOf(owner) === bootOf(us));
+  // A network file system may have another device on each machine.
+  if (!isSameMachine && inodeOf(claim.file) === inodeOf(file)) return true;
+  // The file may be a copy, or its owner in another container.
   return showsLife(handle, tools.clock);
 }
 

@@ -13,7 +13,7 @@ export interface Owner {
 /** An owner's `open` line. */
 export interface Claim {
   owner: Owner;
-  /** The file that was claimed, as `device:inode`: in a copy of it, the claim is void. */
+  /** The file that was claimed, as `device:inode`, so that a copy of it can be told. */
   file: string;
   /** The token of the dead owner that it replaces. */
   after?: string;

@@ -21,7 +21,7 @@ function after(
   before: ReportedRun | undefined,
   workflowId: string | undefined,
 ): ReportedRun {
-  const time = Date.parse(String(fields.time));
+  const time = typeof fields.time === 'string' ? Date.parse(fields.time) : (before?.started ?? 0);
   const place = before?.place ?? (typeof fields.place === 'string' ? fields.place : undefined);
   const name = { row, ...(place !== undefined && { place }) };
   const nothing = {
