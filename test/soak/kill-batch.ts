@@ -104,7 +104,9 @@ export function outcomeIn(path: string): Pick<Killed, 'unknown' | 'ended'> {
   const lastOf = new Map<number, string>(
     events.filter(({ row }) => row).map(({ row, event }) => [row, event]),
   );
-  const unknown = [...lastOf].filter(([, event]) => event === 'sent').map(([row]) => row);
+  // A process that was replaced may have written its last line behind the end of a row: it does not count.
+  const isUnknown = ([row, event]: [number, string]) => event === 'sent' && !ended.has(row);
+  const unknown = [...lastOf].filter(isUnknown).map(([row]) => row);
   return { unknown, ended };
 }
 
