@@ -1,5 +1,14 @@
 /** Faults of this machine: files, streams, terminals. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -253,17 +262,19 @@ describe('89: a table or an input that cannot be read or copied is exit 2 with t
   });
 });
 
-/** Lets each read of a file fail whose position is to fail, as a broken disk does. */
+/** Lets each read of the file fail whose position is to fail, as a broken disk does. */
 async function failingReads(path: string, fails: (position: number) => boolean): Promise<void> {
   const handle = await open(path);
   const prototype = Object.getPrototypeOf(handle) as typeof handle;
   await handle.close();
   const { read } = prototype;
+  const { ino } = statSync(path);
   const broken = vi.spyOn(prototype, 'read').mockImplementation(function (
     this: typeof handle,
     ...args: unknown[]
   ) {
-    if (fails(Number(args[3]))) return Promise.reject(Object.assign(new Error(), { code: 'EIO' }));
+    if (fstatSync(this.fd).ino === ino && fails(Number(args[3])))
+      return Promise.reject(Object.assign(new Error(), { code: 'EIO' }));
     return Reflect.apply(read, this, args);
   } as never);
   onTestFinished(() => broken.mockRestore());
