@@ -15,7 +15,7 @@ import {
 } from './errors.js';
 import { FileChangedError, FileReadError, MissingTokenError } from './local-errors.js';
 import type { TerminalStatus } from './service/run.js';
-import { isExhaustion } from './system-error.js';
+import { isExhaustion } from './platform/system-error.js';
 
 export const ExitCode = {
   ok: 0,

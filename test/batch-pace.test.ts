@@ -1,7 +1,7 @@
 /** The pace of a batch. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Pace } from '../src/batch/pace.js';
+import { Pace } from '../src/batch/rate-limiter.js';
 import { BATCH, folderWith, rowsOf, service, stories } from './helpers/batch.js';
 import { runCli } from './helpers/cli.js';
 import { VirtualClock } from './helpers/clock.js';

@@ -2,7 +2,7 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { liveBatchText, liveSendingText } from '../src/view/live-text.js';
+import { liveBatchText, liveSendingText } from '../src/view/progress/live-text.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
 import { VirtualClock } from './helpers/clock.js';
 import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ItemError, parseItem } from '../src/inputs/item.js';
-import { indented, onOneLine } from '../src/view/json.js';
-import { safeBlock, safeLine } from '../src/view/safe.js';
+import { indented, onOneLine } from '../src/text/json/layout.js';
+import { safeBlock, safeLine } from '../src/text/sanitize.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
 import { aRun, scriptedService } from './helpers/service.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { EXIT_CODE_MEANINGS } from '../src/exit-code.js';
-import { processSpace } from '../src/proc.js';
+import { processSpace } from '../src/platform/processes.js';
 import { temporaryFolder } from './helpers/cli.js';
 import { bash, ROOT } from './helpers/process.js';
 import { SLOW, sandboxWorld } from './helpers/sandbox.js';

@@ -1,5 +1,5 @@
 /** Rows as JSON Lines: each line is like an inputs file. */
-import { withoutByteOrderMark } from '../byte-order-mark.js';
+import { withoutByteOrderMark } from '../text/byte-order-mark.js';
 import { linesOf } from './lines.js';
 import { digestOf, type Row, type TableFile } from './table.js';
 

@@ -21,7 +21,7 @@
  * changes.
  */
 import type { FileHandle } from 'node:fs/promises';
-import type { Clock } from '../context.js';
+import type { Clock } from '../platform/context.js';
 import { BatchFileError } from './file-error.js';
 import { isBlank, type Line, linesOf } from './lines.js';
 import { type Claim, isAboutOwner, isTornBefore, type Owner, Ownership } from './owner.js';

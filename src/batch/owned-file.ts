@@ -7,7 +7,7 @@ import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { OutputError } from '../errors.js';
-import { codeOf, describeSystemError } from '../system-error.js';
+import { codeOf, describeSystemError } from '../platform/system-error.js';
 import { BatchFileError } from './file-error.js';
 import { bytesOf, claimJournal, type LockTools, parseLine, type Range } from './lock.js';
 import { isAboutOwner, isClaim } from './owner.js';

@@ -2,8 +2,8 @@
  * Whether the service of a batch can be reached. While it refuses connections, one row is sent again and again with
  * backoff, and all others wait; after five minutes the batch gives up.
  */
-import { AwakeTime } from '../awake-time.js';
-import type { Clock } from '../context.js';
+import { AwakeTime } from '../service/awake-time.js';
+import type { Clock } from '../platform/context.js';
 import { NetworkError, type NetworkFault, NotTriggeredError } from '../errors.js';
 import { backoff, isLasting } from '../service/retry.js';
 

@@ -1,6 +1,6 @@
 /** The service's address, and the rules for it. */
 import { UsageError } from '../errors.js';
-import { isLoopback, parseUrl } from '../url.js';
+import { isLoopback, parseUrl } from '../text/url.js';
 import type { Written } from './settings.js';
 
 /** The URL that was written. Throws UsageError; user info is never shown. */

@@ -1,9 +1,9 @@
 /** The access token: got from where it is, and able to stand in a header. It never appears in any output. */
-import type { Context } from '../context.js';
+import type { Context } from '../platform/context.js';
 import { UsageError } from '../errors.js';
 import { MissingTokenError } from '../local-errors.js';
 import { type Credentials, withoutToken } from '../service/service.js';
-import { isLoopback } from '../url.js';
+import { isLoopback } from '../text/url.js';
 import { checkToken } from './check-token.js';
 import type { Profile } from './profile.js';
 import { type TokenFlags, tokenSource } from './token-source.js';

@@ -1,6 +1,6 @@
 /** The words for a value that the schema does not allow: what is wrong with it, and how to mend it. */
 import schema from '../../config.schema.json' with { type: 'json' };
-import { segmentsOf } from '../json/places.js';
+import { segmentsOf } from '../text/json/positions.js';
 
 /** What the validator found. */
 export interface Mistake {

@@ -1,8 +1,8 @@
 /** The config file, read and checked. */
 import { readFileSync } from 'node:fs';
-import type { Context } from '../context.js';
+import type { Context } from '../platform/context.js';
 import { UsageError } from '../errors.js';
-import { codeOf, describeSystemError } from '../system-error.js';
+import { codeOf, describeSystemError } from '../platform/system-error.js';
 import type { ConfigContent } from './content.js';
 import { type ConfigLocation, configLocation } from './location.js';
 

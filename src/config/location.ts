@@ -1,7 +1,7 @@
 /** Where the config file is. */
 import { isAbsolute, join } from 'node:path';
-import type { Context } from '../context.js';
-import { resolvePath } from '../path.js';
+import type { Context } from '../platform/context.js';
+import { resolvePath } from '../platform/path.js';
 
 export interface ConfigLocation {
   path: string;

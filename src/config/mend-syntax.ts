@@ -1,5 +1,5 @@
 /** How to mend JSON that is none. */
-import type { JsonSyntaxError } from '../json/scanner.js';
+import type { JsonSyntaxError } from '../text/json/scanner.js';
 
 /** By what is wrong, and by the text at which JSON ends: what other formats take, and what is mistyped easily. */
 const MENDS: readonly (readonly [wrong: RegExp, at: RegExp, mend: string])[] = [

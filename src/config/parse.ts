@@ -1,9 +1,9 @@
 /** The bytes of a config file -> what it holds, and on which lines. Loaded only where there is such a file. */
 import { isUtf8 } from 'node:buffer';
-import { withoutByteOrderMark } from '../byte-order-mark.js';
+import { withoutByteOrderMark } from '../text/byte-order-mark.js';
 import { UsageError } from '../errors.js';
-import { findPlaces, lineAndColumn, type Places, pointerTo } from '../json/places.js';
-import { JsonSyntaxError } from '../json/scanner.js';
+import { findPlaces, lineAndColumn, type Places, pointerTo } from '../text/json/positions.js';
+import { JsonSyntaxError } from '../text/json/scanner.js';
 import { type ConfigContent, isConfigContent } from './content.js';
 import type { ConfigFile } from './file.js';
 

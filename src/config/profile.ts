@@ -1,5 +1,5 @@
 /** The profile of the config file that a command uses. */
-import type { Context } from '../context.js';
+import type { Context } from '../platform/context.js';
 import { UsageError } from '../errors.js';
 import type { ProfileSettings } from './content.js';
 import { type ConfigFile, loadConfig } from './file.js';

@@ -1,7 +1,7 @@
 /** Flags over environment over profile: where the service is, and how to speak to it. */
-import type { Context } from '../context.js';
-import { type ProxyServer, proxyFor } from '../service/proxy.js';
-import { isLoopback } from '../url.js';
+import type { Context } from '../platform/context.js';
+import { type ProxyServer, proxyFor } from './proxy.js';
+import { isLoopback } from '../text/url.js';
 import { parseBaseUrl } from './base-url.js';
 import { withAllComplaints } from './complaints.js';
 import { parseHeaders } from './headers.js';

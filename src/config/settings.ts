@@ -1,6 +1,6 @@
 /** Flags over environment over the profile: what was written for a setting, and where. */
-import type { Context } from '../context.js';
-import { parseUrl } from '../url.js';
+import type { Context } from '../platform/context.js';
+import { parseUrl } from '../text/url.js';
 import type { Profile } from './profile.js';
 
 const NAMES = {

@@ -1,6 +1,6 @@
 /** Every setting as it would hold for a command, and where its value comes from. */
-import type { Context } from '../context.js';
-import { shellCommand } from '../shell-quote.js';
+import type { Context } from '../platform/context.js';
+import { shellCommand } from '../text/shell-quote.js';
 import { withoutUserInfo } from './base-url.js';
 import type { Profile } from './profile.js';
 import {

@@ -1,10 +1,10 @@
 /** The access token as a command prints it. */
-import type { Captured } from '../capture.js';
-import type { Context } from '../context.js';
-import { formatDuration } from '../duration.js';
+import type { Captured } from '../platform/exec.js';
+import type { Context } from '../platform/context.js';
+import { formatDuration } from '../text/duration.js';
 import { UsageError } from '../errors.js';
-import { shellCommand } from '../shell-quote.js';
-import { describeSystemError } from '../system-error.js';
+import { shellCommand } from '../text/shell-quote.js';
+import { describeSystemError } from '../platform/system-error.js';
 import { checkToken } from './check-token.js';
 
 interface TokenCommand {

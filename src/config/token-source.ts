@@ -1,7 +1,7 @@
 /** Where the access token is looked for, without looking there. */
 import { dirname } from 'node:path';
-import type { Context } from '../context.js';
-import { resolvePath } from '../path.js';
+import type { Context } from '../platform/context.js';
+import { resolvePath } from '../platform/path.js';
 import type { Profile } from './profile.js';
 import { isForeign, writtenSetting } from './settings.js';
 

@@ -1,5 +1,5 @@
 /** How long to wait, and how often to look. */
-import { parseDuration } from '../duration.js';
+import { parseDuration } from '../text/duration.js';
 import { UsageError } from '../errors.js';
 import type { Profile } from './profile.js';
 import { writtenSetting } from './settings.js';

@@ -1,5 +1,5 @@
 /** Which workflow, and how its id is sent. */
-import type { Context } from '../context.js';
+import type { Context } from '../platform/context.js';
 import { UsageError } from '../errors.js';
 import { WORKFLOW_ID_FIELD_CHOICES, type WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import type { Profile } from './profile.js';

@@ -3,7 +3,7 @@
  * for. Names of inputs are kept, never their values. Nothing here fails a run: what cannot be kept is not kept.
  */
 import { isAbsolute, join } from 'node:path';
-import type { Clock, Context } from '../context.js';
+import type { Clock, Context } from '../platform/context.js';
 import { appendRecord, readRecords } from './log.js';
 
 /** A run that was triggered from here. */

@@ -4,7 +4,7 @@
  */
 import { constants, promises } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../make-folder.js';
+import { makeFolder } from '../platform/mkdirp.js';
 
 const CURRENT = 'history.jsonl';
 const OLDER = 'history.1.jsonl';

@@ -2,11 +2,11 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import type { Context } from '../context.js';
+import type { Context } from '../platform/context.js';
 import { FileReadError } from '../local-errors.js';
-import { resolvePath } from '../path.js';
+import { resolvePath } from '../platform/path.js';
 import type { Source } from '../service/body.js';
-import { describeSystemError, isExhaustion } from '../system-error.js';
+import { describeSystemError, isExhaustion } from '../platform/system-error.js';
 import { fileSource, handleSource } from './file-source.js';
 import { createSpool } from './spool.js';
 

@@ -1,7 +1,7 @@
 /** A JSON object of inputs from a file, in which `{"$document": "scan.pdf"}` stands for a document. */
-import { withoutByteOrderMark } from '../byte-order-mark.js';
-import { decodeString, membersOf } from '../json/members.js';
-import { JsonScanner } from '../json/scanner.js';
+import { withoutByteOrderMark } from '../text/byte-order-mark.js';
+import { decodeString, membersOf } from '../text/json/members.js';
+import { JsonScanner } from '../text/json/scanner.js';
 import { isMediaType } from './item.js';
 import { checkJson, placeOf, TextError } from './text.js';
 

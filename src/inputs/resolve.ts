@@ -1,10 +1,10 @@
 /** From the items and the inputs file of one command line to inputs that can be sent, or to every complaint at once. */
 
 import { dirname } from 'node:path';
-import type { Context } from '../context.js';
+import type { Context } from '../platform/context.js';
 import { UsageError } from '../errors.js';
-import { resolvePath } from '../path.js';
-import type { NamedFile } from '../same-file.js';
+import { resolvePath } from '../platform/path.js';
+import type { NamedFile } from '../platform/same-file.js';
 import type { Input, Part } from '../service/body.js';
 import { FileError, readBytes } from './files.js';
 import { parseInputsFile } from './inputs-file.js';

@@ -1,8 +1,8 @@
 /** Text and JSON that the user gave: whether it is what it should be, and where it is not. */
 import { isUtf8 } from 'node:buffer';
-import { decodeString } from '../json/members.js';
-import { lineAndColumn } from '../json/places.js';
-import { JsonScanner, JsonSyntaxError } from '../json/scanner.js';
+import { decodeString } from '../text/json/members.js';
+import { lineAndColumn } from '../text/json/positions.js';
+import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 
 /** The user's text is not UTF-8 or not JSON; the message says where. */
 export class TextError extends Error {}

@@ -16,7 +16,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { codeOf, describeSystemError } from '../system-error.js';
+import { codeOf, describeSystemError } from '../platform/system-error.js';
 
 /** A report that can be written once, or be left unwritten. */
 interface Destination {

@@ -1,6 +1,6 @@
 /** `--report github`: where GitHub Actions looks for what a step has to say. */
 import { randomUUID } from 'node:crypto';
-import type { Context } from '../context.js';
+import type { Context } from '../platform/context.js';
 import { UsageError } from '../errors.js';
 import { type AppendedFile, DestinationError, openAppended } from './destination.js';
 import { annotations, MAX_SIZE, outputLines, stepOutputs, summary } from './github.js';

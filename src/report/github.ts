@@ -1,6 +1,6 @@
 /** What GitHub Actions takes from a step: annotations, a job summary, and the step's outputs. */
-import { onOneLine } from '../view/json.js';
-import { safeLine } from '../view/safe.js';
+import { onOneLine } from '../text/json/layout.js';
+import { safeLine } from '../text/sanitize.js';
 import { TABLE_HEAD, tableRow } from './markdown.js';
 import {
   type Ended,

@@ -1,7 +1,7 @@
 /** The Runs as the service sent them, with what wfr knows besides. */
 import { type Exit, SIGNAL_EXIT_CODES } from '../exit-code.js';
-import { onOneLine } from '../view/json.js';
-import { safeJson } from '../view/safe.js';
+import { onOneLine } from '../text/json/layout.js';
+import { safeJson } from '../text/sanitize.js';
 import type { Ended, ReportedRun } from './reported-run.js';
 
 type Chunks = Generator<string | Uint8Array, void, void>;

@@ -3,8 +3,8 @@
  * JUnit task both take; Ant's asks for the empty ones.
  */
 import { ExitCode } from '../exit-code.js';
-import { VERSION } from '../version.js';
-import { escapeCodePoint, safeLine } from '../view/safe.js';
+import { VERSION } from '../platform/version.js';
+import { escapeCodePoint, safeLine } from '../text/sanitize.js';
 import { type Ended, nameOf, placedProblemOf, type ReportedRun, verdictOf } from './reported-run.js';
 
 export function* junit({ runs, startedAt }: Ended): Generator<string, void, void> {

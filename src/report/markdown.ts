@@ -1,6 +1,6 @@
 /** A Markdown table of runs, one a row. */
-import { formatDuration } from '../duration.js';
-import { safeLine } from '../view/safe.js';
+import { formatDuration } from '../text/duration.js';
+import { safeLine } from '../text/sanitize.js';
 import { type Ended, failingStepOf, problemOf, type ReportedRun, statusOf, stepsOf } from './reported-run.js';
 
 /** The rows above those of the runs. */

@@ -1,9 +1,9 @@
 /** What a run came to, as every report sees it, and what follows from that. All texts given here are inert. */
-import { formatDuration } from '../duration.js';
+import { formatDuration } from '../text/duration.js';
 import { type Exit, ExitCode } from '../exit-code.js';
 import type { Run } from '../service/run.js';
-import { stepsDone, totalSteps } from '../view/progress.js';
-import { safeLine, safeLines } from '../view/safe.js';
+import { stepsDone, totalSteps } from '../view/progress/run-progress.js';
+import { safeLine, safeLines } from '../text/sanitize.js';
 
 export interface ReportedRun {
   /** Of a batch: the number of its row, from 1. */

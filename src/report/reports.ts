@@ -1,7 +1,7 @@
 /** The reports that a command line asked for: opened before anything is sent, written at the end. */
-import type { Context } from '../context.js';
+import type { Context } from '../platform/context.js';
 import { OutputError, UsageError } from '../errors.js';
-import { codeOf } from '../system-error.js';
+import { codeOf } from '../platform/system-error.js';
 import { type Ended, nameOf } from './reported-run.js';
 import { openersOf, type Report } from './requests.js';
 

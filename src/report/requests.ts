@@ -1,8 +1,8 @@
 /** `--report` as it was written -> what is to be opened. */
 import { randomUUID } from 'node:crypto';
-import type { Context } from '../context.js';
+import type { Context } from '../platform/context.js';
 import { UsageError } from '../errors.js';
-import { resolvePath } from '../path.js';
+import { resolvePath } from '../platform/path.js';
 import { DestinationError, openReplaced } from './destination.js';
 import { githubOpeners } from './github-reports.js';
 import { json } from './json.js';

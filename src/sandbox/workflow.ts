@@ -1,5 +1,5 @@
 /** What a workflow of the sandbox is, and how it is read from a file. */
-import { parseDuration } from '../duration.js';
+import { parseDuration } from '../text/duration.js';
 
 const PARAMETER_TYPES = ['string', 'document', 'number', 'boolean', 'object', 'array'] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];

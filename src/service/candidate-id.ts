@@ -9,8 +9,8 @@ import {
   type RunEvidence,
   UnreadableAnswerError,
 } from '../errors.js';
-import { decodeString } from '../json/members.js';
-import { JsonScanner, JsonSyntaxError } from '../json/scanner.js';
+import { decodeString } from '../text/json/members.js';
+import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import { getRun } from './get-run.js';
 import { isUsableId } from './parse-run.js';
 import { backoff, isPassing, MAX_RESENDS } from './retry.js';

@@ -4,11 +4,11 @@
  * (nodejs/undici#5441).
  */
 import { connect as connectTcp, type Socket } from 'node:net';
-import type { Clock } from '../context.js';
+import type { Clock } from '../platform/context.js';
 import { NetworkError, type NetworkFault } from '../errors.js';
-import { codeOf } from '../system-error.js';
-import { unbracketed } from '../url.js';
-import type { ProxyServer } from './proxy.js';
+import { codeOf } from '../platform/system-error.js';
+import { unbracketed } from '../text/url.js';
+import type { ProxyServer } from '../config/proxy.js';
 
 export interface Route {
   origin: URL;

@@ -7,10 +7,10 @@ import {
   UnknownOutcomeError,
   UnreadableAnswerError,
 } from '../errors.js';
-import type { Interruption } from '../interruption.js';
+import type { Interruption } from '../platform/signals.js';
 import { type Input, TriggerBody } from './body.js';
 import { confirmRun, evidenceIn } from './candidate-id.js';
-import { Patience } from './patience.js';
+import { Patience } from './signal-grace.js';
 import { type Attempt, type Decision, decideResend, meaningOf } from './retry.js';
 import type { Run } from './run.js';
 import { refusalOf, requestHeaders, retryAfterOf, runOf, runsUrl, type Service } from './service.js';

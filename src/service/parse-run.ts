@@ -1,7 +1,7 @@
 /** From the bytes of an answer to a Run. */
 import { UnreadableAnswerError } from '../errors.js';
-import { decodeString, membersOf } from '../json/members.js';
-import { JsonSyntaxError } from '../json/scanner.js';
+import { decodeString, membersOf } from '../text/json/members.js';
+import { JsonSyntaxError } from '../text/json/scanner.js';
 import type { Run } from './run.js';
 
 /** Which JSON values are ids. The interface promises a string; a service with numbers shows them wherever a run is. */

@@ -1,5 +1,5 @@
 /** The service as a value, and what both of its requests share. */
-import type { Clock } from '../context.js';
+import type { Clock } from '../platform/context.js';
 import {
   type NetworkError,
   type Refusal,
@@ -7,10 +7,10 @@ import {
   type SignalName,
   UnreadableAnswerError,
 } from '../errors.js';
-import type { Limits } from '../limits.js';
-import { parseUrl } from '../url.js';
+import type { Limits } from '../platform/limits.js';
+import { parseUrl } from '../text/url.js';
 import { type IdTypes, parseRun } from './parse-run.js';
-import { messageOf } from './refusal.js';
+import { messageOf } from './error-message.js';
 import { parseRetryAfter } from './retry.js';
 import type { Run } from './run.js';
 import type { Answer, Transport } from './transport.js';

@@ -1,6 +1,6 @@
 /** What undici throws, as one of our own faults. */
 import { NetworkError, type NetworkFault, WfrError } from '../errors.js';
-import { codeOf } from '../system-error.js';
+import { codeOf } from '../platform/system-error.js';
 
 /** A NetworkError of `host`, `fallback` where nothing more is known; what is a defect, or an error of ours, as it is. */
 export function asNetworkError(error: unknown, host: string, fallback: NetworkFault): unknown {

@@ -1,7 +1,7 @@
 /** A run in a few words, for people. */
 import type { Run } from '../service/run.js';
-import { stepsDone, totalSteps } from './progress.js';
-import { safeLine } from './safe.js';
+import { stepsDone, totalSteps } from './progress/run-progress.js';
+import { safeLine } from '../text/sanitize.js';
 
 /** One line: id, status, steps, and of a failed run the step and the message. */
 export function summaryLine(run: Run): string {

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { runProgram } from '../../src/cli/program.js';
+import { runProgram } from '../../src/program.js';
 import { contextFor, runCli, temporaryFolder } from '../helpers/cli.js';
 import { startProxy } from '../helpers/proxy.js';
 import { SLOW, sandboxWorld } from '../helpers/sandbox.js';

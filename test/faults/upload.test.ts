@@ -2,7 +2,7 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Interruption } from '../../src/interruption.js';
+import { Interruption } from '../../src/platform/signals.js';
 import { TriggerBody } from '../../src/service/body.js';
 import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { afterAll } from 'vitest';
-import { capture } from '../../src/capture.js';
-import type { Clock, Context } from '../../src/context.js';
+import { capture } from '../../src/platform/exec.js';
+import type { Clock, Context } from '../../src/platform/context.js';
 import type { SignalName } from '../../src/errors.js';
 import { SIGNAL_EXIT_CODES } from '../../src/exit-code.js';
-import { DEFAULT_LIMITS, type Limits } from '../../src/limits.js';
+import { DEFAULT_LIMITS, type Limits } from '../../src/platform/limits.js';
 import { main } from '../../src/main.js';
-import { Output } from '../../src/output.js';
+import { Output } from '../../src/platform/output.js';
 import { VirtualClock } from './clock.js';
 
 export interface World {

@@ -1,6 +1,6 @@
 /** A clock whose time passes only while somebody sleeps, or when a test says so. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Clock, systemClock } from '../../src/context.js';
+import { type Clock, systemClock } from '../../src/platform/context.js';
 
 interface Timer {
   at: number;

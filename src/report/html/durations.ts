@@ -1,5 +1,5 @@
 /** How long the runs took that ended by themselves: a histogram, and the numbers that matter. */
-import { formatDuration } from '../../duration.js';
+import { formatDuration } from '../../text/duration.js';
 import { counted, type Markup, markup } from './markup.js';
 import type { Entry } from './outcome.js';
 import { axis, roundStep, words } from './scale.js';

@@ -1,5 +1,5 @@
 /** HTML as a value of its own: whatever is put into it is text, unless it is HTML already. */
-import { escapeCodePoint } from '../../view/safe.js';
+import { escapeCodePoint } from '../../text/sanitize.js';
 
 /** A piece of HTML; only `markup` makes one. */
 export class Markup {

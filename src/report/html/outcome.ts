@@ -1,6 +1,6 @@
 /** What a run came to, in words and in a tone; and all that the page says of it. */
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { safeLine } from '../../view/safe.js';
+import { safeLine } from '../../text/sanitize.js';
 import { failingStepOf, problemOf, type ReportedRun, statusOf, stepsOf, verdictOf } from '../reported-run.js';
 import { encodable } from './markup.js';
 

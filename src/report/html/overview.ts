@@ -1,6 +1,6 @@
 /** The head of the page: what the runs came to, when it began, how long it took. */
-import { formatDuration } from '../../duration.js';
-import { VERSION } from '../../version.js';
+import { formatDuration } from '../../text/duration.js';
+import { VERSION } from '../../platform/version.js';
 import { count, counted, type Markup, markup } from './markup.js';
 import { type Entry, OUTCOMES, type Outcome } from './outcome.js';
 

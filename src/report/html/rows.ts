@@ -1,5 +1,5 @@
 /** The rows of the table of all runs, for the script of the page. */
-import { formatDuration } from '../../duration.js';
+import { formatDuration } from '../../text/duration.js';
 import { scriptJson } from './markup.js';
 import { type Entry, OUTCOMES } from './outcome.js';
 

@@ -1,5 +1,5 @@
 /** Scales of time: round steps, and the line of labels below a chart. */
-import { formatDuration } from '../../duration.js';
+import { formatDuration } from '../../text/duration.js';
 import { type Markup, markup } from './markup.js';
 
 const SECOND = 1_000;

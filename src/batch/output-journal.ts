@@ -1,0 +1,44 @@
+/** A journal that nothing can be gone on from. */
+
+import { type BatchEvent, type Journal, lineOf } from './journal.js';
+import { OutputError } from '../errors.js';
+import type { Output } from '../platform/output.js';
+import { onOneLine } from '../text/json/layout.js';
+
+/** Events as lines on an output, or nowhere; they are said to be on the disk once they are written. */
+export class OutputJournal implements Journal {
+  readonly #output: Output | undefined;
+  readonly #now: () => number;
+  /** Never aborts: what cannot be written shows in the row that it is about. */
+  readonly failed = new AbortController().signal;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(output: Output | undefined, now: () => number) {
+    this.#output = output;
+    this.#now = now;
+  }
+
+  append(event: BatchEvent): void {
+    void this.commit(event).catch(() => {});
+  }
+
+  commit(event: BatchEvent): Promise<void> {
+    const bytes = Buffer.concat(lineOf(event, this.#now()));
+    const written = this.#turn.then(() => this.#write(bytes));
+    this.#turn = written.catch(() => {});
+    return written;
+  }
+
+  async close(): Promise<void> {
+    await this.#turn;
+    await this.#output?.write('');
+  }
+
+  /** What nobody reads is not written down: without a reader, no further row may be sent. */
+  async #write(bytes: Uint8Array): Promise<void> {
+    const output = this.#output;
+    if (output === undefined) return;
+    for (const chunk of onOneLine(bytes)) await output.write(chunk);
+    if (output.isGone) throw new OutputError(new Error('its reader has gone away'), 'the results to stdout');
+  }
+}

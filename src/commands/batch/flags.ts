@@ -1,0 +1,89 @@
+/** `wfr batch`: its flags, its help. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { BatchFlags } from './plan.js';
+import {
+  addReportFlags,
+  addServiceFlags,
+  addTriggerFlags,
+  addWaitFlags,
+  collect,
+  writtenFlags,
+} from '../shared/flags.js';
+import type { CommandEntry, Start } from '../shared/command.js';
+
+const HELP = `
+Rows are JSON Lines, each like an --inputs-file, or CSV whose header has the
+heads of items: customer,amount:=,invoice@. Paths are relative to the table.
+
+Every step of every row is written to the results file before it counts, so that
+the same command goes on where it stopped, whatever stopped it: no row is sent
+twice. A row whose outcome is unknown exits with 6 until --adopt, or after all
+other arguments --resend-unknown; a lost one (404 for 60 s) with 7.
+
+Examples:
+  wfr batch invoice --each invoice scans/*.pdf --results out.jsonl
+  wfr batch invoice --rows customers.csv -i region=EU --results out.jsonl
+  wfr batch invoice --rows customers.csv --check`;
+
+export const BATCH: CommandEntry = {
+  name: 'batch',
+  summary: 'many runs from a table or a list of files, resumable',
+  define,
+};
+
+function define(command: Command, start: Start): void {
+  command
+    .description('Run a workflow for each row of a table or each file, and wait for all runs.')
+    .argument('<workflow>', "the workflow's UUID, its URL, or a name from the config")
+    .argument('[file...]', 'with --each, the files')
+    .optionsGroup('Rows:')
+    .option('--rows <file|->', 'a table: JSON Lines, or CSV with a header')
+    .option('--each <name>', 'one run for each file, sent as the document <name>')
+    .addOption(
+      new Option('-i, --input <item>', "an input of every row; a row's own wins; repeatable").argParser(
+        collect,
+      ),
+    )
+    .option('--shard <i/n>', 'only every n-th row, the i-th of them')
+    .option('--check', 'check all rows and files, and send nothing')
+    .optionsGroup('Results:')
+    .option('--results <file|->', 'the record of each row, and where to continue')
+    .addOption(
+      new Option('--adopt <row>=<id>', 'the run found for an unknown row; repeatable').argParser(collect),
+    )
+    .addOption(
+      new Option('--resend-unknown [rows]', 'send unknown rows again: all, or such as 3,7-9').argParser(
+        rowNumbers,
+      ),
+    )
+    .option('--retry-failed', 'trigger rows anew that FAILED or were refused')
+    .option('--retry-lost', 'trigger lost rows anew')
+    .option('--fail-fast', 'send no further row once one has failed')
+    .optionsGroup('Sending:')
+    .option('--concurrency <number>', 'runs under way at once (default: 8)')
+    .option('--rate <number>', 'requests a second, for everything; 0: no limit (default: 10)');
+  addTriggerFlags(command);
+  addWaitFlags(command);
+  addReportFlags(command);
+  addServiceFlags(command)
+    .addHelpText('after', HELP)
+    .action((workflow: string, files: string[]) =>
+      start(async (context) => {
+        const { batch } = await import('./batch.js');
+        return batch(workflow, files, writtenFlags<BatchFlags>(command), context);
+      }),
+    );
+}
+
+/**
+ * Keeps the row numbers of a flag whose value is optional. Throws InvalidArgumentError for a word that cannot be row
+ * numbers: commander takes it for the value, and it may be the workflow or a file.
+ */
+function rowNumbers(value: string, earlier: unknown): string {
+  if (!/^[\d,\s-]+$/.test(value)) {
+    throw new InvalidArgumentError(
+      'Expected row numbers, such as 3,7-9; without them, put another flag or nothing after it.',
+    );
+  }
+  return typeof earlier === 'string' ? `${earlier},${value}` : value;
+}

@@ -1,0 +1,202 @@
+/** What a batch needs, checked before anything is sent. */
+import { dirname } from 'node:path';
+import { digestOf, type Row, type Table, tableOfFile, tableOfFiles } from '../../batch/table.js';
+import { withAllComplaints } from '../../config/complaints.js';
+import { loadCredentials } from '../../config/credentials.js';
+import { chooseProfile } from '../../config/profile.js';
+import { type ServiceFlags, serviceSettings } from '../../config/service.js';
+import { type WaitFlags, waitSettings } from '../../config/wait.js';
+import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '../../config/workflow.js';
+import type { Context } from '../../platform/context.js';
+import { UsageError } from '../../errors.js';
+import { FileError, openAgainAndAgain } from '../../inputs/files.js';
+import { type Item, ItemError, parseItem } from '../../inputs/item.js';
+import { resolvePath } from '../../platform/path.js';
+import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
+import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import { parseAdoptions, parseResendUnknown } from './settle.js';
+import { type ReportFlags, reportFiles } from '../shared/with-reports.js';
+
+export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, ReportFlags {
+  rows?: string;
+  each?: string;
+  input?: string[];
+  results?: string;
+  concurrency?: string;
+  rate?: string;
+  shard?: string;
+  workflowIdField?: string;
+  resend503?: boolean;
+  check?: boolean;
+  failFast?: boolean;
+  adopt?: string[];
+  /** True for all unknown rows. */
+  resendUnknown?: string | true;
+  retryFailed?: boolean;
+  retryLost?: boolean;
+}
+
+/** Every how many-th row, and which of them: `2/5` is the rows 2, 7, 12 and so on. */
+export interface Shard {
+  index: number;
+  count: number;
+}
+
+export type BatchPlan = Awaited<ReturnType<typeof planBatch>>;
+
+/** Checks a command line. Throws UsageError with every complaint. */
+export async function planBatch(
+  workflow: string,
+  files: readonly string[],
+  flags: BatchFlags,
+  openReports: () => Promise<void>,
+  context: Context,
+) {
+  const profile = await chooseProfile(flags, context);
+  const { source, ...checked } = await withAllComplaints({
+    workflowId: () => workflowId(workflow, profile),
+    settings: () => serviceSettings(flags, profile, context),
+    wait: () => waitSettings(flags, profile),
+    presentation: () => decidePresentation(flags, context),
+    field: () => workflowIdField(flags, profile, context),
+    credentials: () => loadCredentials(flags, profile, context),
+    defaults: () => parseDefaults(flags.input ?? []),
+    concurrency: () => wholeNumber('--concurrency', flags.concurrency, 8, 1, 100_000),
+    rate: () => parseRate(flags.rate),
+    shard: () => parseShard(flags.shard),
+    adoptions: () => parseAdoptions(flags.adopt, flags.results),
+    resendUnknown: () => parseResendUnknown(flags.resendUnknown),
+    reports: openReports,
+    source: () => openTable(files, flags, context),
+  });
+  await assertDistinctFiles(filesOf(files, checked.defaults, flags, context)).catch(async (error) => {
+    await source.close();
+    throw error;
+  });
+  return {
+    ...checked,
+    ...source,
+    warnings: unknownNameWarning(workflow, profile),
+    resend503: mayResend503(flags, profile, context),
+    failFast: flags.failFast === true,
+    retryFailed: flags.retryFailed === true,
+    retryLost: flags.retryLost === true,
+  };
+}
+
+/** The rows of a shard, with digests that also tell the workflow and the inputs that are the same for all rows; `onRow` is called for all. */
+export async function* rowsOf(
+  plan: Pick<BatchPlan, 'table' | 'shard' | 'workflowId' | 'defaults'>,
+  onRow: (number: number) => void = () => {},
+) {
+  const { table, shard, workflowId, defaults } = plan;
+  const common = digestOf(workflowId, ...defaults.map(({ item }) => item));
+  for await (const row of table.rows()) {
+    onRow(row.number);
+    if ((row.number - 1) % shard.count !== shard.index - 1) continue;
+    yield { ...row, digest: digestOf(common, row.digest) } satisfies Row;
+  }
+}
+
+/** The files that the command line names. */
+function filesOf(
+  files: readonly string[],
+  defaults: readonly Item[],
+  flags: BatchFlags,
+  context: Context,
+): NamedFile[] {
+  const file = (name: string, path: string, isWritten = false) =>
+    path === '-' ? [] : [{ name, path: resolvePath(path, context.cwd, context), isWritten }];
+  const { rows, results } = flags;
+  return [
+    ...(results === undefined ? [] : file(`--results ${results}`, results, true)),
+    ...reportFiles(flags, context),
+    ...(rows === undefined ? [] : file(`--rows ${rows}`, rows)),
+    ...files.flatMap((path) => file(path, path)),
+    ...defaults.flatMap((item) => ('path' in item ? file(`-i ${item.item}`, item.path) : [])),
+  ];
+}
+
+async function openTable(
+  files: readonly string[],
+  { rows, each, tokenFile }: BatchFlags,
+  context: Context,
+): Promise<{ table: Table; close(): Promise<void> }> {
+  if ((rows === undefined) === (each === undefined)) {
+    throw new UsageError(['give the rows: --rows <file>, or --each <name> and files']);
+  }
+  if (each !== undefined) return { table: filesTable(each, files, context), close: async () => {} };
+  if (files.length > 0) throw new UsageError([`${files[0]}: files go with --each <name>, not with --rows`]);
+  const path = rows ?? '';
+  if (path === '-' && tokenFile === '-') {
+    throw new UsageError([
+      '--rows -: standard input is read by --token-file - already, and can be read only once',
+    ]);
+  }
+  const file = await openAgainAndAgain(path, context).catch(rejectRows);
+  try {
+    const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
+    const name = path === '-' ? 'standard input' : path;
+    return { table: await tableOfFile({ name, base, open: file.open }), close: file.close };
+  } catch (error) {
+    await file.close();
+    return rejectRows(error);
+  }
+}
+
+function rejectRows(error: unknown): never {
+  if (!(error instanceof FileError)) throw error;
+  throw new UsageError([`--rows ${error.message}`]);
+}
+
+function filesTable(name: string, files: readonly string[], { cwd }: Context): Table {
+  if (name === '')
+    throw new UsageError(['--each: name the input that a file is sent as, such as --each invoice']);
+  if (files.length === 0) throw new UsageError([`--each ${name}: give the files, such as scans/*.pdf`]);
+  return tableOfFiles(name, files, cwd);
+}
+
+function parseDefaults(texts: readonly string[]): Item[] {
+  const problems: string[] = [];
+  const items = texts.flatMap((text) => {
+    try {
+      return [parseItem(text)];
+    } catch (error) {
+      if (!(error instanceof ItemError)) throw error;
+      problems.push(error.message);
+      return [];
+    }
+  });
+  if (problems.length > 0) throw new UsageError(problems);
+  return items;
+}
+
+function wholeNumber(
+  flag: string,
+  written: string | undefined,
+  usual: number,
+  least: number,
+  most: number,
+): number {
+  if (written === undefined) return usual;
+  const number = Number(written);
+  if (/^\d+$/.test(written) && number >= least && number <= most) return number;
+  throw new UsageError([`${flag} ${written}: give a whole number from ${least} to ${most}`]);
+}
+
+/** Requests a second; 0 is no limit. */
+function parseRate(written: string | undefined): number {
+  if (written === undefined) return 10;
+  if (/^\d*\.?\d+$/.test(written)) return Number(written) === 0 ? Number.POSITIVE_INFINITY : Number(written);
+  throw new UsageError([
+    `--rate ${written}: give a number of requests a second, such as 10, or 0 for no limit`,
+  ]);
+}
+
+function parseShard(written: string | undefined): Shard {
+  if (written === undefined) return { index: 1, count: 1 };
+  const [, index = '', count = ''] = /^(\d+)\/(\d+)$/.exec(written) ?? [];
+  const shard = { index: Number(index), count: Number(count) };
+  if (shard.index >= 1 && shard.index <= shard.count) return shard;
+  throw new UsageError([`--shard ${written}: write which of how many, counted from 1, such as 2/5`]);
+}

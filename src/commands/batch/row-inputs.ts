@@ -1,0 +1,16 @@
+/** From a row of a table to inputs that can be sent. */
+import type { Row } from '../../batch/table.js';
+import type { Context } from '../../platform/context.js';
+import { UsageError } from '../../errors.js';
+import type { Item } from '../../inputs/item.js';
+import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
+
+/** Reads texts and opens documents of a row, which overrides `defaults`. Throws UsageError, naming its place. */
+export async function resolveInputsOf(
+  { inputs, place }: Row,
+  { defaults }: { defaults: readonly Item[] },
+  context: Context,
+): Promise<ResolvedInputs> {
+  if ('problem' in inputs) throw new UsageError([`${place}: ${inputs.problem}`]);
+  return resolveRow(inputs, place, defaults, context);
+}

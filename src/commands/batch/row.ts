@@ -1,0 +1,163 @@
+/** One row of a batch: what is to be done with it, done, and written down. */
+import type { BatchEvent } from '../../batch/journal.js';
+import type { RowFact } from '../../batch/row-states.js';
+import type { Row } from '../../batch/table.js';
+import { type Resending, taskOf } from '../../batch/next-action.js';
+import type { WaitSettings } from '../../config/wait.js';
+import type { Context } from '../../platform/context.js';
+import { InterruptedError, NoSuchRunError, OutputError, UnknownOutcomeError } from '../../errors.js';
+import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../../exit-code.js';
+import { follow } from '../../service/follow-run.js';
+import type { Item } from '../../inputs/item.js';
+import { getRun } from '../../service/get-run.js';
+import { hasEnded, type Run } from '../../service/run.js';
+import { errorText } from '../../view/errors/describe-error.js';
+import { onOneLine } from '../../text/json/layout.js';
+import { safeLine, safeLines } from '../../text/sanitize.js';
+import { summaryLine } from '../../view/summary.js';
+import { resolveInputsOf } from './row-inputs.js';
+import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
+
+/** What is the same for all rows. */
+export interface RowPlan extends TriggerPlan, Resending {
+  defaults: readonly Item[];
+  wait: WaitSettings;
+}
+
+export interface RowTools extends TriggerTools {
+  /** Ends what only waits: a signal came, or the journal cannot be written any more. */
+  ending: AbortSignal;
+  context: Context;
+  /** A row has come to something, in a few words. */
+  ended(row: Row, words: string): void;
+}
+
+export class RowRunner {
+  readonly #plan: RowPlan;
+  readonly #tools: RowTools;
+  readonly #trigger: RowTrigger;
+
+  constructor(plan: RowPlan, tools: RowTools) {
+    this.#plan = plan;
+    this.#tools = tools;
+    this.#trigger = new RowTrigger(plan, tools);
+  }
+
+  /** How many rows have been sent whole, and are waiting for the answer. */
+  get awaiting(): number {
+    return this.#trigger.awaiting;
+  }
+
+  /** Why no further row may be sent: see RowTrigger. */
+  get stopReason(): UnknownOutcomeError | undefined {
+    return this.#trigger.stopReason;
+  }
+
+  /**
+   * Does what is to be done with a row, and gives the exit that it came to; undefined where nothing is to be done. Throws
+   * OutputError, and defects.
+   */
+  async run(row: Row): Promise<Exit | undefined> {
+    const { ledger, reachability } = this.#tools;
+    switch (taskOf(row.number, ledger.state(row.number), this.#plan)) {
+      case 'leave':
+        return undefined;
+      case 'watch':
+        return this.#follow(row, ledger.id(row.number) ?? '', undefined);
+      case 'send':
+        if (!(await reachability.isReachable())) return undefined;
+        return this.#settle(row, () => this.#send(row));
+    }
+  }
+
+  async #send(row: Row): Promise<Exit> {
+    const inputs = await resolveInputsOf(row, this.#plan, this.#tools.context);
+    try {
+      this.#intend(row);
+      const accepted = await this.#trigger.send(row, inputs.inputs);
+      this.#record({ event: 'accepted', row: row.number, id: accepted.id });
+      return await this.#follow(row, accepted.id, accepted);
+    } finally {
+      await inputs.close();
+    }
+  }
+
+  async #follow(row: Row, id: string, accepted: Run | undefined): Promise<Exit> {
+    const { service, ending } = this.#tools;
+    let run = accepted;
+    const changes = follow(id, {
+      poll: (signal) => getRun(id, service, signal),
+      clock: service.clock,
+      signal: ending,
+      ...this.#plan.wait,
+      isPaced: true,
+      exists: true,
+      ...(accepted && { accepted }),
+    });
+    try {
+      for await (const seen of changes) run = seen;
+    } catch (error) {
+      if (error instanceof OutputError) throw error;
+      // What is known of any other run stays known: a later call watches it again.
+      if (error instanceof NoSuchRunError) this.#record({ event: 'lost', row: row.number });
+      this.#tools.ended(row, `${safeLine(id)}: ${inert(errorText(error))}`);
+      return exitOfError(error);
+    }
+    if (run === undefined || !hasEnded(run)) {
+      this.#tools.ended(row, `${safeLine(id)}: still goes on`);
+      return ExitCode.stillRunning;
+    }
+    return this.#end(row, run);
+  }
+
+  #end(row: Row, run: Run): Exit {
+    const { journal, ledger } = this.#tools;
+    journal.append({ event: 'ended', row: row.number, run: onOneLine(run.json) });
+    ledger.record({ event: 'ended', row: row.number, status: run.status, step: run.error?.step });
+    this.#tools.ended(row, summaryLine(run));
+    return run.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
+  }
+
+  /** Writes down what kept a row from being triggered; where nobody can tell, what was written before says so. */
+  async #settle(row: Row, work: () => Promise<Exit>): Promise<Exit | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof OutputError) throw error;
+      if (error instanceof HeldBackError) {
+        this.#refuse(row, ExitCode.unreachable, error.message);
+        return undefined;
+      }
+      const exit = exitOfError(error);
+      if (exit === ExitCode.defect) throw error;
+      const isUnknown =
+        error instanceof UnknownOutcomeError || (error instanceof InterruptedError && error.phase === 2);
+      const reason = errorText(error);
+      if (!isUnknown) this.#refuse(row, exit, reason);
+      this.#tools.ended(row, inert(reason));
+      return exit;
+    }
+  }
+
+  #intend({ number, place, digest }: Row): void {
+    this.#record({ event: 'intent', row: number, place, digest });
+  }
+
+  #refuse(row: Row, exit: Exit, reason: string): void {
+    const code = typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
+    // Also of a row that was wrong before it could be meant to be sent, the digest is worth knowing.
+    if (this.#tools.ledger.digest(row.number) !== row.digest) this.#intend(row);
+    this.#record({ event: 'refused', row: row.number, exit: code, reason });
+  }
+
+  /** Writes an event of a row to the results, without waiting for the disk. */
+  #record(event: BatchEvent & RowFact): void {
+    this.#tools.journal.append(event);
+    this.#tools.ledger.record(event);
+  }
+}
+
+/** Words that may be the service's, on one line. */
+function inert(words: string): string {
+  return safeLines(words).join('; ');
+}

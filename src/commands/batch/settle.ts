@@ -1,0 +1,143 @@
+/** `--adopt` and `--resend-unknown`: what the user decides about rows whose outcome is unknown. */
+import type { Journal } from '../../batch/journal.js';
+import type { Ledger } from '../../batch/row-states.js';
+import { eventsOf } from '../../batch/read-journal.js';
+import { isSelected, parseRowSelection, type RowSelection } from '../../batch/row-selection.js';
+import { UsageError } from '../../errors.js';
+import { isUsableId } from '../../service/parse-run.js';
+import type { Service } from '../../service/service.js';
+import type { Conversation } from '../../view/reporter.js';
+import { safeLine } from '../../text/sanitize.js';
+import { stateText } from '../shared/row-summary.js';
+import { readRun } from '../shared/read-run.js';
+
+/** An unknown row, and the run that the user found for it. */
+export interface Adoption {
+  row: number;
+  id: string;
+}
+
+/** What the user decided. */
+export interface Decisions {
+  adoptions: readonly Adoption[];
+  resendUnknown: RowSelection;
+}
+
+/** More complaints than this add nothing. */
+const MAX_PROBLEMS = 20;
+
+/** Parses each `--adopt <row>=<id>`. Throws UsageError with all that is wrong with them. */
+export function parseAdoptions(raw: readonly string[] = [], results: string | undefined): Adoption[] {
+  const problems: string[] = [];
+  const adoptions: Adoption[] = [];
+  if (raw.length > 0 && (results === undefined || results === '-'))
+    problems.push('--adopt needs --results <file.jsonl>');
+  for (const text of raw) {
+    const [, number = '', id = ''] = /^(\d{1,15})=(.*)$/s.exec(text) ?? [];
+    const row = Number(number);
+    if (row === 0 || !isUsableId(id))
+      problems.push(`--adopt ${JSON.stringify(text)}: expected <row>=<id>, such as 3=${EXAMPLE_ID}`);
+    else if (adoptions.some((other) => other.row === row))
+      problems.push(`--adopt ${text}: row ${row} is given twice`);
+    else if (adoptions.some((other) => isSameId(other.id, id)))
+      problems.push(`--adopt ${text}: run ${id} is given twice`);
+    else adoptions.push({ row, id });
+  }
+  if (problems.length > 0) throw new UsageError(problems);
+  return adoptions;
+}
+
+const EXAMPLE_ID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+
+/** Parses the value of `--resend-unknown`; the flag alone selects all rows. Throws UsageError. */
+export function parseResendUnknown(raw: string | true | undefined): RowSelection {
+  if (raw === undefined) return [];
+  const selection = raw === true ? 'all' : parseRowSelection(raw);
+  if (selection !== undefined) return selection;
+  throw new UsageError([
+    `--resend-unknown ${JSON.stringify(raw)}: expected row numbers, such as 3,7-9, or no value for all unknown rows`,
+  ]);
+}
+
+/**
+ * Checks the decisions against what is known of the rows; `results` is their file, where there is one. Throws UsageError
+ * for each row that is not unknown, and for a run that belongs to another row.
+ */
+export async function checkDecisions(
+  { adoptions, resendUnknown }: Decisions,
+  ledger: Ledger,
+  results: { path: string; name: string } | undefined,
+): Promise<void> {
+  const problems: string[] = [];
+  const expectUnknown = (row: number, flag: string) => {
+    const state = ledger.state(row);
+    if (state !== 'sent')
+      problems.push(`${flag}: row ${row} is not unknown; its state is: ${stateText(state)}`);
+  };
+  for (const { row, id } of adoptions) {
+    expectUnknown(row, `--adopt ${row}=${id}`);
+    if (resendUnknown !== 'all' && isSelected(row, resendUnknown))
+      problems.push(`row ${row}: --adopt and --resend-unknown exclude each other`);
+  }
+  for (const [first, last] of resendUnknown === 'all' ? [] : resendUnknown) {
+    for (let row = first; row <= last && problems.length < MAX_PROBLEMS; row++)
+      expectUnknown(row, '--resend-unknown');
+  }
+  if (adoptions.length > 0 && results !== undefined)
+    problems.push(...(await foreignRuns(adoptions, results)));
+  if (problems.length > 0) throw new UsageError(problems);
+}
+
+/** Complains about each adopted run that the results file has already, as a row's run. */
+async function foreignRuns(
+  adoptions: readonly Adoption[],
+  { path, name }: { path: string; name: string },
+): Promise<string[]> {
+  const problems = new Set<string>();
+  for await (const { event, row, fields } of eventsOf(path, name)) {
+    if (event !== 'accepted') continue;
+    const adoption = adoptions.find(({ id }) => isSameId(id, String(fields.id)));
+    if (adoption !== undefined)
+      problems.add(`--adopt ${adoption.row}=${adoption.id}: this run belongs to row ${row}`);
+  }
+  return [...problems];
+}
+
+/** What `adoptRuns` works with. */
+export interface AdoptTools {
+  service: Service;
+  journal: Journal;
+  ledger: Ledger;
+  conversation: Conversation;
+  signal: AbortSignal;
+}
+
+/**
+ * Reads each run, and once all were read, writes them down as accepted. Throws what `readRun` throws, with nothing
+ * written down, and OutputError.
+ */
+export async function adoptRuns(adoptions: readonly Adoption[], tools: AdoptTools): Promise<void> {
+  const { service, journal, ledger, conversation, signal } = tools;
+  const facts = [];
+  for (const { row, id } of adoptions) {
+    try {
+      const run = await readRun(id, service, signal, (failure, delay) =>
+        conversation.retryingPoll(failure, delay, id),
+      );
+      facts.push({ event: 'accepted', row, id: run.id } as const);
+    } catch (error) {
+      conversation.say(`--adopt ${row}=${safeLine(id)} failed: nothing was adopted or sent.`);
+      throw error;
+    }
+  }
+  for (const fact of facts) {
+    await journal.commit(fact);
+    ledger.record(fact);
+    conversation.tell(`Row ${fact.row} continues with run ${safeLine(fact.id)}.`);
+  }
+}
+
+/** Ids are compared as `getRun` compares them. */
+function isSameId(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}

@@ -1,0 +1,134 @@
+/** `wfr results`: the results of batches, joined: whether no row is missing or twice, and what they came to. */
+
+import { Column } from '../../batch/paged-array.js';
+import { BatchFileError } from '../../batch/file-error.js';
+import { Ledger } from '../../batch/row-states.js';
+import { recordRead } from '../../batch/open-journal.js';
+import { type BatchHead, eventsOf, expectFile } from '../../batch/read-journal.js';
+import type { Context } from '../../platform/context.js';
+import { UsageError } from '../../errors.js';
+import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
+import { Interruption } from '../../platform/signals.js';
+import { resolvePath } from '../../platform/path.js';
+import { assertDistinctFiles } from '../../platform/same-file.js';
+import { openSink } from '../../platform/stdout-queue.js';
+import { describeSystemError } from '../../platform/system-error.js';
+import { reportedRuns } from '../shared/reported-rows.js';
+import { exitsOf, summaryLines } from '../shared/row-summary.js';
+import { type ReportFlags, reportFiles, withReports } from '../shared/with-reports.js';
+
+/** Complaints beyond this many say nothing new. */
+const MOST_PROBLEMS = 20;
+
+interface ResultsFile {
+  path: string;
+  name: string;
+}
+
+export async function joinedResults(
+  names: readonly string[],
+  flags: ReportFlags,
+  context: Context,
+): Promise<Exit> {
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new UsageError([`${twice}: is given twice`]);
+  const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
+  if (flags.report === undefined) return summarise(files, context);
+  return withReports(
+    flags,
+    context,
+    () => [],
+    async (openReports) => {
+      const read = files.map((file) => ({ ...file, isWritten: false }));
+      await assertDistinctFiles([...reportFiles(flags, context), ...read]);
+      await openReports();
+      const exit = await summarise(files, context);
+      return { runs: await reportedRuns(files), exit };
+    },
+  );
+}
+
+async function summarise(files: readonly ResultsFile[], context: Context): Promise<Exit> {
+  const { ledger, total, problems } = await join(files);
+  const interruption = new Interruption(context);
+  try {
+    // A table that was not read to its end is one whose batch was stopped.
+    const notes =
+      total === undefined ? ['  How many rows there are is not known: wfr batch was stopped before.'] : [];
+    const lines = summaryLines(ledger, undefined, notes);
+    await openSink(context.stdout, interruption).write([`${lines.join('\n')}\n`]);
+  } finally {
+    interruption.release();
+  }
+  if (problems.length > 0) throw new UsageError(problems);
+  const isOpen = ledger.count('accepted') > 0 || total === undefined;
+  const open = isOpen ? [ExitCode.stillRunning] : [];
+  const unsent = ledger.count('intent') > 0 ? [ExitCode.unreachable] : [];
+  return exitOfSeveral([...exitsOf(ledger), ...open, ...unsent]);
+}
+
+/** What all files together know, and what is wrong with them together. Throws UsageError where one cannot be read. */
+async function join(files: readonly ResultsFile[]) {
+  const ledger = new Ledger();
+  const homes = new Homes();
+  const problems = new Set<string>();
+  let total: number | undefined;
+  let first: (BatchHead & { name: string }) | undefined;
+  for (const [index, file] of files.entries()) {
+    for await (const event of readable(file)) {
+      const { fields, row } = event;
+      if (event.event === 'table') total = Math.max(total ?? 0, Number(fields.rows));
+      if (event.event === 'batch') {
+        const head = fields as unknown as BatchHead;
+        first ??= { ...head, name: file.name };
+        if (head.workflow !== first.workflow || head.baseUrl !== first.baseUrl) {
+          problems.add(`${file.name}: is of another workflow or service than ${first.name}`);
+        }
+        if (head.shard.split('/')[1] !== first.shard.split('/')[1]) {
+          problems.add(
+            `${file.name}: is shard ${head.shard}, and ${first.name} is shard ${first.shard}: of two divisions`,
+          );
+        }
+      }
+      if (row === 0) continue;
+      const home = homes.claim(row, index);
+      if (home !== index && problems.size <= MOST_PROBLEMS)
+        problems.add(`row ${row} is in ${files[home]?.name} and in ${file.name}`);
+      recordRead(event, ledger);
+    }
+  }
+  const shown = [...problems].slice(0, MOST_PROBLEMS);
+  if (problems.size > MOST_PROBLEMS) shown.push('and so are more rows');
+  return { ledger, total, problems: [...shown, ...missingRows(ledger, total)] };
+}
+
+/** Which of the files each row is in; two bytes a row. */
+class Homes {
+  readonly #homes = new Column((size) => new Uint16Array(size));
+
+  /** The file that the row was in first: this one, if none. */
+  claim(row: number, file: number): number {
+    const home = this.#homes.get(row) || file + 1;
+    this.#homes.set(row, home);
+    return home - 1;
+  }
+}
+
+function missingRows(ledger: Ledger, total: number | undefined): string[] {
+  if (total === undefined) return [];
+  const { count, first } = ledger.missing(total);
+  if (count === 0) return [];
+  return [`${count} of ${total} rows are in none of the files; the first is row ${first}`];
+}
+
+async function* readable({ path, name }: ResultsFile) {
+  try {
+    await expectFile(path).catch(({ message }) => {
+      throw new BatchFileError(`${name}: ${message}`);
+    });
+    yield* eventsOf(path, name);
+  } catch (error) {
+    if (error instanceof BatchFileError) throw error;
+    throw new UsageError([`${name}: ${describeSystemError(error)}`]);
+  }
+}

@@ -1,0 +1,56 @@
+/** `wfr run --dry-run`: what would be sent, without sending it. */
+import { createHash } from 'node:crypto';
+import type { Context } from '../../platform/context.js';
+import { blockBuffers, type Input, type Source } from '../../service/body.js';
+import type { Trigger } from '../../service/create-run.js';
+import { runsUrl } from '../../service/service.js';
+import { fieldsFor, formsOf } from '../../service/workflow-id-field.js';
+import { indented } from '../../text/json/layout.js';
+import { safeLine } from '../../text/sanitize.js';
+import type { RunPlan } from './plan.js';
+
+/** Prints `{method, url, headers, body}`: values of headers hidden, documents abridged to type, size and SHA-256. */
+export async function dryRun(plan: RunPlan, context: Context): Promise<void> {
+  const { trigger, settings, warnings, credentials } = plan;
+  for (const warning of warnings) await context.stderr.write(`wfr: warning: ${safeLine(warning)}\n`);
+  const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
+  const head = {
+    method: 'POST',
+    url: runsUrl(settings.baseUrl).href,
+    headers: {
+      ...hidden,
+      'content-type': 'application/json',
+      ...(credentials.source === undefined ? {} : { authorization: 'Bearer (hidden)' }),
+    },
+  };
+  for (const chunk of indented(Buffer.from(await requestText(head, trigger))))
+    await context.stdout.write(chunk);
+}
+
+/** The first form that would be sent, with what stands around it, as JSON. */
+async function requestText(head: object, trigger: Trigger): Promise<string> {
+  const [form = 'both'] = formsOf(trigger.field);
+  const inputs: string[] = [];
+  for (const input of trigger.inputs) inputs.push(`${JSON.stringify(input.name)}:${await abridged(input)}`);
+  const fields = JSON.stringify(fieldsFor(form, trigger.workflowId)).slice(0, -1);
+  return `${JSON.stringify(head).slice(0, -1)},"body":${fields},"inputs":{${inputs.join(',')}}}}`;
+}
+
+/** A value's JSON text, with a description in place of a document's base64. */
+async function abridged({ parts }: Input): Promise<string> {
+  let text = '';
+  for (const part of parts) {
+    if (part instanceof Uint8Array) {
+      text += Buffer.from(part).toString('utf8');
+    } else {
+      text += `(${part.size} bytes, SHA-256 ${await digest(part)})`;
+    }
+  }
+  return text;
+}
+
+async function digest(source: Source): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const block of source.blocks(blockBuffers(source.size))) hash.update(block);
+  return hash.digest('hex');
+}

@@ -1,0 +1,110 @@
+/** The flags of `wfr sandbox`, as what it is to serve. */
+import { readFile } from 'node:fs/promises';
+import { withAllComplaints } from '../../config/complaints.js';
+import type { Context } from '../../platform/context.js';
+import { UsageError } from '../../errors.js';
+import { absolutePath } from '../../platform/path.js';
+import { BUILT_IN_WORKFLOWS } from '../../sandbox/built-in.js';
+import { failingAt, slowedBy } from '../../sandbox/overrides.js';
+import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions } from '../../sandbox/server.js';
+import { DefinitionError, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
+import { describeSystemError } from '../../platform/system-error.js';
+
+/** The flags, as they were written. */
+export interface SandboxFlags {
+  port?: string;
+  workflows?: string;
+  list?: boolean;
+  workflowIdField?: string;
+  strict?: boolean;
+  failStep?: string;
+  reject?: string;
+  dropAnswer?: boolean;
+  slow?: string;
+}
+
+export { FIELD_SPELLINGS };
+
+/** It guards nothing but shows that a token is sent; being the same each time, it can stand in a script. */
+const TOKEN = 'sandbox-token';
+
+/** Throws UsageError with every complaint. */
+export async function sandboxOptions(flags: SandboxFlags, context: Context): Promise<SandboxOptions> {
+  const { workflows, factor, ...checked } = await withAllComplaints(
+    {
+      workflows: async () => withFailure(flags.failStep, await loadWorkflows(flags.workflows, context)),
+      factor: () => parseFactor(flags.slow),
+      reject: () => parseRejection(flags.reject),
+      agreement: () => checkAgreement(flags),
+      spelling: () => parseSpelling(flags.workflowIdField),
+      port: () => parsePort(flags.port),
+    },
+    'wfr help sandbox',
+  );
+  return {
+    ...checked,
+    workflows: slowedBy(factor, workflows),
+    token: TOKEN,
+    strict: flags.strict === true,
+    dropAnswer: flags.dropAnswer === true,
+    clock: context.clock,
+  };
+}
+
+async function loadWorkflows(path: string | undefined, context: Context): Promise<readonly Workflow[]> {
+  if (path === undefined) return BUILT_IN_WORKFLOWS;
+  const file = absolutePath(path, context.cwd);
+  try {
+    return parseWorkflows(JSON.parse(await readFile(file, 'utf8')));
+  } catch (error) {
+    const isOurs = error instanceof DefinitionError || error instanceof SyntaxError;
+    throw new UsageError([`${path}: ${isOurs ? error.message : describeSystemError(error)}`]);
+  }
+}
+
+function withFailure(step: string | undefined, workflows: readonly Workflow[]): readonly Workflow[] {
+  if (step === undefined) return workflows;
+  const known = new Set(workflows.flatMap(({ steps }) => steps.map(({ name }) => name)));
+  if (known.has(step)) return failingAt(step, workflows);
+  throw new UsageError([
+    `--fail-step ${step || '""'}: no workflow has this step; the steps are ${[...known].join(', ')}`,
+  ]);
+}
+
+function parseFactor(written = '1'): number {
+  const factor = /^(\d+(\.\d*)?|\.\d+)$/.test(written) ? Number(written) : Number.NaN;
+  if (factor >= 0.01 && factor <= 1_000) return factor;
+  throw new UsageError([`--slow ${written || '""'}: is not a factor from 0.01 to 1000, such as 0.1 or 10`]);
+}
+
+function parseRejection(written: string | undefined): number | undefined {
+  if (written === undefined) return undefined;
+  if (/^[45]\d\d$/.test(written)) return Number(written);
+  throw new UsageError([
+    `--reject ${written || '""'}: is not a status that rejects; give one from 400 to 599, such as 503`,
+  ]);
+}
+
+/** A trigger that is rejected starts no run that could fail or go unanswered. */
+function checkAgreement({ reject, dropAnswer, failStep }: SandboxFlags): void {
+  const others = [dropAnswer && '--drop-answer', failStep !== undefined && `--fail-step ${failStep}`];
+  const contradicting = reject === undefined ? [] : others.filter((flag) => typeof flag === 'string');
+  if (contradicting.length === 0) return;
+  throw new UsageError(
+    contradicting.map(
+      (flag) => `--reject ${reject} and ${flag} exclude each other: what is rejected never runs`,
+    ),
+  );
+}
+
+function parseSpelling(written = 'either'): FieldSpelling {
+  const spelling = FIELD_SPELLINGS.find((candidate) => candidate === written);
+  if (spelling !== undefined) return spelling;
+  throw new UsageError([`--workflow-id-field ${written}: choose one of ${FIELD_SPELLINGS.join(', ')}`]);
+}
+
+function parsePort(written = '0'): number {
+  const port = /^\d{1,5}$/.test(written) ? Number(written) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw new UsageError([`--port ${written}: is not a port; give a number from 0 to 65535`]);
+}

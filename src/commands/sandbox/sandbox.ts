@@ -1,0 +1,104 @@
+/** `wfr sandbox`: the local service, alone or around a command. */
+import { constants } from 'node:os';
+import type { ChildEnd, Context } from '../../platform/context.js';
+import { InterruptedError, UsageError } from '../../errors.js';
+import { type Exit, ExitCode } from '../../exit-code.js';
+import { Interruption } from '../../platform/signals.js';
+import { type SandboxOptions, startSandbox } from '../../sandbox/server.js';
+import type { Workflow } from '../../sandbox/workflow.js';
+import { shellCommand } from '../../text/shell-quote.js';
+import { describeSystemError } from '../../platform/system-error.js';
+import { safeLine } from '../../text/sanitize.js';
+import { type SandboxFlags, sandboxOptions } from './options.js';
+
+export async function sandbox(
+  command: readonly string[],
+  flags: SandboxFlags,
+  context: Context,
+): Promise<Exit> {
+  const options = await sandboxOptions(flags, context);
+  if (flags.list === true) {
+    await context.stdout.write(options.workflows.map(describeWorkflow).join('\n'));
+    return ExitCode.ok;
+  }
+  const [program, ...args] = command;
+  return program === undefined ? serve(options, context) : runCommand(program, args, options, context);
+}
+
+async function serve(options: SandboxOptions, context: Context): Promise<Exit> {
+  const interruption = new Interruption(context);
+  const log = (line: string) => void context.stderr.write(`${safeLine(line)}\n`);
+  const service = await start({ ...options, log });
+  try {
+    await context.stdout.write(`export WFR_BASE_URL=${service.baseUrl}\nexport WFR_TOKEN=${options.token}\n`);
+    await context.stderr.write('Serving until Ctrl-C; wfr sandbox --list shows what can be run.\n');
+    await new Promise((resolve) => interruption.signal.addEventListener('abort', resolve, { once: true }));
+    throw interruption.signal.reason;
+  } catch (error) {
+    if (error instanceof InterruptedError) return error.signal;
+    throw error;
+  } finally {
+    await service.stop();
+    interruption.release();
+  }
+}
+
+async function runCommand(
+  program: string,
+  args: readonly string[],
+  options: SandboxOptions,
+  context: Context,
+): Promise<Exit> {
+  const service = await start(options);
+  const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token };
+  const starting = context.spawn(program, args, env);
+  // Whoever starts us may end us as soon as the command has said its first word, so we listen from the start.
+  const release = context.onSignal((signal) => {
+    // A terminal sends Ctrl-C to the command itself; passed on, it would be the second one.
+    const onTerminal = context.stdin.isTTY || context.stdout.isTerminal || context.stderr.isTerminal;
+    if (signal === 'SIGINT' && onTerminal) return;
+    starting.then((child) => child.kill(signal)).catch(() => {});
+  });
+  try {
+    const child = await starting.catch((error) => {
+      throw new UsageError([`${shellCommand([program])} cannot be started: ${describeSystemError(error)}`]);
+    });
+    return exitOfChild(await child.ended);
+  } finally {
+    release();
+    await service.stop();
+  }
+}
+
+/** A signal of which wfr itself would end otherwise, such as SIGPIPE, is given as a shell gives it. */
+function exitOfChild(end: ChildEnd): Exit {
+  if (typeof end === 'number') return end;
+  return end === 'SIGINT' || end === 'SIGTERM' || end === 'SIGHUP' ? end : 128 + constants.signals[end];
+}
+
+async function start(options: SandboxOptions) {
+  try {
+    return await startSandbox(options);
+  } catch (error) {
+    throw new UsageError([`--port ${options.port}: ${describeSystemError(error)}; choose another, or none`]);
+  }
+}
+
+function describeWorkflow({ id, versionName, parameters, steps, failure }: Workflow): string {
+  const example = {
+    string: '=text',
+    document: '@document.pdf',
+    number: ':=1',
+    boolean: ':=true',
+    object: ':={}',
+    array: ':=[]',
+  };
+  const items = [...parameters].map(([name, type]) => `${escapeName(name)}${example[type]}`);
+  const end = failure === undefined ? '' : `; fails at ${failure.step}`;
+  const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
+  return `${safeLine(versionName)} (${steps.length} steps, ${seconds} s${safeLine(end)})\n  ${shellCommand(['wfr', 'run', id, ...items])}\n`;
+}
+
+function escapeName(name: string): string {
+  return name.replace(/[=:@\\]/g, '\\$&');
+}

@@ -1,0 +1,188 @@
+/** A folder that the documents of runs are saved to. */
+import { promises } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { Context } from '../platform/context.js';
+import { UsageError } from '../errors.js';
+import { UnsavedDocumentError } from '../local-errors.js';
+import { makeFolder } from '../platform/mkdirp.js';
+import { absolutePath } from '../platform/path.js';
+import type { Run } from '../service/run.js';
+import { codeOf, describeSystemError } from '../platform/system-error.js';
+import { FileNames } from './file-name.js';
+import { type EmbeddedDocument, type FoundDocuments, findDocuments, placeText } from './find-documents.js';
+
+/** Places that a warning names. */
+const MAX_PLACES = 10;
+
+export interface FolderOptions {
+  /** As the user wrote it. */
+  folder: string;
+  /** Overwrite what is there. */
+  force: boolean;
+  /** One folder for each run, in this one. */
+  severalRuns: boolean;
+}
+
+interface FileToWrite {
+  document: EmbeddedDocument;
+  /** As the user will read it. */
+  path: string;
+}
+
+interface SavedDocuments {
+  /** The run with paths in place of the documents in its output, which are files now. */
+  run: Run;
+  paths: string[];
+  /** What is left in the output, and why. */
+  warnings: string[];
+}
+
+export class DocumentFolder {
+  readonly #options: FolderOptions;
+  readonly #cwd: string;
+  readonly #most: number;
+  readonly #homes = new Map<string, string>();
+  readonly #homeNames = new FileNames();
+
+  private constructor(options: FolderOptions, { cwd, limits }: Context) {
+    this.#options = options;
+    this.#cwd = cwd;
+    this.#most = limits.documents;
+  }
+
+  /** Makes the folder, so that what is wrong with it shows before anything is sent. Throws UsageError. */
+  static async open(options: FolderOptions, context: Context): Promise<DocumentFolder> {
+    const { folder } = options;
+    if (folder === '')
+      throw new UsageError(['--save-documents: give the folder, such as --save-documents out']);
+    const path = absolutePath(folder, context.cwd);
+    try {
+      await makeFolder(path);
+      await promises.access(path, promises.constants.W_OK);
+    } catch (error) {
+      // The folder is missing, of course; what it says is that there is no making one.
+      const why = codeOf(error) === 'ENOENT' ? 'no folder can be made there' : describeSystemError(error);
+      throw new UsageError([`--save-documents ${folder}: ${why}`]);
+    }
+    return new DocumentFolder(options, context);
+  }
+
+  /** The folder for the documents of the run that was asked for by this id: no other run's, and always the same. */
+  homeOf(id: string): string {
+    const { folder, severalRuns } = this.#options;
+    const home = this.#homes.get(id) ?? (severalRuns ? join(folder, this.#homeNames.forRun(id)) : folder);
+    this.#homes.set(id, home);
+    return home;
+  }
+
+  /** The flags with which a command for these runs alone saves their documents to where this one does. */
+  flagsFor(ids: readonly string[]): string[] {
+    const { folder, force, severalRuns } = this.#options;
+    const [only] = ids;
+    const home = severalRuns && only !== undefined && ids.length === 1 ? this.homeOf(only) : folder;
+    return ['--save-documents', home, ...(force ? ['--force'] : [])];
+  }
+
+  /**
+   * Saves the documents of the run that was asked for by `id`. Throws UnsavedDocumentError; then nothing is overwritten,
+   * and the run as it was holds everything.
+   */
+  async save(id: string, run: Run): Promise<SavedDocuments> {
+    const { output, json } = run;
+    if (output === undefined) return { run, paths: [], warnings: [] };
+    const found = findDocuments(output, this.#most);
+    const warnings = this.#warnings(id, found);
+    const home = this.homeOf(id);
+    const names = new FileNames();
+    const files = found.documents.map((document) => ({
+      document,
+      path: join(home, names.forDocument(document.place, document.mediaType)),
+    }));
+    if (files.length === 0) return { run, paths: [], warnings };
+    if (this.#options.severalRuns) await this.#attempt(home, makeHome);
+    if (!this.#options.force) for (const { path } of files) await this.#attempt(path, expectNothing);
+    await this.#writeAll(files);
+    const saved = withPaths(output, files);
+    const before = output.byteOffset - json.byteOffset;
+    const whole = [json.subarray(0, before), saved, json.subarray(before + output.length)];
+    const replaced = { ...run, output: saved, json: Buffer.concat(whole) };
+    return { run: replaced, paths: files.map(({ path }) => path), warnings };
+  }
+
+  #warnings(id: string, { further, broken }: FoundDocuments): string[] {
+    const whose = this.#options.severalRuns ? `run ${id}: ` : '';
+    const left: string[] = [];
+    if (broken.length > 0) {
+      const places = broken.slice(0, MAX_PLACES).map(placeText).join(', ');
+      const more = broken.length > MAX_PLACES ? ` and ${broken.length - MAX_PLACES} more` : '';
+      left.push(`data that cannot be decoded stays in the output: ${places}${more}`);
+    }
+    if (further > 0)
+      left.push(`documents beyond the first ${this.#most} stay in the output: ${further} more`);
+    return left.map((text) => `${whose}${text}`);
+  }
+
+  async #writeAll(files: readonly FileToWrite[]): Promise<void> {
+    const written: string[] = [];
+    try {
+      for (const { document, path } of files) {
+        await this.#attempt(path, (to) => this.#write(to, document));
+        written.push(path);
+      }
+    } catch (error) {
+      // What is left would stand in the way when the run is watched again.
+      if (!this.#options.force) {
+        for (const path of written) await promises.rm(resolve(this.#cwd, path)).catch(() => {});
+      }
+      throw error;
+    }
+  }
+
+  /** Never follows a link that somebody has put there: the file is always a new one. */
+  async #write(path: string, document: EmbeddedDocument): Promise<void> {
+    if (this.#options.force) await promises.rm(path, { force: true });
+    const file = await promises.open(path, 'wx');
+    try {
+      for (const bytes of document.bytes()) await file.appendFile(bytes);
+    } catch (error) {
+      await promises.rm(path, { force: true });
+      throw error;
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #attempt(path: string, work: (absolute: string) => Promise<unknown>): Promise<void> {
+    await work(resolve(this.#cwd, path)).catch((error) => {
+      throw new UnsavedDocumentError(error, path);
+    });
+  }
+}
+
+/** Makes the folder of a run, which may exist, but not as a link: that would lead out of the user's folder. */
+async function makeHome(path: string): Promise<void> {
+  await makeFolder(dirname(path));
+  try {
+    await promises.mkdir(path);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    const found = await promises.lstat(path);
+    if (!found.isDirectory())
+      throw new Error(`it is ${found.isSymbolicLink() ? 'a symbolic link' : 'no folder'}`);
+  }
+}
+
+async function expectNothing(path: string): Promise<void> {
+  const found = await promises.lstat(path).catch(() => undefined);
+  if (found !== undefined) throw Object.assign(new Error('it exists already'), { code: 'EEXIST' });
+}
+
+function withPaths(json: Uint8Array, files: readonly FileToWrite[]): Buffer {
+  const parts: Uint8Array[] = [];
+  let done = 0;
+  for (const { document, path } of files) {
+    parts.push(json.subarray(done, document.start), Buffer.from(JSON.stringify(path)));
+    done = document.end;
+  }
+  return Buffer.concat([...parts, json.subarray(done)]);
+}

@@ -1,0 +1,101 @@
+/** The command line: arguments -> the command that is to start, with its flags. */
+import { Command, CommanderError } from 'commander';
+import type { Context } from './platform/context.js';
+import { UsageError } from './errors.js';
+import { type Exit, ExitCode } from './exit-code.js';
+import { VERSION } from './platform/version.js';
+import { BATCH } from './commands/batch/flags.js';
+import { COMPLETE, COMPLETION } from './commands/completion/flags.js';
+import { CONFIG } from './commands/config/flags.js';
+import { addHiddenGlobalFlags } from './commands/shared/flags.js';
+import { HELP } from './commands/help/help.js';
+import { HISTORY } from './commands/history/flags.js';
+import { RESULTS } from './commands/results/flags.js';
+import { RUN } from './commands/run/flags.js';
+import { SANDBOX } from './commands/sandbox/flags.js';
+import type { CommandEntry, Start } from './commands/shared/command.js';
+import { STATUS } from './commands/status/flags.js';
+import { WATCH } from './commands/watch/flags.js';
+
+const COMMANDS: readonly CommandEntry[] = [
+  RUN,
+  STATUS,
+  WATCH,
+  BATCH,
+  RESULTS,
+  HISTORY,
+  SANDBOX,
+  CONFIG,
+  COMPLETION,
+  HELP,
+  COMPLETE,
+];
+
+const EXAMPLES = `
+Examples:
+  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
+  wfr watch "$id"
+  wfr sandbox --list
+
+Help topics: inputs, output, exit-codes, environment, scripting; as in
+  wfr help inputs`;
+
+/** Understands `args` (without node and script) and does what they ask. Throws UsageError and what the command throws. */
+export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {
+  let chosen: ((context: Context) => Promise<Exit>) | undefined;
+  const shown: string[] = [];
+  const start: Start = (work) => {
+    chosen = work;
+  };
+  const program = createProgram(args, start, shown);
+  try {
+    program.parse(args, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.code === 'commander.help') {
+      await context.stderr.write(helpOf(program, shown));
+      return ExitCode.usage;
+    }
+    // commander throws also to say that it has shown help or the version.
+    if (error.exitCode !== 0) throw usageError(error, args);
+    await context.stdout.write(shown.join(''));
+    return ExitCode.ok;
+  }
+  if (chosen === undefined) throw new Error('commander chose no command');
+  return chosen(context);
+}
+
+function createProgram(args: readonly string[], start: Start, shown: string[]): Command {
+  const program = new Command('wfr')
+    .description('Trigger runs of hosted workflows and watch them to their end.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureHelp({ helpWidth: 80, showGlobalOptions: false, subcommandTerm: (command) => command.name() })
+    .configureOutput({ writeOut: (text) => shown.push(text), writeErr: () => {} })
+    .addHelpText('after', EXAMPLES);
+  addHiddenGlobalFlags(program);
+  for (const { name, summary, define, isHidden = false } of COMMANDS) {
+    const command = program.command(name, { hidden: isHidden }).summary(summary);
+    // The flags of all commands would cost every start 3 ms; only what is named can be asked for.
+    if (args.includes(name)) define(command, start);
+  }
+  return program;
+}
+
+function helpOf(program: Command, shown: string[]): string {
+  program.outputHelp();
+  return shown.join('');
+}
+
+/** commander's complaint in our form: `error: unknown option '--x'\n(Did you mean --y?)`. */
+function usageError(error: CommanderError, args: readonly string[]): UsageError {
+  // The value of a flag that there is not may be a secret: --token=...
+  const message = error.message.replace(/^error: /, '').replace(/('--[^=']+)=[^']*'/, "$1=…'");
+  const [complaint = '', suggestion] = message.split('\n');
+  const text = suggestion === undefined ? complaint : `${complaint} ${suggestion}`;
+  const command = COMMANDS.find(({ name }) => args.includes(name));
+  return new UsageError([text], command === undefined ? 'wfr --help' : `wfr help ${command.name}`);
+}

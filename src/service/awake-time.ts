@@ -1,0 +1,53 @@
+/** Time that does not count while this process is stopped: by Ctrl-Z, SIGSTOP, a paused container, or sleep. */
+import type { Clock } from '../platform/context.js';
+
+/** Milliseconds between two ticks, and how late a tick can be because the machine is merely busy. */
+const TICK = 5_000;
+const MAX_LATENESS = 5_000;
+
+/** Measures how long the process has been running since this was created. It keeps a timer until `end` is called. */
+export class AwakeTime {
+  readonly #clock: Clock;
+  #measuredAt: number;
+  #elapsed = 0;
+  #wasStopped = false;
+  #cancelTick = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#measuredAt = clock.monotonic();
+    this.#tick();
+  }
+
+  /** Returns the milliseconds so far, without those of a stop. */
+  elapsed(): number {
+    this.#measure();
+    return this.#elapsed;
+  }
+
+  /** Returns whether the process was stopped since the last call of this method. */
+  takeStop(): boolean {
+    this.#measure();
+    const wasStopped = this.#wasStopped;
+    this.#wasStopped = false;
+    return wasStopped;
+  }
+
+  end(): void {
+    this.#cancelTick();
+  }
+
+  #tick(): void {
+    this.#measure();
+    this.#cancelTick = this.#clock.after(TICK, () => this.#tick());
+  }
+
+  /** Also called between ticks, because after a stop the caller's own timer may run before the tick does. */
+  #measure(): void {
+    const now = this.#clock.monotonic();
+    const passed = now - this.#measuredAt;
+    this.#measuredAt = now;
+    if (passed > TICK + MAX_LATENESS) this.#wasStopped = true;
+    else this.#elapsed += passed;
+  }
+}
