@@ -78,7 +78,7 @@ export class NetworkError extends WfrError {
 }
 
 /** A 2xx whose body does not say what the interface promises; `fields` are the names it held, if it was an object. */
-export class UnreadableAnswerError extends WfrError {
+export class UnreadableResponseError extends WfrError {
   constructor(
     readonly reason: string,
     readonly facts: {
@@ -95,7 +95,7 @@ export class UnreadableAnswerError extends WfrError {
 }
 
 /** What an HTTP status that is not a 2xx said. */
-export interface Refusal {
+export interface HttpErrorInfo {
   method: 'POST' | 'GET';
   /** Where the request went, without user info. */
   url: string;
@@ -115,26 +115,26 @@ export interface Refusal {
 }
 
 /** The service answered and did not take the request: nothing was created by it. */
-export class RefusedError extends WfrError {
+export class HttpError extends WfrError {
   constructor(
-    readonly refusal: Refusal,
+    readonly info: HttpErrorInfo,
     /** Whether every spelling of the workflow's field was refused, or the service did not say that it was one of them. */
     readonly spellingHint?: 'refused' | 'perhaps',
   ) {
-    super(`${refusal.method} answered with ${refusal.status}`);
+    super(`${info.method} answered with ${info.status}`);
   }
 }
 
 /** The trigger was not taken, and no run was created. `attempts` counts the requests that were tried. */
 export class NotTriggeredError extends WfrError {
   constructor(
-    override readonly cause: NetworkError | RefusedError,
+    override readonly cause: NetworkError | HttpError,
     readonly phase: Phase,
     readonly attempts: number,
     /** Share of the body that had been handed over, 0 to 1. */
     readonly progress: number,
     /** Milliseconds that the service asked to be left alone for, where that is too long to wait. */
-    readonly asked?: number | undefined,
+    readonly retryAfter?: number | undefined,
   ) {
     super('no run was created', { cause });
   }
@@ -153,7 +153,7 @@ export interface RunEvidence {
 /** The trigger may have created a run, and nobody here can tell. */
 export class UnknownOutcomeError extends WfrError {
   constructor(
-    override readonly cause: NetworkError | RefusedError | UnreadableAnswerError,
+    override readonly cause: NetworkError | HttpError | UnreadableResponseError,
     readonly evidence?: RunEvidence,
   ) {
     super('a run may have been created', { cause });
@@ -161,12 +161,12 @@ export class UnknownOutcomeError extends WfrError {
 }
 
 /** A run that exists could not be read any longer. `forMs` is how long it had been out of sight. */
-export class LostSightError extends WfrError {
+export class UnreachableRunError extends WfrError {
   constructor(
     readonly id: string,
-    override readonly cause: NetworkError | RefusedError | UnreadableAnswerError,
+    override readonly cause: NetworkError | HttpError | UnreadableResponseError,
     readonly seen: boolean,
-    readonly forMs: number,
+    readonly unreachableMs: number,
   ) {
     super('the run could not be observed', { cause });
   }
@@ -176,7 +176,7 @@ export class LostSightError extends WfrError {
 export class NoSuchRunError extends WfrError {
   constructor(
     readonly id: string,
-    readonly refusal: Refusal,
+    readonly info: HttpErrorInfo,
   ) {
     super('no such run');
   }
@@ -213,3 +213,33 @@ export class OutputError extends WfrError {
     super('cannot write the result', { cause });
   }
 }
+
+/** No access token for another machine. `lookedFor` was searched; `withheld` says why one found is not sent there. */
+export class MissingTokenError extends WfrError {
+  constructor(
+    readonly lookedFor: readonly string[],
+    readonly withheld?: string,
+  ) {
+    super('no access token');
+  }
+}
+
+/** A document was not the same at the end of sending as at the start. */
+export class FileChangedError extends WfrError {
+  constructor(readonly path: string) {
+    super('changed while being read');
+  }
+}
+
+/** A file could not be read after the checks had passed. */
+export class FileReadError extends WfrError {
+  constructor(
+    readonly path: string,
+    override readonly cause: Error,
+  ) {
+    super('cannot be read', { cause });
+  }
+}
+
+/** A document of the output could not be saved; `what` is the path in question, and the output holds it still. */
+export class UnsavedDocumentError extends OutputError {}

@@ -1,21 +1,23 @@
 /** What each way of ending means to a script: the one table of exit codes. */
 import {
+  FileChangedError,
+  FileReadError,
+  HttpError,
   InterruptedError,
-  LostSightError,
+  MissingTokenError,
   NetworkError,
   NoSuchRunError,
   NotTriggeredError,
   OutputError,
-  RefusedError,
   type SignalName,
   UnknownOutcomeError,
   UnknownStatusError,
-  UnreadableAnswerError,
+  UnreachableRunError,
+  UnreadableResponseError,
   UsageError,
 } from './errors.js';
-import { FileChangedError, FileReadError, MissingTokenError } from './local-errors.js';
-import type { TerminalStatus } from './service/run.js';
 import { isExhaustion } from './platform/system-error.js';
+import type { TerminalStatus } from './service/run.js';
 
 export const ExitCode = {
   ok: 0,
@@ -77,11 +79,11 @@ export function exitOfError(error: unknown): Exit {
   if (error instanceof FileReadError)
     return isExhaustion(error.cause) ? ExitCode.unreachable : ExitCode.usage;
   if (error instanceof MissingTokenError) return ExitCode.notAuthorized;
-  if (error instanceof RefusedError) return exitCodeOfRefusal(error.refusal.status);
+  if (error instanceof HttpError) return exitCodeOfRefusal(error.info.status);
   if (error instanceof NoSuchRunError) return ExitCode.refused;
   if (error instanceof UnknownOutcomeError) return ExitCode.unknownOutcome;
   if (error instanceof OutputError) return ExitCode.cannotWrite;
-  if (error instanceof LostSightError) {
+  if (error instanceof UnreachableRunError) {
     const tooLarge = error.cause instanceof NetworkError && error.cause.fault === 'too-large';
     return tooLarge ? ExitCode.cannotWrite : ExitCode.unreachable;
   }
@@ -89,7 +91,7 @@ export function exitOfError(error: unknown): Exit {
     error instanceof NotTriggeredError ||
     error instanceof UnknownStatusError ||
     error instanceof NetworkError ||
-    error instanceof UnreadableAnswerError
+    error instanceof UnreadableResponseError
   ) {
     return ExitCode.unreachable;
   }

@@ -1,16 +1,17 @@
 /** Arguments and a world -> how wfr ends. */
-import { runProgram } from './program.js';
-import type { Context } from './platform/context.js';
-import type { Exit } from './exit-code.js';
 
-export { processContext } from './platform/context.js';
+import type { Exit } from './exit-code.js';
+import type { Context } from './platform/context.js';
+import { runProgram } from './program.js';
+
 export { SIGNAL_EXIT_CODES } from './exit-code.js';
+export { processContext } from './platform/context.js';
 
 /** Runs one command line (`args` without node and script). Never throws; everything has been written when it returns. */
 export async function main(args: readonly string[], context: Context): Promise<Exit> {
   const exit = await runProgram(args, context).catch(async (error) => {
-    const { sayFailure } = await import('./view/errors/print-error.js');
-    return sayFailure(error, context.stderr);
+    const { printError } = await import('./view/errors/print-error.js');
+    return printError(error, context.stderr);
   });
   await context.stderr.write('');
   return exit;

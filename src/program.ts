@@ -1,21 +1,21 @@
 /** The command line: arguments -> the command that is to start, with its flags. */
 import { Command, CommanderError } from 'commander';
-import type { Context } from './platform/context.js';
-import { UsageError } from './errors.js';
-import { type Exit, ExitCode } from './exit-code.js';
-import { VERSION } from './platform/version.js';
 import { BATCH } from './commands/batch/flags.js';
 import { COMPLETE, COMPLETION } from './commands/completion/flags.js';
 import { CONFIG } from './commands/config/flags.js';
-import { addHiddenGlobalFlags } from './commands/shared/flags.js';
 import { HELP } from './commands/help/help.js';
 import { HISTORY } from './commands/history/flags.js';
 import { RESULTS } from './commands/results/flags.js';
 import { RUN } from './commands/run/flags.js';
 import { SANDBOX } from './commands/sandbox/flags.js';
 import type { CommandEntry, Start } from './commands/shared/command.js';
+import { addHiddenGlobalFlags } from './commands/shared/flags.js';
 import { STATUS } from './commands/status/flags.js';
 import { WATCH } from './commands/watch/flags.js';
+import { UsageError } from './errors.js';
+import { type Exit, ExitCode } from './exit-code.js';
+import type { Context } from './platform/context.js';
+import { VERSION } from './platform/version.js';
 
 const COMMANDS: readonly CommandEntry[] = [
   RUN,

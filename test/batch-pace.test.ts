@@ -1,7 +1,7 @@
 /** The pace of a batch. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Pace } from '../src/batch/rate-limiter.js';
+import { RateLimiter } from '../src/batch/rate-limiter.js';
 import { BATCH, folderWith, rowsOf, service, stories } from './helpers/batch.js';
 import { runCli } from './helpers/cli.js';
 import { VirtualClock } from './helpers/clock.js';
@@ -10,31 +10,31 @@ import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
 describe('the pace', () => {
   test('gives turns in their order, as many as fit, half as many after a complaint, and all of them again later', async () => {
     const clock = new VirtualClock();
-    const pace = new Pace(10, clock);
+    const pace = new RateLimiter(10, clock);
     const { signal } = new AbortController();
     const turnsAt = async (count: number) => {
       const at: number[] = [];
       const turns = Array.from({ length: count }, () =>
-        pace.turn(signal).then(() => at.push(clock.monotonic())),
+        pace.acquire(signal).then(() => at.push(clock.monotonic())),
       );
       await Promise.all(turns);
       return at.map((time) => time - (at[0] ?? 0));
     };
     expect(await turnsAt(4)).toEqual([0, 100, 200, 300]);
-    pace.answered(429, undefined);
-    pace.answered(503, 2_000);
+    pace.onResponse(429, undefined);
+    pace.onResponse(503, 2_000);
     expect(pace.rate).toBe(5);
     const before = clock.monotonic();
     expect(await turnsAt(3)).toEqual([0, 200, 400]);
     expect(clock.monotonic() - before).toBe(2_400);
     for (let second = 0; second < 12; second++) {
       clock.advance(1_000);
-      pace.answered(200, undefined);
+      pace.onResponse(200, undefined);
     }
     expect(pace.rate).toBe(10);
     for (let complaint = 0; complaint < 9; complaint++) {
       clock.advance(1_000);
-      pace.answered(429, undefined);
+      pace.onResponse(429, undefined);
     }
     // It falls no lower than a tenth, so that a batch still ends.
     expect(pace.rate).toBe(1);
@@ -42,14 +42,14 @@ describe('the pace', () => {
 
   test('without a limit is found when the service complains, and lost again when it no longer does', async () => {
     const clock = new VirtualClock();
-    const pace = new Pace(Number.POSITIVE_INFINITY, clock);
-    for (let turn = 0; turn < 100; turn++) await pace.turn(new AbortController().signal);
+    const pace = new RateLimiter(Number.POSITIVE_INFINITY, clock);
+    for (let turn = 0; turn < 100; turn++) await pace.acquire(new AbortController().signal);
     clock.advance(1_000);
-    pace.answered(429, undefined);
+    pace.onResponse(429, undefined);
     expect(pace.rate).toBe(50);
     for (let second = 0; second < 40; second++) {
       clock.advance(1_000);
-      pace.answered(200, undefined);
+      pace.onResponse(200, undefined);
     }
     expect(pace.rate).toBe(Number.POSITIVE_INFINITY);
   });
@@ -57,13 +57,13 @@ describe('the pace', () => {
   /** Sends `count` requests in turn to a service that complains of some; how many a second, and how many it complained of. */
   async function against(complains: (at: number, n: number) => boolean, count: number) {
     const clock = new VirtualClock();
-    const pace = new Pace(50, clock);
+    const pace = new RateLimiter(50, clock);
     let complaints = 0;
     for (let n = 0; n < count; n++) {
-      await pace.turn(new AbortController().signal);
+      await pace.acquire(new AbortController().signal);
       const isComplaint = complains(clock.monotonic(), n);
       if (isComplaint) complaints++;
-      pace.answered(isComplaint ? 429 : 200, undefined);
+      pace.onResponse(isComplaint ? 429 : 200, undefined);
     }
     return { rate: count / (clock.monotonic() / 1_000), complaints };
   }
@@ -86,13 +86,13 @@ describe('the pace', () => {
 
   test('lets go of who no longer wants a turn', async () => {
     const clock = new VirtualClock();
-    const pace = new Pace(1, clock);
+    const pace = new RateLimiter(1, clock);
     const leaving = new AbortController();
-    await pace.turn(leaving.signal);
-    const turn = pace.turn(leaving.signal);
+    await pace.acquire(leaving.signal);
+    const turn = pace.acquire(leaving.signal);
     leaving.abort(new Error('left'));
     await expect(turn).rejects.toThrow('left');
-    await expect(pace.turn(leaving.signal)).rejects.toThrow('left');
+    await expect(pace.acquire(leaving.signal)).rejects.toThrow('left');
   });
 
   test('is at most --rate requests a second for triggers and polls together', async () => {

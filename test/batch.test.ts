@@ -255,8 +255,8 @@ describe('what one sees', () => {
     const report = (name: string) => readFileSync(join(cwd, name), 'utf8');
     const { runs } = JSON.parse(report('r.json'));
     expect(runs).toMatchObject([
-      { row: 1, place: 'rows.jsonl:1' },
-      { row: 2, place: 'rows.jsonl:2' },
+      { row: 1, label: 'rows.jsonl:1' },
+      { row: 2, label: 'rows.jsonl:2' },
     ]);
     // A test is named after its row, so that it is the same one when it is run again.
     expect(report('r.xml').match(/<testcase name="rows.jsonl:[12]"/g)).toHaveLength(2);
@@ -292,7 +292,7 @@ describe('what one sees', () => {
     ];
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
-    expect(runs).toMatchObject([{ place: 'a.pdf' }, { place: 'b.pdf' }]);
+    expect(runs).toMatchObject([{ label: 'a.pdf' }, { label: 'b.pdf' }]);
   });
 
   test('names the steps at which most rows failed, and counts the others, however many there are', async () => {

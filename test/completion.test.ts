@@ -302,7 +302,7 @@ describe('wfr completion', () => {
   test.each(['bash', 'zsh', 'fish'])('prints the script for %s, as it stands', async (shell) => {
     const { stdout, stderr, exitCode } = await runCli(['completion', shell]);
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
-    expect(stdout).toBe(readFileSync(join(ROOT, `src/completion/wfr.${shell}`), 'utf8'));
+    expect(stdout).toBe(readFileSync(join(ROOT, `src/commands/completion/wfr.${shell}`), 'utf8'));
     expect(stdout).toContain(`command wfr __complete ${shell} -- `);
   });
 

@@ -137,8 +137,8 @@ function summaryOf({ line, cells }: ExpectedRow): string {
   return `${line}:${items.join('')}`;
 }
 
-function readSummaryOf({ place, inputs }: Row): string {
-  const line = place.split(':')[1];
+function readSummaryOf({ label, inputs }: Row): string {
+  const line = label.split(':')[1];
   if ('problem' in inputs) return `${line}: ${/^has (only empty|\d+) cells/.exec(inputs.problem)?.[0]}`;
   return `${line}:${inputs.items.map(({ item }) => ` ${item}`).join('')}`;
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ItemError, parseItem } from '../src/inputs/item.js';
-import { indented, onOneLine } from '../src/text/json/layout.js';
-import { safeBlock, safeLine } from '../src/text/sanitize.js';
+import { compactJson, formatJson } from '../src/text/json/layout.js';
+import { quoteLines, sanitize } from '../src/text/sanitize.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
 import { aRun, scriptedService } from './helpers/service.js';
 
@@ -133,8 +133,8 @@ describe('JSON', () => {
     fc.assert(
       fc.property(jsonText, (json) => {
         const bytes = Buffer.from(json);
-        expect(tokens(all(indented(bytes)))).toEqual(tokens(json));
-        const line = all(onOneLine(bytes));
+        expect(tokens(all(formatJson(bytes)))).toEqual(tokens(json));
+        const line = all(compactJson(bytes));
         expect(tokens(line)).toEqual(tokens(json));
         expect(line.indexOf('\n')).toBe(line.length - 1);
       }),
@@ -146,9 +146,9 @@ describe('JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
         const json = JSON.stringify(value);
-        expect(JSON.parse(all(indented(Buffer.from(json))))).toEqual(JSON.parse(json));
+        expect(JSON.parse(all(formatJson(Buffer.from(json))))).toEqual(JSON.parse(json));
         if (/^[\x20-\x7e]*$/.test(json) && !json.includes('##[')) {
-          expect(all(indented(Buffer.from(json)))).toBe(`${JSON.stringify(JSON.parse(json), null, 2)}\n`);
+          expect(all(formatJson(Buffer.from(json)))).toBe(`${JSON.stringify(JSON.parse(json), null, 2)}\n`);
         }
       }),
     );
@@ -186,11 +186,11 @@ describe('what reaches a terminal', () => {
   test('has no control byte but line feed and tab, and no command', () => {
     fc.assert(
       fc.property(fc.oneof(hostile, text), (given) => {
-        expect(safeLine(given)).toMatch(/^[^\n\t]*$/);
+        expect(sanitize(given)).toMatch(/^[^\n\t]*$/);
         for (const shown of [
-          safeLine(given),
-          safeBlock(given),
-          all(indented(Buffer.from(JSON.stringify(given)))),
+          sanitize(given),
+          quoteLines(given),
+          all(formatJson(Buffer.from(JSON.stringify(given)))),
         ]) {
           expect(shown).toMatch(inert);
           expect(shown).not.toContain('##[');
@@ -206,7 +206,7 @@ describe('what reaches a terminal', () => {
       fc.property(
         fc.oneof(hostile, text).filter((given) => given.isWellFormed()),
         (given) => {
-          expect(JSON.parse(all(indented(Buffer.from(JSON.stringify(given)))))).toBe(given);
+          expect(JSON.parse(all(formatJson(Buffer.from(JSON.stringify(given)))))).toBe(given);
         },
       ),
       { numRuns: 2_000 },

@@ -27,14 +27,14 @@ export async function* csvRows({ open, name, base }: TableFile): AsyncGenerator<
   let heads: ItemHead[] | undefined;
   let number = 0;
   for await (const cells of recordsOf(open(), name)) {
-    const place = `${name}:${cells.line}`;
+    const label = `${name}:${cells.line}`;
     if (heads === undefined) {
-      heads = headsOf(cells, place);
+      heads = headsOf(cells, label);
       continue;
     }
     number++;
     const digest = digestOf(...heads.map(({ head }) => head), ...cells);
-    yield { number, place, digest, inputs: inputsOf(cells, heads, base) };
+    yield { number, label, digest, inputs: inputsOf(cells, heads, base) };
   }
   if (heads === undefined) throw new BatchFileError(`${name}: is empty; CSV begins with a header`);
 }
@@ -94,21 +94,21 @@ function areText(cells: readonly string[]): boolean {
   return cells.every((cell) => !cell.includes('\uFFFD') && !cell.includes('\0'));
 }
 
-function headsOf(cells: readonly string[], place: string): ItemHead[] {
-  if (!areText(cells)) throw new BatchFileError(`${place}: ${NOT_TEXT}`);
+function headsOf(cells: readonly string[], label: string): ItemHead[] {
+  if (!areText(cells)) throw new BatchFileError(`${label}: ${NOT_TEXT}`);
   if (cells.length === 1 && /[;\t]/.test(cells[0] ?? '')) {
-    throw new BatchFileError(`${place}: has no comma; separate the columns with commas, not with ; or tabs`);
+    throw new BatchFileError(`${label}: has no comma; separate the columns with commas, not with ; or tabs`);
   }
   const heads = cells.map((cell) => {
     try {
       return parseItemHead(cell.trim());
     } catch (error) {
-      throw new BatchFileError(`${place}: ${error instanceof Error ? error.message : error}`);
+      throw new BatchFileError(`${label}: ${error instanceof Error ? error.message : error}`);
     }
   });
   const names = heads.map(({ name }) => name);
   const twice = names.find((head, index) => names.indexOf(head) !== index);
-  if (twice !== undefined) throw new BatchFileError(`${place}: has two columns for "${twice}"`);
+  if (twice !== undefined) throw new BatchFileError(`${label}: has two columns for "${twice}"`);
   return heads;
 }
 

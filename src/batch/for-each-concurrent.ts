@@ -4,7 +4,7 @@
  * Does `work` on each item, `count` of them at once, taking the next one only when there is room; stops taking once
  * `isStopped`. Resolves when all that was begun is done. `work` must not throw; throws what `items` throws, after that.
  */
-export async function eachAtOnce<T>(
+export async function forEachConcurrent<T>(
   items: AsyncIterable<T>,
   count: number,
   work: (item: T) => Promise<void>,

@@ -8,8 +8,8 @@ import type { OwnedFile } from './owned-file.js';
 /** What happened to a row, or to the batch; written with the time at which it did. */
 export type BatchEvent =
   | { event: 'batch'; workflow: string; baseUrl: string; shard: string }
-  /** `place` is where the row stands, for people: `rows.csv:12`, or the path of its file. */
-  | { event: 'intent'; row: number; place: string; digest: string }
+  /** `label` names the row for people: `rows.csv:12`, or the path of its file. */
+  | { event: 'intent'; row: number; label: string; digest: string }
   | { event: 'sent'; row: number }
   | { event: 'accepted'; row: number; id: string }
   /** No run was created; `exit` is the exit code that says why. */

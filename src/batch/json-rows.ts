@@ -13,7 +13,7 @@ export async function* jsonRows({ open, name, base }: TableFile): AsyncGenerator
     number++;
     yield {
       number,
-      place: `${name}:${line.number}`,
+      label: `${name}:${line.number}`,
       digest: digestOf(json),
       inputs: { items: [], json, base },
     };

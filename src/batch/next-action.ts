@@ -1,9 +1,10 @@
 /** What a call does with a row, by what is known of it: the one place that decides whether a row may be sent. */
-import type { RowState } from './row-states.js';
+
 import { isSelected, type RowSelection } from './row-selection.js';
+import type { RowState } from './row-states.js';
 
 /** What may be sent again that would otherwise be left. */
-export interface Resending {
+export interface ResendOptions {
   /** Which of the rows whose outcome is unknown. */
   resendUnknown: RowSelection;
   retryFailed: boolean;
@@ -11,10 +12,10 @@ export interface Resending {
 }
 
 /** What is to be done with a row of which so much is known. */
-export function taskOf(
+export function nextAction(
   row: number,
   state: RowState,
-  { resendUnknown, retryFailed, retryLost }: Resending,
+  { resendUnknown, retryFailed, retryLost }: ResendOptions,
 ): 'send' | 'watch' | 'leave' {
   switch (state) {
     case 'new':

@@ -3,24 +3,24 @@ import { UsageError } from '../errors.js';
 import { describeSystemError } from '../platform/system-error.js';
 import { BatchFileError } from './file-error.js';
 import { FileJournal, type Journal } from './journal.js';
-import { Ledger } from './row-states.js';
 import { type FilePlace, OwnedFile } from './owned-file.js';
 import { type BatchHead, eventsIn, expectBeginning, type ReadEvent } from './read-journal.js';
+import { RowStates } from './row-states.js';
 import type { Row } from './table.js';
 
-export interface OpenResults {
+export interface OpenResultsFile {
   journal: Journal;
-  ledger: Ledger;
+  ledger: RowStates;
   /** Lets go of the file; all that was written is on its way. Throws OutputError. */
   close(): Promise<void>;
 }
 
 /** Opens the results of a batch, new or begun. Throws UsageError where they are another's, or of another table. */
-export async function openResults(
+export async function openResultsFile(
   place: FilePlace,
   head: BatchHead,
   rows: () => AsyncIterable<Row>,
-): Promise<OpenResults> {
+): Promise<OpenResultsFile> {
   const { name, path, clock } = place;
   await named(name, expectBeginning(path, name));
   const file = await named(name, OwnedFile.open(place));
@@ -40,8 +40,8 @@ async function readAgain(
   file: OwnedFile,
   name: string,
   head: BatchHead,
-): Promise<{ ledger: Ledger; isBegun: boolean }> {
-  const ledger = new Ledger();
+): Promise<{ ledger: RowStates; isBegun: boolean }> {
+  const ledger = new RowStates();
   let isBegun = false;
   for await (const event of eventsIn(file.read(), name)) {
     if (event.event === 'batch') {
@@ -56,7 +56,7 @@ async function readAgain(
 }
 
 /** Takes in an event as it was read. */
-export function recordRead({ event, row, fields, run }: ReadEvent, ledger: Ledger): void {
+export function recordRead({ event, row, fields, run }: ReadEvent, ledger: RowStates): void {
   const { digest, id, exit } = fields;
   if (event === 'intent') ledger.record({ event, row, digest: String(digest) });
   else if (event === 'sent' || event === 'lost') ledger.record({ event, row });
@@ -74,16 +74,16 @@ function expectSameBatch({ fields }: ReadEvent, head: BatchHead, name: string): 
   }
 }
 
-async function expectSameTable(ledger: Ledger, rows: AsyncIterable<Row>, name: string): Promise<void> {
+async function expectSameTable(ledger: RowStates, rows: AsyncIterable<Row>, name: string): Promise<void> {
   let last = 0;
-  for await (const { number, digest, place } of rows) {
+  for await (const { number, digest, label } of rows) {
     if (number > ledger.lastRow) return;
     last = number;
     // A row of which no run can exist may be mended.
     const mayDiffer = ['new', 'intent', 'bad', 'refused'].includes(ledger.state(number));
     if (!mayDiffer && ledger.digest(number) !== digest) {
       throw new BatchFileError(
-        `${place}: row ${number} is not what it was when ${name} was begun; name another --results file for another table`,
+        `${label}: row ${number} is not what it was when ${name} was begun; name another --results file for another table`,
       );
     }
   }

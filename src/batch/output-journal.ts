@@ -1,9 +1,9 @@
 /** A journal that nothing can be gone on from. */
 
-import { type BatchEvent, type Journal, lineOf } from './journal.js';
 import { OutputError } from '../errors.js';
 import type { Output } from '../platform/output.js';
-import { onOneLine } from '../text/json/layout.js';
+import { compactJson } from '../text/json/layout.js';
+import { type BatchEvent, type Journal, lineOf } from './journal.js';
 
 /** Events as lines on an output, or nowhere; they are said to be on the disk once they are written. */
 export class OutputJournal implements Journal {
@@ -38,7 +38,7 @@ export class OutputJournal implements Journal {
   async #write(bytes: Uint8Array): Promise<void> {
     const output = this.#output;
     if (output === undefined) return;
-    for (const chunk of onOneLine(bytes)) await output.write(chunk);
+    for (const chunk of compactJson(bytes)) await output.write(chunk);
     if (output.isGone) throw new OutputError(new Error('its reader has gone away'), 'the results to stdout');
   }
 }

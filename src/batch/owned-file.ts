@@ -7,7 +7,7 @@ import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { OutputError } from '../errors.js';
-import { codeOf, describeSystemError } from '../platform/system-error.js';
+import { describeSystemError, errorCode } from '../platform/system-error.js';
 import { BatchFileError } from './file-error.js';
 import { bytesOf, claimJournal, type LockTools, parseLine, type Range } from './lock.js';
 import { isAboutOwner, isClaim } from './owner.js';
@@ -151,7 +151,9 @@ export class OwnedFile {
       .stat(this.#place.path, { bigint: true })
       .catch((error) =>
         this.#lose(
-          codeOf(error) === 'ENOENT' ? `it was removed or renamed; ${RESTORE}` : describeSystemError(error),
+          errorCode(error) === 'ENOENT'
+            ? `it was removed or renamed; ${RESTORE}`
+            : describeSystemError(error),
         ),
       );
   }

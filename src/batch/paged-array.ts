@@ -7,7 +7,7 @@ interface Page<T> {
 const PAGE_SIZE = 16_384;
 
 /** Grows by pages, so that nothing is copied and no more is held than is used. */
-export class Column<T extends number | bigint> {
+export class PagedArray<T extends number | bigint> {
   readonly #newPage: (size: number) => Page<T>;
   readonly #pages: Page<T>[] = [];
 

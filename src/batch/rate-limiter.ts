@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../platform/context.js';
 import { MAX_RETRY_AFTER } from '../service/retry.js';
-import type { Pacing } from '../service/service.js';
+import type { RequestLimiter } from '../service/service.js';
 
 /** A rate falls no lower than this share of what it was, so that a batch still ends. */
 const FLOOR = 1 / 10;
@@ -19,7 +19,7 @@ interface Waiting {
   go(): void;
 }
 
-export class Pace implements Pacing {
+export class RateLimiter implements RequestLimiter {
   readonly #limit: number;
   readonly #clock: Clock;
   readonly #queue: Waiting[] = [];
@@ -51,7 +51,7 @@ export class Pace implements Pacing {
     return this.#rate;
   }
 
-  async turn(signal: AbortSignal): Promise<void> {
+  async acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
       const waiting: Waiting = {
@@ -72,7 +72,7 @@ export class Pace implements Pacing {
     });
   }
 
-  answered(status: number, retryAfter: number | undefined): void {
+  onResponse(status: number, retryAfter: number | undefined): void {
     const now = this.#clock.monotonic();
     const isComplaint = status === 429 || (status === 503 && retryAfter !== undefined);
     if (isComplaint) this.#slowDown(now, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));

@@ -2,10 +2,11 @@
  * Whether the service of a batch can be reached. While it refuses connections, one row is sent again and again with
  * backoff, and all others wait; after five minutes the batch gives up.
  */
-import { AwakeTime } from '../service/awake-time.js';
-import type { Clock } from '../platform/context.js';
+
 import { NetworkError, type NetworkFault, NotTriggeredError } from '../errors.js';
-import { backoff, isLasting } from '../service/retry.js';
+import type { Clock } from '../platform/context.js';
+import { AwakeTime } from '../service/awake-time.js';
+import { backoff, isPermanent } from '../service/retry.js';
 
 const MAX_OUTAGE = 5 * 60_000;
 /** Milliseconds between two notices to the user. */
@@ -74,7 +75,7 @@ export class Reachability {
       } catch (error) {
         const cause = connectionFault(error);
         if (cause === undefined) this.#end(!this.#signal.aborted);
-        else if (isLasting(cause.fault)) this.#giveUp();
+        else if (isPermanent(cause.fault)) this.#giveUp();
         if (cause === undefined || this.#hasGivenUp) throw error;
         this.#outage ??= begin(send, this.#clock);
         const { probe, over } = this.#outage;
@@ -133,6 +134,6 @@ function begin(probe: Outage['probe'], clock: Clock): Outage {
 function connectionFault(error: unknown): NetworkError | undefined {
   if (!(error instanceof NotTriggeredError && error.cause instanceof NetworkError)) return undefined;
   const { fault } = error.cause;
-  const isMissing = isLasting(fault) || (error.phase === 0 && TRANSIENT.includes(fault));
+  const isMissing = isPermanent(fault) || (error.phase === 0 && TRANSIENT.includes(fault));
   return isMissing ? error.cause : undefined;
 }

@@ -1,8 +1,8 @@
 /** A results file, read again: what is known of its rows, and what the file is about. */
 import { createReadStream, promises } from 'node:fs';
-import { membersOf } from '../text/json/members.js';
 import { parseRun } from '../service/parse-run.js';
 import type { Run } from '../service/run.js';
+import { membersOf } from '../text/json/members.js';
 import { eventProblem, isKnownEvent } from './event-check.js';
 import { BatchFileError } from './file-error.js';
 import { isBlank, linesOf } from './lines.js';
@@ -25,7 +25,7 @@ export interface ReadEvent {
 }
 
 /** Throws BatchFileError for a device, a pipe or a folder, which nobody could read to its end or go on from. */
-export async function expectFile(path: string): Promise<void> {
+export async function assertRegularFile(path: string): Promise<void> {
   const found = await promises.stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile()) throw new BatchFileError('it is not a regular file');
 }
@@ -35,7 +35,7 @@ const BEGINNINGS = ['{"event":"open"', '{"event":"batch"'];
 
 /** Throws BatchFileError where a file is there that does not begin as results do; or the system's error. */
 export async function expectBeginning(path: string, name: string): Promise<void> {
-  await expectFile(path);
+  await assertRegularFile(path);
   const stream = await promises.open(path, 'r').catch(() => undefined);
   if (stream === undefined) return;
   const { buffer, bytesRead } = await stream.read(Buffer.alloc(16), 0, 16, 0).finally(() => stream.close());

@@ -1,6 +1,6 @@
 /** What is known of each row of a batch: a few bytes a row, so that a table of millions fits. */
 import { ExitCode } from '../exit-code.js';
-import { Column } from './paged-array.js';
+import { PagedArray } from './paged-array.js';
 
 /**
  * `sent` is a row whose request may be complete while nothing is known of its answer; `intent` one of which no run can
@@ -21,7 +21,7 @@ const ROW_STATES = [
 export type RowState = (typeof ROW_STATES)[number];
 
 /** What a row was before it was sent again: if that comes to nothing, it still is. */
-const LASTING: readonly RowState[] = ['sent', 'refused', 'failed', 'lost'];
+const RESTORED_STATES: readonly RowState[] = ['sent', 'refused', 'failed', 'lost'];
 
 /** What an event says of its row. */
 export type RowFact =
@@ -38,14 +38,14 @@ const MOST_NAMED = 1_000;
 const MOST_STEPS = 1_000;
 const OTHER_STEPS = '(other steps)';
 
-export class Ledger {
-  readonly #states = new Column((size) => new Uint8Array(size));
-  readonly #digests = new Column((size) => new BigUint64Array(size));
+export class RowStates {
+  readonly #states = new PagedArray((size) => new Uint8Array(size));
+  readonly #digests = new PagedArray((size) => new BigUint64Array(size));
   /** The lasting state of a row that is being sent again, until the service has accepted it. */
-  readonly #earlier = new Column((size) => new Uint8Array(size));
+  readonly #earlier = new PagedArray((size) => new Uint8Array(size));
   readonly #ids = new Map<number, string>();
   /** The step at which a row failed: its place among all that were seen, from 1. */
-  readonly #failedAt = new Column((size) => new Uint16Array(size));
+  readonly #failedAt = new PagedArray((size) => new Uint16Array(size));
   readonly #steps = new Map<string, number>();
   readonly #counts = new Map<RowState, number>();
   #last = 0;
@@ -114,7 +114,7 @@ export class Ledger {
     const before = this.state(row);
     if (fact.event === 'intent') {
       this.#digests.set(row, BigInt(`0x${fact.digest}`));
-      if (LASTING.includes(before)) this.#earlier.set(row, ROW_STATES.indexOf(before));
+      if (RESTORED_STATES.includes(before)) this.#earlier.set(row, ROW_STATES.indexOf(before));
     }
     if (fact.event === 'accepted') {
       this.#ids.set(row, fact.id);

@@ -10,7 +10,7 @@ export interface Row {
   /** From 1, over the whole table. */
   number: number;
   /** Where it is, for people: `rows.csv:12`. */
-  place: string;
+  label: string;
   /** 16 hexadecimal digits that tell whether the row is what it was. */
   digest: string;
   /** What it gives, or what is wrong with it. */
@@ -41,7 +41,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
         const item = { item: `${name}@${path}`, name, type: 'document', path, mediaType: undefined } as const;
         yield {
           number: index + 1,
-          place: path,
+          label: path,
           digest: digestOf(name, path),
           inputs: { items: [item], base: cwd },
         };
@@ -71,7 +71,7 @@ async function* readableRows(rows: AsyncGenerator<Row, void, void>): AsyncGenera
   let last = '';
   try {
     for await (const row of rows) {
-      last = `; rows were read up to ${row.place}`;
+      last = `; rows were read up to ${row.label}`;
       yield row;
     }
   } catch (error) {

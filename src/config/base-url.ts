@@ -1,10 +1,10 @@
 /** The service's address, and the rules for it. */
 import { UsageError } from '../errors.js';
 import { isLoopback, parseUrl } from '../text/url.js';
-import type { Written } from './settings.js';
+import type { RawSetting } from './settings.js';
 
 /** The URL that was written. Throws UsageError; user info is never shown. */
-export function parseBaseUrl(written: Written | undefined, allowHttp: boolean): URL {
+export function parseBaseUrl(written: RawSetting | undefined, allowHttp: boolean): URL {
   if (written === undefined) {
     throw new UsageError([
       'no base URL: set WFR_BASE_URL or give --base-url, such as https://workflows.example.com/api/v1,' +
@@ -13,7 +13,7 @@ export function parseBaseUrl(written: Written | undefined, allowHttp: boolean): 
   }
   const { text, source } = written;
   const url = parseUrl(text);
-  const complaint = baseUrlComplaint(text, allowHttp);
+  const complaint = baseUrlProblem(text, allowHttp);
   if (url === undefined || complaint !== undefined) {
     throw new UsageError([`${source} ${withoutUserInfo(text)}: ${complaint}`]);
   }
@@ -21,24 +21,24 @@ export function parseBaseUrl(written: Written | undefined, allowHttp: boolean): 
 }
 
 /** What is wrong with a base URL, and how to mend it; undefined for a good one. */
-export function baseUrlComplaint(
+export function baseUrlProblem(
   written: string,
   allowHttp: boolean,
   permission = '--allow-http',
 ): string | undefined {
   const url = parseUrl(written);
-  return url === undefined ? schemeComplaint(written) : urlComplaint(url, written, allowHttp, permission);
+  return url === undefined ? schemeProblem(written) : urlProblem(url, written, allowHttp, permission);
 }
 
-function schemeComplaint(written: string): string {
+function schemeProblem(written: string): string {
   if (written.includes('://')) return 'is not a URL';
   const scheme = isLoopback(/^[^:/]*/.exec(written)?.[0] ?? '') ? 'http' : 'https';
   return `has no scheme; write ${scheme}://${withoutUserInfo(written)}`;
 }
 
-function urlComplaint(url: URL, written: string, allowHttp: boolean, permission: string): string | undefined {
+function urlProblem(url: URL, written: string, allowHttp: boolean, permission: string): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    return written.includes('://') ? 'must begin with https://' : schemeComplaint(written);
+    return written.includes('://') ? 'must begin with https://' : schemeProblem(written);
   }
   if (url.username !== '' || url.password !== '') {
     return 'must not hold a user name or password; put the token into WFR_TOKEN or a file';

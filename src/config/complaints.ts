@@ -5,7 +5,7 @@ type Steps = Record<string, () => unknown>;
 type Results<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Name]>> };
 
 /** Runs all steps, one after the other, and gives what they gave. Throws UsageError with the complaints of all of them. */
-export async function withAllComplaints<S extends Steps>(steps: S, hint?: string): Promise<Results<S>> {
+export async function collectUsageErrors<S extends Steps>(steps: S, hint?: string): Promise<Results<S>> {
   const problems: string[] = [];
   const results: Record<string, unknown> = {};
   for (const [name, step] of Object.entries(steps)) {

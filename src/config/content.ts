@@ -1,6 +1,6 @@
 /** What a config file may hold, and whether one does: the same rules as config.schema.json, for every start. */
 import { WORKFLOW_ID_FIELD_CHOICES } from '../service/workflow-id-field.js';
-import { baseUrlComplaint } from './base-url.js';
+import { baseUrlProblem } from './base-url.js';
 
 /** The settings of one profile, as they were written. */
 export interface ProfileSettings {
@@ -72,7 +72,7 @@ function isProfile(value: unknown): boolean {
   if (tokenFile !== undefined && tokenCommand !== undefined) return false;
   // These hold for one service, and are worth nothing without its address.
   if (baseUrl === undefined) return (tokenFile ?? tokenCommand ?? allowHttp ?? resend503) === undefined;
-  return baseUrlComplaint(baseUrl, allowHttp === true) === undefined;
+  return baseUrlProblem(baseUrl, allowHttp === true) === undefined;
 }
 
 function isSettingName(name: string): name is keyof ProfileSettings {

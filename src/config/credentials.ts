@@ -1,7 +1,7 @@
 /** The access token: got from where it is, and able to stand in a header. It never appears in any output. */
+
+import { MissingTokenError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { UsageError } from '../errors.js';
-import { MissingTokenError } from '../local-errors.js';
 import { type Credentials, withoutToken } from '../service/service.js';
 import { isLoopback } from '../text/url.js';
 import { checkToken } from './check-token.js';
@@ -22,24 +22,24 @@ export async function loadCredentials(
   profile: Profile | undefined,
   context: Context,
 ): Promise<LoadedCredentials> {
-  const { place, lookedFor, withheld } = tokenSource(flags, profile, context);
-  switch (place.kind) {
+  const { location, lookedFor, withheld } = tokenSource(flags, profile, context);
+  switch (location.kind) {
     case 'none':
       return { ...fixedToken(undefined, undefined), missing: new MissingTokenError(lookedFor, withheld) };
     case 'variable':
-      return fixedToken(place.source, checkToken(place.token, place.source));
+      return fixedToken(location.source, checkToken(location.token, location.source));
     case 'file': {
-      const read = () => readToken(place.path, place.source, context);
+      const read = () => readToken(location.path, location.source, context);
       const token = await read();
       // Standard input can be read once.
-      return place.path === '-'
-        ? fixedToken(place.source, token)
-        : new RenewableToken(place.source, read, token);
+      return location.path === '-'
+        ? fixedToken(location.source, token)
+        : new RenewableToken(location.source, read, token);
     }
     case 'command': {
       const { runTokenCommand } = await import('./token-command.js');
-      const run = (signal?: AbortSignal) => runTokenCommand(place, context, signal);
-      return new RenewableToken(place.source, run);
+      const run = (signal?: AbortSignal) => runTokenCommand(location, context, signal);
+      return new RenewableToken(location.source, run);
     }
   }
 }

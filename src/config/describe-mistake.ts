@@ -9,7 +9,7 @@ export interface Mistake {
   /** Whether it is about the name of a member, not about its value. */
   isName: boolean;
   /** Whether it is a setting that needs another one. */
-  needy: boolean;
+  missingDependency: boolean;
 }
 
 /** As much of the schema as this file uses. */
@@ -32,11 +32,14 @@ const SECRET_REASON =
 const UNSHOWN = new Set(['baseUrl', 'tokenFile', 'tokenCommand']);
 
 /** What is wrong, and how to mend it, of a value in `content`. No secret is in it. */
-export function describeMistake({ keyword, pointer, isName, needy }: Mistake, content: unknown): string {
+export function describeMistake(
+  { keyword, pointer, isName, missingDependency }: Mistake,
+  content: unknown,
+): string {
   const path = segmentsOf(pointer);
   const name = path.at(-1) ?? '';
   const node = nodeAt(path);
-  if (needy) return `${quote(name)} holds for one service alone; write its "baseUrl" beside it`;
+  if (missingDependency) return `${quote(name)} holds for one service alone; write its "baseUrl" beside it`;
   if (keyword === 'false' && node !== undefined) {
     return `${quote(name)} and "tokenCommand" exclude each other; remove one`;
   }

@@ -3,11 +3,17 @@ import { isUtf8 } from 'node:buffer';
 import { type Schema, Validator } from '@cfworker/json-schema';
 import schema from '../../config.schema.json' with { type: 'json' };
 import { firstNonUtf8 } from '../inputs/text.js';
-import { type Flaw, findPlaces, lineAndColumn, type Places, pointerTo } from '../text/json/positions.js';
+import {
+  type Flaw,
+  findPositions,
+  lineAndColumn,
+  type Positions,
+  pointerTo,
+} from '../text/json/positions.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
-import { baseUrlComplaint, withoutUserInfo } from './base-url.js';
+import { baseUrlProblem, withoutUserInfo } from './base-url.js';
 import { describeMistake, listed } from './describe-mistake.js';
-import { mendSyntax } from './mend-syntax.js';
+import { syntaxFix } from './mend-syntax.js';
 
 /** What the validator says of a value because of what is in it. */
 const OF_WHAT_IS_IN_IT = new Set([
@@ -32,17 +38,17 @@ export function diagnose(bytes: Buffer, path: string): string[] {
 function findFlaws(bytes: Buffer): Flaw[] {
   if (!isUtf8(bytes)) return [{ offset: firstNonUtf8(bytes), what: 'not UTF-8; save the file as UTF-8' }];
   try {
-    const { places, flaws } = findPlaces(bytes);
+    const { places, flaws } = findPositions(bytes);
     const content: unknown = JSON.parse(bytes.toString('utf8'));
     return [...flaws, ...shapeFlaws(content, places), ...meaningFlaws(content, places)];
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    return [{ offset: error.offset, what: mendSyntax(error, bytes) }];
+    return [{ offset: error.offset, what: syntaxFix(error, bytes) }];
   }
 }
 
 /** What the schema does not allow; of each value, the first that is wrong with it. */
-function shapeFlaws(content: unknown, places: Places): Flaw[] {
+function shapeFlaws(content: unknown, places: Positions): Flaw[] {
   const { errors } = new Validator(schema as Schema, '7', false).validate(content);
   const found = new Map<string, Flaw>();
   for (const { keyword, keywordLocation, instanceLocation } of errors) {
@@ -53,7 +59,7 @@ function shapeFlaws(content: unknown, places: Places): Flaw[] {
     const [, needy = ''] = /\/dependencies\/(\w+)\/required$/.exec(keywordLocation) ?? [];
     const at = needy === '' ? pointer : pointerTo(pointer, needy);
     const place = places.get(at) ?? { name: 0, value: 0 };
-    const what = describeMistake({ keyword, pointer: at, isName, needy: needy !== '' }, content);
+    const what = describeMistake({ keyword, pointer: at, isName, missingDependency: needy !== '' }, content);
     const isAtName = isName || keyword === 'false' || needy !== '';
     const key = `${at}\n${isAtName}`;
     if (!found.has(key)) found.set(key, { offset: isAtName ? place.name : place.value, what });
@@ -62,7 +68,7 @@ function shapeFlaws(content: unknown, places: Places): Flaw[] {
 }
 
 /** What a schema cannot say. */
-function meaningFlaws(content: unknown, places: Places): Flaw[] {
+function meaningFlaws(content: unknown, places: Positions): Flaw[] {
   const flaws: Flaw[] = [];
   const { defaultProfile, profiles } = membersOf(content);
   const named = membersOf(profiles);
@@ -73,7 +79,7 @@ function meaningFlaws(content: unknown, places: Places): Flaw[] {
   for (const [name, profile] of Object.entries(named)) {
     const { baseUrl, allowHttp } = membersOf(profile);
     if (typeof baseUrl !== 'string') continue;
-    const complaint = baseUrlComplaint(baseUrl, allowHttp === true, '"allowHttp": true');
+    const complaint = baseUrlProblem(baseUrl, allowHttp === true, '"allowHttp": true');
     if (complaint === undefined) continue;
     const what = `"baseUrl" ${withoutUserInfo(baseUrl) || '""'}: ${complaint}`;
     flaws.push({ offset: places.get(`${pointerTo('/profiles', name)}/baseUrl`)?.value ?? 0, what });

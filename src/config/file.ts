@@ -1,8 +1,8 @@
 /** The config file, read and checked. */
 import { readFileSync } from 'node:fs';
-import type { Context } from '../platform/context.js';
 import { UsageError } from '../errors.js';
-import { codeOf, describeSystemError } from '../platform/system-error.js';
+import type { Context } from '../platform/context.js';
+import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { ConfigContent } from './content.js';
 import { type ConfigLocation, configLocation } from './location.js';
 
@@ -21,7 +21,7 @@ export function readConfigBytes({ path, isNamed }: ConfigLocation): Buffer | und
   try {
     return readFileSync(path);
   } catch (error) {
-    if (!isNamed && ['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return undefined;
+    if (!isNamed && ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return undefined;
     const source = isNamed ? 'WFR_CONFIG ' : 'the config file ';
     throw new UsageError([`${source}${path}: ${describeSystemError(error)}`]);
   }

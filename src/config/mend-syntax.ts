@@ -18,7 +18,7 @@ const MENDS: readonly (readonly [wrong: RegExp, at: RegExp, mend: string])[] = [
 ];
 
 /** What is wrong at the place of a JsonSyntaxError, and how to mend it. */
-export function mendSyntax({ reason, offset }: JsonSyntaxError, bytes: Buffer): string {
+export function syntaxFix({ reason, offset }: JsonSyntaxError, bytes: Buffer): string {
   if (bytes.toString('utf8').trim() === '') return 'the file is empty; write {"profiles": {}}';
   const rest = bytes.subarray(offset, offset + 2).toString('utf8');
   const mend = MENDS.find(([wrong, at]) => wrong.test(reason) && at.test(rest))?.[2];

@@ -1,8 +1,8 @@
 /** The bytes of a config file -> what it holds, and on which lines. Loaded only where there is such a file. */
 import { isUtf8 } from 'node:buffer';
-import { withoutByteOrderMark } from '../text/byte-order-mark.js';
 import { UsageError } from '../errors.js';
-import { findPlaces, lineAndColumn, type Places, pointerTo } from '../text/json/positions.js';
+import { withoutByteOrderMark } from '../text/byte-order-mark.js';
+import { findPositions, lineAndColumn, type Positions, pointerTo } from '../text/json/positions.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
 import { type ConfigContent, isConfigContent } from './content.js';
 import type { ConfigFile } from './file.js';
@@ -28,10 +28,10 @@ export async function configMistakes(file: Buffer, path: string): Promise<string
 }
 
 /** What a file without a mistake holds. This and diagnose() agree, and this is the cheaper one. */
-function fittingContent(bytes: Buffer): { content: ConfigContent; places: Places } | undefined {
+function fittingContent(bytes: Buffer): { content: ConfigContent; places: Positions } | undefined {
   if (!isUtf8(bytes)) return undefined;
   try {
-    const { places, flaws } = findPlaces(bytes);
+    const { places, flaws } = findPositions(bytes);
     const content: unknown = JSON.parse(bytes.toString('utf8'));
     return flaws.length === 0 && isConfigContent(content) ? { content, places } : undefined;
   } catch (error) {

@@ -1,6 +1,7 @@
 /** The profile of the config file that a command uses. */
-import type { Context } from '../platform/context.js';
+
 import { UsageError } from '../errors.js';
+import type { Context } from '../platform/context.js';
 import type { ProfileSettings } from './content.js';
 import { type ConfigFile, loadConfig } from './file.js';
 import { configLocation } from './location.js';
@@ -17,7 +18,7 @@ export interface Profile {
   path: string;
   settings: ProfileSettings;
   /** Where a setting was written: `profile x in path:line`. */
-  placeOf(...names: string[]): string;
+  sourceOf(...names: string[]): string;
 }
 
 /**
@@ -36,9 +37,9 @@ export async function chooseProfile(flags: ProfileFlags, context: Context): Prom
       `${chosenBy} ${name || '""'}: ${whyThereIsNone(Object.keys(profiles), file, context)}`,
     ]);
   }
-  const placeOf = (...names: string[]) =>
+  const sourceOf = (...names: string[]) =>
     `profile ${name} in ${file.path}:${file.lineOf('profiles', name, ...names)}`;
-  return { name, chosenBy, path: file.path, settings, placeOf };
+  return { name, chosenBy, path: file.path, settings, sourceOf };
 }
 
 function choose(

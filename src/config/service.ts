@@ -1,12 +1,12 @@
 /** Flags over environment over profile: where the service is, and how to speak to it. */
 import type { Context } from '../platform/context.js';
-import { type ProxyServer, proxyFor } from './proxy.js';
 import { isLoopback } from '../text/url.js';
 import { parseBaseUrl } from './base-url.js';
-import { withAllComplaints } from './complaints.js';
+import { collectUsageErrors } from './complaints.js';
 import { parseHeaders } from './headers.js';
 import type { Profile, ProfileFlags } from './profile.js';
-import { isPermitted, writtenSetting } from './settings.js';
+import { type ProxyServer, proxyFor } from './proxy.js';
+import { isPermitted, rawSetting } from './settings.js';
 import { type TokenFlags, tokenSource } from './token-source.js';
 
 /** The flags that every command which talks to the service has, as they were written. */
@@ -31,9 +31,9 @@ export async function serviceSettings(
   profile: Profile | undefined,
   context: Context,
 ): Promise<ServiceSettings> {
-  const allowHttp = isPermitted(writtenSetting('allowHttp', flags, profile, context));
-  const written = writtenSetting('baseUrl', flags, profile, context);
-  const { target, headers } = await withAllComplaints({
+  const allowHttp = isPermitted(rawSetting('allowHttp', flags, profile, context));
+  const written = rawSetting('baseUrl', flags, profile, context);
+  const { target, headers } = await collectUsageErrors({
     target: () => {
       const baseUrl = parseBaseUrl(written, allowHttp);
       return { baseUrl, proxy: proxyFor(baseUrl, context.env) };

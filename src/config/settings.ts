@@ -22,19 +22,19 @@ export type SettingName = keyof typeof NAMES;
 /** The flags of settings, as they were written. */
 export type SettingFlags = { [Name in SettingName]?: string | boolean };
 
-export interface Written {
+export interface RawSetting {
   text: string;
   /** A flag, a variable, or a place in the config file. */
   source: string;
 }
 
 /** What was written for a setting, where it counts most; undefined where it was not. An empty variable is unset. */
-export function writtenSetting(
+export function rawSetting(
   name: SettingName,
   flags: SettingFlags,
   profile: Profile | undefined,
   { env }: Pick<Context, 'env'>,
-): Written | undefined {
+): RawSetting | undefined {
   const { flag, variable } = NAMES[name];
   const given = flags[name];
   if (given !== undefined) return { text: String(given), source: flag };
@@ -42,19 +42,19 @@ export function writtenSetting(
   if (inEnvironment) return { text: inEnvironment, source: variable };
   const inProfile = profile?.settings[name];
   // What is permitted for one service is not permitted for another.
-  if (PERMISSIONS.has(name) && isForeign(writtenSetting('baseUrl', flags, profile, { env }), profile))
+  if (PERMISSIONS.has(name) && isOtherOrigin(rawSetting('baseUrl', flags, profile, { env }), profile))
     return undefined;
   if (profile === undefined || inProfile === undefined) return undefined;
-  return { text: String(inProfile), source: profile.placeOf(name) };
+  return { text: String(inProfile), source: profile.sourceOf(name) };
 }
 
 /** Whether what was written permits something. */
-export function isPermitted(written: Written | undefined): boolean {
+export function isPermitted(written: RawSetting | undefined): boolean {
   return written?.text === 'true' || written?.text === '1';
 }
 
 /** Whether a base URL leads to another origin than the profile's, so that what is the profile's is not for it. */
-export function isForeign(baseUrl: Written | undefined, profile: Profile | undefined): boolean {
+export function isOtherOrigin(baseUrl: RawSetting | undefined, profile: Profile | undefined): boolean {
   return originOf(baseUrl?.text) !== originOf(profile?.settings.baseUrl);
 }
 

@@ -3,14 +3,8 @@ import type { Context } from '../platform/context.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { withoutUserInfo } from './base-url.js';
 import type { Profile } from './profile.js';
-import {
-  isPermitted,
-  type SettingFlags,
-  type SettingName,
-  type Written,
-  writtenSetting,
-} from './settings.js';
-import { type TokenFlags, type TokenPlace, tokenSource } from './token-source.js';
+import { isPermitted, type RawSetting, rawSetting, type SettingFlags, type SettingName } from './settings.js';
+import { type TokenFlags, type TokenLocation, tokenSource } from './token-source.js';
 import { WAIT_DEFAULTS } from './wait.js';
 import { DEFAULT_WORKFLOW_ID_FIELD } from './workflow.js';
 
@@ -38,14 +32,14 @@ export function effectiveSettings(
   context: Context,
 ): EffectiveSetting[] {
   const settings = (Object.keys(DEFAULTS) as SettingName[]).map((name): EffectiveSetting => {
-    const written = writtenSetting(name, flags, profile, context);
+    const written = rawSetting(name, flags, profile, context);
     if (written === undefined) return { name, value: DEFAULTS[name], source: 'default' };
     return { name, value: shownValue(name, written), source: shownSource(written.source) };
   });
   const workflows = Object.entries(profile?.settings.workflows ?? {}).map(([name, id]) => ({
     name: `workflows.${name}`,
     value: id,
-    source: profile?.placeOf('workflows', name) ?? '',
+    source: profile?.sourceOf('workflows', name) ?? '',
   }));
   return [
     profileSetting(profile),
@@ -56,7 +50,7 @@ export function effectiveSettings(
   ];
 }
 
-function shownValue(name: SettingName, written: Written): string {
+function shownValue(name: SettingName, written: RawSetting): string {
   if (name === 'allowHttp' || name === 'resend503') return String(isPermitted(written));
   return name === 'baseUrl' ? withoutUserInfo(written.text) : written.text;
 }
@@ -67,19 +61,19 @@ function profileSetting(profile: Profile | undefined): EffectiveSetting {
 }
 
 function tokenSetting(flags: TokenFlags, profile: Profile | undefined, context: Context): EffectiveSetting {
-  const { place, withheld } = tokenSource(flags, profile, context);
-  if (place.kind === 'none') {
+  const { location, withheld } = tokenSource(flags, profile, context);
+  if (location.kind === 'none') {
     return {
       name: 'token',
       value: undefined,
       source: withheld ?? (flags.token === false ? 'flag --no-token' : 'default'),
     };
   }
-  return { name: 'token', value: shownToken(place), source: shownSource(place.source) };
+  return { name: 'token', value: shownToken(location), source: shownSource(location.source) };
 }
 
 /** Where the token is, never the token. */
-function shownToken(place: Exclude<TokenPlace, { kind: 'none' }>): string {
+function shownToken(place: Exclude<TokenLocation, { kind: 'none' }>): string {
   switch (place.kind) {
     case 'variable':
       return '(hidden)';

@@ -1,10 +1,11 @@
 /** The access token as a command prints it. */
-import type { Captured } from '../platform/exec.js';
-import type { Context } from '../platform/context.js';
-import { formatDuration } from '../text/duration.js';
+
 import { UsageError } from '../errors.js';
-import { shellCommand } from '../text/shell-quote.js';
+import type { Context } from '../platform/context.js';
+import type { ExecResult } from '../platform/exec.js';
 import { describeSystemError } from '../platform/system-error.js';
+import { formatDuration } from '../text/duration.js';
+import { shellCommand } from '../text/shell-quote.js';
 import { checkToken } from './check-token.js';
 
 interface TokenCommand {
@@ -23,7 +24,7 @@ export async function runTokenCommand(
   const command = shellCommand(words);
   const failed = (how: string, said?: string) =>
     new UsageError([`the token command ${command} ${how} (${source})`], undefined, said);
-  const running = context.capture(program, args, { cwd: folder, signal });
+  const running = context.exec(program, args, { cwd: folder, signal });
   const captured = await running.catch((error) => {
     signal?.throwIfAborted();
     throw failed(`cannot be started: ${describeSystemError(error)}`);
@@ -39,7 +40,7 @@ export async function runTokenCommand(
   }
 }
 
-function howItEnded(end: Captured['end']): string {
+function howItEnded(end: ExecResult['end']): string {
   if (end === 'timeout') return `did not end within ${formatDuration(60_000)}`;
   return typeof end === 'number' ? `failed with exit code ${end}` : `was ended by ${end}`;
 }
@@ -48,7 +49,7 @@ function howItEnded(end: Captured['end']): string {
 const MAX_LINES = 10;
 
 /** The end of what it said, where programs say what went wrong, and how many lines stood before that. */
-function saidBy({ stdout, stderr, missed }: Captured): string {
+function saidBy({ stdout, stderr, missed }: ExecResult): string {
   const lines = withoutPrinted(stderr, stdout).trimEnd().split(/\r?\n/);
   const left = missed + Math.max(0, lines.length - MAX_LINES);
   const mark = left === 0 ? [] : [`… ${left} more ${left === 1 ? 'line' : 'lines'}`];

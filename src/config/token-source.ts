@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/path.js';
 import type { Profile } from './profile.js';
-import { isForeign, writtenSetting } from './settings.js';
+import { isOtherOrigin, rawSetting } from './settings.js';
 
 export interface TokenFlags {
   tokenFile?: string;
@@ -13,7 +13,7 @@ export interface TokenFlags {
 }
 
 /** `source` is what the user would call it. */
-export type TokenPlace =
+export type TokenLocation =
   | { kind: 'none' }
   | { kind: 'variable'; token: string; source: string }
   /** `-` is standard input. */
@@ -22,7 +22,7 @@ export type TokenPlace =
   | { kind: 'command'; words: readonly string[]; folder: string; source: string };
 
 export interface TokenSource {
-  place: TokenPlace;
+  location: TokenLocation;
   /** Every place that was looked at. */
   lookedFor: readonly string[];
   /** Why the profile's token is not sent where the request goes; undefined where it is, or is not needed. */
@@ -37,21 +37,21 @@ export function tokenSource(flags: TokenFlags, profile: Profile | undefined, con
   const inProfile = profile === undefined ? [] : [`profile ${profile.name}`];
   const lookedFor = ['--token-file', 'WFR_TOKEN', 'WFR_TOKEN_FILE', ...inProfile];
   const own = ownPlace(flags, context);
-  if (own !== undefined) return { place: own, lookedFor };
+  if (own !== undefined) return { location: own, lookedFor };
   const ofProfile = profile === undefined ? undefined : profilePlace(profile, context);
-  if (profile === undefined || ofProfile === undefined) return { place: { kind: 'none' }, lookedFor };
-  const target = writtenSetting('baseUrl', flags, profile, context);
-  if (!isForeign(target, profile)) return { place: ofProfile, lookedFor };
+  if (profile === undefined || ofProfile === undefined) return { location: { kind: 'none' }, lookedFor };
+  const target = rawSetting('baseUrl', flags, profile, context);
+  if (!isOtherOrigin(target, profile)) return { location: ofProfile, lookedFor };
   const owner = `the token of profile ${profile.name} belongs to ${originOf(profile)}`;
   return {
-    place: { kind: 'none' },
+    location: { kind: 'none' },
     lookedFor,
     withheld: `${owner}, and is not sent to where ${target?.source} leads`,
   };
 }
 
 /** What was written for this command alone, or for this shell. */
-function ownPlace({ token, tokenFile }: TokenFlags, { env }: Context): TokenPlace | undefined {
+function ownPlace({ token, tokenFile }: TokenFlags, { env }: Context): TokenLocation | undefined {
   if (token === false) return { kind: 'none' };
   if (tokenFile === '-') {
     return { kind: 'file', path: '-', source: 'standard input (--token-file -)' };
@@ -65,14 +65,14 @@ function ownPlace({ token, tokenFile }: TokenFlags, { env }: Context): TokenPlac
   return { kind: 'file', path: WFR_TOKEN_FILE, source: `WFR_TOKEN_FILE (${WFR_TOKEN_FILE})` };
 }
 
-function profilePlace({ settings, path, placeOf }: Profile, context: Context): TokenPlace | undefined {
+function profilePlace({ settings, path, sourceOf }: Profile, context: Context): TokenLocation | undefined {
   const { tokenFile, tokenCommand } = settings;
   const folder = dirname(path);
   if (tokenFile !== undefined) {
     return {
       kind: 'file',
       path: resolvePath(tokenFile, folder, context),
-      source: `tokenFile of ${placeOf('tokenFile')}`,
+      source: `tokenFile of ${sourceOf('tokenFile')}`,
     };
   }
   if (tokenCommand === undefined) return undefined;
@@ -80,7 +80,7 @@ function profilePlace({ settings, path, placeOf }: Profile, context: Context): T
     kind: 'command',
     words: tokenCommand,
     folder,
-    source: `tokenCommand of ${placeOf('tokenCommand')}`,
+    source: `tokenCommand of ${sourceOf('tokenCommand')}`,
   };
 }
 

@@ -1,8 +1,9 @@
 /** How long to wait, and how often to look. */
-import { parseDuration } from '../text/duration.js';
+
 import { UsageError } from '../errors.js';
+import { parseDuration } from '../text/duration.js';
 import type { Profile } from './profile.js';
-import { writtenSetting } from './settings.js';
+import { rawSetting } from './settings.js';
 
 /** The flags of waiting, as they were written. */
 export interface WaitFlags {
@@ -25,7 +26,7 @@ export const WAIT_DEFAULTS = { interval: '2s', maxInterval: '10s' } as const;
 export function waitSettings(flags: WaitFlags, profile: Profile | undefined): WaitSettings {
   const problems: string[] = [];
   const parse = (name: keyof WaitFlags, fallback: string | undefined, least: number) => {
-    const { text, source } = writtenSetting(name, flags, profile, { env: {} }) ?? {
+    const { text, source } = rawSetting(name, flags, profile, { env: {} }) ?? {
       text: fallback,
       source: name,
     };

@@ -1,9 +1,10 @@
 /** Which workflow, and how its id is sent. */
-import type { Context } from '../platform/context.js';
+
 import { UsageError } from '../errors.js';
+import type { Context } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES, type WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import type { Profile } from './profile.js';
-import { isPermitted, writtenSetting } from './settings.js';
+import { isPermitted, rawSetting } from './settings.js';
 
 /** What applies where nothing was written. */
 export const DEFAULT_WORKFLOW_ID_FIELD: WorkflowIdFieldChoice = 'auto';
@@ -14,7 +15,7 @@ export function workflowIdField(
   profile: Profile | undefined,
   context: Context,
 ): WorkflowIdFieldChoice {
-  const written = writtenSetting('workflowIdField', flags, profile, context);
+  const written = rawSetting('workflowIdField', flags, profile, context);
   if (written === undefined) return DEFAULT_WORKFLOW_ID_FIELD;
   const choice = WORKFLOW_ID_FIELD_CHOICES.find((candidate) => candidate === written.text);
   if (choice !== undefined) return choice;
@@ -28,7 +29,7 @@ export function mayResend503(
   profile: Profile | undefined,
   context: Context,
 ): boolean {
-  return isPermitted(writtenSetting('resend503', flags, profile, context));
+  return isPermitted(rawSetting('resend503', flags, profile, context));
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;

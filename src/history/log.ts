@@ -4,7 +4,7 @@
  */
 import { constants, promises } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../platform/mkdirp.js';
+import { mkdirp } from '../platform/mkdirp.js';
 
 const CURRENT = 'history.jsonl';
 const OLDER = 'history.1.jsonl';
@@ -20,7 +20,7 @@ const STALE = 10_000;
 /** Adds a record, at `now` (ms since 1970). Resolves with what kept it from being written, such as a full disk; undefined if nothing did. */
 export async function appendRecord(folder: string, record: object, now: number): Promise<unknown> {
   try {
-    await makeFolder(folder, 0o700);
+    await mkdirp(folder, 0o700);
     const { O_APPEND, O_CREAT, O_WRONLY } = constants;
     const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | AT_ONCE, 0o600);
     try {

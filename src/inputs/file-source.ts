@@ -1,7 +1,7 @@
 /** A regular file as the bytes of a document: read in blocks, one open file at a time, and held against its first look. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { FileChangedError, FileReadError } from '../local-errors.js';
+import { FileChangedError, FileReadError } from '../errors.js';
 import type { BlockBuffers, Source } from '../service/body.js';
 
 /** What must stay the same of a file while it is sent. */

@@ -2,11 +2,11 @@
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { FileReadError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { FileReadError } from '../local-errors.js';
 import { resolvePath } from '../platform/path.js';
-import type { Source } from '../service/body.js';
 import { describeSystemError, isExhaustion } from '../platform/system-error.js';
+import type { Source } from '../service/body.js';
 import { fileSource, handleSource } from './file-source.js';
 import { createSpool } from './spool.js';
 
@@ -74,7 +74,7 @@ export async function openDocument(path: string, base: string, context: Context)
  * A file that can be read from the start as often as it is asked; what cannot (a pipe, standard input) is first copied
  * to a temporary file that has no name. Throws FileError.
  */
-export async function openAgainAndAgain(
+export async function openRereadable(
   path: string,
   context: Context,
 ): Promise<{ open(end?: number): Readable; close(): Promise<void> }> {

@@ -1,9 +1,10 @@
 /** What stands for one input: text, files and documents as parts that can be sent. */
-import { withoutByteOrderMark } from '../text/byte-order-mark.js';
+
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/path.js';
 import type { NamedFile } from '../platform/same-file.js';
 import type { Part, Source } from '../service/body.js';
+import { withoutByteOrderMark } from '../text/byte-order-mark.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { openDocument, readBytes } from './files.js';
 import type { Segment } from './inputs-file.js';

@@ -1,8 +1,8 @@
 /** From the items and the inputs file of one command line to inputs that can be sent, or to every complaint at once. */
 
 import { dirname } from 'node:path';
-import type { Context } from '../platform/context.js';
 import { UsageError } from '../errors.js';
+import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/path.js';
 import type { NamedFile } from '../platform/same-file.js';
 import type { Input, Part } from '../service/body.js';

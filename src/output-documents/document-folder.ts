@@ -1,13 +1,12 @@
 /** A folder that the documents of runs are saved to. */
 import { promises } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { UnsavedDocumentError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { UsageError } from '../errors.js';
-import { UnsavedDocumentError } from '../local-errors.js';
-import { makeFolder } from '../platform/mkdirp.js';
+import { mkdirp } from '../platform/mkdirp.js';
 import { absolutePath } from '../platform/path.js';
+import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Run } from '../service/run.js';
-import { codeOf, describeSystemError } from '../platform/system-error.js';
 import { FileNames } from './file-name.js';
 import { type EmbeddedDocument, type FoundDocuments, findDocuments, placeText } from './find-documents.js';
 
@@ -57,18 +56,18 @@ export class DocumentFolder {
       throw new UsageError(['--save-documents: give the folder, such as --save-documents out']);
     const path = absolutePath(folder, context.cwd);
     try {
-      await makeFolder(path);
+      await mkdirp(path);
       await promises.access(path, promises.constants.W_OK);
     } catch (error) {
       // The folder is missing, of course; what it says is that there is no making one.
-      const why = codeOf(error) === 'ENOENT' ? 'no folder can be made there' : describeSystemError(error);
+      const why = errorCode(error) === 'ENOENT' ? 'no folder can be made there' : describeSystemError(error);
       throw new UsageError([`--save-documents ${folder}: ${why}`]);
     }
     return new DocumentFolder(options, context);
   }
 
   /** The folder for the documents of the run that was asked for by this id: no other run's, and always the same. */
-  homeOf(id: string): string {
+  runFolder(id: string): string {
     const { folder, severalRuns } = this.#options;
     const home = this.#homes.get(id) ?? (severalRuns ? join(folder, this.#homeNames.forRun(id)) : folder);
     this.#homes.set(id, home);
@@ -79,7 +78,7 @@ export class DocumentFolder {
   flagsFor(ids: readonly string[]): string[] {
     const { folder, force, severalRuns } = this.#options;
     const [only] = ids;
-    const home = severalRuns && only !== undefined && ids.length === 1 ? this.homeOf(only) : folder;
+    const home = severalRuns && only !== undefined && ids.length === 1 ? this.runFolder(only) : folder;
     return ['--save-documents', home, ...(force ? ['--force'] : [])];
   }
 
@@ -92,7 +91,7 @@ export class DocumentFolder {
     if (output === undefined) return { run, paths: [], warnings: [] };
     const found = findDocuments(output, this.#most);
     const warnings = this.#warnings(id, found);
-    const home = this.homeOf(id);
+    const home = this.runFolder(id);
     const names = new FileNames();
     const files = found.documents.map((document) => ({
       document,
@@ -161,11 +160,11 @@ export class DocumentFolder {
 
 /** Makes the folder of a run, which may exist, but not as a link: that would lead out of the user's folder. */
 async function makeHome(path: string): Promise<void> {
-  await makeFolder(dirname(path));
+  await mkdirp(dirname(path));
   try {
     await promises.mkdir(path);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
     const found = await promises.lstat(path);
     if (!found.isDirectory())
       throw new Error(`it is ${found.isSymbolicLink() ? 'a symbolic link' : 'no folder'}`);

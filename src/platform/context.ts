@@ -4,8 +4,8 @@
  */
 import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
-import type { Captured, CaptureOptions } from './exec.js';
 import type { SignalName } from '../errors.js';
+import type { ExecOptions, ExecResult } from './exec.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { Output } from './output.js';
 import { isZombie, processSpace } from './processes.js';
@@ -64,7 +64,7 @@ export interface Context {
   /** Starts a command that shares our standard streams. Rejects if it cannot be started. */
   spawn(command: string, args: readonly string[], env: Record<string, string>): Promise<Child>;
   /** Runs a command for what it prints, as capture.ts says. */
-  capture(command: string, args: readonly string[], options: CaptureOptions): Promise<Captured>;
+  exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult>;
 }
 
 /** Rejects with the signal's own reason, where Node's timers would reject with an AbortError around it. */
@@ -126,9 +126,9 @@ export function processContext(): Context {
     onSignal,
     onSuspend,
     spawn: spawnCommand,
-    capture: async (command, args, options) => {
-      const { capture } = await import('./exec.js');
-      return capture(command, args, options, systemClock);
+    exec: async (command, args, options) => {
+      const { exec } = await import('./exec.js');
+      return exec(command, args, options, systemClock);
     },
   };
 }

@@ -7,7 +7,7 @@ const LIMIT = 60_000;
 const LINGER = 1_000;
 
 /** What a command wrote, and how it ended: `'timeout'` where it had to be ended. */
-export interface Captured {
+export interface ExecResult {
   end: ChildEnd | 'timeout';
   /** From its start. */
   stdout: string;
@@ -17,7 +17,7 @@ export interface Captured {
   missed: number;
 }
 
-export interface CaptureOptions {
+export interface ExecOptions {
   cwd: string;
   signal?: AbortSignal | undefined;
 }
@@ -29,19 +29,19 @@ const KEPT = 65_536;
  * Runs a command in `cwd`, without a shell and without standard input, and gives what it wrote. It is ended after 60 s,
  * or by the signal. Rejects if it cannot be started, or with the signal's reason.
  */
-export async function capture(
+export async function exec(
   command: string,
   args: readonly string[],
-  { cwd, signal }: CaptureOptions,
+  { cwd, signal }: ExecOptions,
   clock: Clock,
-): Promise<Captured> {
+): Promise<ExecResult> {
   signal?.throwIfAborted();
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
   const stdout = keepStart(child.stdout);
   const stderr = keepEnd(child.stderr);
   const cancel: (() => void)[] = [];
   try {
-    const end = await new Promise<Captured['end']>((resolve, reject) => {
+    const end = await new Promise<ExecResult['end']>((resolve, reject) => {
       const abort = () => reject(signal?.reason);
       signal?.addEventListener('abort', abort, { once: true });
       cancel.push(() => signal?.removeEventListener('abort', abort));

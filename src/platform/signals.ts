@@ -1,7 +1,7 @@
 /** The signals that came while a command runs, as something that work can be tied to. */
 import { setMaxListeners } from 'node:events';
-import type { Context } from './context.js';
 import { InterruptedError, type SignalName } from '../errors.js';
+import type { Context } from './context.js';
 
 export class Interruption {
   readonly #first = new AbortController();
@@ -36,7 +36,7 @@ export class Interruption {
   }
 
   /** The promise's outcome, or the InterruptedError of the next signal: the first one, or the final one after that. */
-  async endingWith<T>(promise: Promise<T>): Promise<T> {
+  async raceWithSignal<T>(promise: Promise<T>): Promise<T> {
     const next = this.#first.signal.aborted ? this.#final.signal : this.#first.signal;
     promise.catch(() => {});
     let abort = () => {};

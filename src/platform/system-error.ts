@@ -25,19 +25,19 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** The system's code of an error, such as ENOENT; undefined where it has none. */
-export function codeOf(error: unknown): string | undefined {
+export function errorCode(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }
 
 /** Whether a system call failed because this machine had no open files or no memory left, which may soon change. */
 export function isExhaustion(error: unknown): boolean {
-  return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(codeOf(error) ?? '');
+  return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '');
 }
 
 /** Why a system call failed, in words with the code in parentheses. */
 export function describeSystemError(error: unknown): string {
-  const code = codeOf(error);
+  const code = errorCode(error);
   if (code === undefined) return error instanceof Error ? error.message : String(error);
   const words = WORDS[code];
   return words === undefined ? code : `${words} (${code})`;

@@ -16,7 +16,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { codeOf, describeSystemError } from '../platform/system-error.js';
+import { describeSystemError, errorCode } from '../platform/system-error.js';
 
 /** A report that can be written once, or be left unwritten. */
 interface Destination {
@@ -87,7 +87,7 @@ async function lookAt(
     return { target, mode: found.mode };
   } catch (error) {
     // There is nothing yet, or not even a folder, which shows when the file is created.
-    if (codeOf(error) === 'ENOENT') return { target: await endOfLinks(path) };
+    if (errorCode(error) === 'ENOENT') return { target: await endOfLinks(path) };
     throw error instanceof DestinationError ? error : new DestinationError(describeSystemError(error));
   }
 }
@@ -116,7 +116,7 @@ async function opened(opening: Promise<FileHandle>, path: string): Promise<FileH
   try {
     return await opening;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT')
+    if (errorCode(error) === 'ENOENT')
       throw new DestinationError(`there is no folder ${dirname(path)} (ENOENT)`);
     throw new DestinationError(describeSystemError(error));
   }

@@ -1,14 +1,14 @@
 /** `--report github`: where GitHub Actions looks for what a step has to say. */
 import { randomUUID } from 'node:crypto';
-import type { Context } from '../platform/context.js';
 import { UsageError } from '../errors.js';
+import type { Context } from '../platform/context.js';
 import { type AppendedFile, DestinationError, openAppended } from './destination.js';
 import { annotations, MAX_SIZE, outputLines, stepOutputs, summary } from './github.js';
-import type { Ended } from './reported-run.js';
+import type { CommandResult } from './reported-run.js';
 import type { Opener, Report } from './requests.js';
 
 /** What the text of a file is made from: how it ended, and the bytes that the file already has. */
-type TextOf = (ended: Ended, size: number, warn: (text: string) => Promise<void>) => Promise<string>;
+type TextOf = (ended: CommandResult, size: number, warn: (text: string) => Promise<void>) => Promise<string>;
 
 /** The annotations, the job summary and the step's outputs. */
 export function githubOpeners(context: Context): Opener[] {

@@ -1,9 +1,9 @@
 /** What GitHub Actions takes from a step: annotations, a job summary, and the step's outputs. */
-import { onOneLine } from '../text/json/layout.js';
-import { safeLine } from '../text/sanitize.js';
+import { compactJson } from '../text/json/layout.js';
+import { sanitize } from '../text/sanitize.js';
 import { TABLE_HEAD, tableRow } from './markdown.js';
 import {
-  type Ended,
+  type CommandResult,
   nameOf,
   placedProblemOf,
   type ReportedRun,
@@ -17,7 +17,7 @@ const MAX_ANNOTATIONS = 10;
 export const MAX_SIZE = 1024 * 1024;
 
 /** Workflow commands, a line for each run that did not succeed; the last one counts those beyond GitHub's limit. */
-export function annotations({ runs }: Ended): string {
+export function annotations({ runs }: CommandResult): string {
   const failing = runs.filter((run) => verdictOf(run) !== 'succeeded');
   const shown = failing.length <= MAX_ANNOTATIONS ? failing : failing.slice(0, MAX_ANNOTATIONS - 1);
   const more = failing.length - shown.length;
@@ -38,7 +38,7 @@ function errorCommand(title: string, message: string): string {
 const ROOM_FOR_SENTENCE = 200;
 
 /** The table in at most `room` bytes, with a sentence on what is left out; undefined where not even that has room. */
-export function summary({ runs }: Ended, room: number): string | undefined {
+export function summary({ runs }: CommandResult, room: number): string | undefined {
   let text = `### Workflow runs\n\n${TABLE_HEAD}`;
   let left = room - ROOM_FOR_SENTENCE - Buffer.byteLength(text);
   if (left < 0) return undefined;
@@ -55,9 +55,9 @@ export function summary({ runs }: Ended, room: number): string | undefined {
  * The values of the outputs `run-id`, `status` and `output` by name, undefined where one is larger than GitHub takes.
  * Of several runs, a line each, and a JSON array with null for a run without output.
  */
-export function stepOutputs({ runs }: Ended): Record<string, string | undefined> {
+export function stepOutputs({ runs }: CommandResult): Record<string, string | undefined> {
   return {
-    'run-id': fitting(eachLine(runs, ({ id = '' }) => safeLine(id))),
+    'run-id': fitting(eachLine(runs, ({ id = '' }) => sanitize(id))),
     status: fitting(eachLine(runs, statusOf)),
     output: fitting(outputsOf(runs)),
   };
@@ -87,7 +87,7 @@ function* outputsOf(runs: readonly ReportedRun[]): Generator<string | Uint8Array
 
 function* outputOf({ run }: ReportedRun, otherwise: string): Generator<string | Uint8Array> {
   if (run?.status !== 'FINISHED') yield otherwise;
-  else yield* onOneLine(run.output ?? Buffer.from('null'));
+  else yield* compactJson(run.output ?? Buffer.from('null'));
 }
 
 /** All chunks as one text without the last line feed. GitHub counts two bytes for each UTF-16 code unit. */

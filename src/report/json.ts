@@ -1,14 +1,14 @@
 /** The Runs as the service sent them, with what wfr knows besides. */
 import { type Exit, SIGNAL_EXIT_CODES } from '../exit-code.js';
-import { onOneLine } from '../text/json/layout.js';
-import { safeJson } from '../text/sanitize.js';
-import type { Ended, ReportedRun } from './reported-run.js';
+import { compactJson } from '../text/json/layout.js';
+import { sanitizedJson } from '../text/sanitize.js';
+import type { CommandResult, ReportedRun } from './reported-run.js';
 
 type Chunks = Generator<string | Uint8Array, void, void>;
 
-/** `{exitCode, runs: [{id, workflowId, exitCode, durationMs, error, run}]}`, of a batch with `row` and `place`; what is unknown is null. */
-export function* json({ runs, exit }: Ended): Chunks {
-  yield `{\n  "exitCode": ${codeOf(exit)},\n  "runs": [`;
+/** `{exitCode, runs: [{id, workflowId, exitCode, durationMs, error, run}]}`, of a batch with `row` and `label`; what is unknown is null. */
+export function* json({ runs, exit }: CommandResult): Chunks {
+  yield `{\n  "exitCode": ${exitNumber(exit)},\n  "runs": [`;
   for (const [index, run] of runs.entries()) {
     yield index === 0 ? '\n' : ',\n';
     yield* entry(run);
@@ -16,23 +16,24 @@ export function* json({ runs, exit }: Ended): Chunks {
   yield '\n  ]\n}\n';
 }
 
-function* entry({ row, place, id, workflowId, exit, duration, error, run }: ReportedRun): Chunks {
+function* entry({ row, label, id, workflowId, exit, duration, error, run }: ReportedRun): Chunks {
   const known = {
-    ...(row !== undefined && { row, place }),
+    ...(row !== undefined && { row, label }),
     id,
     workflowId,
-    exitCode: codeOf(exit),
+    exitCode: exitNumber(exit),
     durationMs: Math.round(duration),
     error,
   };
   yield '    {\n';
-  for (const [name, value] of Object.entries(known)) yield `      "${name}": ${safeJson(value ?? null)},\n`;
+  for (const [name, value] of Object.entries(known))
+    yield `      "${name}": ${sanitizedJson(value ?? null)},\n`;
   yield '      "run": ';
   if (run === undefined) yield 'null\n';
-  else yield* onOneLine(run.json);
+  else yield* compactJson(run.json);
   yield '    }';
 }
 
-function codeOf(exit: Exit): number {
+function exitNumber(exit: Exit): number {
   return typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
 }

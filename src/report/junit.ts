@@ -4,10 +4,10 @@
  */
 import { ExitCode } from '../exit-code.js';
 import { VERSION } from '../platform/version.js';
-import { escapeCodePoint, safeLine } from '../text/sanitize.js';
-import { type Ended, nameOf, placedProblemOf, type ReportedRun, verdictOf } from './reported-run.js';
+import { escapeCodePoint, sanitize } from '../text/sanitize.js';
+import { type CommandResult, nameOf, placedProblemOf, type ReportedRun, verdictOf } from './reported-run.js';
 
-export function* junit({ runs, startedAt }: Ended): Generator<string, void, void> {
+export function* junit({ runs, startedAt }: CommandResult): Generator<string, void, void> {
   const verdicts = runs.map(verdictOf);
   const count = (verdict: string) => verdicts.filter((candidate) => candidate === verdict).length;
   const suite = attributes({
@@ -29,7 +29,7 @@ export function* junit({ runs, startedAt }: Ended): Generator<string, void, void
 }
 
 function testCase(run: ReportedRun): string {
-  const classname = safeLine(run.workflowId ?? 'wfr');
+  const classname = sanitize(run.workflowId ?? 'wfr');
   const head = `    <testcase${attributes({ name: nameOf(run), classname, time: seconds(run.duration) })}`;
   const verdict = verdictOf(run);
   if (verdict === 'succeeded') return `${head}/>\n`;
@@ -37,7 +37,7 @@ function testCase(run: ReportedRun): string {
   const lines = placedProblemOf(run);
   // Of a batch, the name is that of the row.
   const details =
-    run.place === undefined || run.id === undefined ? lines : [...lines, `run ${safeLine(run.id)}`];
+    run.label === undefined || run.id === undefined ? lines : [...lines, `run ${sanitize(run.id)}`];
   const what = attributes({ type: typeOf(run), message: lines.join('; ') });
   return `${head}>\n      <${element}${what}>${escapeXml(details.join('\n'))}</${element}>\n    </testcase>\n`;
 }

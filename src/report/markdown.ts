@@ -1,7 +1,14 @@
 /** A Markdown table of runs, one a row. */
 import { formatDuration } from '../text/duration.js';
-import { safeLine } from '../text/sanitize.js';
-import { type Ended, failingStepOf, problemOf, type ReportedRun, statusOf, stepsOf } from './reported-run.js';
+import { sanitize } from '../text/sanitize.js';
+import {
+  type CommandResult,
+  failingStepOf,
+  problemOf,
+  type ReportedRun,
+  statusOf,
+  stepsOf,
+} from './reported-run.js';
 
 /** The rows above those of the runs. */
 export const TABLE_HEAD = `| Run | Workflow | Version | Status | Steps | Duration | Failing step | Message |
@@ -9,19 +16,19 @@ export const TABLE_HEAD = `| Run | Workflow | Version | Status | Steps | Duratio
 `;
 
 /** The table alone. */
-export function* markdown({ runs }: Ended): Generator<string, void, void> {
+export function* markdown({ runs }: CommandResult): Generator<string, void, void> {
   yield TABLE_HEAD;
   for (const run of runs) yield tableRow(run);
 }
 
 /** The row of one run, with its line feed. */
 export function tableRow(reported: ReportedRun): string {
-  const { place, id, workflowId = '', run, duration } = reported;
-  const names = [place, id].filter((name) => name !== undefined);
+  const { label, id, workflowId = '', run, duration } = reported;
+  const names = [label, id].filter((name) => name !== undefined);
   const cells = [
-    names.map((name) => literal(safeLine(name))).join('<br>'),
-    literal(safeLine(workflowId)),
-    literal(safeLine(run?.versionName ?? '')),
+    names.map((name) => literal(sanitize(name))).join('<br>'),
+    literal(sanitize(workflowId)),
+    literal(sanitize(run?.versionName ?? '')),
     literal(statusOf(reported)),
     stepsOf(reported),
     formatDuration(duration),

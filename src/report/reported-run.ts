@@ -1,15 +1,16 @@
 /** What a run came to, as every report sees it, and what follows from that. All texts given here are inert. */
-import { formatDuration } from '../text/duration.js';
+
 import { type Exit, ExitCode } from '../exit-code.js';
 import type { Run } from '../service/run.js';
+import { formatDuration } from '../text/duration.js';
+import { sanitize, sanitizeLines } from '../text/sanitize.js';
 import { stepsDone, totalSteps } from '../view/progress/run-progress.js';
-import { safeLine, safeLines } from '../text/sanitize.js';
 
 export interface ReportedRun {
   /** Of a batch: the number of its row, from 1. */
   row?: number;
   /** Of a batch: where its row stands, such as `rows.csv:12`, or the path of its file. */
-  place?: string;
+  label?: string;
   /** Undefined where the service never told it. */
   id: string | undefined;
   /** Undefined for a run that was only watched: a Run does not name its workflow. */
@@ -28,13 +29,13 @@ export interface ReportedRun {
 }
 
 /** All that one command came to. */
-export interface Ended {
+export interface CommandResult {
   runs: readonly ReportedRun[];
   exit: Exit;
   /** Milliseconds since 1970. */
   startedAt: number;
   /** Milliseconds of the whole command. */
-  took: number;
+  durationMs: number;
 }
 
 /** `failed` is the run's own verdict; `unsettled` means that wfr did not see it end well, for whatever reason. */
@@ -44,13 +45,13 @@ export function verdictOf({ exit }: ReportedRun): 'succeeded' | 'failed' | 'unse
 }
 
 /** The place of its row, which is the same however often it is sent; else the run's id, or its workflow's where it has none. */
-export function nameOf({ place, id, workflowId }: ReportedRun): string {
-  return safeLine(place ?? id ?? workflowId ?? 'unknown');
+export function nameOf({ label, id, workflowId }: ReportedRun): string {
+  return sanitize(label ?? id ?? workflowId ?? 'unknown');
 }
 
 /** The status as it was seen last; empty where no run was seen. */
 export function statusOf({ run }: ReportedRun): string {
-  return run === undefined ? '' : safeLine(run.status ?? 'accepted');
+  return run === undefined ? '' : sanitize(run.status ?? 'accepted');
 }
 
 /** `2 of 4`; empty where it is not known. */
@@ -61,19 +62,19 @@ export function stepsOf({ run }: ReportedRun): string {
 
 /** The step that failed; empty where none did. */
 export function failingStepOf({ run }: ReportedRun): string {
-  return run?.status === 'FAILED' ? safeLine(run.error?.step ?? '') : '';
+  return run?.status === 'FAILED' ? sanitize(run.error?.step ?? '') : '';
 }
 
 /** Why it did not succeed, in one or more lines; none where it did. */
 export function problemOf(reported: ReportedRun): string[] {
   const { error, exit, run, duration } = reported;
-  if (error !== undefined) return safeLines(error);
+  if (error !== undefined) return sanitizeLines(error);
   if (exit === ExitCode.ok) return [];
   if (exit === ExitCode.stillRunning) {
     if (run === undefined) return ['it was not seen to end; the run goes on'];
     return [`still ${statusOf(reported)} after ${formatDuration(duration)}; the run goes on`];
   }
-  return safeLines(run?.error?.message || '(the service gave no message)');
+  return sanitizeLines(run?.error?.message || '(the service gave no message)');
 }
 
 /** The same, after a line for the step that failed. */

@@ -1,8 +1,9 @@
 /** The reports that a command line asked for: opened before anything is sent, written at the end. */
-import type { Context } from '../platform/context.js';
+
 import { OutputError, UsageError } from '../errors.js';
-import { codeOf } from '../platform/system-error.js';
-import { type Ended, nameOf } from './reported-run.js';
+import type { Context } from '../platform/context.js';
+import { errorCode } from '../platform/system-error.js';
+import { type CommandResult, nameOf } from './reported-run.js';
 import { openersOf, type Report } from './requests.js';
 
 export class Reports {
@@ -30,11 +31,11 @@ export class Reports {
   }
 
   /** Writes all of them, and gives what kept any from being written: OutputError, or a defect. */
-  async write(ended: Ended): Promise<unknown[]> {
+  async write(ended: CommandResult): Promise<unknown[]> {
     const failures: unknown[] = [];
     for (const report of this.#reports) {
       await report.write(ended).catch((error) => {
-        const isSystemError = codeOf(error) !== undefined;
+        const isSystemError = errorCode(error) !== undefined;
         failures.push(
           isSystemError ? new OutputError(error, `${report.name} of ${subjectOf(ended)}`) : error,
         );
@@ -49,7 +50,7 @@ export class Reports {
   }
 }
 
-function subjectOf({ runs }: Ended): string {
+function subjectOf({ runs }: CommandResult): string {
   const [only] = runs;
   return runs.length === 1 && only !== undefined ? `run ${nameOf(only)}` : `${runs.length} runs`;
 }

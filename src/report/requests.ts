@@ -1,21 +1,21 @@
 /** `--report` as it was written -> what is to be opened. */
 import { randomUUID } from 'node:crypto';
-import type { Context } from '../platform/context.js';
 import { UsageError } from '../errors.js';
+import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/path.js';
 import { DestinationError, openReplaced } from './destination.js';
 import { githubOpeners } from './github-reports.js';
 import { json } from './json.js';
 import { junit } from './junit.js';
 import { markdown } from './markdown.js';
-import type { Ended } from './reported-run.js';
+import type { CommandResult } from './reported-run.js';
 
 /** A report that can be written once, or be left unwritten. */
 export interface Report {
   /** As a complaint names it. */
   name: string;
   /** Throws the system's error. */
-  write(ended: Ended): Promise<void>;
+  write(ended: CommandResult): Promise<void>;
   /** Leaves nothing behind of what was not written. Never throws. */
   discard(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface Report {
 /** Opens one report. Throws UsageError. */
 export type Opener = () => Promise<Report>;
 
-type Format = (ended: Ended) => Iterable<string | Uint8Array>;
+type Format = (ended: CommandResult) => Iterable<string | Uint8Array>;
 
 interface FileKind {
   load: () => Promise<Format>;

@@ -3,17 +3,17 @@
  * that id: any of them may be the id of something else.
  */
 import {
+  HttpError,
   NetworkError,
   type ReceivedAnswer,
-  RefusedError,
   type RunEvidence,
-  UnreadableAnswerError,
+  UnreadableResponseError,
 } from '../errors.js';
 import { decodeString } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import { getRun } from './get-run.js';
 import { isUsableId } from './parse-run.js';
-import { backoff, isPassing, MAX_RESENDS } from './retry.js';
+import { backoff, isTransient, MAX_RESENDS } from './retry.js';
 import type { Run } from './run.js';
 import { excerptOf, type Service, shownTarget, withoutToken } from './service.js';
 
@@ -69,10 +69,10 @@ async function readPatiently(id: string, service: Service, signal: AbortSignal):
 /** Whether asking again may help. Throws what is no failure of a poll. */
 function mayPass(error: unknown): boolean {
   if (error instanceof NetworkError) return true;
-  if (error instanceof UnreadableAnswerError) return false;
-  if (!(error instanceof RefusedError)) throw error;
-  const { status } = error.refusal;
-  return status === 404 || isPassing(status);
+  if (error instanceof UnreadableResponseError) return false;
+  if (!(error instanceof HttpError)) throw error;
+  const { status } = error.info;
+  return status === 404 || isTransient(status);
 }
 
 function candidateIds({ headers, body }: ReceivedAnswer): string[] {

@@ -4,11 +4,11 @@
  * (nodejs/undici#5441).
  */
 import { connect as connectTcp, type Socket } from 'node:net';
-import type { Clock } from '../platform/context.js';
-import { NetworkError, type NetworkFault } from '../errors.js';
-import { codeOf } from '../platform/system-error.js';
-import { unbracketed } from '../text/url.js';
 import type { ProxyServer } from '../config/proxy.js';
+import { NetworkError, type NetworkFault } from '../errors.js';
+import type { Clock } from '../platform/context.js';
+import { errorCode } from '../platform/system-error.js';
+import { unbracketed } from '../text/url.js';
 
 export interface Route {
   origin: URL;
@@ -126,7 +126,7 @@ async function openTunnel(proxy: ProxyServer, target: Target, signal: AbortSigna
       else refuse('proxy-refused', { status: answer.statusCode ?? 0 });
     });
     connect.once('response', (answer) => refuse('proxy-refused', { status: answer.statusCode ?? 0 }));
-    connect.once('error', (error) => refuse('proxy-closed', { code: codeOf(error) }));
+    connect.once('error', (error) => refuse('proxy-closed', { code: errorCode(error) }));
     connect.end();
   });
 }
@@ -155,7 +155,7 @@ const CERTIFICATE_CODE =
 function connectError(error: Error, target: Target, proxy: boolean): NetworkError {
   // Several addresses fail together; the first one speaks for them.
   const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
-  const code = codeOf(first);
+  const code = errorCode(first);
   return new NetworkError(faultOf(code), { host: hostOf(target), code, proxy }, { cause: error });
 }
 

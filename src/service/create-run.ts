@@ -1,23 +1,23 @@
 /** POST /runs: one trigger, sent again only where it cannot have been taken. */
 import {
+  HttpError,
   InterruptedError,
   NetworkError,
   NotTriggeredError,
-  RefusedError,
   UnknownOutcomeError,
-  UnreadableAnswerError,
+  UnreadableResponseError,
 } from '../errors.js';
 import type { Interruption } from '../platform/signals.js';
 import { type Input, TriggerBody } from './body.js';
 import { confirmRun, evidenceIn } from './candidate-id.js';
-import { Patience } from './signal-grace.js';
-import { type Attempt, type Decision, decideResend, meaningOf } from './retry.js';
+import { type Attempt, classify, type Decision, decideResend } from './retry.js';
 import type { Run } from './run.js';
-import { refusalOf, requestHeaders, retryAfterOf, runOf, runsUrl, type Service } from './service.js';
+import { httpErrorInfo, requestHeaders, retryAfterOf, runIn, runsUrl, type Service } from './service.js';
+import { SignalGrace } from './signal-grace.js';
 import {
   fieldsFor,
-  formsOf,
   spellingHint,
+  variantsOf,
   type WorkflowIdField,
   type WorkflowIdFieldChoice,
 } from './workflow-id-field.js';
@@ -33,13 +33,13 @@ export interface Trigger {
 /** A run as accepted, the spelling of the workflow's field that was, and how many forms it took to find it. */
 export interface Created {
   run: Run;
-  form: WorkflowIdField;
-  forms: number;
+  variant: WorkflowIdField;
+  variantsTried: number;
 }
 
 /**
  * Triggers a run. `beforeLastBytes` is awaited each time before a request becomes complete, and
- * may throw to keep it back. Throws RefusedError, NotTriggeredError or UnknownOutcomeError for what
+ * may throw to keep it back. Throws HttpError, NotTriggeredError or UnknownOutcomeError for what
  * the service or the network did, InterruptedError for a signal, FileChangedError or FileReadError for a document.
  */
 export async function createRun(
@@ -48,18 +48,18 @@ export async function createRun(
   interruption: Interruption,
   beforeLastBytes = async () => {},
 ): Promise<Created> {
-  const forms = formsOf(trigger.field);
-  for (const [index, form] of forms.entries()) {
+  const variants = variantsOf(trigger.field);
+  for (const [index, variant] of variants.entries()) {
     try {
-      const run = await sendUntilDecided(trigger, form, service, interruption, beforeLastBytes);
-      return { run, form, forms: index + 1 };
+      const run = await sendUntilDecided(trigger, variant, service, interruption, beforeLastBytes);
+      return { run, variant, variantsTried: index + 1 };
     } catch (error) {
-      const hint = error instanceof RefusedError && forms.length > 1 ? spellingHint(error) : undefined;
-      if (!(error instanceof RefusedError) || hint === undefined) throw error;
-      if (hint === 'perhaps' || index === forms.length - 1) throw new RefusedError(error.refusal, hint);
+      const hint = error instanceof HttpError && variants.length > 1 ? spellingHint(error) : undefined;
+      if (!(error instanceof HttpError) || hint === undefined) throw error;
+      if (hint === 'perhaps' || index === variants.length - 1) throw new HttpError(error.info, hint);
     }
   }
-  throw new Error('no form was tried');
+  throw new Error('no variant was tried');
 }
 
 /** Sends one form until it is accepted, finally refused, or may not be sent again. */
@@ -82,21 +82,21 @@ async function sendUntilDecided(
     const last = attemptOf(failure, body);
     const decision = decideResend(last, earlier, trigger, service.clock.random());
     if (!decision.resend)
-      throw verdict(failure, last, meaningOf(last, trigger), decision, earlier.length + 1, body);
+      throw finalError(failure, last, classify(last, trigger), decision, earlier.length + 1, body);
     earlier.push(last);
-    service.events.resending(failure, last.phase, decision.delay, earlier.length);
+    service.events.retrying(failure, last.phase, decision.delay, earlier.length);
     await service.clock.sleep(decision.delay, interruption.signal).catch(throwAsUnsent);
   }
 }
 
 /** Whether the access token was rejected, and its source has given another one. */
 async function hasNewToken(
-  failure: NetworkError | RefusedError,
+  failure: NetworkError | HttpError,
   rejected: string | undefined,
   { credentials }: Service,
   { signal }: Interruption,
 ): Promise<boolean> {
-  if (!(failure instanceof RefusedError) || failure.refusal.status !== 401) return false;
+  if (!(failure instanceof HttpError) || failure.info.status !== 401) return false;
   return credentials.refresh(rejected, signal).catch(throwAsUnsent);
 }
 
@@ -105,16 +105,16 @@ function throwAsUnsent(error: unknown): never {
   throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
 }
 
-function attemptOf(failure: NetworkError | RefusedError, { phase }: TriggerBody): Attempt {
+function attemptOf(failure: NetworkError | HttpError, { phase }: TriggerBody): Attempt {
   if (failure instanceof NetworkError) return { phase, fault: failure.fault };
-  const { status, retryAfter, isRunLocation = false } = failure.refusal;
+  const { status, retryAfter, isRunLocation = false } = failure.info;
   return { phase, status, retryAfter, isRunLocation };
 }
 
-function verdict(
-  failure: NetworkError | RefusedError,
+function finalError(
+  failure: NetworkError | HttpError,
   last: Attempt,
-  meaning: ReturnType<typeof meaningOf>,
+  meaning: ReturnType<typeof classify>,
   decision: Decision,
   attempts: number,
   body: TriggerBody,
@@ -134,7 +134,7 @@ function verdict(
 /** `token` is the one that was sent, as far as the request came. */
 type Sent =
   | { run: Run; failure?: undefined; token?: undefined }
-  | { run?: undefined; failure: NetworkError | RefusedError; token?: string | undefined };
+  | { run?: undefined; failure: NetworkError | HttpError; token?: string | undefined };
 
 /** One request: the Run it started, or why there is none. */
 async function sendOnce(
@@ -145,9 +145,9 @@ async function sendOnce(
 ): Promise<Sent> {
   const { transport, events, baseUrl } = service;
   const url = runsUrl(baseUrl);
-  const patience = new Patience(body, service, interruption);
+  const patience = new SignalGrace(body, service, interruption);
   try {
-    await service.pacing?.turn(patience.signal);
+    await service.rateLimiter?.acquire(patience.signal);
     events.request('POST', url.href, body.length);
     const token = await service.credentials.token(patience.signal);
     const hooks = {
@@ -165,15 +165,15 @@ async function sendOnce(
       hooks,
       patience.signal,
     );
-    events.answer(answer.status, answer.took);
-    service.pacing?.answered(answer.status, retryAfterOf(answer, service));
-    if (answer.status >= 200 && answer.status <= 299) return { run: runOf(answer, 'string') };
-    return { failure: new RefusedError(refusalOf('POST', url, answer, service, token, body.length)), token };
+    events.response(answer.status, answer.durationMs);
+    service.rateLimiter?.onResponse(answer.status, retryAfterOf(answer, service));
+    if (answer.status >= 200 && answer.status <= 299) return { run: runIn(answer, 'string') };
+    return { failure: new HttpError(httpErrorInfo('POST', url, answer, service, token, body.length)), token };
   } catch (error) {
     if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.phase);
     // The head of a 2xx has come, so the service took the request, whatever became of the rest.
     const isTaken = error instanceof NetworkError && error.facts.status !== undefined && !error.facts.proxy;
-    if (error instanceof UnreadableAnswerError || isTaken) {
+    if (error instanceof UnreadableResponseError || isTaken) {
       return { run: await identifyRun(error, url, service, patience.signal) };
     }
     if (!(error instanceof NetworkError)) throw error;
@@ -188,7 +188,7 @@ async function sendOnce(
  * what the answer said.
  */
 async function identifyRun(
-  error: NetworkError | UnreadableAnswerError,
+  error: NetworkError | UnreadableResponseError,
   url: URL,
   service: Service,
   signal: AbortSignal,

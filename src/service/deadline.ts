@@ -1,6 +1,7 @@
 /** The limits of time of one request. */
-import type { Clock } from '../platform/context.js';
+
 import type { NetworkError } from '../errors.js';
+import type { Clock } from '../platform/context.js';
 
 /** Ends what it guards when its signal does, or when the time it was allowed has passed. */
 export class Deadline {

@@ -7,7 +7,7 @@ const MAX_OF_PART = 1_500;
  * The message, passed through `hide`; undefined where the body says nothing. Reads JSON, problem details (RFC 9457),
  * text, HTML. What is left of a body that broke off, or is too long to be read, says that there is more.
  */
-export function messageOf(
+export function errorMessage(
   body: Uint8Array,
   isWhole: boolean,
   hide: (words: string) => string,

@@ -1,10 +1,11 @@
 /** The polls of one run that have failed since it was last read, and how long that may go on. */
+
+import { HttpError, NetworkError, UnreadableResponseError } from '../errors.js';
 import type { AwakeTime } from './awake-time.js';
-import { NetworkError, RefusedError, UnreadableAnswerError } from '../errors.js';
-import { backoff, isPassing } from './retry.js';
+import { backoff, isTransient } from './retry.js';
 
 /** Why a poll showed nothing. */
-export type PollFailure = NetworkError | RefusedError | UnreadableAnswerError;
+export type PollFailure = NetworkError | HttpError | UnreadableResponseError;
 
 /** How long a run that has been seen may be unreachable, in milliseconds. */
 const MAX_UNREACHABLE = 5 * 60_000;
@@ -60,11 +61,11 @@ export class FailedPolls {
 
 /** Whether an answer blames the request (400, 404, a redirect), which is odd for a run that exists. */
 export function isOdd(failure: PollFailure): boolean {
-  return failure instanceof RefusedError && !isPassing(failure.refusal.status);
+  return failure instanceof HttpError && !isTransient(failure.info.status);
 }
 
 export function isPollFailure(error: unknown): error is PollFailure {
   return (
-    error instanceof NetworkError || error instanceof RefusedError || error instanceof UnreadableAnswerError
+    error instanceof NetworkError || error instanceof HttpError || error instanceof UnreadableResponseError
   );
 }

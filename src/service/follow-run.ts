@@ -1,16 +1,23 @@
 /** A run id -> the stream of its changes, to its end, a deadline or a signal. */
-import { AwakeTime } from './awake-time.js';
+
+import {
+  HttpError,
+  NetworkError,
+  NoSuchRunError,
+  UnknownStatusError,
+  UnreachableRunError,
+} from '../errors.js';
 import type { Clock } from '../platform/context.js';
-import { LostSightError, NetworkError, NoSuchRunError, RefusedError, UnknownStatusError } from '../errors.js';
+import { AwakeTime } from './awake-time.js';
 import { FailedPolls, isOdd, isPollFailure, type PollFailure } from './failed-polls.js';
-import type { Reading } from './get-run.js';
-import { isLasting, MAX_RETRY_AFTER } from './retry.js';
+import type { RunResponse } from './get-run.js';
+import { isPermanent, MAX_RETRY_AFTER } from './retry.js';
 import { hasEnded, isKnownStatus, type Run } from './run.js';
 
 /** All times in milliseconds. */
 export interface FollowOptions {
   /** Reads the run once; ends with the signal. */
-  poll(signal: AbortSignal): Promise<Reading>;
+  poll(signal: AbortSignal): Promise<RunResponse>;
   clock: Clock;
   /** Ends the stream by throwing its reason. */
   signal: AbortSignal;
@@ -29,7 +36,7 @@ export interface FollowOptions {
   onFailedPoll?(failure: PollFailure, delay: number): void;
 }
 
-const SLOWER = 1.5;
+const INTERVAL_GROWTH = 1.5;
 const MAX_UNKNOWN_STATUS = 5 * 60_000;
 /** A poll that is under way when the time is up has so much longer. */
 const LAST_POLL = 5_000;
@@ -38,15 +45,15 @@ const LAST_POLL = 5_000;
  * Yields the run whenever its JSON has changed, and returns when it has ended or the timeout has passed; one last poll
  * precedes giving up. Of the limits, only the timeout counts time in which the process was stopped. Throws LostSightError, NoSuchRunError, RefusedError, UnknownStatusError, and the signal's reason.
  */
-export async function* follow(id: string, options: FollowOptions): AsyncGenerator<Run, void, void> {
+export async function* followRun(id: string, options: FollowOptions): AsyncGenerator<Run, void, void> {
   const { clock, signal } = options;
   if (options.accepted !== undefined && hasEnded(options.accepted)) return;
-  const watch = new Observation(id, options);
+  const watch = new RunFollower(id, options);
   let delay = options.accepted === undefined ? 0 : options.interval;
   try {
     for (;;) {
       await clock.sleep(Math.min(delay, watch.timeLeft()), signal);
-      const { changed, next } = await watch.look();
+      const { changed, next } = await watch.poll();
       if (changed !== undefined) yield changed;
       if (next === undefined) return;
       delay = next;
@@ -63,7 +70,7 @@ interface Look {
 }
 
 /** What is known of one run that is being followed. */
-class Observation {
+class RunFollower {
   readonly #id: string;
   readonly #options: FollowOptions;
   readonly #awake: AwakeTime;
@@ -92,7 +99,7 @@ class Observation {
     this.#awake.end();
   }
 
-  async look(): Promise<Look> {
+  async poll(): Promise<Look> {
     try {
       return this.#take(await this.#poll());
     } catch (error) {
@@ -102,7 +109,7 @@ class Observation {
     }
   }
 
-  async #poll(): Promise<Reading> {
+  async #poll(): Promise<RunResponse> {
     const { clock, signal, poll, timeout } = this.#options;
     const cut = new AbortController();
     const stop = () => cut.abort(signal.reason);
@@ -119,7 +126,7 @@ class Observation {
     }
   }
 
-  #take({ run, retryAfter }: Reading): Look {
+  #take({ run, retryAfter }: RunResponse): Look {
     const before = this.#run;
     const now = this.#awake.elapsed();
     const changed = before === undefined || Buffer.compare(before.json, run.json) !== 0;
@@ -131,7 +138,7 @@ class Observation {
     this.#giveUpOnUnknownStatus(run, now);
     this.#interval = changed
       ? this.#options.interval
-      : Math.min(this.#interval * SLOWER, this.#options.maxInterval);
+      : Math.min(this.#interval * INTERVAL_GROWTH, this.#options.maxInterval);
     const delay = Math.max(this.#interval, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
     // A poll during which the time ran out was the last one.
     const next = hasEnded(run) || this.timeLeft() <= 0 ? undefined : delay;
@@ -161,7 +168,7 @@ class Observation {
 
   #delayAfter(failure: PollFailure): number {
     const { clock, onFailedPoll } = this.#options;
-    const asked = failure instanceof RefusedError ? (failure.refusal.retryAfter ?? 0) : 0;
+    const asked = failure instanceof HttpError ? (failure.info.retryAfter ?? 0) : 0;
     const own = this.#isPaced(failure) ? this.#interval : this.#failed.retry(clock.random());
     const delay = Math.max(own, Math.min(asked, MAX_RETRY_AFTER));
     onFailedPoll?.(failure, delay);
@@ -170,19 +177,17 @@ class Observation {
 
   /** Whether the pace takes care of it: of many runs, one would wait ever longer for what concerns all of them. */
   #isPaced(failure: PollFailure): boolean {
-    return (
-      this.#options.isPaced === true && failure instanceof RefusedError && failure.refusal.status === 429
-    );
+    return this.#options.isPaced === true && failure instanceof HttpError && failure.info.status === 429;
   }
 
   #throwIfFinal(failure: PollFailure): void {
     const seen = this.#run !== undefined;
     if (failure instanceof NetworkError) {
       const { fault } = failure;
-      if (fault === 'too-large' || (!seen && isLasting(fault))) throw this.#lostSight(failure);
+      if (fault === 'too-large' || (!seen && isPermanent(fault))) throw this.#lostSight(failure);
     }
-    if (!(failure instanceof RefusedError)) return;
-    const { status } = failure.refusal;
+    if (!(failure instanceof HttpError)) return;
+    const { status } = failure.info;
     if (status === 401 || status === 403) throw failure;
     // A run that exists may be retried, and to a script a refusal means that there is none.
     if (seen || this.#options.exists === true || !isOdd(failure)) return;
@@ -190,17 +195,17 @@ class Observation {
   }
 
   /** What a last failure means: a run that nobody has seen, and that was answered with 404 for 60 s, is gone. */
-  #giveUp(failure: PollFailure): NoSuchRunError | LostSightError {
+  #giveUp(failure: PollFailure): NoSuchRunError | UnreachableRunError {
     const isGone = this.#run === undefined && this.#failed.areOdd;
     return (isGone ? this.#noSuchRun(failure) : undefined) ?? this.#lostSight(failure);
   }
 
   #noSuchRun(failure: PollFailure): NoSuchRunError | undefined {
-    if (!(failure instanceof RefusedError) || failure.refusal.status !== 404) return undefined;
-    return new NoSuchRunError(this.#id, failure.refusal);
+    if (!(failure instanceof HttpError) || failure.info.status !== 404) return undefined;
+    return new NoSuchRunError(this.#id, failure.info);
   }
 
-  #lostSight(failure: PollFailure): LostSightError {
-    return new LostSightError(this.#id, failure, this.#run !== undefined, this.#failed.durationMs);
+  #lostSight(failure: PollFailure): UnreachableRunError {
+    return new UnreachableRunError(this.#id, failure, this.#run !== undefined, this.#failed.durationMs);
   }
 }

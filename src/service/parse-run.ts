@@ -1,5 +1,5 @@
 /** From the bytes of an answer to a Run. */
-import { UnreadableAnswerError } from '../errors.js';
+import { UnreadableResponseError } from '../errors.js';
 import { decodeString, membersOf } from '../text/json/members.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
 import type { Run } from './run.js';
@@ -14,7 +14,7 @@ export function parseRun(bytes: Uint8Array, idTypes: IdTypes = 'string or intege
   const fields = new Map(members.map((member) => [member.name, member.value]));
   const id = asId(fields.get('id'), idTypes);
   if (id === undefined || !isUsableId(id)) {
-    throw new UnreadableAnswerError('no usable run id in it', { fields: [...fields.keys()] });
+    throw new UnreadableResponseError('no usable run id in it', { fields: [...fields.keys()] });
   }
   const output = fields.get('output');
   return {
@@ -40,10 +40,10 @@ function readMembers(bytes: Uint8Array) {
     const members = membersOf(bytes);
     if (members !== undefined) return members;
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw new UnreadableAnswerError(error.message);
+    if (error instanceof JsonSyntaxError) throw new UnreadableResponseError(error.message);
     throw error;
   }
-  throw new UnreadableAnswerError('a JSON value that is not an object');
+  throw new UnreadableResponseError('a JSON value that is not an object');
 }
 
 function asString(value: Uint8Array | undefined): string | undefined {

@@ -10,7 +10,7 @@ const MAX_KEPT = 64 * 1024;
  * several times with the same value counts once (RFC 9110, section 8.6), and a 100 that nobody asked for is passed over
  * (section 15.2).
  */
-export class RawAnswer {
+export class RawResponse {
   #kept: Buffer[] = [];
   #size = 0;
   /** The head as far as it has come; undefined once it has been passed on. */

@@ -1,21 +1,21 @@
 /** The body of an answer: all of a 2xx, and of anything else as much as comes soon. */
 import { isUtf8 } from 'node:buffer';
-import { withoutByteOrderMark } from '../text/byte-order-mark.js';
-import type { Clock } from '../platform/context.js';
 import { NetworkError, WfrError } from '../errors.js';
+import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
-import { codeOf } from '../platform/system-error.js';
+import { errorCode } from '../platform/system-error.js';
+import { withoutByteOrderMark } from '../text/byte-order-mark.js';
 import type { Deadline } from './deadline.js';
 import { codingOf, decodeBody, type IncomingBody } from './decode-body.js';
 
 /** The most of a 2xx's body that is read: 512 MiB. */
-const MAX_ANSWER = 512 * 1024 * 1024;
+const MAX_RESPONSE = 512 * 1024 * 1024;
 /** The most of any other body that is read. */
-const MAX_REFUSAL = 64 * 1024;
+const MAX_ERROR_BODY = 64 * 1024;
 /** The most that is kept of a 2xx that cannot be read to its end. */
 const MAX_RECEIVED = 64 * 1024;
 
-export interface IncomingAnswer {
+export interface IncomingResponse {
   status: number;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
@@ -39,13 +39,13 @@ export interface ReadBody {
  * Reads the body, decoded. Throws NetworkError with the answer's status and, of a 2xx, what of it had been received; or
  * the signal's reason.
  */
-export async function readAnswer(
-  answer: IncomingAnswer,
+export async function readResponse(
+  answer: IncomingResponse,
   reader: Reader,
   deadline: Deadline,
 ): Promise<ReadBody> {
   const { status, headers } = answer;
-  if (status < 200 || status > 299) return readRefusal(answer, reader, deadline);
+  if (status < 200 || status > 299) return readErrorBody(answer, reader, deadline);
   const chunks: Buffer[] = [];
   try {
     return { body: await readAll(answer, chunks, reader, deadline), isWhole: true };
@@ -53,7 +53,7 @@ export async function readAnswer(
     const { host } = reader;
     const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     const body = Buffer.concat(chunks, Math.min(size, MAX_RECEIVED));
-    const facts = { host, code: codeOf(error), status, received: { status, headers, body } };
+    const facts = { host, code: errorCode(error), status, received: { status, headers, body } };
     // Where the headers have come, the status is known, whatever becomes of the rest.
     if (error instanceof NetworkError)
       throw new NetworkError(error.fault, { ...facts, ...error.facts }, { cause: error });
@@ -64,12 +64,12 @@ export async function readAnswer(
 
 /** Whether the decoder of node:zlib could not read a body; one that merely ends too early was truncated. */
 function isDecodingError(error: unknown): boolean {
-  const code = codeOf(error) ?? '';
+  const code = errorCode(error) ?? '';
   return code.startsWith('Z_') && code !== 'Z_BUF_ERROR';
 }
 
 async function readAll(
-  { body, headers }: IncomingAnswer,
+  { body, headers }: IncomingResponse,
   chunks: Buffer[],
   reader: Reader,
   deadline: Deadline,
@@ -79,12 +79,12 @@ async function readAll(
   const coding = codingOf(encoding);
   if (coding === 'unsupported') throw new NetworkError('encoded', { host, code: encoding });
   const tooLarge = new NetworkError('too-large', { host, code: headers['content-length'] });
-  if (Number(headers['content-length'] ?? 0) > MAX_ANSWER) throw tooLarge;
+  if (Number(headers['content-length'] ?? 0) > MAX_RESPONSE) throw tooLarge;
   let size = 0;
   const decoded = coding === undefined ? body : decodeBody(body, coding);
   await eachChunk(decoded, reader, deadline, (chunk) => {
     size += chunk.length;
-    if (size > MAX_ANSWER) throw tooLarge;
+    if (size > MAX_RESPONSE) throw tooLarge;
     chunks.push(chunk);
   });
   const bytes = withoutByteOrderMark(Buffer.concat(chunks, size));
@@ -93,7 +93,11 @@ async function readAll(
 }
 
 /** As much of a refusal's body as comes in a short time: the status counts, the words are welcome. */
-async function readRefusal(answer: IncomingAnswer, reader: Reader, deadline: Deadline): Promise<ReadBody> {
+async function readErrorBody(
+  answer: IncomingResponse,
+  reader: Reader,
+  deadline: Deadline,
+): Promise<ReadBody> {
   const coding = codingOf(answer.headers['content-encoding']);
   const { body } = answer;
   const isEncoded = coding === 'gzip' || coding === 'deflate';
@@ -106,7 +110,7 @@ async function readRefusal(answer: IncomingAnswer, reader: Reader, deadline: Dea
     await eachChunk(isEncoded ? decodeBody(body, coding) : body, reader, deadline, (chunk) => {
       chunks.push(chunk);
       size += chunk.length;
-      if (size > MAX_REFUSAL) throw enough;
+      if (size > MAX_ERROR_BODY) throw enough;
     });
     isWhole = true;
   } catch {
@@ -114,7 +118,7 @@ async function readRefusal(answer: IncomingAnswer, reader: Reader, deadline: Dea
   } finally {
     stop();
   }
-  return { body: Buffer.concat(chunks).subarray(0, MAX_REFUSAL), isWhole };
+  return { body: Buffer.concat(chunks).subarray(0, MAX_ERROR_BODY), isWhole };
 }
 
 async function eachChunk(

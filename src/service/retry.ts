@@ -27,9 +27,9 @@ export const MAX_RESENDS = 3;
 export const MAX_RETRY_AFTER = 5 * 60_000;
 
 /** Faults before anything left this machine that will not go away by themselves. */
-const LASTING: readonly NetworkFault[] = ['certificate', 'not-tls', 'proxy-refused'];
+const PERMANENT_FAULTS: readonly NetworkFault[] = ['certificate', 'not-tls', 'proxy-refused'];
 /** Faults that a service which is just starting shows: worth trying again soon. */
-const SHORT: readonly NetworkFault[] = ['refused', 'unreachable', 'connect-reset'];
+const STARTUP_FAULTS: readonly NetworkFault[] = ['refused', 'unreachable', 'connect-reset'];
 
 /** Random 0.5 to 1 times min(base x 2^n, 30 s), in milliseconds; `random` is 0 to 1, `n` counts from 0. */
 export function backoff(n: number, random: number, base = 1_000): number {
@@ -46,18 +46,21 @@ export function decideResend(
   policy: ResendPolicy,
   random: number,
 ): Decision {
-  if (earlier.length >= MAX_RESENDS || !isWorthRepeating(last, earlier, policy)) return { resend: false };
+  if (earlier.length >= MAX_RESENDS || !isRetryable(last, earlier, policy)) return { resend: false };
   if ('fault' in last) {
-    return { resend: true, delay: backoff(earlier.length, random, SHORT.includes(last.fault) ? 250 : 1_000) };
+    return {
+      resend: true,
+      delay: backoff(earlier.length, random, STARTUP_FAULTS.includes(last.fault) ? 250 : 1_000),
+    };
   }
   const asked = last.retryAfter ?? 0;
   if (asked > MAX_RETRY_AFTER) return { resend: false, asked };
   return { resend: true, delay: Math.max(asked, backoff(earlier.length, random)) };
 }
 
-function isWorthRepeating(last: Attempt, earlier: readonly Attempt[], policy: ResendPolicy): boolean {
+function isRetryable(last: Attempt, earlier: readonly Attempt[], policy: ResendPolicy): boolean {
   if ('fault' in last) {
-    if (last.phase === 0) return !LASTING.includes(last.fault);
+    if (last.phase === 0) return !PERMANENT_FAULTS.includes(last.fault);
     const isTransport = last.fault === 'reset' || last.fault === 'stalled';
     return (
       last.phase === 1 && isTransport && !earlier.some((attempt) => 'fault' in attempt && attempt.phase === 1)
@@ -82,7 +85,7 @@ function asksToComeBack(
 }
 
 /** What the last attempt at a trigger means: the service refused it, nothing was created, or nobody here can tell. */
-export function meaningOf(last: Attempt, policy: ResendPolicy): 'refused' | 'not-triggered' | 'unknown' {
+export function classify(last: Attempt, policy: ResendPolicy): 'refused' | 'not-triggered' | 'unknown' {
   if ('fault' in last) {
     // A peer that answered plain text with a TLS alert has not understood it.
     return last.phase === 2 && last.fault !== 'speaks-tls' ? 'unknown' : 'not-triggered';
@@ -95,13 +98,13 @@ export function meaningOf(last: Attempt, policy: ResendPolicy): 'refused' | 'not
 }
 
 /** Whether a status that answers a poll says nothing about the run itself. */
-export function isPassing(status: number): boolean {
+export function isTransient(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }
 
 /** Whether a poll that failed so will fail again. */
-export function isLasting(fault: NetworkFault): boolean {
-  return LASTING.includes(fault) || fault === 'speaks-tls';
+export function isPermanent(fault: NetworkFault): boolean {
+  return PERMANENT_FAULTS.includes(fault) || fault === 'speaks-tls';
 }
 
 /**

@@ -1,5 +1,5 @@
 /** A number of things that may be done at once; others wait for their turn. */
-export class Slots {
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

@@ -1,19 +1,20 @@
 /** The service as a value, and what both of its requests share. */
-import type { Clock } from '../platform/context.js';
+
 import {
+  type HttpError,
+  type HttpErrorInfo,
   type NetworkError,
-  type Refusal,
-  type RefusedError,
   type SignalName,
-  UnreadableAnswerError,
+  UnreadableResponseError,
 } from '../errors.js';
+import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
 import { parseUrl } from '../text/url.js';
+import { errorMessage } from './error-message.js';
 import { type IdTypes, parseRun } from './parse-run.js';
-import { messageOf } from './error-message.js';
 import { parseRetryAfter } from './retry.js';
 import type { Run } from './run.js';
-import type { Answer, Transport } from './transport.js';
+import type { HttpResponse, Transport } from './transport.js';
 
 /** Where the access token comes from. */
 export interface Credentials {
@@ -24,25 +25,25 @@ export interface Credentials {
   refresh(refused: string | undefined, signal?: AbortSignal): Promise<boolean>;
 }
 
-/** What a watcher of the conversation is told, as it happens. */
+/** What a watcher of the reporter is told, as it happens. */
 export interface ServiceEvents {
   request(method: string, url: string, bodyBytes?: number): void;
-  answer(status: number, took: number): void;
+  response(status: number, took: number): void;
   /** A trigger will be sent again after `delay` ms: `count` of at most MAX_RESENDS. */
-  resending(why: NetworkError | RefusedError, phase: number, delay: number, count: number): void;
+  retrying(why: NetworkError | HttpError, phase: number, delay: number, count: number): void;
   sending(sent: number, total: number): void;
   /** A trigger has been sent; what is left is its answer. */
   sent(): void;
   /** A signal came after the request had left; its answer is waited for a little longer. */
-  lingering(ms: number, signal: SignalName): void;
+  awaitingId(ms: number, signal: SignalName): void;
 }
 
 /** Spreads requests over time. */
-export interface Pacing {
+export interface RequestLimiter {
   /** Resolves when the next request may be sent. Throws the signal's reason. */
-  turn(signal: AbortSignal): Promise<void>;
+  acquire(signal: AbortSignal): Promise<void>;
   /** An answer came; `retryAfter` is the milliseconds that it asks to be left alone for. */
-  answered(status: number, retryAfter: number | undefined): void;
+  onResponse(status: number, retryAfter: number | undefined): void;
 }
 
 export interface Service {
@@ -56,7 +57,7 @@ export interface Service {
   limits: Limits;
   events: ServiceEvents;
   /** Without it, each request is sent at once. */
-  pacing?: Pacing;
+  rateLimiter?: RequestLimiter;
 }
 
 /** `<base>/runs`, or `<base>/runs/<id>` with the id percent-encoded; the base's path is kept. */
@@ -67,24 +68,24 @@ export function runsUrl(baseUrl: URL, id?: string): URL {
 }
 
 /** The Run that a 2xx holds; `idTypes` as in parseRun. Throws UnreadableAnswerError saying what came instead. */
-export function runOf(answer: Answer, idTypes?: IdTypes): Run {
+export function runIn(answer: HttpResponse, idTypes?: IdTypes): Run {
   try {
     return parseRun(answer.body, idTypes);
   } catch (error) {
-    throw error instanceof UnreadableAnswerError
-      ? unreadable(error.reason, answer, error.facts.fields)
+    throw error instanceof UnreadableResponseError
+      ? unreadableResponse(error.reason, answer, error.facts.fields)
       : error;
   }
 }
 
 /** A 2xx that is not what the interface promises. */
-export function unreadable(
+export function unreadableResponse(
   reason: string,
-  answer: Answer,
+  answer: HttpResponse,
   fields?: readonly string[],
-): UnreadableAnswerError {
+): UnreadableResponseError {
   const { status, headers, body } = answer;
-  return new UnreadableAnswerError(reason, {
+  return new UnreadableResponseError(reason, {
     status,
     contentType: headers['content-type'] ?? 'none',
     received: { status, headers, body },
@@ -107,20 +108,20 @@ export function excerptOf(body: Uint8Array): string {
 }
 
 /** What an answer that is not a 2xx said; `token` was sent with the request, and is hidden. */
-export function refusalOf(
+export function httpErrorInfo(
   method: 'GET' | 'POST',
   url: URL,
-  answer: Answer,
+  answer: HttpResponse,
   service: Service,
   token: string | undefined,
   bodyBytes?: number,
-): Refusal {
+): HttpErrorInfo {
   return {
     method,
     url: url.href,
     status: answer.status,
     // A service may repeat the token that it refuses.
-    message: messageOf(answer.body, answer.isWhole, (words) => withoutToken(words, token)),
+    message: errorMessage(answer.body, answer.isWhole, (words) => withoutToken(words, token)),
     location: shownTarget(answer.headers.location, url),
     isRunLocation: method === 'POST' && isBelow(answer.headers.location, url),
     bodyBytes,
@@ -135,7 +136,7 @@ export function withoutToken(text: string, token: string | undefined): string {
 }
 
 /** Milliseconds that an answer asks to be left alone for. */
-export function retryAfterOf({ headers }: Answer, { clock }: Service): number | undefined {
+export function retryAfterOf({ headers }: HttpResponse, { clock }: Service): number | undefined {
   return parseRetryAfter(headers, clock.now());
 }
 

@@ -7,7 +7,7 @@ import type { Service } from './service.js';
  * What a signal does to a request under way: it ends it, unless the complete body has left. Then a run may exist, and its
  * id is worth a little waiting; a second signal ends that.
  */
-export class Patience {
+export class SignalGrace {
   readonly #stop = new AbortController();
   readonly #interruption: Interruption;
   readonly #onSignal: () => void;
@@ -21,8 +21,8 @@ export class Patience {
     this.#onSignal = () => {
       const { received } = interruption;
       if (body.phase < 2 || received === undefined || second.aborted) return this.#onEnd();
-      const ms = received === 'SIGINT' ? limits.farewell : limits.terminationGrace;
-      events.lingering(ms, received);
+      const ms = received === 'SIGINT' ? limits.interruptGrace : limits.terminationGrace;
+      events.awaitingId(ms, received);
       this.#cancel = clock.after(ms, this.#onEnd);
     };
     signal.addEventListener('abort', this.#onSignal, { once: true });

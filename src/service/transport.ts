@@ -4,24 +4,24 @@ import type { buildConnector, Dispatcher } from 'undici';
 import requestOn from 'undici/lib/api/api-request.js';
 import Client from 'undici/lib/dispatcher/client.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
-import type { Clock } from '../platform/context.js';
 import { NetworkError, type NetworkFault } from '../errors.js';
+import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
 import type { TriggerBody } from './body.js';
 import { openSocket, type Route } from './connect.js';
 import { Deadline } from './deadline.js';
-import { RawAnswer } from './raw-response.js';
-import { type ReadBody, readAnswer } from './read-response.js';
-import { Slots } from './semaphore.js';
+import { RawResponse } from './raw-response.js';
+import { type ReadBody, readResponse } from './read-response.js';
+import { Semaphore } from './semaphore.js';
 import { StallWatch } from './stall.js';
 import { asNetworkError } from './undici-error.js';
 
-export interface Answer extends ReadBody {
+export interface HttpResponse extends ReadBody {
   status: number;
   /** Names in lower case; of several lines of one name, the first. */
   headers: Readonly<Record<string, string>>;
   /** Milliseconds from the request to the end of the answer. */
-  took: number;
+  durationMs: number;
 }
 
 const POLL_CONNECTIONS = 8;
@@ -41,7 +41,7 @@ export class Transport {
   readonly #clock: Clock;
   readonly #limits: Limits;
   readonly #closed = new AbortController();
-  readonly #polls = new Slots(POLL_CONNECTIONS);
+  readonly #polls = new Semaphore(POLL_CONNECTIONS);
   #pool: Pool | undefined;
 
   constructor(route: Route, clock: Clock, limits: Limits) {
@@ -66,10 +66,10 @@ export class Transport {
     body: TriggerBody,
     hooks: SendHooks,
     signal: AbortSignal,
-  ): Promise<Answer> {
+  ): Promise<HttpResponse> {
     const started = this.#clock.monotonic();
     const socket = await this.#connect(signal);
-    const raw = new RawAnswer(socket);
+    const raw = new RawResponse(socket);
     const client = new Client(this.#route.origin.origin, {
       connect: handOver(socket),
       headersTimeout: 0,
@@ -86,7 +86,7 @@ export class Transport {
     const onSent = () => {
       hooks.onSent();
       watch.end();
-      deadline.allow(this.#limits.answer, () => this.#fault('no-answer', this.#limits.answer));
+      deadline.allow(this.#limits.response, () => this.#fault('no-answer', this.#limits.response));
     };
     const chunks = remember(body.chunks({ ...hooks, onProgress, onSent }), (error) => {
       failure = error;
@@ -112,12 +112,12 @@ export class Transport {
   }
 
   /** Reads a resource over one of a few kept connections. Throws NetworkError or the signal's reason. */
-  get(path: string, headers: Headers, signal: AbortSignal): Promise<Answer> {
+  get(path: string, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
     // The limits of time are for a request, not for its place in the queue.
     return this.#polls.use(() => this.#get(path, headers, signal));
   }
 
-  async #get(path: string, headers: Headers, signal: AbortSignal): Promise<Answer> {
+  async #get(path: string, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
     const started = this.#clock.monotonic();
     this.#pool ??= new Pool(this.#route.origin.origin, {
       connections: POLL_CONNECTIONS,
@@ -126,7 +126,7 @@ export class Transport {
       connect: (_options, callback) => {
         this.#connect(this.#closed.signal).then(
           (socket) => {
-            new RawAnswer(socket);
+            new RawResponse(socket);
             callback(null, socket);
           },
           (error) => callback(error, null),
@@ -158,12 +158,12 @@ export class Transport {
     }
   }
 
-  async #read(response: Dispatcher.ResponseData, deadline: Deadline, started: number): Promise<Answer> {
+  async #read(response: Dispatcher.ResponseData, deadline: Deadline, started: number): Promise<HttpResponse> {
     const { statusCode: status, body } = response;
     const headers = firstOfEach(response.headers);
     const reader = { host: this.#host, clock: this.#clock, limits: this.#limits };
-    const read = await readAnswer({ status, headers, body }, reader, deadline);
-    return { status, headers, ...read, took: this.#clock.monotonic() - started };
+    const read = await readResponse({ status, headers, body }, reader, deadline);
+    return { status, headers, ...read, durationMs: this.#clock.monotonic() - started };
   }
 
   get #host(): string {
@@ -176,7 +176,7 @@ export class Transport {
 }
 
 /** What undici could not read of a 2xx, kept with the error: the id of a run may be in it. */
-function withReceived(error: unknown, raw: RawAnswer): unknown {
+function withReceived(error: unknown, raw: RawResponse): unknown {
   if (!(error instanceof NetworkError) || error.facts.status !== undefined) return error;
   const received = raw.received();
   if (received === undefined || received.status < 200 || received.status > 299) return error;

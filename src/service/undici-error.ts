@@ -1,13 +1,17 @@
 /** What undici throws, as one of our own faults. */
 import { NetworkError, type NetworkFault, WfrError } from '../errors.js';
-import { codeOf } from '../platform/system-error.js';
+import { errorCode } from '../platform/system-error.js';
 
 /** A NetworkError of `host`, `fallback` where nothing more is known; what is a defect, or an error of ours, as it is. */
 export function asNetworkError(error: unknown, host: string, fallback: NetworkFault): unknown {
   if (error instanceof WfrError || !(error instanceof Error)) return error;
   // What neither the system nor undici has given a code must not pass for a broken network.
-  if (codeOf(error) === undefined && error.name !== 'HTTPParserError') return error;
-  return new NetworkError(protocolFault(error) ?? fallback, { host, code: codeOf(error) }, { cause: error });
+  if (errorCode(error) === undefined && error.name !== 'HTTPParserError') return error;
+  return new NetworkError(
+    protocolFault(error) ?? fallback,
+    { host, code: errorCode(error) },
+    { cause: error },
+  );
 }
 
 /** What undici says of an answer that is no HTTP. A TLS alert (RFC 8446, section 6) is one to plain text. */
@@ -17,7 +21,7 @@ function protocolFault(error: Error): NetworkFault | undefined {
     error.name === 'HTTPParserError' ||
     // An answer that undici had thought impossible, such as 101 without an upgrade.
     error.name === 'AssertionError' ||
-    codeOf(error) === 'UND_ERR_HEADERS_OVERFLOW' ||
+    errorCode(error) === 'UND_ERR_HEADERS_OVERFLOW' ||
     /^bad (response|upgrade)$/.test(error.message);
   return isProtocol ? 'not-http' : undefined;
 }

@@ -2,14 +2,14 @@
  * The member that carries the workflow's id. The interface spells it `worfklowId` (field reference) and `workflowId`
  * (worked examples) and does not say which one the service reads.
  */
-import type { RefusedError } from '../errors.js';
+import type { HttpError } from '../errors.js';
 
 export type WorkflowIdField = 'worfklowId' | 'workflowId' | 'both';
 export const WORKFLOW_ID_FIELD_CHOICES = ['auto', 'worfklowId', 'workflowId', 'both'] as const;
 export type WorkflowIdFieldChoice = (typeof WORKFLOW_ID_FIELD_CHOICES)[number];
 
 /** The forms to try, in order. */
-export function formsOf(choice: WorkflowIdFieldChoice): readonly WorkflowIdField[] {
+export function variantsOf(choice: WorkflowIdFieldChoice): readonly WorkflowIdField[] {
   return choice === 'auto' ? ['both', 'worfklowId', 'workflowId'] : [choice];
 }
 
@@ -30,9 +30,7 @@ const UNWANTED_FIELD =
  * unknown fields, so that another spelling is worth trying; `perhaps` for any other 400 or 422. That one is final: a
  * message that says nothing may come after a run was created.
  */
-export function spellingHint({
-  refusal: { status, message = '' },
-}: RefusedError): RefusedError['spellingHint'] {
+export function spellingHint({ info: { status, message = '' } }: HttpError): HttpError['spellingHint'] {
   if (status !== 400 && status !== 422) return undefined;
   const speaksOfField =
     NAMES_FIELD.test(message) || (UNWANTED_FIELD.test(message) && !/\binputs?\b/i.test(message));

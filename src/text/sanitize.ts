@@ -4,7 +4,7 @@
  */
 
 /** Whether a terminal or a log would act on a code point: C0, DEL, C1, bidi controls, line separators. */
-export function isDangerous(codePoint: number): boolean {
+export function isUnsafe(codePoint: number): boolean {
   return (
     codePoint < 0x20 ||
     (codePoint >= 0x7f && codePoint <= 0x9f) ||
@@ -25,38 +25,38 @@ export function escapeCodePoint(codePoint: number): string {
 }
 
 /** One field on one line: what is dangerous is escaped, what is too long is cut, and says so. */
-export function safeLine(text: string): string {
-  return inertLine(cut(text));
+export function sanitize(text: string): string {
+  return sanitizeLine(truncate(text));
 }
 
 /** Whether a text stands on one line as it is: no terminal, log or script would act on it, or see two lines. */
 export function isInertLine(text: string): boolean {
-  return inertLine(text) === text;
+  return sanitizeLine(text) === text;
 }
 
 /** A field of several lines, cut as a whole, each line as safeLine would have it. */
-export function safeLines(text: string): string[] {
-  return cut(text)
+export function sanitizeLines(text: string): string[] {
+  return truncate(text)
     .replace(/(\r?\n)+$/, '')
     .split(/\r?\n/)
-    .map(inertLine);
+    .map(sanitizeLine);
 }
 
 /** JSON text on one line with escapes in place of what is dangerous: the same value. */
-export function safeJson(value: unknown): string {
-  return escapeDangerous(JSON.stringify(value), () => false);
+export function sanitizedJson(value: unknown): string {
+  return escapeUnsafe(JSON.stringify(value), () => false);
 }
 
-function inertLine(line: string): string {
-  const inert = escapeDangerous(line, () => false);
+function sanitizeLine(line: string): string {
+  const inert = escapeUnsafe(line, () => false);
   // White space before a command does not make it less of one.
   return inert.replace(/^(\s*):(?=:)/, (_match, space: string) => space + escapeCodePoint(0x3a));
 }
 
 /** A field of several lines, each behind `| `, so that none of them can be a command. */
-export function safeBlock(text: string): string {
-  const lines = cut(text.replaceAll('\r\n', '\n'));
-  const kept = escapeDangerous(lines, (character) => character === '\n' || character === '\t');
+export function quoteLines(text: string): string {
+  const lines = truncate(text.replaceAll('\r\n', '\n'));
+  const kept = escapeUnsafe(lines, (character) => character === '\n' || character === '\t');
   return kept
     .replace(/\n+$/, '')
     .split('\n')
@@ -64,17 +64,17 @@ export function safeBlock(text: string): string {
     .join('\n');
 }
 
-function cut(text: string): string {
+function truncate(text: string): string {
   if (text.length <= MAX_FIELD) return text;
   const end = /[\ud800-\udbff]/.test(text.charAt(MAX_FIELD - 1)) ? MAX_FIELD - 1 : MAX_FIELD;
   return `${text.slice(0, end)}… (${text.length - end} more characters)`;
 }
 
-function escapeDangerous(text: string, isKept: (character: string) => boolean): string {
+function escapeUnsafe(text: string, isKept: (character: string) => boolean): string {
   let inert = '';
   for (const character of text) {
     const codePoint = character.codePointAt(0) ?? 0;
-    inert += isDangerous(codePoint) && !isKept(character) ? escapeCodePoint(codePoint) : character;
+    inert += isUnsafe(codePoint) && !isKept(character) ? escapeCodePoint(codePoint) : character;
   }
   return inert.replaceAll('##[', `#${escapeCodePoint(0x23)}[`);
 }

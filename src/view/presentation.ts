@@ -1,6 +1,7 @@
 /** How to show things, decided once: flag over terminal over CI, NO_COLOR and TERM. */
-import type { Context } from '../platform/context.js';
+
 import { UsageError } from '../errors.js';
+import type { Context } from '../platform/context.js';
 import { hasTerminalProgress } from './progress/terminal-progress.js';
 
 export interface PresentationFlags {

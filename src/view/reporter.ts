@@ -1,24 +1,25 @@
 /** stderr: what wfr says while it works. Quiet keeps the run's id, warnings and errors; verbose adds the requests. */
-import type { Clock, Context, Suspensions } from '../platform/context.js';
-import { formatDuration } from '../text/duration.js';
+
 import type { WfrError } from '../errors.js';
+import type { Clock, Context, Suspensions } from '../platform/context.js';
 import type { Output } from '../platform/output.js';
 import type { Run } from '../service/run.js';
 import type { WorkflowIdField } from '../service/workflow-id-field.js';
-import type { BatchCounts, BatchView } from './progress/batch-progress.js';
-import { explain } from './errors/describe-error.js';
-import { explanationLines } from './errors/error-description.js';
-import { createStyle, type Paint, type Style } from './style.js';
-import { PlainBatch, PlainProgress, timed } from './progress/plain.js';
-import type { Presentation } from './presentation.js';
-import type { ProgressView } from './progress/run-progress.js';
-import { safeLine } from '../text/sanitize.js';
+import { formatDuration } from '../text/duration.js';
+import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
+import { describeError } from './errors/describe-error.js';
+import { errorLines } from './errors/error-description.js';
+import type { Presentation } from './presentation.js';
+import type { BatchCounts, BatchView } from './progress/batch-progress.js';
+import { PlainBatch, PlainProgress, timed } from './progress/plain.js';
+import type { ProgressView } from './progress/run-progress.js';
+import { createStyle, type Paint, type Style } from './style.js';
 
 /** Paths that are named; the JSON on stdout has them all. */
 const MAX_PATHS = 10;
 
-export class Conversation {
+export class Reporter {
   #progress: ProgressView | undefined;
 
   private constructor(
@@ -29,80 +30,80 @@ export class Conversation {
     readonly onSuspend: Suspensions,
   ) {}
 
-  static async open(presentation: Presentation, context: Context): Promise<Conversation> {
+  static async open(presentation: Presentation, context: Context): Promise<Reporter> {
     const { clock, stderr, onSuspend } = context;
-    return new Conversation(presentation, await createStyle(presentation.color), clock, stderr, onSuspend);
+    return new Reporter(presentation, await createStyle(presentation.color), clock, stderr, onSuspend);
   }
 
   /** A line that is always shown. */
-  say(line: string): void {
+  notice(line: string): void {
     // Failures of stderr are no failures of the run.
     void this.output.write(`${line}\n`);
   }
 
   /** A line that --quiet leaves out. */
-  tell(line: string): void {
-    if (!this.presentation.quiet) this.say(line);
+  info(line: string): void {
+    if (!this.presentation.quiet) this.notice(line);
   }
 
   /** A line that only --verbose shows. */
-  detail(line: string): void {
-    if (this.presentation.verbose) this.say(this.style.dim(line));
+  debug(line: string): void {
+    if (this.presentation.verbose) this.notice(this.style.dim(line));
   }
 
   /** Lines that are always shown, broken at words where a terminal is too narrow; `word`, where it occurs first, is painted. */
   block(lines: readonly string[], word = '', paint: Paint = (text) => text): void {
     const text = wrapLines(lines, this.output.isTerminal ? this.output.columns : 0).join('\n');
-    this.say(text.replace(word, () => paint(word)));
+    this.notice(text.replace(word, () => paint(word)));
   }
 
   warn(text: string): void {
-    this.block([`wfr: warning: ${safeLine(text)}`], 'warning:', this.style.warning);
+    this.block([`wfr: warning: ${sanitize(text)}`], 'warning:', this.style.warning);
   }
 
   /** The words for a foreseen error; false for a defect, which has none. */
   error(error: unknown): boolean {
-    const explanation = explain(error);
+    const explanation = describeError(error);
     if (explanation === undefined) return false;
-    this.block(explanationLines(explanation), 'wfr:', this.style.bad);
+    this.block(errorLines(explanation), 'wfr:', this.style.bad);
     return true;
   }
 
   /** A line on the way to the end, with the time where progress has it; --quiet leaves it out. */
-  meanwhile(line: string): void {
-    this.tell(this.style.dim(this.presentation.live ? line : timed(line, this.clock)));
+  progress(line: string): void {
+    this.info(this.style.dim(this.presentation.live ? line : timed(line, this.clock)));
   }
 
   /** A poll showed nothing and will be tried again after `delay` ms; `id` is that of the run, where there are several. */
   retryingPoll(failure: WfrError, delay: number, id: string | undefined): void {
-    const reason = explain(failure)?.what.join(', ') ?? failure.message;
-    const subject = id === undefined ? '' : `${safeLine(id)}: `;
-    this.meanwhile(`wfr: ${subject}${reason}; looking again in ${formatDuration(delay)}`);
+    const reason = describeError(failure)?.summary.join(', ') ?? failure.message;
+    const subject = id === undefined ? '' : `${sanitize(id)}: `;
+    this.progress(`wfr: ${subject}${reason}; looking again in ${formatDuration(delay)}`);
   }
 
   /** A run was accepted: its id, its version, and the command that watches it again. */
   accepted(run: Run, resume: string): void {
-    const version = run.versionName === undefined ? '' : ` (version ${safeLine(run.versionName)})`;
-    this.say(`Run ${this.style.strong(safeLine(run.id))}${version}`);
-    this.tell(this.style.dim(`To watch it: ${resume}`));
+    const version = run.versionName === undefined ? '' : ` (version ${sanitize(run.versionName)})`;
+    this.notice(`Run ${this.style.strong(sanitize(run.id))}${version}`);
+    this.info(this.style.dim(`To watch it: ${resume}`));
   }
 
   /** The service asks to be left alone for so many ms. */
-  pausing(ms: number): void {
-    this.meanwhile(`wfr: the service asks for less; all requests wait ${formatDuration(ms)}`);
+  rateLimited(ms: number): void {
+    this.progress(`wfr: the service asks for less; all requests wait ${formatDuration(ms)}`);
   }
 
   /** No row of a batch is sent because of `cause`; the next attempt is made after `delay` ms. */
   waitingForService(cause: WfrError, delay: number): void {
-    const reason = explain(cause)?.what.join(', ') ?? cause.message;
+    const reason = describeError(cause)?.summary.join(', ') ?? cause.message;
     const next = `trying again in ${formatDuration(delay)}`;
-    this.meanwhile(`wfr: ${reason}; no row is sent until the service can be reached; ${next}`);
+    this.progress(`wfr: ${reason}; no row is sent until the service can be reached; ${next}`);
   }
 
   /** The documents of a run's output are files now. */
   savedDocuments(paths: readonly string[]): void {
     if (paths.length === 0 || this.presentation.quiet) return;
-    const shown = paths.slice(0, MAX_PATHS).map(safeLine).join(', ');
+    const shown = paths.slice(0, MAX_PATHS).map(sanitize).join(', ');
     const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : '';
     this.block([`Saved ${shown}${more}`], 'Saved', this.style.good);
   }
@@ -110,12 +111,12 @@ export class Conversation {
   /** Which spelling of the workflow's field was accepted; worth saying where it took more than one request. */
   fieldAccepted(form: WorkflowIdField, requests: number): void {
     const line = `accepted with --workflow-id-field ${form}`;
-    if (requests === 1) this.detail(line);
-    else this.tell(`${line}; give that flag to need one request instead of ${requests}`);
+    if (requests === 1) this.debug(line);
+    else this.info(`${line}; give that flag to need one request instead of ${requests}`);
   }
 
   /** Shows the progress of so many runs, in the one way that fits, while `work` runs. */
-  async during<T>(runs: number, work: (progress: ProgressView) => Promise<T>): Promise<T> {
+  async withProgress<T>(runs: number, work: (progress: ProgressView) => Promise<T>): Promise<T> {
     this.#progress = await this.#createProgress(runs);
     try {
       return await work(this.#progress);
@@ -127,7 +128,7 @@ export class Conversation {
 
   async #createProgress(runs: number): Promise<ProgressView> {
     if (this.presentation.quiet) return SILENT;
-    if (!this.presentation.live) return new PlainProgress((line) => this.say(line), this.clock, runs);
+    if (!this.presentation.live) return new PlainProgress((line) => this.notice(line), this.clock, runs);
     // ora is loaded only where a spinner will show.
     const { LiveProgress } = await import('./progress/live.js');
     const { output, clock, onSuspend } = this;
@@ -135,7 +136,7 @@ export class Conversation {
   }
 
   /** Shows a batch while `work` runs; the counts are asked for whenever they are shown. */
-  async duringBatch<T>(counts: () => BatchCounts, work: (view: BatchView) => Promise<T>): Promise<T> {
+  async withBatchProgress<T>(counts: () => BatchCounts, work: (view: BatchView) => Promise<T>): Promise<T> {
     const view = await this.#createBatchView(counts);
     try {
       return await work(view);
@@ -147,7 +148,7 @@ export class Conversation {
   async #createBatchView(counts: () => BatchCounts): Promise<BatchView> {
     const { output, clock, onSuspend } = this;
     if (this.presentation.quiet) return { ended() {}, stop() {} };
-    if (!this.presentation.live) return new PlainBatch((line) => this.say(line), clock, counts);
+    if (!this.presentation.live) return new PlainBatch((line) => this.notice(line), clock, counts);
     const { LiveBatch } = await import('./progress/live.js');
     return new LiveBatch({ ...this.presentation, output, clock, onSuspend }, counts);
   }

@@ -1,18 +1,18 @@
 /** A run in a few words, for people. */
 import type { Run } from '../service/run.js';
+import { sanitize } from '../text/sanitize.js';
 import { stepsDone, totalSteps } from './progress/run-progress.js';
-import { safeLine } from '../text/sanitize.js';
 
 /** One line: id, status, steps, and of a failed run the step and the message. */
 export function summaryLine(run: Run): string {
   const steps = totalSteps(run);
-  const parts = [safeLine(run.id), safeLine(run.status ?? 'accepted')];
+  const parts = [sanitize(run.id), sanitize(run.status ?? 'accepted')];
   if (steps !== undefined) parts.push(`${stepsDone(run)}/${steps}`);
   if (run.error !== undefined) {
     parts.push(
       [run.error.step, run.error.message]
         .filter((text) => text !== undefined)
-        .map(safeLine)
+        .map(sanitize)
         .join(': '),
     );
   }
@@ -32,6 +32,6 @@ export function summaryOf(run: Run): string {
     ['message', run.error?.message],
   ];
   return rows
-    .flatMap(([label, text]) => (text === undefined ? [] : [`${label.padEnd(10)} ${safeLine(text)}\n`]))
+    .flatMap(([label, text]) => (text === undefined ? [] : [`${label.padEnd(10)} ${sanitize(text)}\n`]))
     .join('');
 }

@@ -28,7 +28,7 @@ describe('a stop beyond a limit of time', () => {
         reply.send(200, aFinishedRun());
         stop();
       },
-      { limits: { answer: LIMIT } },
+      { limits: { response: LIMIT } },
     );
     expect({ exitCode, posts, stderr }).toMatchObject({ exitCode: 0, posts: 1 });
   });

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { afterAll } from 'vitest';
-import { capture } from '../../src/platform/exec.js';
-import type { Clock, Context } from '../../src/platform/context.js';
 import type { SignalName } from '../../src/errors.js';
 import { SIGNAL_EXIT_CODES } from '../../src/exit-code.js';
-import { DEFAULT_LIMITS, type Limits } from '../../src/platform/limits.js';
 import { main } from '../../src/main.js';
+import type { Clock, Context } from '../../src/platform/context.js';
+import { exec } from '../../src/platform/exec.js';
+import { DEFAULT_LIMITS, type Limits } from '../../src/platform/limits.js';
 import { Output } from '../../src/platform/output.js';
 import { VirtualClock } from './clock.js';
 
@@ -94,9 +94,9 @@ export function contextFor(world: World, written = { stdout: '', stderr: '' }): 
     limits: { ...DEFAULT_LIMITS, ...world.limits },
     onSignal: (listener) => signals.listen(listener),
     onSuspend: () => () => {},
-    capture: (command, args, options) =>
+    exec: (command, args, options) =>
       world.mayCapture
-        ? capture(command, args, options, world.clock ?? new VirtualClock())
+        ? exec(command, args, options, world.clock ?? new VirtualClock())
         : Promise.reject(new Error('nothing may be run here')),
     spawn: world.spawn ?? (() => Promise.reject(new Error('nothing may be started here'))),
   };

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { html } from '../../src/report/html/page.js';
-import type { Ended, ReportedRun } from '../../src/report/reported-run.js';
+import type { CommandResult, ReportedRun } from '../../src/report/reported-run.js';
 import { temporaryFolder } from './cli.js';
 
 const START = Date.UTC(2026, 0, 2, 3, 4, 5);
@@ -65,7 +65,7 @@ function aRun(id: string, status: string, stepsCompleted: number) {
 /** The report, as text. */
 export function pageOf(runs: readonly ReportedRun[]): string {
   const end = Math.max(...runs.map(({ started = START, duration }) => started + duration));
-  const ended: Ended = { runs, exit: 0, startedAt: START, took: end - START };
+  const ended: CommandResult = { runs, exit: 0, startedAt: START, durationMs: end - START };
   return [...html(ended)].join('');
 }
 

@@ -1,18 +1,18 @@
 /** The rows of a batch, under way: so many at once, until they are done or cannot go on. */
 import { setMaxListeners } from 'node:events';
+import { forEachConcurrent } from '../../batch/for-each-concurrent.js';
 import type { Journal } from '../../batch/journal.js';
-import type { Ledger } from '../../batch/row-states.js';
-import { eachAtOnce } from '../../batch/for-each-concurrent.js';
 import type { Reachability } from '../../batch/reachability.js';
+import type { RowStates } from '../../batch/row-states.js';
 import type { Row } from '../../batch/table.js';
-import type { Context } from '../../platform/context.js';
 import { OutputError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
+import type { Context } from '../../platform/context.js';
 import type { Interruption } from '../../platform/signals.js';
 import type { Service } from '../../service/service.js';
-import type { BatchCounts, BatchView } from '../../view/progress/batch-progress.js';
+import { sanitize } from '../../text/sanitize.js';
 import { resendHint } from '../../view/errors/describe-error.js';
-import { safeLine } from '../../text/sanitize.js';
+import type { BatchCounts, BatchView } from '../../view/progress/batch-progress.js';
 import { type BatchPlan, rowsOf } from './plan.js';
 import { RowRunner } from './row.js';
 
@@ -24,7 +24,7 @@ export class BatchRun {
   readonly notes: string[] = [];
   failure: unknown;
   readonly #plan: BatchPlan;
-  readonly #ledger: Ledger;
+  readonly #ledger: RowStates;
   readonly #journal: Journal;
   readonly #reachability: Reachability;
   readonly #interruption: Interruption;
@@ -41,7 +41,7 @@ export class BatchRun {
 
   constructor(
     plan: BatchPlan,
-    ledger: Ledger,
+    ledger: RowStates,
     journal: Journal,
     reachability: Reachability,
     interruption: Interruption,
@@ -106,7 +106,7 @@ export class BatchRun {
     };
     if (this.#plan.presentation.live && this.#total === undefined) void this.#count();
     try {
-      await eachAtOnce(this.#rows(), this.#plan.concurrency, work, () => this.#hasToStop());
+      await forEachConcurrent(this.#rows(), this.#plan.concurrency, work, () => this.#hasToStop());
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       this.fail(error);
@@ -184,7 +184,7 @@ export class BatchRun {
     const rows = this.#leftUnderWay.flatMap((row) => {
       const state = this.#ledger.state(row);
       if (state === 'sent') return [`row ${row} (no answer)`];
-      return state === 'accepted' ? [`row ${row} (${safeLine(this.#ledger.id(row) ?? '')})`] : [];
+      return state === 'accepted' ? [`row ${row} (${sanitize(this.#ledger.id(row) ?? '')})`] : [];
     });
     if (rows.length > 0) this.notes.push(`Under way when it stopped: ${rows.join(', ')}.`);
   }

@@ -1,27 +1,27 @@
 /** `wfr batch`: one workflow for every row of a table, none twice, none lost. */
 
-import { Ledger } from '../../batch/row-states.js';
-import { Pace } from '../../batch/rate-limiter.js';
+import { openResultsFile } from '../../batch/open-journal.js';
+import { OutputJournal } from '../../batch/output-journal.js';
+import { RateLimiter } from '../../batch/rate-limiter.js';
 import { Reachability } from '../../batch/reachability.js';
-import { openResults } from '../../batch/open-journal.js';
+import { RowStates } from '../../batch/row-states.js';
 import { requireToken } from '../../config/credentials.js';
-import type { Context } from '../../platform/context.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
-import { Interruption } from '../../platform/signals.js';
+import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/path.js';
+import { Interruption } from '../../platform/signals.js';
 import type { ServiceEvents } from '../../service/service.js';
-import { Conversation } from '../../view/reporter.js';
-import { serviceTalk } from '../../view/service-logger.js';
-import { type BatchFlags, type BatchPlan, planBatch, rowsOf } from './plan.js';
-import { reportedRuns } from '../shared/reported-rows.js';
-import { BatchRun } from './batch-run.js';
-import { adoptRuns, checkDecisions } from './settle.js';
-import { exitsOf, summaryLines } from '../shared/row-summary.js';
+import { Reporter } from '../../view/reporter.js';
+import { serviceLogger } from '../../view/service-logger.js';
 import { withService } from '../shared/open-service.js';
-import { OutputJournal } from '../../batch/output-journal.js';
-import { resolveInputsOf } from './row-inputs.js';
+import { reportedRuns } from '../shared/reported-rows.js';
+import { exitsOf, summaryLines } from '../shared/row-summary.js';
 import { withReports } from '../shared/with-reports.js';
+import { BatchRun } from './batch-run.js';
+import { type BatchFlags, type BatchPlan, planBatch, rowsOf } from './plan.js';
+import { resolveInputsOf } from './row-inputs.js';
+import { adoptRuns, checkDecisions } from './settle.js';
 
 export async function batch(
   workflow: string,
@@ -97,20 +97,20 @@ async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): P
   const { settings, credentials, presentation } = plan;
   const { journal, ledger, close } = await openJournal(plan, flags.results, context);
   const interruption = new Interruption(context);
-  const conversation = await Conversation.open(presentation, context);
-  for (const warning of [...settings.warnings, ...plan.warnings]) conversation.warn(warning);
+  const reporter = await Reporter.open(presentation, context);
+  for (const warning of [...settings.warnings, ...plan.warnings]) reporter.warn(warning);
   const reachability = new Reachability(context.clock, interruption.signal, (cause, delay) =>
-    conversation.waitingForService(cause, delay),
+    reporter.waitingForService(cause, delay),
   );
   const work = new BatchRun(plan, ledger, journal, reachability, interruption, context);
   try {
     await checkDecisions(plan, ledger, resultsFile(flags.results, context));
-    await withService(settings, credentials, talkOf(conversation), context, async (unpaced) => {
-      const pacing = new Pace(plan.rate, context.clock, (ms) => conversation.pausing(ms));
+    await withService(settings, credentials, talkOf(reporter), context, async (unpaced) => {
+      const pacing = new RateLimiter(plan.rate, context.clock, (ms) => reporter.rateLimited(ms));
       const service = { ...unpaced, pacing };
       const { signal } = interruption;
-      await adoptRuns(plan.adoptions, { service, journal, ledger, conversation, signal });
-      await conversation.duringBatch(
+      await adoptRuns(plan.adoptions, { service, journal, ledger, reporter, signal });
+      await reporter.withBatchProgress(
         () => work.counts(),
         (view) => work.carryOut(service, view),
       );
@@ -121,20 +121,20 @@ async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): P
   }
   work.endBySignal();
   work.noteUnderWay();
-  if (work.failure !== undefined && !conversation.error(work.failure)) throw work.failure;
-  conversation.block(summaryLines(ledger, work.counts().total, work.notes));
+  if (work.failure !== undefined && !reporter.error(work.failure)) throw work.failure;
+  reporter.block(summaryLines(ledger, work.counts().total, work.notes));
   return exitOfSeveral([...work.exits, ...exitsOf(ledger)]);
 }
 
 /** Of many rows at once, what is said of each request would hide the rest: re-sends show with --verbose. */
-function talkOf(conversation: Conversation): ServiceEvents {
-  const talk = serviceTalk(conversation);
+function talkOf(reporter: Reporter): ServiceEvents {
+  const talk = serviceLogger(reporter);
   let lingers = false;
   return {
     ...talk,
-    resending: conversation.presentation.verbose ? talk.resending : () => {},
-    lingering(ms, signal) {
-      if (!lingers) talk.lingering(ms, signal);
+    retrying: reporter.presentation.verbose ? talk.retrying : () => {},
+    awaitingId(ms, signal) {
+      if (!lingers) talk.awaitingId(ms, signal);
       lingers = true;
     },
   };
@@ -153,7 +153,7 @@ async function openJournal(plan: BatchPlan, results: string | undefined, context
     const journal = new OutputJournal(results === undefined ? undefined : context.stdout, () =>
       context.clock.now(),
     );
-    return { journal, ledger: new Ledger(), close: () => journal.close() };
+    return { journal, ledger: new RowStates(), close: () => journal.close() };
   }
   const { host, pid, space, isAlive } = context.self;
   const { randomBytes } = await import('node:crypto');
@@ -165,5 +165,5 @@ async function openJournal(plan: BatchPlan, results: string | undefined, context
   };
   const { workflowId: workflow, settings, shard } = plan;
   const head = { workflow, baseUrl: settings.baseUrl.href, shard: `${shard.index}/${shard.count}` };
-  return openResults(place, head, () => rowsOf(plan));
+  return openResultsFile(place, head, () => rowsOf(plan));
 }

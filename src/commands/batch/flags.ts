@@ -1,15 +1,15 @@
 /** `wfr batch`: its flags, its help. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { BatchFlags } from './plan.js';
+import type { CommandEntry, Start } from '../shared/command.js';
 import {
   addReportFlags,
   addServiceFlags,
   addTriggerFlags,
   addWaitFlags,
   collect,
-  writtenFlags,
+  rawFlags,
 } from '../shared/flags.js';
-import type { CommandEntry, Start } from '../shared/command.js';
+import type { BatchFlags } from './plan.js';
 
 const HELP = `
 Rows are JSON Lines, each like an --inputs-file, or CSV whose header has the
@@ -70,7 +70,7 @@ function define(command: Command, start: Start): void {
     .action((workflow: string, files: string[]) =>
       start(async (context) => {
         const { batch } = await import('./batch.js');
-        return batch(workflow, files, writtenFlags<BatchFlags>(command), context);
+        return batch(workflow, files, rawFlags<BatchFlags>(command), context);
       }),
     );
 }

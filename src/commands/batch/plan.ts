@@ -1,21 +1,21 @@
 /** What a batch needs, checked before anything is sent. */
 import { dirname } from 'node:path';
 import { digestOf, type Row, type Table, tableOfFile, tableOfFiles } from '../../batch/table.js';
-import { withAllComplaints } from '../../config/complaints.js';
+import { collectUsageErrors } from '../../config/complaints.js';
 import { loadCredentials } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../../config/service.js';
 import { type WaitFlags, waitSettings } from '../../config/wait.js';
 import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '../../config/workflow.js';
-import type { Context } from '../../platform/context.js';
 import { UsageError } from '../../errors.js';
-import { FileError, openAgainAndAgain } from '../../inputs/files.js';
+import { FileError, openRereadable } from '../../inputs/files.js';
 import { type Item, ItemError, parseItem } from '../../inputs/item.js';
+import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/path.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import { parseAdoptions, parseResendUnknown } from './settle.js';
 import { type ReportFlags, reportFiles } from '../shared/with-reports.js';
+import { parseAdoptions, parseResendUnknown } from './settle.js';
 
 export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, ReportFlags {
   rows?: string;
@@ -53,7 +53,7 @@ export async function planBatch(
   context: Context,
 ) {
   const profile = await chooseProfile(flags, context);
-  const { source, ...checked } = await withAllComplaints({
+  const { source, ...checked } = await collectUsageErrors({
     workflowId: () => workflowId(workflow, profile),
     settings: () => serviceSettings(flags, profile, context),
     wait: () => waitSettings(flags, profile),
@@ -133,7 +133,7 @@ async function openTable(
       '--rows -: standard input is read by --token-file - already, and can be read only once',
     ]);
   }
-  const file = await openAgainAndAgain(path, context).catch(rejectRows);
+  const file = await openRereadable(path, context).catch(rejectRows);
   try {
     const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
     const name = path === '-' ? 'standard input' : path;

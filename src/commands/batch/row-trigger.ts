@@ -1,9 +1,9 @@
 /** The trigger of a row of a batch: sent, sent again while the service is overloaded, held back once the batch stops. */
 import type { Journal } from '../../batch/journal.js';
-import type { Ledger } from '../../batch/row-states.js';
 import type { Reachability } from '../../batch/reachability.js';
+import type { RowStates } from '../../batch/row-states.js';
 import type { Row } from '../../batch/table.js';
-import { NotTriggeredError, RefusedError, UnknownOutcomeError } from '../../errors.js';
+import { HttpError, NotTriggeredError, UnknownOutcomeError } from '../../errors.js';
 import type { Interruption } from '../../platform/signals.js';
 import type { Input } from '../../service/body.js';
 import { createRun, type Trigger } from '../../service/create-run.js';
@@ -17,7 +17,7 @@ export type TriggerPlan = Omit<Trigger, 'inputs'>;
 export interface TriggerTools {
   service: Service;
   journal: Journal;
-  ledger: Ledger;
+  ledger: RowStates;
   reachability: Reachability;
   interruption: Interruption;
 }
@@ -90,8 +90,8 @@ export class RowTrigger {
       try {
         const trigger = { workflowId, inputs, field: this.#field, resend503 };
         const send = () => createRun(trigger, service, interruption, beforeLastBytes);
-        const { run, form } = await reachability.send(send);
-        this.#field = form;
+        const { run, variant } = await reachability.send(send);
+        this.#field = variant;
         return run;
       } catch (error) {
         if (!isOverloaded(error, resend503) || tries >= MORE_TRIES) throw error;
@@ -105,9 +105,10 @@ export class RowTrigger {
 
 /** Whether the service did not take a trigger because it is asked too much, and says nothing of a long wait. */
 function isOverloaded(error: unknown, resend503: boolean): boolean {
-  if (!(error instanceof NotTriggeredError && error.cause instanceof RefusedError)) return false;
-  const { status, retryAfter } = error.cause.refusal;
+  if (!(error instanceof NotTriggeredError && error.cause instanceof HttpError)) return false;
+  const { status, retryAfter } = error.cause.info;
   return (
-    error.asked === undefined && (status === 429 || (resend503 && status === 503 && retryAfter !== undefined))
+    error.retryAfter === undefined &&
+    (status === 429 || (resend503 && status === 503 && retryAfter !== undefined))
   );
 }

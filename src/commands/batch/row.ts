@@ -1,25 +1,25 @@
 /** One row of a batch: what is to be done with it, done, and written down. */
 import type { BatchEvent } from '../../batch/journal.js';
+import { nextAction, type ResendOptions } from '../../batch/next-action.js';
 import type { RowFact } from '../../batch/row-states.js';
 import type { Row } from '../../batch/table.js';
-import { type Resending, taskOf } from '../../batch/next-action.js';
 import type { WaitSettings } from '../../config/wait.js';
-import type { Context } from '../../platform/context.js';
 import { InterruptedError, NoSuchRunError, OutputError, UnknownOutcomeError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../../exit-code.js';
-import { follow } from '../../service/follow-run.js';
 import type { Item } from '../../inputs/item.js';
+import type { Context } from '../../platform/context.js';
+import { followRun } from '../../service/follow-run.js';
 import { getRun } from '../../service/get-run.js';
 import { hasEnded, type Run } from '../../service/run.js';
+import { compactJson } from '../../text/json/layout.js';
+import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { errorText } from '../../view/errors/describe-error.js';
-import { onOneLine } from '../../text/json/layout.js';
-import { safeLine, safeLines } from '../../text/sanitize.js';
 import { summaryLine } from '../../view/summary.js';
 import { resolveInputsOf } from './row-inputs.js';
 import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
 
 /** What is the same for all rows. */
-export interface RowPlan extends TriggerPlan, Resending {
+export interface RowPlan extends TriggerPlan, ResendOptions {
   defaults: readonly Item[];
   wait: WaitSettings;
 }
@@ -59,7 +59,7 @@ export class RowRunner {
    */
   async run(row: Row): Promise<Exit | undefined> {
     const { ledger, reachability } = this.#tools;
-    switch (taskOf(row.number, ledger.state(row.number), this.#plan)) {
+    switch (nextAction(row.number, ledger.state(row.number), this.#plan)) {
       case 'leave':
         return undefined;
       case 'watch':
@@ -85,7 +85,7 @@ export class RowRunner {
   async #follow(row: Row, id: string, accepted: Run | undefined): Promise<Exit> {
     const { service, ending } = this.#tools;
     let run = accepted;
-    const changes = follow(id, {
+    const changes = followRun(id, {
       poll: (signal) => getRun(id, service, signal),
       clock: service.clock,
       signal: ending,
@@ -100,11 +100,11 @@ export class RowRunner {
       if (error instanceof OutputError) throw error;
       // What is known of any other run stays known: a later call watches it again.
       if (error instanceof NoSuchRunError) this.#record({ event: 'lost', row: row.number });
-      this.#tools.ended(row, `${safeLine(id)}: ${inert(errorText(error))}`);
+      this.#tools.ended(row, `${sanitize(id)}: ${inert(errorText(error))}`);
       return exitOfError(error);
     }
     if (run === undefined || !hasEnded(run)) {
-      this.#tools.ended(row, `${safeLine(id)}: still goes on`);
+      this.#tools.ended(row, `${sanitize(id)}: still goes on`);
       return ExitCode.stillRunning;
     }
     return this.#end(row, run);
@@ -112,7 +112,7 @@ export class RowRunner {
 
   #end(row: Row, run: Run): Exit {
     const { journal, ledger } = this.#tools;
-    journal.append({ event: 'ended', row: row.number, run: onOneLine(run.json) });
+    journal.append({ event: 'ended', row: row.number, run: compactJson(run.json) });
     ledger.record({ event: 'ended', row: row.number, status: run.status, step: run.error?.step });
     this.#tools.ended(row, summaryLine(run));
     return run.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
@@ -139,8 +139,8 @@ export class RowRunner {
     }
   }
 
-  #intend({ number, place, digest }: Row): void {
-    this.#record({ event: 'intent', row: number, place, digest });
+  #intend({ number, label, digest }: Row): void {
+    this.#record({ event: 'intent', row: number, label, digest });
   }
 
   #refuse(row: Row, exit: Exit, reason: string): void {
@@ -159,5 +159,5 @@ export class RowRunner {
 
 /** Words that may be the service's, on one line. */
 function inert(words: string): string {
-  return safeLines(words).join('; ');
+  return sanitizeLines(words).join('; ');
 }

@@ -1,15 +1,15 @@
 /** `--adopt` and `--resend-unknown`: what the user decides about rows whose outcome is unknown. */
 import type { Journal } from '../../batch/journal.js';
-import type { Ledger } from '../../batch/row-states.js';
 import { eventsOf } from '../../batch/read-journal.js';
 import { isSelected, parseRowSelection, type RowSelection } from '../../batch/row-selection.js';
+import type { RowStates } from '../../batch/row-states.js';
 import { UsageError } from '../../errors.js';
 import { isUsableId } from '../../service/parse-run.js';
 import type { Service } from '../../service/service.js';
-import type { Conversation } from '../../view/reporter.js';
-import { safeLine } from '../../text/sanitize.js';
-import { stateText } from '../shared/row-summary.js';
+import { sanitize } from '../../text/sanitize.js';
+import type { Reporter } from '../../view/reporter.js';
 import { readRun } from '../shared/read-run.js';
+import { stateText } from '../shared/row-summary.js';
 
 /** An unknown row, and the run that the user found for it. */
 export interface Adoption {
@@ -65,7 +65,7 @@ export function parseResendUnknown(raw: string | true | undefined): RowSelection
  */
 export async function checkDecisions(
   { adoptions, resendUnknown }: Decisions,
-  ledger: Ledger,
+  ledger: RowStates,
   results: { path: string; name: string } | undefined,
 ): Promise<void> {
   const problems: string[] = [];
@@ -107,8 +107,8 @@ async function foreignRuns(
 export interface AdoptTools {
   service: Service;
   journal: Journal;
-  ledger: Ledger;
-  conversation: Conversation;
+  ledger: RowStates;
+  reporter: Reporter;
   signal: AbortSignal;
 }
 
@@ -117,23 +117,23 @@ export interface AdoptTools {
  * written down, and OutputError.
  */
 export async function adoptRuns(adoptions: readonly Adoption[], tools: AdoptTools): Promise<void> {
-  const { service, journal, ledger, conversation, signal } = tools;
+  const { service, journal, ledger, reporter, signal } = tools;
   const facts = [];
   for (const { row, id } of adoptions) {
     try {
       const run = await readRun(id, service, signal, (failure, delay) =>
-        conversation.retryingPoll(failure, delay, id),
+        reporter.retryingPoll(failure, delay, id),
       );
       facts.push({ event: 'accepted', row, id: run.id } as const);
     } catch (error) {
-      conversation.say(`--adopt ${row}=${safeLine(id)} failed: nothing was adopted or sent.`);
+      reporter.notice(`--adopt ${row}=${sanitize(id)} failed: nothing was adopted or sent.`);
       throw error;
     }
   }
   for (const fact of facts) {
     await journal.commit(fact);
     ledger.record(fact);
-    conversation.tell(`Row ${fact.row} continues with run ${safeLine(fact.id)}.`);
+    reporter.info(`Row ${fact.row} continues with run ${sanitize(fact.id)}.`);
   }
 }
 

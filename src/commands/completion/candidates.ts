@@ -1,10 +1,10 @@
 /** What each kind of value can be completed to; a kind is the name that the help has for it. */
 import { loadConfig } from '../../config/file.js';
 import { chooseProfile, type Profile } from '../../config/profile.js';
-import { writtenSetting } from '../../config/settings.js';
-import type { Context } from '../../platform/context.js';
+import { rawSetting } from '../../config/settings.js';
 import { History } from '../../history/history.js';
 import { startOfPath } from '../../inputs/item.js';
+import type { Context } from '../../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../../service/workflow-id-field.js';
 import { parseUrl } from '../../text/url.js';
 import { COLOR_CHOICES } from '../../view/presentation.js';
@@ -87,7 +87,7 @@ async function aliases({ flags }: Asked, context: Context): Promise<Offer> {
 
 async function pastRuns({ text, flags, operands }: Asked, context: Context): Promise<Offer> {
   const profile = await profileOf(flags, context);
-  const baseUrl = parseUrl(writtenSetting('baseUrl', flags, profile, context)?.text ?? '')?.href;
+  const baseUrl = parseUrl(rawSetting('baseUrl', flags, profile, context)?.text ?? '')?.href;
   const runs = (await History.of(context).runs()).filter(
     (run) => baseUrl === undefined || run.baseUrl === baseUrl,
   );

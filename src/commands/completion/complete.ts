@@ -1,13 +1,14 @@
 /** `wfr __complete`: what can stand where the cursor is, for the scripts of `wfr completion`. */
-import type { Context } from '../../platform/context.js';
+
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { isDangerous, safeLine } from '../../text/sanitize.js';
+import type { Context } from '../../platform/context.js';
+import { isUnsafe, sanitize } from '../../text/sanitize.js';
 import { type Candidate, type Offer, VALUES } from './candidates.js';
 
 export type { Candidate };
 
 /** The word that is being written, and what was written before it. */
-export interface Place {
+export interface Cursor {
   word: string;
   /** How the word begins before what is to be completed, such as `--output=`. */
   prefix: string;
@@ -24,7 +25,7 @@ export interface Place {
  * over: nobody reads a complaint while they write.
  */
 export async function complete(
-  findPlace: () => Place | undefined,
+  findPlace: () => Cursor | undefined,
   described: boolean,
   context: Context,
 ): Promise<Exit> {
@@ -37,7 +38,7 @@ export async function complete(
   return ExitCode.ok;
 }
 
-async function linesFor(place: Place, described: boolean, context: Context): Promise<string> {
+async function linesFor(place: Cursor, described: boolean, context: Context): Promise<string> {
   const { word, prefix, operands, flags, wanted } = place;
   const text = word.slice(prefix.length);
   const offer: Offer =
@@ -49,7 +50,7 @@ async function linesFor(place: Place, described: boolean, context: Context): Pro
     .map(({ value, description = '' }) => ({ value: prefix + value, description }))
     .filter(({ value }) => value.toLowerCase().startsWith(word.toLowerCase()));
   const lines = candidates.map(({ value, description }) =>
-    described && description !== '' ? `${value}\t${safeLine(description)}\n` : `${value}\n`,
+    described && description !== '' ? `${value}\t${sanitize(description)}\n` : `${value}\n`,
   );
   if (offer.paths !== undefined) {
     lines.push(`\t${offer.paths}\t${word.slice(0, prefix.length + (offer.pathStart ?? 0))}\n`);
@@ -59,5 +60,5 @@ async function linesFor(place: Place, described: boolean, context: Context): Pro
 
 /** Whether a text can be a word as it stands: what is escaped would be another one. */
 function isInert(text: string): boolean {
-  return text !== '' && ![...text].some((character) => isDangerous(character.codePointAt(0) ?? 0));
+  return text !== '' && ![...text].some((character) => isUnsafe(character.codePointAt(0) ?? 0));
 }

@@ -1,19 +1,19 @@
 /** A command line as far as it has been written -> what its last word is. */
 import type { Argument, Command, Option } from 'commander';
-import type { Candidate, Place } from './complete.js';
 import { TOPICS } from '../help/topics.js';
+import type { Candidate, Cursor } from './complete.js';
 
 /**
  * What the last of the words is; undefined where nothing can stand there. Those of the program's commands that the
  * words name need to have been defined.
  */
-export function placeAt(words: readonly string[], program: Command): Place | undefined {
-  const line = new WrittenLine(program);
+export function cursorAt(words: readonly string[], program: Command): Cursor | undefined {
+  const line = new CommandLine(program);
   for (const word of words.slice(0, -1)) line.take(word);
   return line.placeOf(words.at(-1) ?? '');
 }
 
-class WrittenLine {
+class CommandLine {
   /** The program itself until a command is named; undefined behind the name of one that there is not. */
   #command: Command | undefined;
   #flags: Record<string, string> = {};
@@ -36,7 +36,7 @@ class WrittenLine {
     else this.#takeFlag(word);
   }
 
-  placeOf(word: string): Place | undefined {
+  placeOf(word: string): Cursor | undefined {
     if (this.#command === undefined) return undefined;
     if (this.#open !== undefined) return this.#place(word, valueName(this.#open));
     if (!this.#flagsEnded && word.startsWith('-')) return this.#placeOfFlag(word, this.#command);
@@ -45,13 +45,13 @@ class WrittenLine {
     return argument && this.#place(word, argument.argChoices?.map(toCandidate) ?? argument.name());
   }
 
-  #place(word: string, wanted: Place['wanted'], prefix = ''): Place {
+  #place(word: string, wanted: Cursor['wanted'], prefix = ''): Cursor {
     const isTopic = wanted === 'topic';
     const names = isTopic ? [...this.#commandNames(), ...Object.keys(TOPICS).map(toCandidate)] : wanted;
     return { word, prefix, wanted: names, flags: this.#flags, operands: this.#operands };
   }
 
-  #placeOfFlag(word: string, command: Command): Place {
+  #placeOfFlag(word: string, command: Command): Cursor {
     const { option, prefix, value } = readFlag(word, command.options) ?? {};
     if (option !== undefined && value !== undefined) return this.#place(word, valueName(option), prefix);
     const options = command.createHelp().visibleOptions(command);

@@ -50,9 +50,9 @@ function defineCallback(command: Command, start: Start): void {
     .allowUnknownOption()
     .action((shell: string | undefined, words: readonly string[]) =>
       start(async (context) => {
-        const { placeAt } = await import('./cursor.js');
+        const { cursorAt } = await import('./cursor.js');
         const { complete } = await import('./complete.js');
-        return complete(() => placeAt(words, command.parent ?? command), shell !== 'bash', context);
+        return complete(() => cursorAt(words, command.parent ?? command), shell !== 'bash', context);
       }),
     );
 }

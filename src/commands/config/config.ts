@@ -6,10 +6,10 @@ import { chooseProfile } from '../../config/profile.js';
 import type { ServiceFlags } from '../../config/service.js';
 import { type EffectiveSetting, effectiveSettings } from '../../config/show.js';
 import type { WaitFlags } from '../../config/wait.js';
-import type { Context } from '../../platform/context.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { safeLine } from '../../text/sanitize.js';
+import type { Context } from '../../platform/context.js';
+import { sanitize } from '../../text/sanitize.js';
 
 export interface ConfigFlags extends ServiceFlags, WaitFlags {
   workflowIdField?: string;
@@ -46,15 +46,15 @@ async function check(location: ConfigLocation, flags: ConfigFlags, context: Cont
   const bytes = readConfigBytes(location);
   if (bytes === undefined) {
     await chooseProfile(flags, context);
-    await context.stderr.write(`There is no ${safeLine(location.path)}, and none is needed.\n`);
+    await context.stderr.write(`There is no ${sanitize(location.path)}, and none is needed.\n`);
     return ExitCode.ok;
   }
   const { configMistakes } = await import('../../config/parse.js');
   const mistakes = await configMistakes(bytes, location.path);
-  for (const mistake of mistakes) await context.stdout.write(`${safeLine(mistake)}\n`);
+  for (const mistake of mistakes) await context.stdout.write(`${sanitize(mistake)}\n`);
   if (mistakes.length > 0) return ExitCode.usage;
   await chooseProfile(flags, context);
-  await context.stderr.write(`There is no mistake in ${safeLine(location.path)}.\n`);
+  await context.stderr.write(`There is no mistake in ${sanitize(location.path)}.\n`);
   return ExitCode.ok;
 }
 
@@ -76,7 +76,7 @@ function asJson(settings: readonly EffectiveSetting[]): string {
 }
 
 function asText(settings: readonly EffectiveSetting[]): string {
-  const rows = settings.map(({ name, value, source }) => [name, value ?? '-', source].map(safeLine));
+  const rows = settings.map(({ name, value, source }) => [name, value ?? '-', source].map(sanitize));
   const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const [names, values] = [width(0), width(1)];
   return rows

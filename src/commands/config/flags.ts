@@ -1,8 +1,8 @@
 /** `wfr config`: its flags, its help. */
 import { Argument, type Command } from 'commander';
-import type { ConfigFlags } from './config.js';
-import { addServiceFlags, addWaitFlags, writtenFlags } from '../shared/flags.js';
 import type { CommandEntry, Start } from '../shared/command.js';
+import { addServiceFlags, addWaitFlags, rawFlags } from '../shared/flags.js';
+import type { ConfigFlags } from './config.js';
 
 const HELP = `
 path says where the file is, show what holds and from where each value comes,
@@ -48,7 +48,7 @@ function define(command: Command, start: Start): void {
     .action((action: 'path' | 'show' | 'check') =>
       start(async (context) => {
         const { config } = await import('./config.js');
-        return config(action, writtenFlags<ConfigFlags>(command), context);
+        return config(action, rawFlags<ConfigFlags>(command), context);
       }),
     );
 }

@@ -67,7 +67,7 @@ Examples:
 
 const OUTPUT = `Output
 
-stdout carries the answer and nothing else; stderr carries the conversation.
+stdout carries the answer and nothing else; stderr carries the reporter.
 
   -o, --output   run, watch of one run           status
   text           the run's output, as JSON,      a short summary for people

@@ -1,8 +1,8 @@
 /** `wfr history`: its flags, its help. */
 import type { Command } from 'commander';
-import type { HistoryFlags } from './history.js';
-import { addOutputFlags, writtenFlags } from '../shared/flags.js';
 import type { CommandEntry, Start } from '../shared/command.js';
+import { addOutputFlags, rawFlags } from '../shared/flags.js';
+import type { HistoryFlags } from './history.js';
 
 const TEXT = `
 A line has the run's id, its status as it was seen last, when it was triggered,
@@ -32,7 +32,7 @@ function define(command: Command, start: Start): void {
     .action(() =>
       start(async (context) => {
         const { history } = await import('./history.js');
-        return history(writtenFlags<HistoryFlags>(command), context);
+        return history(rawFlags<HistoryFlags>(command), context);
       }),
     );
 }

@@ -1,12 +1,12 @@
 /** `wfr history`: the runs that were triggered from here. */
-import { withAllComplaints } from '../../config/complaints.js';
-import type { Context } from '../../platform/context.js';
+import { collectUsageErrors } from '../../config/complaints.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { History, type PastRun } from '../../history/history.js';
+import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
-import { openSink } from '../../platform/stdout-queue.js';
-import { isInertLine, safeLine } from '../../text/sanitize.js';
+import { openStdoutQueue } from '../../platform/stdout-queue.js';
+import { isInertLine, sanitize } from '../../text/sanitize.js';
 import { type OutputFlags, type OutputFormat, outputFormat } from '../shared/output-format.js';
 
 export interface HistoryFlags extends OutputFlags {
@@ -16,7 +16,7 @@ export interface HistoryFlags extends OutputFlags {
 const DEFAULT_LIMIT = 20;
 
 export async function history(flags: HistoryFlags, context: Context): Promise<Exit> {
-  const { format, limit } = await withAllComplaints({
+  const { format, limit } = await collectUsageErrors({
     format: () => outputFormat(flags),
     limit: () => parseLimit(flags.limit),
   });
@@ -25,7 +25,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   if (runs.length === 0) await context.stderr.write(`${emptyText(past)}\n`);
   const interruption = new Interruption(context);
   try {
-    await openSink(context.stdout, interruption).write([textOf(runs, format)]);
+    await openStdoutQueue(context.stdout, interruption).write([textOf(runs, format)]);
   } finally {
     interruption.release();
   }
@@ -41,7 +41,7 @@ function parseLimit(written: string | undefined): number {
 function emptyText({ folder }: History): string {
   return folder === undefined
     ? 'No history is kept: WFR_HISTORY is 0, or there is no home folder.'
-    : `No runs are in the history yet (${safeLine(folder)}).`;
+    : `No runs are in the history yet (${sanitize(folder)}).`;
 }
 
 function textOf(runs: readonly PastRun[], format: OutputFormat): string {
@@ -61,7 +61,7 @@ function textOf(runs: readonly PastRun[], format: OutputFormat): string {
 /** What tells a run from others comes first, where a narrow terminal shows it. */
 function rowOf({ id, status, triggered, workflow, inputs, baseUrl }: PastRun): string[] {
   const time = triggered.replace(/\.\d+Z$/, 'Z');
-  return [id, status ?? 'accepted', time, workflow, inputs.join(',') || '-', baseUrl].map(safeLine);
+  return [id, status ?? 'accepted', time, workflow, inputs.join(',') || '-', baseUrl].map(sanitize);
 }
 
 function columns(rows: readonly string[][]): string {

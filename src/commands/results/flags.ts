@@ -1,8 +1,8 @@
 /** `wfr results`: its flags, its help. */
 import type { Command } from 'commander';
-import type { ReportFlags } from '../shared/with-reports.js';
-import { addReportFlags, writtenFlags } from '../shared/flags.js';
 import type { CommandEntry, Start } from '../shared/command.js';
+import { addReportFlags, rawFlags } from '../shared/flags.js';
+import type { ReportFlags } from '../shared/with-reports.js';
 
 const HELP = `
 The files of all shards of a table are joined: no row may be missing, and none
@@ -28,7 +28,7 @@ function define(command: Command, start: Start): void {
     .action((files: string[]) =>
       start(async (context) => {
         const { joinedResults } = await import('./results.js');
-        return joinedResults(files, writtenFlags<ReportFlags>(command), context);
+        return joinedResults(files, rawFlags<ReportFlags>(command), context);
       }),
     );
 }

@@ -1,17 +1,17 @@
 /** `wfr results`: the results of batches, joined: whether no row is missing or twice, and what they came to. */
 
-import { Column } from '../../batch/paged-array.js';
 import { BatchFileError } from '../../batch/file-error.js';
-import { Ledger } from '../../batch/row-states.js';
 import { recordRead } from '../../batch/open-journal.js';
-import { type BatchHead, eventsOf, expectFile } from '../../batch/read-journal.js';
-import type { Context } from '../../platform/context.js';
+import { PagedArray } from '../../batch/paged-array.js';
+import { assertRegularFile, type BatchHead, eventsOf } from '../../batch/read-journal.js';
+import { RowStates } from '../../batch/row-states.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
-import { Interruption } from '../../platform/signals.js';
+import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/path.js';
 import { assertDistinctFiles } from '../../platform/same-file.js';
-import { openSink } from '../../platform/stdout-queue.js';
+import { Interruption } from '../../platform/signals.js';
+import { openStdoutQueue } from '../../platform/stdout-queue.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { reportedRuns } from '../shared/reported-rows.js';
 import { exitsOf, summaryLines } from '../shared/row-summary.js';
@@ -56,7 +56,7 @@ async function summarise(files: readonly ResultsFile[], context: Context): Promi
     const notes =
       total === undefined ? ['  How many rows there are is not known: wfr batch was stopped before.'] : [];
     const lines = summaryLines(ledger, undefined, notes);
-    await openSink(context.stdout, interruption).write([`${lines.join('\n')}\n`]);
+    await openStdoutQueue(context.stdout, interruption).write([`${lines.join('\n')}\n`]);
   } finally {
     interruption.release();
   }
@@ -69,7 +69,7 @@ async function summarise(files: readonly ResultsFile[], context: Context): Promi
 
 /** What all files together know, and what is wrong with them together. Throws UsageError where one cannot be read. */
 async function join(files: readonly ResultsFile[]) {
-  const ledger = new Ledger();
+  const ledger = new RowStates();
   const homes = new Homes();
   const problems = new Set<string>();
   let total: number | undefined;
@@ -104,7 +104,7 @@ async function join(files: readonly ResultsFile[]) {
 
 /** Which of the files each row is in; two bytes a row. */
 class Homes {
-  readonly #homes = new Column((size) => new Uint16Array(size));
+  readonly #homes = new PagedArray((size) => new Uint16Array(size));
 
   /** The file that the row was in first: this one, if none. */
   claim(row: number, file: number): number {
@@ -114,7 +114,7 @@ class Homes {
   }
 }
 
-function missingRows(ledger: Ledger, total: number | undefined): string[] {
+function missingRows(ledger: RowStates, total: number | undefined): string[] {
   if (total === undefined) return [];
   const { count, first } = ledger.missing(total);
   if (count === 0) return [];
@@ -123,7 +123,7 @@ function missingRows(ledger: Ledger, total: number | undefined): string[] {
 
 async function* readable({ path, name }: ResultsFile) {
   try {
-    await expectFile(path).catch(({ message }) => {
+    await assertRegularFile(path).catch(({ message }) => {
       throw new BatchFileError(`${name}: ${message}`);
     });
     yield* eventsOf(path, name);

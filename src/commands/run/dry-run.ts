@@ -4,15 +4,15 @@ import type { Context } from '../../platform/context.js';
 import { blockBuffers, type Input, type Source } from '../../service/body.js';
 import type { Trigger } from '../../service/create-run.js';
 import { runsUrl } from '../../service/service.js';
-import { fieldsFor, formsOf } from '../../service/workflow-id-field.js';
-import { indented } from '../../text/json/layout.js';
-import { safeLine } from '../../text/sanitize.js';
+import { fieldsFor, variantsOf } from '../../service/workflow-id-field.js';
+import { formatJson } from '../../text/json/layout.js';
+import { sanitize } from '../../text/sanitize.js';
 import type { RunPlan } from './plan.js';
 
 /** Prints `{method, url, headers, body}`: values of headers hidden, documents abridged to type, size and SHA-256. */
 export async function dryRun(plan: RunPlan, context: Context): Promise<void> {
   const { trigger, settings, warnings, credentials } = plan;
-  for (const warning of warnings) await context.stderr.write(`wfr: warning: ${safeLine(warning)}\n`);
+  for (const warning of warnings) await context.stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
   const head = {
     method: 'POST',
@@ -23,13 +23,13 @@ export async function dryRun(plan: RunPlan, context: Context): Promise<void> {
       ...(credentials.source === undefined ? {} : { authorization: 'Bearer (hidden)' }),
     },
   };
-  for (const chunk of indented(Buffer.from(await requestText(head, trigger))))
+  for (const chunk of formatJson(Buffer.from(await requestText(head, trigger))))
     await context.stdout.write(chunk);
 }
 
 /** The first form that would be sent, with what stands around it, as JSON. */
 async function requestText(head: object, trigger: Trigger): Promise<string> {
-  const [form = 'both'] = formsOf(trigger.field);
+  const [form = 'both'] = variantsOf(trigger.field);
   const inputs: string[] = [];
   for (const input of trigger.inputs) inputs.push(`${JSON.stringify(input.name)}:${await abridged(input)}`);
   const fields = JSON.stringify(fieldsFor(form, trigger.workflowId)).slice(0, -1);

@@ -1,6 +1,6 @@
 /** `wfr run`: its flags, its help. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { RunFlags } from './run.js';
+import type { CommandEntry, Start } from '../shared/command.js';
 import {
   addDocumentFlags,
   addOutputFlags,
@@ -8,9 +8,9 @@ import {
   addServiceFlags,
   addTriggerFlags,
   addWaitFlags,
-  writtenFlags,
+  rawFlags,
 } from '../shared/flags.js';
-import type { CommandEntry, Start } from '../shared/command.js';
+import type { RunFlags } from './run.js';
 
 const HELP = `
 An input is written as name=text, name:=json, name@document, name=@textfile or
@@ -63,7 +63,7 @@ function define(command: Command, start: Start): void {
     .action((workflow: string, items: string[]) =>
       start(async (context) => {
         const { run } = await import('./run.js');
-        return run(workflow, items, writtenFlags<RunFlags>(command), context);
+        return run(workflow, items, rawFlags<RunFlags>(command), context);
       }),
     );
 }

@@ -1,23 +1,23 @@
 /** `wfr run`: what it needs is checked here, before anything that could send it is even loaded. */
-import { withAllComplaints } from '../../config/complaints.js';
+import { collectUsageErrors } from '../../config/complaints.js';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../../config/service.js';
 import { type WaitFlags, waitSettings } from '../../config/wait.js';
 import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '../../config/workflow.js';
-import type { Context } from '../../platform/context.js';
 import { InterruptedError, UsageError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { type ResolvedInputs, resolveInputs } from '../../inputs/resolve.js';
-import { Interruption } from '../../platform/signals.js';
+import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/path.js';
-import type { ReportedRun } from '../../report/reported-run.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
+import { Interruption } from '../../platform/signals.js';
+import type { ReportedRun } from '../../report/reported-run.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { type DocumentFlags, documentFolder } from '../shared/document-flags.js';
 import { type OutputFlags, outputFormat } from '../shared/output-format.js';
-import type { RunPlan } from './plan.js';
 import { type ReportFlags, reportFiles, withReports } from '../shared/with-reports.js';
+import type { RunPlan } from './plan.js';
 
 export interface RunFlags
   extends ServiceFlags,
@@ -48,7 +48,7 @@ export async function run(
     return await withReports(flags, context, subjects, async (openReports) => {
       const making = makePlan(workflow, [...items, ...(flags.input ?? [])], flags, openReports, context);
       // Standard input, a pipe or a slow disk may keep us waiting.
-      const { plan, resolved } = await interruption.endingWith(making).catch(throwAsCancelled);
+      const { plan, resolved } = await interruption.raceWithSignal(making).catch(throwAsCancelled);
       workflowIdOrAlias = plan.trigger.workflowId;
       const runs = await carryOut(plan, flags, interruption, context).finally(() => resolved.close());
       return { runs };
@@ -89,7 +89,7 @@ async function makePlan(
 ): Promise<{ plan: RunPlan; resolved: ResolvedInputs }> {
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
   const profile = await chooseProfile(flags, context);
-  const { id, field, resolved, ...checked } = await withAllComplaints({
+  const { id, field, resolved, ...checked } = await collectUsageErrors({
     id: () => workflowId(workflow, profile),
     settings: () => serviceSettings(flags, profile, context),
     wait: () => waitSettings(flags, profile),

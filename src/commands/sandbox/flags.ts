@@ -1,8 +1,8 @@
 /** `wfr sandbox`: its flags, its help. */
 import type { Command } from 'commander';
-import type { SandboxFlags } from './options.js';
-import { writtenFlags } from '../shared/flags.js';
 import type { CommandEntry, Start } from '../shared/command.js';
+import { rawFlags } from '../shared/flags.js';
+import type { SandboxFlags } from './options.js';
 
 const HELP = `
 Without a command it serves until it is interrupted, and prints the settings to
@@ -45,7 +45,7 @@ function define(command: Command, start: Start): void {
     .action((words: string[]) =>
       start(async (context) => {
         const { sandbox } = await import('./sandbox.js');
-        return sandbox(words, writtenFlags<SandboxFlags>(command), context);
+        return sandbox(words, rawFlags<SandboxFlags>(command), context);
       }),
     );
 }

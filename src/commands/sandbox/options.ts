@@ -1,14 +1,14 @@
 /** The flags of `wfr sandbox`, as what it is to serve. */
 import { readFile } from 'node:fs/promises';
-import { withAllComplaints } from '../../config/complaints.js';
-import type { Context } from '../../platform/context.js';
+import { collectUsageErrors } from '../../config/complaints.js';
 import { UsageError } from '../../errors.js';
+import type { Context } from '../../platform/context.js';
 import { absolutePath } from '../../platform/path.js';
+import { describeSystemError } from '../../platform/system-error.js';
 import { BUILT_IN_WORKFLOWS } from '../../sandbox/built-in.js';
 import { failingAt, slowedBy } from '../../sandbox/overrides.js';
 import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions } from '../../sandbox/server.js';
 import { DefinitionError, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
-import { describeSystemError } from '../../platform/system-error.js';
 
 /** The flags, as they were written. */
 export interface SandboxFlags {
@@ -30,7 +30,7 @@ const TOKEN = 'sandbox-token';
 
 /** Throws UsageError with every complaint. */
 export async function sandboxOptions(flags: SandboxFlags, context: Context): Promise<SandboxOptions> {
-  const { workflows, factor, ...checked } = await withAllComplaints(
+  const { workflows, factor, ...checked } = await collectUsageErrors(
     {
       workflows: async () => withFailure(flags.failStep, await loadWorkflows(flags.workflows, context)),
       factor: () => parseFactor(flags.slow),

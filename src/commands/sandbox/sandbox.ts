@@ -1,14 +1,14 @@
 /** `wfr sandbox`: the local service, alone or around a command. */
 import { constants } from 'node:os';
-import type { ChildEnd, Context } from '../../platform/context.js';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
+import type { ChildEnd, Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
+import { describeSystemError } from '../../platform/system-error.js';
 import { type SandboxOptions, startSandbox } from '../../sandbox/server.js';
 import type { Workflow } from '../../sandbox/workflow.js';
+import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
-import { describeSystemError } from '../../platform/system-error.js';
-import { safeLine } from '../../text/sanitize.js';
 import { type SandboxFlags, sandboxOptions } from './options.js';
 
 export async function sandbox(
@@ -27,7 +27,7 @@ export async function sandbox(
 
 async function serve(options: SandboxOptions, context: Context): Promise<Exit> {
   const interruption = new Interruption(context);
-  const log = (line: string) => void context.stderr.write(`${safeLine(line)}\n`);
+  const log = (line: string) => void context.stderr.write(`${sanitize(line)}\n`);
   const service = await start({ ...options, log });
   try {
     await context.stdout.write(`export WFR_BASE_URL=${service.baseUrl}\nexport WFR_TOKEN=${options.token}\n`);
@@ -96,7 +96,7 @@ function describeWorkflow({ id, versionName, parameters, steps, failure }: Workf
   const items = [...parameters].map(([name, type]) => `${escapeName(name)}${example[type]}`);
   const end = failure === undefined ? '' : `; fails at ${failure.step}`;
   const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
-  return `${safeLine(versionName)} (${steps.length} steps, ${seconds} s${safeLine(end)})\n  ${shellCommand(['wfr', 'run', id, ...items])}\n`;
+  return `${sanitize(versionName)} (${steps.length} steps, ${seconds} s${sanitize(end)})\n  ${shellCommand(['wfr', 'run', id, ...items])}\n`;
 }
 
 function escapeName(name: string): string {

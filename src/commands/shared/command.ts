@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Context } from '../../platform/context.js';
 import type { Exit } from '../../exit-code.js';
+import type { Context } from '../../platform/context.js';
 
 /** Takes the work of the command that was chosen; each imports its own code only then. */
 export type Start = (work: (context: Context) => Promise<Exit>) => void;

@@ -1,7 +1,8 @@
 /** What becomes of the documents in an output. */
-import type { Context } from '../../platform/context.js';
-import type { DocumentFolder } from '../../output-documents/document-folder.js';
+
 import { UsageError } from '../../errors.js';
+import type { DocumentFolder } from '../../output-documents/document-folder.js';
+import type { Context } from '../../platform/context.js';
 
 export interface DocumentFlags {
   saveDocuments?: string;

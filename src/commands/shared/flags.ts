@@ -108,7 +108,7 @@ export function addHiddenGlobalFlags(program: Command): Command {
 }
 
 /** What was written on the command line, before the command's name and after it; defaults are left out. */
-export function writtenFlags<T extends object>(command: Command): T {
+export function rawFlags<T extends object>(command: Command): T {
   const written: Record<string, unknown> = {};
   for (const source of [command.parent, command]) {
     for (const [name, value] of Object.entries(source?.opts() ?? {})) {

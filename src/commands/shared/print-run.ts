@@ -1,18 +1,18 @@
 /** stdout: the answer, in the form that was asked for. */
 import { OutputError } from '../../errors.js';
+import type { StdoutQueue } from '../../platform/stdout-queue.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import type { Sink } from '../../platform/stdout-queue.js';
-import { indented, onOneLine } from '../../text/json/layout.js';
+import { compactJson, formatJson } from '../../text/json/layout.js';
 import { isInertLine } from '../../text/sanitize.js';
 import { summaryLine, summaryOf } from '../../view/summary.js';
 import type { OutputFormat } from './output-format.js';
 
 /** What stdout carries of runs that are watched to their end. All methods throw OutputError. */
-export class WatchedResults {
+export class RunPrinter {
   readonly #identified = new Set<string>();
 
   constructor(
-    private readonly output: Sink,
+    private readonly output: StdoutQueue,
     private readonly format: OutputFormat,
     readonly severalRuns: boolean,
   ) {}
@@ -25,7 +25,7 @@ export class WatchedResults {
 
   /** A run was seen for the first time, or has changed. */
   async changed(run: Run): Promise<void> {
-    if (this.format === 'jsonl') await this.output.write(onOneLine(run.json));
+    if (this.format === 'jsonl') await this.output.write(compactJson(run.json));
     if (this.format === 'id' && !this.#identified.has(run.id)) await printId(this.output, run);
     this.#identified.add(run.id);
   }
@@ -35,19 +35,19 @@ export class WatchedResults {
     if (this.format === 'json') await printRun(this.output, run, this.severalRuns);
     if (this.format !== 'text') return;
     if (this.severalRuns) await this.output.write([`${summaryLine(run)}\n`]);
-    else if (hasEnded(run) && run.status === 'FINISHED') await this.output.write(indented(outputOf(run)));
+    else if (hasEnded(run) && run.status === 'FINISHED') await this.output.write(formatJson(outputOf(run)));
   }
 }
 
 /** What stdout carries of a run that was accepted and is not watched. Throws OutputError. */
-export async function printAccepted(output: Sink, format: OutputFormat, run: Run): Promise<void> {
+export async function printAccepted(output: StdoutQueue, format: OutputFormat, run: Run): Promise<void> {
   if (format === 'json' || format === 'jsonl') await printRun(output, run, format === 'jsonl');
   else await printId(output, run);
 }
 
 /** What stdout carries of a run as it is now. Throws OutputError. */
 export async function printStatus(
-  output: Sink,
+  output: StdoutQueue,
   format: OutputFormat,
   run: Run,
   severalRuns: boolean,
@@ -57,12 +57,12 @@ export async function printStatus(
   return printRun(output, run, severalRuns || format === 'jsonl');
 }
 
-async function printRun(output: Sink, run: Run, oneLine: boolean): Promise<void> {
-  await output.write(oneLine ? onOneLine(run.json) : indented(run.json));
+async function printRun(output: StdoutQueue, run: Run, oneLine: boolean): Promise<void> {
+  await output.write(oneLine ? compactJson(run.json) : formatJson(run.json));
 }
 
 /** An escaped or cut id would be another id to a script, so one that cannot be shown as it is is not printed. */
-async function printId(output: Sink, { id }: Run): Promise<void> {
+async function printId(output: StdoutQueue, { id }: Run): Promise<void> {
   if (!isInertLine(id)) {
     throw new OutputError(
       new Error('it has characters that a terminal or a script would misread'),

@@ -1,6 +1,6 @@
 /** One run as it is now, for commands that do not wait for its end. */
-import type { NetworkError, RefusedError, UnreadableAnswerError } from '../../errors.js';
-import { follow } from '../../service/follow-run.js';
+import type { HttpError, NetworkError, UnreadableResponseError } from '../../errors.js';
+import { followRun } from '../../service/follow-run.js';
 import { getRun } from '../../service/get-run.js';
 import type { Run } from '../../service/run.js';
 import type { Service } from '../../service/service.js';
@@ -13,9 +13,9 @@ export async function readRun(
   id: string,
   service: Service,
   signal: AbortSignal,
-  onFailedPoll: (failure: NetworkError | RefusedError | UnreadableAnswerError, delay: number) => void,
+  onFailedPoll: (failure: NetworkError | HttpError | UnreadableResponseError, delay: number) => void,
 ): Promise<Run> {
-  const polls = follow(id, {
+  const polls = followRun(id, {
     poll: (ends) => getRun(id, service, ends),
     clock: service.clock,
     signal,

@@ -22,8 +22,8 @@ function after(
   workflowId: string | undefined,
 ): ReportedRun {
   const time = typeof fields.time === 'string' ? Date.parse(fields.time) : (before?.started ?? 0);
-  const place = before?.place ?? (typeof fields.place === 'string' ? fields.place : undefined);
-  const name = { row, ...(place !== undefined && { place }) };
+  const label = before?.label ?? (typeof fields.label === 'string' ? fields.label : undefined);
+  const name = { row, ...(label !== undefined && { label }) };
   const nothing = {
     ...name,
     id: undefined,

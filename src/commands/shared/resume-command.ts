@@ -2,14 +2,14 @@
 import type { ServiceSettings } from '../../config/service.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import { shellCommand } from '../../text/shell-quote.js';
-import type { NextCommands } from './print-outcome.js';
+import type { ResumeCommands } from './print-outcome.js';
 
 /** The commands that go on with runs of the same service and save the same documents, ready to be pasted into a shell. */
-export function nextCommands(
+export function resumeCommands(
   ids: readonly string[],
   { sameService }: SameService,
   documents: DocumentFolder | undefined,
-): NextCommands {
+): ResumeCommands {
   const end = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
   const command = (name: string, flags: readonly string[] = []) =>
     shellCommand(['wfr', name, ...sameService, ...flags, ...end, ...ids]);

@@ -1,7 +1,7 @@
 /** What a batch came to, in a few lines and as exits. */
-import type { Ledger, RowState } from '../../batch/row-states.js';
+import type { RowState, RowStates } from '../../batch/row-states.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { safeLine } from '../../text/sanitize.js';
+import { sanitize } from '../../text/sanitize.js';
 
 /** Rows that are named; beyond them, the results file tells. */
 const MOST_NAMED = 20;
@@ -28,7 +28,11 @@ export function stateText(state: RowState): string {
  * The counts, the steps at which runs failed, and what is to be looked at; then the notes. `total` is the number of rows,
  * where it is known.
  */
-export function summaryLines(ledger: Ledger, total: number | undefined, notes: readonly string[]): string[] {
+export function summaryLines(
+  ledger: RowStates,
+  total: number | undefined,
+  notes: readonly string[],
+): string[] {
   const counts = WORDS.filter(([state]) => ledger.count(state) > 0).map(
     ([state, words]) => `${ledger.count(state)} ${words}`,
   );
@@ -38,7 +42,7 @@ export function summaryLines(ledger: Ledger, total: number | undefined, notes: r
   const lines = [`${rows} ${rows === 1 ? 'row' : 'rows'}: ${counts.join(', ') || 'the table has none'}`];
   const failedSteps = ledger.failedSteps();
   for (const [step, count] of failedSteps.slice(0, MOST_STEPS)) {
-    lines.push(`  Failed at step ${step === '' ? '(the service named none)' : safeLine(step)}: ${count}`);
+    lines.push(`  Failed at step ${step === '' ? '(the service named none)' : sanitize(step)}: ${count}`);
   }
   if (failedSteps.length > MOST_STEPS)
     lines.push(`  Failed at ${failedSteps.length - MOST_STEPS} more steps: the results file tells which`);
@@ -64,7 +68,7 @@ export function summaryLines(ledger: Ledger, total: number | undefined, notes: r
 }
 
 /** The exits that the rows' states stand for, each once. */
-export function exitsOf(ledger: Ledger): Exit[] {
+export function exitsOf(ledger: RowStates): Exit[] {
   const exits: [RowState, Exit][] = [
     ['finished', ExitCode.ok],
     ['failed', ExitCode.runFailed],
@@ -76,7 +80,7 @@ export function exitsOf(ledger: Ledger): Exit[] {
   return exits.filter(([state]) => ledger.count(state) > 0).map(([, exit]) => exit);
 }
 
-function named(state: RowState, ledger: Ledger): string {
+function named(state: RowState, ledger: RowStates): string {
   const rows = ledger.rowsIn(state);
   const more = ledger.count(state) - Math.min(rows.length, MOST_NAMED);
   const shown = rows
@@ -87,6 +91,6 @@ function named(state: RowState, ledger: Ledger): string {
 }
 
 /** The number of a row, and where the service has forgotten its run, the id. */
-function withRun(row: number, state: RowState, ledger: Ledger): string {
-  return state === 'lost' ? `${row} (${safeLine(ledger.id(row) ?? '')})` : String(row);
+function withRun(row: number, state: RowState, ledger: RowStates): string {
+  return state === 'lost' ? `${row} (${sanitize(ledger.id(row) ?? '')})` : String(row);
 }

@@ -1,18 +1,18 @@
 /** Following one run to its end and saying how it ended: what `run` and `watch` share. */
 import type { WaitSettings } from '../../config/wait.js';
-import type { DocumentFolder } from '../../output-documents/document-folder.js';
-import { follow } from '../../service/follow-run.js';
 import type { History } from '../../history/history.js';
+import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { Interruption } from '../../platform/signals.js';
+import { followRun } from '../../service/follow-run.js';
 import { getRun } from '../../service/get-run.js';
 import { hasEnded, isKnownStatus, type Run } from '../../service/run.js';
 import type { Service } from '../../service/service.js';
-import type { Conversation } from '../../view/reporter.js';
 import type { ProgressView } from '../../view/progress/run-progress.js';
-import type { WatchedResults } from './print-run.js';
+import type { Reporter } from '../../view/reporter.js';
+import type { RunPrinter } from './print-run.js';
 
 /** How the observation of a run ended. */
-export interface Outcome {
+export interface WatchOutcome {
   id: string;
   /** As it was seen last. */
   run: Run | undefined;
@@ -25,26 +25,26 @@ export interface Outcome {
   /** Milliseconds since 1970 at which the observation began. */
   startedAt: number;
   /** Milliseconds of observation. */
-  took: number;
+  durationMs: number;
 }
 
-export interface Observed {
+export interface WatchRunOptions {
   id: string;
   accepted?: Run;
   wait: WaitSettings;
   service: Service;
   interruption: Interruption;
-  conversation: Conversation;
+  reporter: Reporter;
   progress: ProgressView;
-  results: WatchedResults;
+  results: RunPrinter;
   history: History;
   /** Where the documents in the output are to be saved. */
   documents: DocumentFolder | undefined;
 }
 
 /** Follows a run and shows each change. Never throws what ended the observation: it is in the outcome. */
-export async function observe(observed: Observed): Promise<Outcome> {
-  const { id, accepted, wait, service, interruption, progress, results, conversation } = observed;
+export async function watchRun(observed: WatchRunOptions): Promise<WatchOutcome> {
+  const { id, accepted, wait, service, interruption, progress, results, reporter } = observed;
   const { history, documents } = observed;
   const { clock } = service;
   const startedAt = clock.now();
@@ -57,11 +57,11 @@ export async function observe(observed: Observed): Promise<Outcome> {
     if (documents === undefined || !hasEnded(seen)) return;
     const { run: saved, paths, warnings } = await documents.save(id, seen);
     run = saved;
-    conversation.savedDocuments(paths);
-    for (const warning of warnings) conversation.warn(warning);
+    reporter.savedDocuments(paths);
+    for (const warning of warnings) reporter.warn(warning);
   };
   const show = async (seen: Run) => {
-    warnOfStatus(seen, warned, conversation);
+    warnOfStatus(seen, warned, reporter);
     run = seen;
     wasUnderWay ||= !hasEnded(seen);
     progress.seen(id, seen);
@@ -71,14 +71,14 @@ export async function observe(observed: Observed): Promise<Outcome> {
   };
   try {
     if (accepted !== undefined) await show(accepted);
-    for await (const seen of follow(id, {
+    for await (const seen of followRun(id, {
       poll: (signal) => getRun(id, service, signal),
       clock,
       signal: interruption.signal,
       ...wait,
       ...(accepted && { accepted }),
       onFailedPoll: (failure, delay) =>
-        conversation.retryingPoll(failure, delay, results.severalRuns ? id : undefined),
+        reporter.retryingPoll(failure, delay, results.severalRuns ? id : undefined),
     })) {
       await show(seen);
     }
@@ -87,13 +87,13 @@ export async function observe(observed: Observed): Promise<Outcome> {
   }
   progress.left(id);
   if (run !== undefined) history.seen({ ...run, baseUrl: service.baseUrl.href });
-  const took = clock.monotonic() - started;
-  return { id, run, accepted: accepted !== undefined, wasUnderWay, error, startedAt, took };
+  const durationMs = clock.monotonic() - started;
+  return { id, run, accepted: accepted !== undefined, wasUnderWay, error, startedAt, durationMs };
 }
 
 /** Warns of a status that the interface does not name, once for each. */
-function warnOfStatus({ status }: Run, warned: Set<string>, conversation: Conversation): void {
+function warnOfStatus({ status }: Run, warned: Set<string>, reporter: Reporter): void {
   if (status === undefined || isKnownStatus(status) || warned.has(status)) return;
   warned.add(status);
-  conversation.warn(`the status ${status} is unknown to wfr; waiting while it changes`);
+  reporter.warn(`the status ${status} is unknown to wfr; waiting while it changes`);
 }

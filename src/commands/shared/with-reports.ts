@@ -1,12 +1,12 @@
 /** The reports that were asked for, around a command's work: opened before it sends anything, written however it ends. */
 
-import { withAllComplaints } from '../../config/complaints.js';
-import type { Context } from '../../platform/context.js';
+import { collectUsageErrors } from '../../config/complaints.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
+import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/path.js';
-import type { ReportedRun } from '../../report/reported-run.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
+import type { ReportedRun } from '../../report/reported-run.js';
 import { errorText } from '../../view/errors/describe-error.js';
 
 export interface ReportFlags {
@@ -34,21 +34,21 @@ export async function withReports(
 ): Promise<Exit> {
   if (written === undefined) return exitOf(await work(async () => {}));
   const { Reports } = await import('../../report/reports.js');
-  const { sayFailure } = await import('../../view/errors/print-error.js');
+  const { printError } = await import('../../view/errors/print-error.js');
   const { clock, stderr } = context;
   const reports = new Reports();
   const startedAt = clock.now();
   const started = clock.monotonic();
   try {
     const openReports = async () => {
-      await withAllComplaints({
+      await collectUsageErrors({
         files: () => assertDistinctFiles(reportFiles({ report: written }, context)),
         reports: () => reports.open(written, context),
       });
     };
     const worked = await work(openReports).catch(async (error) => {
       if (error instanceof UsageError) throw error;
-      const exit = await sayFailure(error, stderr);
+      const exit = await printError(error, stderr);
       const duration = clock.monotonic() - started;
       const end = { run: undefined, exit, started: startedAt, duration, error: errorText(error) };
       return { runs: subjects().map(({ id, workflowId }) => ({ id, workflowId, ...end })) };
@@ -56,9 +56,9 @@ export async function withReports(
     const { runs } = worked;
     const exits = [exitOf(worked)];
     // Nothing was run, so there is nothing to report.
-    const ended = { runs, exit: exitOf(worked), startedAt, took: clock.monotonic() - started };
+    const ended = { runs, exit: exitOf(worked), startedAt, durationMs: clock.monotonic() - started };
     const failures = runs.length === 0 ? [] : await reports.write(ended);
-    for (const failure of failures) exits.push(await sayFailure(failure, stderr));
+    for (const failure of failures) exits.push(await printError(failure, stderr));
     return exitOfSeveral(exits);
   } finally {
     await reports.discard();

@@ -1,8 +1,8 @@
 /** `wfr status`: its flags, its help. */
 import type { Command } from 'commander';
-import type { StatusFlags } from './status.js';
-import { addOutputFlags, addServiceFlags, writtenFlags } from '../shared/flags.js';
 import type { CommandEntry, Start } from '../shared/command.js';
+import { addOutputFlags, addServiceFlags, rawFlags } from '../shared/flags.js';
+import type { StatusFlags } from './status.js';
 
 const HELP = `
 Examples:
@@ -27,7 +27,7 @@ function define(command: Command, start: Start): void {
     .action((ids: string[]) =>
       start(async (context) => {
         const { status } = await import('./status.js');
-        return status(ids, writtenFlags<StatusFlags>(command), context);
+        return status(ids, rawFlags<StatusFlags>(command), context);
       }),
     );
 }

@@ -1,15 +1,15 @@
 /** `wfr watch`: its flags, its help. */
 import { type Command, Option } from 'commander';
-import type { WatchFlags } from './watch.js';
+import type { CommandEntry, Start } from '../shared/command.js';
 import {
   addDocumentFlags,
   addOutputFlags,
   addReportFlags,
   addServiceFlags,
   addWaitFlags,
-  writtenFlags,
+  rawFlags,
 } from '../shared/flags.js';
-import type { CommandEntry, Start } from '../shared/command.js';
+import type { WatchFlags } from './watch.js';
 
 const HELP = `
 The exit code is the same as that of wfr run: 0 for FINISHED, 1 for FAILED.
@@ -41,7 +41,7 @@ function define(command: Command, start: Start): void {
     .action((ids: string[]) =>
       start(async (context) => {
         const { watch } = await import('./watch.js');
-        return watch(ids, writtenFlags<WatchFlags>(command), context);
+        return watch(ids, rawFlags<WatchFlags>(command), context);
       }),
     );
 }

@@ -1,33 +1,32 @@
 /** `wfr watch`: wait for runs that already exist. */
-import { withAllComplaints } from '../../config/complaints.js';
+import { collectUsageErrors } from '../../config/complaints.js';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { type ServiceFlags, type ServiceSettings, serviceSettings } from '../../config/service.js';
 import { type WaitFlags, type WaitSettings, waitSettings } from '../../config/wait.js';
-import type { Context } from '../../platform/context.js';
-import type { DocumentFolder } from '../../output-documents/document-folder.js';
-import { NoSuchRunError } from '../../errors.js';
+import { NoSuchRunError, UnsavedDocumentError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { History } from '../../history/history.js';
+import type { DocumentFolder } from '../../output-documents/document-folder.js';
+import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
-import { UnsavedDocumentError } from '../../local-errors.js';
+import { openStdoutQueue } from '../../platform/stdout-queue.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 import { hasEnded } from '../../service/run.js';
 import type { Service } from '../../service/service.js';
-import { openSink } from '../../platform/stdout-queue.js';
-import { Conversation } from '../../view/reporter.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import type { ProgressView } from '../../view/progress/run-progress.js';
-import { serviceTalk } from '../../view/service-logger.js';
-import { conclude } from '../shared/print-outcome.js';
+import { Reporter } from '../../view/reporter.js';
+import { serviceLogger } from '../../view/service-logger.js';
 import { type DocumentFlags, documentFolder } from '../shared/document-flags.js';
 import { settleHistory } from '../shared/keep-history.js';
-import { observe } from '../shared/watch-run.js';
 import { withService } from '../shared/open-service.js';
 import { type OutputFlags, outputFormat } from '../shared/output-format.js';
-import { WatchedResults } from '../shared/print-run.js';
-import { nextCommands } from '../shared/resume-command.js';
+import { printOutcome } from '../shared/print-outcome.js';
+import { RunPrinter } from '../shared/print-run.js';
+import { resumeCommands } from '../shared/resume-command.js';
 import { runIds, withPastRuns } from '../shared/run-ids.js';
+import { watchRun } from '../shared/watch-run.js';
 import { type ReportFlags, withReports } from '../shared/with-reports.js';
 
 export interface WatchFlags
@@ -60,21 +59,21 @@ async function watchAll(
 ): Promise<readonly ReportedRun[]> {
   const { settings, credentials, wait, format, presentation, documents } = plan;
   // Runs end in any order; the same command gives them the same folders.
-  for (const id of ids) documents?.homeOf(id);
-  const conversation = await Conversation.open(presentation, context);
-  for (const warning of settings.warnings) conversation.warn(warning);
+  for (const id of ids) documents?.runFolder(id);
+  const reporter = await Reporter.open(presentation, context);
+  for (const warning of settings.warnings) reporter.warn(warning);
   const interruption = new Interruption(context);
   try {
-    return await conversation.during(ids.length, (progress) =>
-      withService(settings, credentials, serviceTalk(conversation, progress), context, (service) => {
-        const results = new WatchedResults(openSink(context.stdout, interruption), format, ids.length > 1);
-        const tools = { service, conversation, progress, interruption, results, history, documents };
+    return await reporter.withProgress(ids.length, (progress) =>
+      withService(settings, credentials, serviceLogger(reporter, progress), context, (service) => {
+        const results = new RunPrinter(openStdoutQueue(context.stdout, interruption), format, ids.length > 1);
+        const tools = { service, reporter, progress, interruption, results, history, documents };
         const [only] = ids;
         const watching =
           only !== undefined && ids.length === 1
             ? watchOne(only, settings, wait, tools)
             : watchSeveral(ids, settings, wait, tools);
-        return watching.finally(() => settleHistory(history, conversation));
+        return watching.finally(() => settleHistory(history, reporter));
       }),
     );
   } finally {
@@ -89,7 +88,7 @@ async function makePlan(
   context: Context,
 ) {
   const profile = await chooseProfile(flags, context);
-  return withAllComplaints({
+  return collectUsageErrors({
     ids: () => runIds(written),
     settings: () => serviceSettings(flags, profile, context),
     wait: () => waitSettings(flags, profile),
@@ -104,10 +103,10 @@ async function makePlan(
 
 interface Tools {
   service: Service;
-  conversation: Conversation;
+  reporter: Reporter;
   progress: ProgressView;
   interruption: Interruption;
-  results: WatchedResults;
+  results: RunPrinter;
   history: History;
   documents: DocumentFolder | undefined;
 }
@@ -118,10 +117,10 @@ async function watchOne(
   wait: WaitSettings,
   tools: Tools,
 ): Promise<ReportedRun[]> {
-  const outcome = await observe({ id, wait, ...tools });
+  const outcome = await watchRun({ id, wait, ...tools });
   tools.progress.stop();
-  const commands = nextCommands([id], settings, tools.documents);
-  return [await conclude(outcome, commands, tools.results, tools.conversation)];
+  const commands = resumeCommands([id], settings, tools.documents);
+  return [await printOutcome(outcome, commands, tools.results, tools.reporter)];
 }
 
 async function watchSeveral(
@@ -130,20 +129,20 @@ async function watchSeveral(
   wait: WaitSettings,
   tools: Tools,
 ): Promise<ReportedRun[]> {
-  const { progress, results, conversation, interruption, documents } = tools;
+  const { progress, results, reporter, interruption, documents } = tools;
   const toWatch = new Set<string>();
   const runs = await Promise.all(
     ids.map(async (id) => {
-      const outcome = await observe({ id, wait, ...tools });
+      const outcome = await watchRun({ id, wait, ...tools });
       const ended = outcome.run !== undefined && hasEnded(outcome.run);
       const goesOn = !ended && !(outcome.error instanceof NoSuchRunError);
       if (goesOn || outcome.error instanceof UnsavedDocumentError) toWatch.add(id);
-      return conclude(outcome, undefined, results, conversation);
+      return printOutcome(outcome, undefined, results, reporter);
     }),
   );
   progress.stop();
-  if (interruption.received !== undefined) conversation.say('Interrupted; the runs go on.');
+  if (interruption.received !== undefined) reporter.notice('Interrupted; the runs go on.');
   const left = ids.filter((id) => toWatch.has(id));
-  if (left.length > 0) conversation.say(`To watch them: ${nextCommands(left, settings, documents).watch}`);
+  if (left.length > 0) reporter.notice(`To watch them: ${resumeCommands(left, settings, documents).watch}`);
   return runs;
 }

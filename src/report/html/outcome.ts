@@ -1,6 +1,6 @@
 /** What a run came to, in words and in a tone; and all that the page says of it. */
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { safeLine } from '../../text/sanitize.js';
+import { sanitize } from '../../text/sanitize.js';
 import { failingStepOf, problemOf, type ReportedRun, statusOf, stepsOf, verdictOf } from '../reported-run.js';
 import { encodable } from './markup.js';
 
@@ -62,10 +62,10 @@ export interface Entry {
 
 /** What the page says of a run. */
 export function entryOf(reported: ReportedRun): Entry {
-  const { place, id, workflowId = '', run, started, duration } = reported;
-  const lineOf = (text: string) => encodable(safeLine(text));
+  const { label, id, workflowId = '', run, started, duration } = reported;
+  const lineOf = (text: string) => encodable(sanitize(text));
   return {
-    id: lineOf([place, id].filter((name) => name !== undefined).join(' · ')),
+    id: lineOf([label, id].filter((name) => name !== undefined).join(' · ')),
     workflow: lineOf(workflowId),
     version: lineOf(run?.versionName ?? ''),
     outcome: outcomeOf(reported),

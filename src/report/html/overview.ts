@@ -1,6 +1,7 @@
 /** The head of the page: what the runs came to, when it began, how long it took. */
-import { formatDuration } from '../../text/duration.js';
+
 import { VERSION } from '../../platform/version.js';
+import { formatDuration } from '../../text/duration.js';
 import { count, counted, type Markup, markup } from './markup.js';
 import { type Entry, OUTCOMES, type Outcome } from './outcome.js';
 

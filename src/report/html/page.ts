@@ -1,6 +1,6 @@
 /** One page of HTML with everything inside: what a person reads of many runs, opened from disk, without a network. */
 import { createHash } from 'node:crypto';
-import type { Ended } from '../reported-run.js';
+import type { CommandResult } from '../reported-run.js';
 import script from './client.js?raw';
 import { durations } from './durations.js';
 import { failures } from './failures.js';
@@ -17,11 +17,11 @@ import { timeline } from './timeline.js';
 const style = theme + page + tables + narrow;
 
 /** The page, piece by piece. */
-export function* html({ runs, startedAt, took }: Ended): Generator<string, void, void> {
+export function* html({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
   const entries = runs.map(entryOf);
   yield head(headline(entries)).html;
   yield '<body>\n<main>\n';
-  yield overview(entries, startedAt, took).html;
+  yield overview(entries, startedAt, durationMs).html;
   yield failures(entries).html;
   yield timeline(entries).html;
   yield durations(entries).html;

@@ -1,11 +1,12 @@
 /** The service's JSON, token for token: only the white space is ours, and dangerous code points become escapes. */
+
+import { escapeCodePoint, isUnsafe } from '../sanitize.js';
 import { JsonScanner } from './scanner.js';
-import { escapeCodePoint, isDangerous } from '../sanitize.js';
 
 const CHUNK = 64 * 1024;
 
 /** The JSON value in `bytes` (UTF-8) over several lines, two spaces a level, with a line feed at the end; in chunks. */
-export function* indented(bytes: Uint8Array): Generator<Buffer, void, void> {
+export function* formatJson(bytes: Uint8Array): Generator<Buffer, void, void> {
   yield* layOut(bytes, {
     line: (depth) => `\n${'  '.repeat(Math.min(depth, MAX_INDENT))}`,
     colon: ': ',
@@ -13,7 +14,7 @@ export function* indented(bytes: Uint8Array): Generator<Buffer, void, void> {
 }
 
 /** The same on one line. */
-export function* onOneLine(bytes: Uint8Array): Generator<Buffer, void, void> {
+export function* compactJson(bytes: Uint8Array): Generator<Buffer, void, void> {
   yield* layOut(bytes, { line: () => '', colon: ':' });
 }
 
@@ -35,7 +36,7 @@ function* layOut(bytes: Uint8Array, { line, colon }: Layout): Generator<Buffer, 
     if (justOpened && !closes) out.ascii(line(depth - (token === '{' || token === '[' ? 1 : 0)));
     if (closes && !justOpened) out.ascii(line(depth));
     if (token === 'string' || token === 'key') {
-      for (const piece of inertPieces(bytes, scanner.start, scanner.end)) yield* out.add(piece);
+      for (const piece of sanitizedPieces(bytes, scanner.start, scanner.end)) yield* out.add(piece);
     } else if (token === ':') {
       out.ascii(colon);
     } else {
@@ -49,13 +50,13 @@ function* layOut(bytes: Uint8Array, { line, colon }: Layout): Generator<Buffer, 
 }
 
 /** A string token in pieces, with escapes in place of what is dangerous. */
-function* inertPieces(bytes: Uint8Array, start: number, end: number): Generator<Uint8Array, void, void> {
+function* sanitizedPieces(bytes: Uint8Array, start: number, end: number): Generator<Uint8Array, void, void> {
   let done = start;
   for (let at = start; at < end; at++) {
     const byte = bytes[at] ?? 0;
     if (byte !== 0x23 && (byte < 0x7f || (byte > 0x7f && byte !== 0xc2 && byte !== 0xd8 && byte !== 0xe2)))
       continue;
-    const found = dangerAt(bytes, at);
+    const found = unsafeAt(bytes, at);
     if (found === undefined) continue;
     yield bytes.subarray(done, at);
     yield Buffer.from(escapeCodePoint(found.codePoint));
@@ -66,7 +67,7 @@ function* inertPieces(bytes: Uint8Array, start: number, end: number): Generator<
 }
 
 /** The dangerous code point whose UTF-8 begins at `at`, or the second `#` of `##[`. */
-function dangerAt(bytes: Uint8Array, at: number): { codePoint: number; length: number } | undefined {
+function unsafeAt(bytes: Uint8Array, at: number): { codePoint: number; length: number } | undefined {
   const [first = 0, second = 0, third = 0] = bytes.subarray(at, at + 3);
   if (first === 0x23) {
     return bytes[at - 1] === 0x23 && second === 0x5b ? { codePoint: 0x23, length: 1 } : undefined;
@@ -78,7 +79,7 @@ function dangerAt(bytes: Uint8Array, at: number): { codePoint: number; length: n
       : length === 2
         ? ((first & 0x1f) << 6) | (second & 0x3f)
         : ((first & 0x0f) << 12) | ((second & 0x3f) << 6) | (third & 0x3f);
-  return isDangerous(codePoint) ? { codePoint, length } : undefined;
+  return isUnsafe(codePoint) ? { codePoint, length } : undefined;
 }
 
 /** Small writes gathered into chunks; a caller may keep a chunk. */

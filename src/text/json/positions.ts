@@ -9,7 +9,7 @@ interface Place {
 }
 
 /** By JSON Pointer (RFC 6901): "" is the whole text, "/a/0" the first value of the list a. */
-export type Places = ReadonlyMap<string, Place>;
+export type Positions = ReadonlyMap<string, Place>;
 
 /** A mistake in a text, at an offset in bytes. */
 export interface Flaw {
@@ -30,7 +30,7 @@ interface Open {
  * Finds every value of a JSON text. A name that stands twice in one object, and text that is not well-formed, are flaws.
  * Throws JsonSyntaxError.
  */
-export function findPlaces(bytes: Uint8Array): { places: Places; flaws: Flaw[] } {
+export function findPositions(bytes: Uint8Array): { places: Positions; flaws: Flaw[] } {
   const places = new Map<string, Place>();
   const flaws: Flaw[] = [];
   const open: Open[] = [];

@@ -1,57 +1,61 @@
 /** The one place where an error becomes words: what went wrong with what, why, and what to do next. */
-import { formatDuration } from '../../text/duration.js';
+
 import {
+  FileChangedError,
+  FileReadError,
+  HttpError,
   InterruptedError,
-  LostSightError,
+  MissingTokenError,
   NetworkError,
   NoSuchRunError,
   NotTriggeredError,
   OutputError,
-  RefusedError,
   type RunEvidence,
   UnknownOutcomeError,
   UnknownStatusError,
-  UnreadableAnswerError,
+  UnreachableRunError,
+  UnreadableResponseError,
+  UnsavedDocumentError,
   UsageError,
 } from '../../errors.js';
-import { FileChangedError, FileReadError, MissingTokenError, UnsavedDocumentError } from '../../local-errors.js';
+import { describeSystemError, errorCode, isExhaustion } from '../../platform/system-error.js';
+import { formatDuration } from '../../text/duration.js';
+import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
-import { codeOf, describeSystemError, isExhaustion } from '../../platform/system-error.js';
-import { explainFault } from './network-error.js';
-import { explainRefusal } from './http-error.js';
-import type { Explanation } from './error-description.js';
-import { safeLine } from '../../text/sanitize.js';
+import type { ErrorDescription } from './error-description.js';
+import { describeHttpError } from './http-error.js';
+import { describeNetworkError } from './network-error.js';
 
 /** The words for a foreseen error; undefined for a defect of wfr. Nothing in it is a secret. */
-export function explain(error: unknown): Explanation | undefined {
+export function describeError(error: unknown): ErrorDescription | undefined {
   if (error instanceof UsageError) {
     return {
-      what: error.problems.map((p) => safeLine(p)),
-      quoted: error.quoted,
-      next: error.hint === undefined ? [] : [`See: ${error.hint}`],
+      summary: error.problems.map((p) => sanitize(p)),
+      serverMessage: error.quoted,
+      hints: error.hint === undefined ? [] : [`See: ${error.hint}`],
     };
   }
   if (error instanceof MissingTokenError) {
     return {
-      what: [
-        `no access token: looked for ${safeLine(error.lookedFor.join(', '))}`,
-        ...(error.withheld === undefined ? [] : [safeLine(error.withheld)]),
+      summary: [
+        `no access token: looked for ${sanitize(error.lookedFor.join(', '))}`,
+        ...(error.withheld === undefined ? [] : [sanitize(error.withheld)]),
       ],
-      next: ['Set WFR_TOKEN, or give --token-file; --no-token sends none.'],
+      hints: ['Set WFR_TOKEN, or give --token-file; --no-token sends none.'],
     };
   }
   if (error instanceof FileChangedError) {
     return {
-      what: [`${safeLine(error.path)} changed while being read; no run was created`],
-      next: ['Repeat the command once the file is complete.'],
+      summary: [`${sanitize(error.path)} changed while being read; no run was created`],
+      hints: ['Repeat the command once the file is complete.'],
     };
   }
   if (error instanceof FileReadError) {
     return {
-      what: [
-        `${safeLine(error.path)} cannot be read: ${describeSystemError(error.cause)}; no run was created`,
+      summary: [
+        `${sanitize(error.path)} cannot be read: ${describeSystemError(error.cause)}; no run was created`,
       ],
-      next: [
+      hints: [
         isExhaustion(error.cause)
           ? 'Run the same command again, with more open files (ulimit -n) or a smaller --concurrency.'
           : 'Repeat the command once it can be read.',
@@ -59,23 +63,23 @@ export function explain(error: unknown): Explanation | undefined {
     };
   }
   if (error instanceof OutputError) {
-    return explainOutput(error);
+    return describeOutputError(error);
   }
-  return explainService(error);
+  return describeServiceError(error);
 }
 
-function explainOutput(error: OutputError): Explanation {
+function describeOutputError(error: OutputError): ErrorDescription {
   const because = describeSystemError(error.cause);
   if (!(error instanceof UnsavedDocumentError)) {
-    return { what: [`cannot write ${safeLine(error.what)}: ${because}`], next: [] };
+    return { summary: [`cannot write ${sanitize(error.what)}: ${because}`], hints: [] };
   }
   const [why, remedy] =
-    codeOf(error.cause) === 'EEXIST'
+    errorCode(error.cause) === 'EEXIST'
       ? ['it exists already', 'give --force to overwrite it']
       : [because, 'watch the run again once this is mended'];
   return {
-    what: [`cannot save ${safeLine(error.what)}: ${why}`],
-    next: [`Name another folder, or ${remedy}.`],
+    summary: [`cannot save ${sanitize(error.what)}: ${why}`],
+    hints: [`Name another folder, or ${remedy}.`],
   };
 }
 
@@ -84,43 +88,48 @@ function explainOutput(error: OutputError): Explanation {
  * id of the run, and is the same for all runs to which the same happened.
  */
 export function errorText(error: unknown): string {
-  const explanation = error instanceof LostSightError ? explainLostSight(error, 'the run') : explain(error);
+  const explanation =
+    error instanceof UnreachableRunError ? describeUnreachableRun(error, 'the run') : describeError(error);
   if (explanation === undefined) {
     return `a defect of wfr itself: ${error instanceof Error ? error.message : String(error)}`;
   }
-  return [...explanation.what, ...(explanation.quoted ? [explanation.quoted] : [])].join('\n');
+  return [...explanation.summary, ...(explanation.serverMessage ? [explanation.serverMessage] : [])].join(
+    '\n',
+  );
 }
 
-function explainService(error: unknown): Explanation | undefined {
-  if (error instanceof RefusedError) return explainRefusal(error.refusal, error.spellingHint);
+function describeServiceError(error: unknown): ErrorDescription | undefined {
+  if (error instanceof HttpError) return describeHttpError(error.info, error.spellingHint);
   if (error instanceof NoSuchRunError) {
     return {
-      what: [`the service knows no run ${safeLine(error.id)} (404)`],
-      quoted: error.refusal.message,
-      next: [`Check the id, and the base URL: ${error.refusal.url}`],
+      summary: [`the service knows no run ${sanitize(error.id)} (404)`],
+      serverMessage: error.info.message,
+      hints: [`Check the id, and the base URL: ${error.info.url}`],
     };
   }
-  if (error instanceof NotTriggeredError) return explainNotTriggered(error);
+  if (error instanceof NotTriggeredError) return describeNotTriggered(error);
   if (error instanceof UnknownOutcomeError) {
     return explainUnknownOutcome(error);
   }
-  if (error instanceof LostSightError) return explainLostSight(error, `run ${safeLine(error.id)}`);
+  if (error instanceof UnreachableRunError) return describeUnreachableRun(error, `run ${sanitize(error.id)}`);
   if (error instanceof UnknownStatusError) {
-    const status = safeLine(error.status);
+    const status = sanitize(error.status);
     return {
-      what: [`the status ${status} is unknown to wfr and has not changed for ${formatDuration(error.forMs)}`],
-      next: ['Look at the service what it means; wfr may be too old for it.'],
+      summary: [
+        `the status ${status} is unknown to wfr and has not changed for ${formatDuration(error.forMs)}`,
+      ],
+      hints: ['Look at the service what it means; wfr may be too old for it.'],
     };
   }
-  if (error instanceof InterruptedError) return explainInterruption(error);
-  if (error instanceof NetworkError || error instanceof UnreadableAnswerError) return explainCause(error);
+  if (error instanceof InterruptedError) return describeInterruption(error);
+  if (error instanceof NetworkError || error instanceof UnreadableResponseError) return describeCause(error);
   return undefined;
 }
 
 /** The flag that re-sends after a 503 with Retry-After, where that was the cause; what it needs is part of the hint. */
 export function resendHint({ cause }: UnknownOutcomeError): string[] {
-  if (!(cause instanceof RefusedError)) return [];
-  const { status, retryAfter } = cause.refusal;
+  if (!(cause instanceof HttpError)) return [];
+  const { status, retryAfter } = cause.info;
   if (status !== 503 || retryAfter === undefined) return [];
   return [
     '--resend-503 sends such a request again: use it only if the operator of the service guarantees that a 503 with Retry-After created nothing.',
@@ -129,13 +138,17 @@ export function resendHint({ cause }: UnknownOutcomeError): string[] {
 
 const LOOK_FIRST = 'Look at the service before you repeat the command: a second run may cost a second time.';
 
-function explainUnknownOutcome(error: UnknownOutcomeError): Explanation {
+function explainUnknownOutcome(error: UnknownOutcomeError): ErrorDescription {
   const { cause, evidence } = error;
-  const why = explainCause(cause);
+  const why = describeCause(cause);
   return {
-    what: ['the outcome is unknown: a run may have been created', ...why.what, ...evidenceLines(evidence)],
-    quoted: why.quoted ?? evidence?.excerpt,
-    next: [...adviceOn(evidence), LOOK_FIRST, ...why.next, ...resendHint(error)],
+    summary: [
+      'the outcome is unknown: a run may have been created',
+      ...why.summary,
+      ...evidenceLines(evidence),
+    ],
+    serverMessage: why.serverMessage ?? evidence?.excerpt,
+    hints: [...adviceOn(evidence), LOOK_FIRST, ...why.hints, ...resendHint(error)],
   };
 }
 
@@ -143,8 +156,8 @@ function explainUnknownOutcome(error: UnknownOutcomeError): Explanation {
 function evidenceLines(evidence: RunEvidence | undefined): string[] {
   const { ids = [], location } = evidence ?? {};
   return [
-    ...ids.map((id) => `the answer names the id ${safeLine(id)}, which the service did not confirm`),
-    ...(location === undefined ? [] : [`the answer points to ${safeLine(location)}`]),
+    ...ids.map((id) => `the answer names the id ${sanitize(id)}, which the service did not confirm`),
+    ...(location === undefined ? [] : [`the answer points to ${sanitize(location)}`]),
   ];
 }
 
@@ -155,52 +168,61 @@ function adviceOn(evidence: RunEvidence | undefined): string[] {
   return [`To look for the run: ${shellCommand(command)}`];
 }
 
-function explainLostSight({ cause, seen, forMs }: LostSightError, subject: string): Explanation {
-  const why = explainCause(cause);
-  const forSome = forMs >= 1_000 ? ` for ${formatDuration(forMs)}` : '';
+function describeUnreachableRun(
+  { cause, seen, unreachableMs }: UnreachableRunError,
+  subject: string,
+): ErrorDescription {
+  const why = describeCause(cause);
+  const forSome = unreachableMs >= 1_000 ? ` for ${formatDuration(unreachableMs)}` : '';
   const what = seen ? `${subject} could not be observed${forSome}` : `${subject} could not be read`;
-  return { ...why, what: [what, ...why.what] };
+  return { ...why, summary: [what, ...why.summary] };
 }
 
-function explainInterruption({ phase, evidence }: InterruptedError): Explanation {
-  if (phase === undefined) return { what: ['interrupted'], next: [] };
-  if (phase < 2) return { what: ['cancelled; no run was created'], next: [] };
+function describeInterruption({ phase, evidence }: InterruptedError): ErrorDescription {
+  if (phase === undefined) return { summary: ['interrupted'], hints: [] };
+  if (phase < 2) return { summary: ['cancelled; no run was created'], hints: [] };
   return {
-    what: [
+    summary: [
       'interrupted after the request had been sent: a run may have been created',
       ...evidenceLines(evidence),
     ],
-    quoted: evidence?.excerpt,
-    next: [...adviceOn(evidence), LOOK_FIRST],
+    serverMessage: evidence?.excerpt,
+    hints: [...adviceOn(evidence), LOOK_FIRST],
   };
 }
 
-function explainNotTriggered({ cause, phase, attempts, progress, asked }: NotTriggeredError): Explanation {
-  const why = explainCause(cause);
+function describeNotTriggered({
+  cause,
+  phase,
+  attempts,
+  progress,
+  retryAfter,
+}: NotTriggeredError): ErrorDescription {
+  const why = describeCause(cause);
   const tries = attempts > 1 ? ` (${attempts} tries)` : '';
   const broke =
     phase === 1 && cause instanceof NetworkError ? ` at ${Math.floor(progress * 100)} % of the body` : '';
   const waits =
-    asked === undefined
+    retryAfter === undefined
       ? []
-      : [`It asks to wait ${formatDuration(asked)}, which is longer than wfr waits (5m).`];
+      : [`It asks to wait ${formatDuration(retryAfter)}, which is longer than wfr waits (5m).`];
   return {
-    what: [...why.what.map((line) => `${line}${broke}${tries}`), 'no run was created'],
-    quoted: why.quoted,
-    next: [...waits, ...(why.next.length > 0 ? why.next : ['It is safe to repeat the command later.'])],
+    summary: [...why.summary.map((line) => `${line}${broke}${tries}`), 'no run was created'],
+    serverMessage: why.serverMessage,
+    hints: [...waits, ...(why.hints.length > 0 ? why.hints : ['It is safe to repeat the command later.'])],
   };
 }
 
-function explainCause(cause: NetworkError | RefusedError | UnreadableAnswerError): Explanation {
-  if (cause instanceof NetworkError) return explainFault(cause);
-  if (cause instanceof RefusedError) return explainRefusal(cause.refusal, cause.spellingHint);
+function describeCause(cause: NetworkError | HttpError | UnreadableResponseError): ErrorDescription {
+  if (cause instanceof NetworkError) return describeNetworkError(cause);
+  if (cause instanceof HttpError) return describeHttpError(cause.info, cause.spellingHint);
   const { status, contentType, excerpt, fields } = cause.facts;
   const held = fields === undefined ? '' : `; it has the fields ${listed(fields)}`;
-  const kind = contentType === undefined ? '' : `, content type ${safeLine(contentType)}`;
+  const kind = contentType === undefined ? '' : `, content type ${sanitize(contentType)}`;
   return {
-    what: [`the answer (${status ?? 'no status'}${kind}) is not a run: ${safeLine(cause.reason)}${held}`],
-    quoted: fields === undefined ? excerpt : undefined,
-    next: /html/i.test(contentType ?? '')
+    summary: [`the answer (${status ?? 'no status'}${kind}) is not a run: ${sanitize(cause.reason)}${held}`],
+    serverMessage: fields === undefined ? excerpt : undefined,
+    hints: /html/i.test(contentType ?? '')
       ? ['A web page answered: check the base URL, and the network for a sign-in page.']
       : [],
   };
@@ -211,5 +233,5 @@ const MAX_FIELDS = 20;
 
 function listed(fields: readonly string[]): string {
   const more = fields.length > MAX_FIELDS ? `… (${fields.length - MAX_FIELDS} more)` : [];
-  return [...fields.slice(0, MAX_FIELDS).map(safeLine)].concat(more).join(', ') || '(none)';
+  return [...fields.slice(0, MAX_FIELDS).map(sanitize)].concat(more).join(', ') || '(none)';
 }

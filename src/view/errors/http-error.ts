@@ -1,25 +1,28 @@
 /** What an HTTP status that is not a 2xx means, in words. */
-import type { Refusal, RefusedError } from '../../errors.js';
-import type { Explanation } from './error-description.js';
+import type { HttpError, HttpErrorInfo } from '../../errors.js';
+import { sanitize } from '../../text/sanitize.js';
 import { formatBytes } from '../progress/run-progress.js';
-import { safeLine } from '../../text/sanitize.js';
+import type { ErrorDescription } from './error-description.js';
 
 const CHECK = 'Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.';
 const CHOOSE =
   'If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.';
 
 /** What the service did not take, its own words, and what to do next. */
-export function explainRefusal(refusal: Refusal, spellingHint: RefusedError['spellingHint']): Explanation {
+export function describeHttpError(
+  refusal: HttpErrorInfo,
+  spellingHint: HttpError['spellingHint'],
+): ErrorDescription {
   const { method, url, status, message, location } = refusal;
   const asked = method === 'POST' ? 'the trigger' : 'the request';
-  const explanation = (what: string, ...next: string[]): Explanation => ({
-    what: [what],
-    quoted: message,
-    next,
+  const explanation = (what: string, ...hints: string[]): ErrorDescription => ({
+    summary: [what],
+    serverMessage: message,
+    hints,
   });
   if (status >= 300 && status <= 399) {
     return explanation(
-      `the service redirects ${asked} to ${safeLine(location ?? 'nowhere')} (${status}), and wfr does not follow`,
+      `the service redirects ${asked} to ${sanitize(location ?? 'nowhere')} (${status}), and wfr does not follow`,
       refusal.isRunLocation === true
         ? 'The target may be the run that was created.'
         : 'Set the base URL to where the service really is.',
@@ -29,7 +32,7 @@ export function explainRefusal(refusal: Refusal, spellingHint: RefusedError['spe
     case 401:
     case 403: {
       const source =
-        refusal.tokenSource === undefined ? 'none was sent' : `it came from ${safeLine(refusal.tokenSource)}`;
+        refusal.tokenSource === undefined ? 'none was sent' : `it came from ${sanitize(refusal.tokenSource)}`;
       return explanation(
         `the service refused the access token (${status}); ${source}`,
         'Set WFR_TOKEN or --token-file to a token that may do this.',
@@ -37,7 +40,7 @@ export function explainRefusal(refusal: Refusal, spellingHint: RefusedError['spe
     }
     case 404:
       return explanation(
-        `the service has nothing at ${safeLine(url)} (404)`,
+        `the service has nothing at ${sanitize(url)} (404)`,
         'Check the base URL and the workflow.',
       );
     case 413:

@@ -1,8 +1,9 @@
 /** What went wrong on the network, in words. */
-import { formatDuration } from '../../text/duration.js';
+
 import type { NetworkError, NetworkFault } from '../../errors.js';
-import type { Explanation } from './error-description.js';
-import { safeLine } from '../../text/sanitize.js';
+import { formatDuration } from '../../text/duration.js';
+import { sanitize } from '../../text/sanitize.js';
+import type { ErrorDescription } from './error-description.js';
 
 type Words = (error: NetworkError) => string;
 
@@ -52,16 +53,16 @@ const CERTIFICATE_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** What, why (the cause in plain words, the code in parentheses), and what to do next. */
-export function explainFault(error: NetworkError): Explanation {
+export function describeNetworkError(error: NetworkError): ErrorDescription {
   const { code, status, proxy } = error.facts;
   const because = error.fault === 'certificate' && code !== undefined ? CERTIFICATE_WORDS[code] : undefined;
-  const shownCode = code === undefined || error.fault === 'too-large' ? '' : ` (${safeLine(code)})`;
+  const shownCode = code === undefined || error.fault === 'too-large' ? '' : ` (${sanitize(code)})`;
   const where = proxy === true && !error.fault.startsWith('proxy-') ? ' (the proxy)' : '';
   const suffix = because === undefined ? shownCode : `: ${because}${shownCode}`;
   const after = status === undefined || proxy === true ? '' : `, after the status ${status}`;
   const next = proxy === true ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : NEXT[error.fault];
   return {
-    what: [`${WORDS[error.fault](error)}${where}${suffix}${after}`],
-    next: next === undefined ? [] : [next],
+    summary: [`${WORDS[error.fault](error)}${where}${suffix}${after}`],
+    hints: next === undefined ? [] : [next],
   };
 }

@@ -1,6 +1,7 @@
 /** The text of the live line: what is seen now, for how long it has been so, and how long it may yet take. */
-import { formatDuration } from '../../text/duration.js';
+
 import type { Run } from '../../service/run.js';
+import { formatDuration } from '../../text/duration.js';
 import { type BatchCounts, batchText, shortBatchText } from './batch-progress.js';
 import {
   type CountedRun,

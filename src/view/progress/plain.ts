@@ -1,9 +1,9 @@
 /** Progress where there is no terminal: a line for each change, and one a minute while nothing changes. */
 import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
+import { sanitize } from '../../text/sanitize.js';
 import { type BatchCounts, type BatchView, batchText } from './batch-progress.js';
 import { type CountedRun, formatBytes, type ProgressView, runsText, runText } from './run-progress.js';
-import { safeLine } from '../../text/sanitize.js';
 
 const HEARTBEAT = 60_000;
 
@@ -35,7 +35,7 @@ export class PlainProgress implements ProgressView {
     this.#latest.set(id, { run, left: false });
     const text = runText(run);
     if (before !== undefined && runText(before) === text) return;
-    this.#line(this.#total > 1 ? `${safeLine(id)}  ${text}` : text);
+    this.#line(this.#total > 1 ? `${sanitize(id)}  ${text}` : text);
   }
 
   left(id: string): void {

@@ -1,6 +1,6 @@
 /** What is known of the work under way, in words; live.ts and plain.ts show it. */
 import type { Run } from '../../service/run.js';
-import { safeLine } from '../../text/sanitize.js';
+import { sanitize } from '../../text/sanitize.js';
 
 /** Something that shows progress until it is stopped. */
 export interface ProgressView {
@@ -20,7 +20,7 @@ export function runText(run: Run): string {
 
 /** The status, as it may be shown. */
 export function statusText({ status }: Run): string {
-  return safeLine(status ?? 'accepted');
+  return sanitize(status ?? 'accepted');
 }
 
 /** One of several runs, and whether it will not be seen again. */
