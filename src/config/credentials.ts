@@ -9,7 +9,7 @@ import type { Profile } from './profile.js';
 import { type TokenFlags, tokenSource } from './token-source.js';
 
 export interface LoadedCredentials extends Credentials {
-  /** What is to be said where a token is needed; undefined where there is one. */
+  /** What is thrown where a token is needed; undefined where there is one, and with --no-token. */
   readonly missing?: MissingTokenError;
 }
 
@@ -25,7 +25,10 @@ export async function loadCredentials(
   const { location, lookedFor, withheld } = tokenSource(flags, profile, context);
   switch (location.kind) {
     case 'none':
-      return { ...fixedToken(undefined, undefined), missing: new MissingTokenError(lookedFor, withheld) };
+      return {
+        ...fixedToken(undefined, undefined),
+        ...(flags.token !== false && { missing: new MissingTokenError(lookedFor, withheld) }),
+      };
     case 'variable':
       return fixedToken(location.source, checkToken(location.token, location.source));
     case 'file': {
@@ -50,12 +53,10 @@ export async function loadCredentials(
  */
 export async function requireToken(
   credentials: LoadedCredentials,
-  flags: TokenFlags,
   baseUrl: URL,
   signal?: AbortSignal,
 ): Promise<void> {
-  const isNeeded = flags.token !== false && !isLoopback(baseUrl.hostname);
-  if (credentials.missing !== undefined && isNeeded) throw credentials.missing;
+  if (credentials.missing !== undefined && !isLoopback(baseUrl.hostname)) throw credentials.missing;
   await credentials.token(signal);
 }
 

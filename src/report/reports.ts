@@ -9,25 +9,30 @@ import { openersOf, type Report } from './requests.js';
 export class Reports {
   readonly #reports: Report[] = [];
 
-  /** Opens those that were `written` on the command line. Throws UsageError with every complaint. */
-  async open(written: readonly string[], context: Context): Promise<void> {
+  private constructor() {}
+
+  /** Opens all that are `requested`, or none. Throws UsageError with every problem. */
+  static async open(requested: readonly string[], context: Context): Promise<Reports> {
+    const reports = new Reports();
     const problems: string[] = [];
-    const gather = async (work: () => Promise<void>) => {
+    const collect = async (work: () => Promise<void>) => {
       await work().catch((error) => {
         if (!(error instanceof UsageError)) throw error;
         problems.push(...error.problems);
       });
     };
-    for (const one of new Set(written)) {
-      await gather(async () => {
-        for (const open of openersOf(one, context)) {
-          await gather(async () => {
-            this.#reports.push(await open());
+    for (const request of new Set(requested)) {
+      await collect(async () => {
+        for (const open of openersOf(request, context)) {
+          await collect(async () => {
+            reports.#reports.push(await open());
           });
         }
       });
     }
-    if (problems.length > 0) throw new UsageError(problems);
+    if (problems.length === 0) return reports;
+    await reports.discard();
+    throw new UsageError(problems);
   }
 
   /** Writes all of them, and gives what kept any from being written: OutputError, or a defect. */

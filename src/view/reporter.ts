@@ -18,9 +18,13 @@ import { createStyle, type Paint, type Style } from './style.js';
 
 /** Paths that are named; the JSON on stdout has them all. */
 const MAX_PATHS = 10;
+/** Different warnings that are remembered, so that a hostile service cannot fill memory. */
+const MAX_WARNINGS = 1_000;
 
 export class Reporter {
-  #progress: ProgressView | undefined;
+  #progress = HIDDEN;
+  #batch = HIDDEN_BATCH;
+  readonly #warned = new Set<string>();
 
   private constructor(
     readonly presentation: Presentation,
@@ -59,6 +63,13 @@ export class Reporter {
 
   warn(text: string): void {
     this.block([`wfr: warning: ${sanitize(text)}`], 'warning:', this.style.warning);
+  }
+
+  /** A warning that is shown once, however often it applies. */
+  warnOnce(text: string): void {
+    if (this.#warned.has(text)) return;
+    if (this.#warned.size < MAX_WARNINGS) this.#warned.add(text);
+    this.warn(text);
   }
 
   /** The words for a foreseen error; false for a defect, which has none. */
@@ -115,43 +126,46 @@ export class Reporter {
     else this.info(`${line}; give that flag to need one request instead of ${requests}`);
   }
 
-  /** Shows the progress of so many runs, in the one way that fits, while `work` runs. */
-  async withProgress<T>(runs: number, work: (progress: ProgressView) => Promise<T>): Promise<T> {
-    this.#progress = await this.#createProgress(runs);
-    try {
-      return await work(this.#progress);
-    } finally {
-      this.#progress.stop();
-      this.#progress = undefined;
-    }
-  }
-
-  async #createProgress(runs: number): Promise<ProgressView> {
-    if (this.presentation.quiet) return SILENT;
-    if (!this.presentation.live) return new PlainProgress((line) => this.notice(line), this.clock, runs);
+  /** Shows the progress of `runs` runs until stopProgress(): a live line on a terminal, else a line per change. */
+  async startProgress(runs: number): Promise<ProgressView> {
+    const { presentation, output, clock, onSuspend } = this;
+    if (presentation.quiet) return HIDDEN;
     // ora is loaded only where a spinner will show.
-    const { LiveProgress } = await import('./progress/live.js');
-    const { output, clock, onSuspend } = this;
-    return new LiveProgress({ ...this.presentation, output, clock, onSuspend }, runs);
+    const { LiveProgress } = presentation.live ? await import('./progress/live.js') : {};
+    this.#progress =
+      LiveProgress === undefined
+        ? new PlainProgress((line) => this.notice(line), clock, runs)
+        : new LiveProgress({ ...presentation, output, clock, onSuspend }, runs);
+    return this.#progress;
   }
 
-  /** Shows a batch while `work` runs; the counts are asked for whenever they are shown. */
-  async withBatchProgress<T>(counts: () => BatchCounts, work: (view: BatchView) => Promise<T>): Promise<T> {
-    const view = await this.#createBatchView(counts);
-    try {
-      return await work(view);
-    } finally {
-      view.stop();
-    }
+  /** Shows the progress of a batch until stopProgress(); `counts` is called whenever it is drawn. */
+  async startBatchProgress(counts: () => BatchCounts): Promise<BatchView> {
+    const { presentation, output, clock, onSuspend } = this;
+    if (presentation.quiet) return HIDDEN_BATCH;
+    const { LiveBatch } = presentation.live ? await import('./progress/live.js') : {};
+    this.#batch =
+      LiveBatch === undefined
+        ? new PlainBatch((line) => this.notice(line), clock, counts)
+        : new LiveBatch({ ...presentation, output, clock, onSuspend }, counts);
+    return this.#batch;
   }
 
-  async #createBatchView(counts: () => BatchCounts): Promise<BatchView> {
-    const { output, clock, onSuspend } = this;
-    if (this.presentation.quiet) return { ended() {}, stop() {} };
-    if (!this.presentation.live) return new PlainBatch((line) => this.notice(line), clock, counts);
-    const { LiveBatch } = await import('./progress/live.js');
-    return new LiveBatch({ ...this.presentation, output, clock, onSuspend }, counts);
+  /** `sent` of `total` bytes of the request body have been sent. */
+  sending(sent: number, total: number): void {
+    this.#progress.sending(sent, total);
+  }
+
+  /** What is being waited for before a run is seen. */
+  waiting(text: string): void {
+    this.#progress.waiting(text);
+  }
+
+  stopProgress(): void {
+    this.#progress.stop();
+    this.#batch.stop();
   }
 }
 
-const SILENT: ProgressView = { sending() {}, waiting() {}, seen() {}, left() {}, stop() {} };
+const HIDDEN: ProgressView = { sending() {}, waiting() {}, seen() {}, left() {}, stop() {} };
+const HIDDEN_BATCH: BatchView = { ended() {}, stop() {} };

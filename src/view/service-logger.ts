@@ -4,14 +4,14 @@ import { MAX_RESENDS } from '../service/retry.js';
 import type { ServiceEvents } from '../service/service.js';
 import { formatDuration } from '../text/duration.js';
 import { describeError } from './errors/describe-error.js';
-import { formatBytes, type ProgressView } from './progress/run-progress.js';
+import { formatBytes } from './progress/run-progress.js';
 import type { Reporter } from './reporter.js';
 
 /** Bodies of more than this (1 MiB) show how much of them has been sent. */
 const LARGE_BODY = 1024 * 1024;
 
 /** Events as lines on stderr and on the progress view. */
-export function serviceLogger(reporter: Reporter, progress?: ProgressView): ServiceEvents {
+export function serviceLogger(reporter: Reporter): ServiceEvents {
   return {
     request(method, url, bodyBytes) {
       reporter.debug(`> ${method} ${url}${bodyBytes === undefined ? '' : ` (${formatBytes(bodyBytes)})`}`);
@@ -25,13 +25,13 @@ export function serviceLogger(reporter: Reporter, progress?: ProgressView): Serv
       reporter.progress(
         `wfr: ${reason}${safe}; sending again in ${formatDuration(delay)} (${count}/${MAX_RESENDS})`,
       );
-      progress?.waiting('Waiting to send again');
+      reporter.waiting('Waiting to send again');
     },
     sending(sent, total) {
-      if (total > LARGE_BODY) progress?.sending(sent, total);
+      if (total > LARGE_BODY) reporter.sending(sent, total);
     },
     sent() {
-      progress?.waiting('Sent; waiting for the answer');
+      reporter.waiting('Sent; waiting for the answer');
     },
     awaitingId(ms, signal) {
       const seconds = formatDuration(ms);

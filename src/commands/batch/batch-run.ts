@@ -7,12 +7,10 @@ import type { RowStates } from '../../batch/row-states.js';
 import type { Row } from '../../batch/table.js';
 import { OutputError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import type { Context } from '../../platform/context.js';
-import type { Interruption } from '../../platform/signals.js';
-import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
 import { resendHint } from '../../view/errors/describe-error.js';
 import type { BatchCounts, BatchView } from '../../view/progress/batch-progress.js';
+import type { Session } from '../shared/session.js';
 import { type BatchPlan, rowsOf } from './plan.js';
 import { RowRunner } from './row.js';
 
@@ -27,8 +25,7 @@ export class BatchRun {
   readonly #ledger: RowStates;
   readonly #journal: Journal;
   readonly #reachability: Reachability;
-  readonly #interruption: Interruption;
-  readonly #context: Context;
+  readonly #session: Session;
   #total: number | undefined;
   #read = 0;
   #endedNow = 0;
@@ -44,15 +41,13 @@ export class BatchRun {
     ledger: RowStates,
     journal: Journal,
     reachability: Reachability,
-    interruption: Interruption,
-    context: Context,
+    session: Session,
   ) {
     this.#plan = plan;
     this.#ledger = ledger;
     this.#journal = journal;
     this.#reachability = reachability;
-    this.#interruption = interruption;
-    this.#context = context;
+    this.#session = session;
     const { table, shard } = plan;
     if (table.size !== undefined) this.#total = Math.floor((table.size - shard.index) / shard.count) + 1;
   }
@@ -80,22 +75,20 @@ export class BatchRun {
     this.exits.add(error instanceof OutputError ? ExitCode.cannotWrite : ExitCode.usage);
   }
 
-  async carryOut(service: Service, view: BatchView): Promise<void> {
+  async run(view: BatchView): Promise<void> {
     const ended = (row: Row, words: string) => {
       this.#endedNow++;
       view.ended(`row ${row.number}  ${words}`);
     };
-    const ending = AbortSignal.any([this.#interruption.signal, this.#journal.failed]);
+    const ending = AbortSignal.any([this.#session.interruption.signal, this.#journal.failed]);
     // Each run that is watched listens.
     setMaxListeners(0, ending);
     const runner = new RowRunner(this.#plan, {
-      service,
+      session: this.#session,
       journal: this.#journal,
       ledger: this.#ledger,
       reachability: this.#reachability,
-      interruption: this.#interruption,
       ending,
-      context: this.#context,
       ended,
     });
     this.#runner = runner;
@@ -172,7 +165,7 @@ export class BatchRun {
 
   /** How it stopped early, if a signal ended it. */
   endBySignal(): void {
-    const { received } = this.#interruption;
+    const { received } = this.#session.interruption;
     if (received === undefined) return;
     this.exits.add(received);
     const when = this.#total === undefined ? ' before the end of the table' : '';
@@ -190,6 +183,6 @@ export class BatchRun {
   }
 
   #hasToStop(): boolean {
-    return this.#isStopped || this.#interruption.received !== undefined;
+    return this.#isStopped || this.#session.interruption.received !== undefined;
   }
 }

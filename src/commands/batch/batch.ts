@@ -10,61 +10,38 @@ import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/path.js';
-import { Interruption } from '../../platform/signals.js';
+import type { ReportedRun } from '../../report/reported-run.js';
 import type { ServiceEvents } from '../../service/service.js';
-import { Reporter } from '../../view/reporter.js';
-import { serviceLogger } from '../../view/service-logger.js';
-import { withService } from '../shared/open-service.js';
 import { reportedRuns } from '../shared/reported-rows.js';
 import { exitsOf, summaryLines } from '../shared/row-summary.js';
-import { withReports } from '../shared/with-reports.js';
+import { type CommandEnd, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, rowsOf } from './plan.js';
 import { resolveInputsOf } from './row-inputs.js';
 import { adoptRuns, checkDecisions } from './settle.js';
 
-export async function batch(
+/** Throws UsageError. */
+export function batch(
   workflow: string,
   files: readonly string[],
   flags: BatchFlags,
   context: Context,
 ): Promise<Exit> {
-  const { report, results } = flags;
-  if (report === undefined) return runBatch(workflow, files, flags, async () => {}, context);
-  if (results === undefined || results === '-')
-    throw new UsageError(['--report needs --results <file.jsonl>']);
-  const subjects = () => [{ workflowId: workflow }];
-  return withReports(flags, context, subjects, async (openReports) => {
-    // Also what no row came to: a signal, a table that cannot be read on, a disk that is full.
-    const exit = await runBatch(workflow, files, flags, openReports, context);
-    if (flags.check === true) return { runs: [], exit };
-    return {
-      runs: await reportedRuns([{ path: resolvePath(results, context.cwd, context), name: results }]),
-      exit,
-    };
+  return runCommand(flags, [{ id: undefined, workflowId: workflow }], context, async (command) => {
+    const plan = await planBatch(workflow, files, flags, command.reports, context);
+    try {
+      if (flags.check === true) return await check(plan, context);
+      await requireToken(plan.credentials, plan.settings.baseUrl, command.interruption.signal);
+      await assertResults(plan, flags);
+      return await runRows(plan, flags, await command.openSession(plan));
+    } finally {
+      await plan.close();
+    }
   });
 }
 
-async function runBatch(
-  workflow: string,
-  files: readonly string[],
-  flags: BatchFlags,
-  openReports: () => Promise<void>,
-  context: Context,
-): Promise<Exit> {
-  const plan = await planBatch(workflow, files, flags, openReports, context);
-  try {
-    if (flags.check === true) return await check(plan, context);
-    await requireToken(plan.credentials, flags, plan.settings.baseUrl);
-    await expectResults(plan, flags);
-    return await carryOut(plan, flags, context);
-  } finally {
-    await plan.close();
-  }
-}
-
 /** Validates all rows and files, and sends nothing. Throws UsageError with what is wrong with each row. */
-async function check(plan: BatchPlan, context: Context): Promise<Exit> {
+async function check(plan: BatchPlan, context: Context): Promise<CommandEnd> {
   const problems: string[] = [];
   let rows = 0;
   for await (const row of rowsOf(plan)) {
@@ -78,11 +55,11 @@ async function check(plan: BatchPlan, context: Context): Promise<Exit> {
   }
   if (problems.length > 0) throw new UsageError(problems);
   await context.stderr.write(`${rows} ${rows === 1 ? 'row is' : 'rows are'} right; nothing was sent.\n`);
-  return ExitCode.ok;
+  return { runs: [], exit: ExitCode.ok };
 }
 
 /** Throws UsageError where there is more than one row, and nothing to write down what becomes of them. */
-async function expectResults(plan: BatchPlan, { results }: BatchFlags): Promise<void> {
+async function assertResults(plan: BatchPlan, { results }: BatchFlags): Promise<void> {
   if (results !== undefined) return;
   let rows = 0;
   for await (const _row of rowsOf(plan)) {
@@ -93,51 +70,51 @@ async function expectResults(plan: BatchPlan, { results }: BatchFlags): Promise<
   }
 }
 
-async function carryOut(plan: BatchPlan, flags: BatchFlags, context: Context): Promise<Exit> {
-  const { settings, credentials, presentation } = plan;
+async function runRows(plan: BatchPlan, flags: BatchFlags, session: Session): Promise<CommandEnd> {
+  const { reporter, context } = session;
   const { journal, ledger, close } = await openJournal(plan, flags.results, context);
-  const interruption = new Interruption(context);
-  const reporter = await Reporter.open(presentation, context);
-  for (const warning of [...settings.warnings, ...plan.warnings]) reporter.warn(warning);
-  const reachability = new Reachability(context.clock, interruption.signal, (cause, delay) =>
+  const run = withRateLimit(plan, session);
+  const reachability = new Reachability(context.clock, session.interruption.signal, (cause, delay) =>
     reporter.waitingForService(cause, delay),
   );
-  const work = new BatchRun(plan, ledger, journal, reachability, interruption, context);
+  const work = new BatchRun(plan, ledger, journal, reachability, run);
   try {
     await checkDecisions(plan, ledger, resultsFile(flags.results, context));
-    await withService(settings, credentials, talkOf(reporter), context, async (unpaced) => {
-      const pacing = new RateLimiter(plan.rate, context.clock, (ms) => reporter.rateLimited(ms));
-      const service = { ...unpaced, pacing };
-      const { signal } = interruption;
-      await adoptRuns(plan.adoptions, { service, journal, ledger, reporter, signal });
-      await reporter.withBatchProgress(
-        () => work.counts(),
-        (view) => work.carryOut(service, view),
-      );
-    });
+    await adoptRuns(plan.adoptions, journal, ledger, run);
+    const view = await reporter.startBatchProgress(() => work.counts());
+    await work.run(view);
   } finally {
-    interruption.release();
+    reporter.stopProgress();
     await close().catch((error) => work.fail(error));
   }
   work.endBySignal();
   work.noteUnderWay();
   if (work.failure !== undefined && !reporter.error(work.failure)) throw work.failure;
   reporter.block(summaryLines(ledger, work.counts().total, work.notes));
-  return exitOfSeveral([...work.exits, ...exitsOf(ledger)]);
+  const exit = exitOfSeveral([...work.exits, ...exitsOf(ledger)]);
+  return { runs: await rowsToReport(flags, context), exit };
 }
 
-/** Of many rows at once, what is said of each request would hide the rest: re-sends show with --verbose. */
-function talkOf(reporter: Reporter): ServiceEvents {
-  const talk = serviceLogger(reporter);
-  let lingers = false;
-  return {
-    ...talk,
-    retrying: reporter.presentation.verbose ? talk.retrying : () => {},
+async function rowsToReport(flags: BatchFlags, context: Context): Promise<ReportedRun[]> {
+  const file = flags.report === undefined ? undefined : resultsFile(flags.results, context);
+  return file === undefined ? [] : reportedRuns([file]);
+}
+
+/** The session with a rate limit for all rows; of many rows at once, messages about each request would hide the rest. */
+function withRateLimit({ rate }: BatchPlan, session: Session): Session {
+  const { service, reporter, context } = session;
+  const { events } = service;
+  let isAwaitingIds = false;
+  const quietEvents: ServiceEvents = {
+    ...events,
+    retrying: reporter.presentation.verbose ? events.retrying : () => {},
     awaitingId(ms, signal) {
-      if (!lingers) talk.awaitingId(ms, signal);
-      lingers = true;
+      if (!isAwaitingIds) events.awaitingId(ms, signal);
+      isAwaitingIds = true;
     },
   };
+  const rateLimiter = new RateLimiter(rate, context.clock, (ms) => reporter.rateLimited(ms));
+  return { ...session, service: { ...service, events: quietEvents, rateLimiter } };
 }
 
 /** The results file, where there is one. */

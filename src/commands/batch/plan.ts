@@ -14,7 +14,7 @@ import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/path.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import { type ReportFlags, reportFiles } from '../shared/with-reports.js';
+import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
 import { parseAdoptions, parseResendUnknown } from './settle.js';
 
 export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, ReportFlags {
@@ -49,7 +49,7 @@ export async function planBatch(
   workflow: string,
   files: readonly string[],
   flags: BatchFlags,
-  openReports: () => Promise<void>,
+  reports: RequestedReports,
   context: Context,
 ) {
   const profile = await chooseProfile(flags, context);
@@ -66,7 +66,7 @@ export async function planBatch(
     shard: () => parseShard(flags.shard),
     adoptions: () => parseAdoptions(flags.adopt, flags.results),
     resendUnknown: () => parseResendUnknown(flags.resendUnknown),
-    reports: openReports,
+    reports: () => openReports(reports, flags),
     source: () => openTable(files, flags, context),
   });
   await assertDistinctFiles(filesOf(files, checked.defaults, flags, context)).catch(async (error) => {
@@ -78,10 +78,18 @@ export async function planBatch(
     ...source,
     warnings: unknownNameWarning(workflow, profile),
     resend503: mayResend503(flags, profile, context),
+    subjects: [{ id: undefined, workflowId: checked.workflowId }],
     failFast: flags.failFast === true,
     retryFailed: flags.retryFailed === true,
     retryLost: flags.retryLost === true,
   };
+}
+
+/** The rows are reported from the results file. Throws UsageError. */
+async function openReports(reports: RequestedReports, { report, results = '-' }: BatchFlags): Promise<void> {
+  if (report !== undefined && results === '-')
+    throw new UsageError(['--report needs --results <file.jsonl>']);
+  await reports.open();
 }
 
 /** The rows of a shard, with digests that also tell the workflow and the inputs that are the same for all rows; `onRow` is called for all. */

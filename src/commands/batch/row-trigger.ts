@@ -4,22 +4,20 @@ import type { Reachability } from '../../batch/reachability.js';
 import type { RowStates } from '../../batch/row-states.js';
 import type { Row } from '../../batch/table.js';
 import { HttpError, NotTriggeredError, UnknownOutcomeError } from '../../errors.js';
-import type { Interruption } from '../../platform/signals.js';
 import type { Input } from '../../service/body.js';
 import { createRun, type Trigger } from '../../service/create-run.js';
 import type { Run } from '../../service/run.js';
-import type { Service } from '../../service/service.js';
 import type { WorkflowIdFieldChoice } from '../../service/workflow-id-field.js';
+import type { Session } from '../shared/session.js';
 
 /** What is the same for the triggers of all rows. */
 export type TriggerPlan = Omit<Trigger, 'inputs'>;
 
 export interface TriggerTools {
-  service: Service;
+  session: Session;
   journal: Journal;
   ledger: RowStates;
   reachability: Reachability;
-  interruption: Interruption;
 }
 
 /** How often a row is tried again, each time with all re-sends, when the service says that it is asked too much. */
@@ -73,7 +71,8 @@ export class RowTrigger {
   }
 
   async #sendUntilDecided({ number }: Row, inputs: readonly Input[]): Promise<Run> {
-    const { service, journal, ledger, reachability, interruption } = this.#tools;
+    const { session, journal, ledger, reachability } = this.#tools;
+    const { service, interruption } = session;
     const { workflowId, resend503 } = this.#plan;
     let isDecided = false;
     const beforeLastBytes = async () => {

@@ -7,14 +7,12 @@ import type { WaitSettings } from '../../config/wait.js';
 import { InterruptedError, NoSuchRunError, OutputError, UnknownOutcomeError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import type { Item } from '../../inputs/item.js';
-import type { Context } from '../../platform/context.js';
-import { followRun } from '../../service/follow-run.js';
-import { getRun } from '../../service/get-run.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/layout.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { errorText } from '../../view/errors/describe-error.js';
 import { summaryLine } from '../../view/summary.js';
+import { watchRun } from '../shared/watch-run.js';
 import { resolveInputsOf } from './row-inputs.js';
 import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
 
@@ -27,7 +25,6 @@ export interface RowPlan extends TriggerPlan, ResendOptions {
 export interface RowTools extends TriggerTools {
   /** Ends what only waits: a signal came, or the journal cannot be written any more. */
   ending: AbortSignal;
-  context: Context;
   /** A row has come to something, in a few words. */
   ended(row: Row, words: string): void;
 }
@@ -63,7 +60,7 @@ export class RowRunner {
       case 'leave':
         return undefined;
       case 'watch':
-        return this.#follow(row, ledger.id(row.number) ?? '', undefined);
+        return this.#watch(row, ledger.id(row.number) ?? '', undefined);
       case 'send':
         if (!(await reachability.isReachable())) return undefined;
         return this.#settle(row, () => this.#send(row));
@@ -71,37 +68,40 @@ export class RowRunner {
   }
 
   async #send(row: Row): Promise<Exit> {
-    const inputs = await resolveInputsOf(row, this.#plan, this.#tools.context);
+    const inputs = await resolveInputsOf(row, this.#plan, this.#tools.session.context);
+    for (const warning of inputs.warnings) this.#tools.session.reporter.warn(`${row.label}: ${warning}`);
     try {
       this.#intend(row);
       const accepted = await this.#trigger.send(row, inputs.inputs);
       this.#record({ event: 'accepted', row: row.number, id: accepted.id });
-      return await this.#follow(row, accepted.id, accepted);
+      return await this.#watch(row, accepted.id, accepted);
     } finally {
       await inputs.close();
     }
   }
 
-  async #follow(row: Row, id: string, accepted: Run | undefined): Promise<Exit> {
-    const { service, ending } = this.#tools;
-    let run = accepted;
-    const changes = followRun(id, {
-      poll: (signal) => getRun(id, service, signal),
-      clock: service.clock,
-      signal: ending,
-      ...this.#plan.wait,
-      isPaced: true,
-      exists: true,
-      ...(accepted && { accepted }),
-    });
-    try {
-      for await (const seen of changes) run = seen;
-    } catch (error) {
-      if (error instanceof OutputError) throw error;
+  async #watch(row: Row, id: string, accepted: Run | undefined): Promise<Exit> {
+    const { session, ending } = this.#tools;
+    const { wait } = this.#plan;
+    const { run, error } = await watchRun(
+      {
+        id,
+        wait,
+        label: null,
+        isRateLimited: true,
+        exists: true,
+        signal: ending,
+        ...(accepted && { accepted }),
+      },
+      session,
+    );
+    if (error !== undefined) {
+      const exit = exitOfError(error);
+      if (error instanceof OutputError || exit === ExitCode.defect) throw error;
       // What is known of any other run stays known: a later call watches it again.
       if (error instanceof NoSuchRunError) this.#record({ event: 'lost', row: row.number });
-      this.#tools.ended(row, `${sanitize(id)}: ${inert(errorText(error))}`);
-      return exitOfError(error);
+      this.#tools.ended(row, `${sanitize(id)}: ${onOneLine(errorText(error))}`);
+      return exit;
     }
     if (run === undefined || !hasEnded(run)) {
       this.#tools.ended(row, `${sanitize(id)}: still goes on`);
@@ -134,7 +134,7 @@ export class RowRunner {
         error instanceof UnknownOutcomeError || (error instanceof InterruptedError && error.phase === 2);
       const reason = errorText(error);
       if (!isUnknown) this.#refuse(row, exit, reason);
-      this.#tools.ended(row, inert(reason));
+      this.#tools.ended(row, onOneLine(reason));
       return exit;
     }
   }
@@ -158,6 +158,6 @@ export class RowRunner {
 }
 
 /** Words that may be the service's, on one line. */
-function inert(words: string): string {
+function onOneLine(words: string): string {
   return sanitizeLines(words).join('; ');
 }

@@ -5,11 +5,10 @@ import { isSelected, parseRowSelection, type RowSelection } from '../../batch/ro
 import type { RowStates } from '../../batch/row-states.js';
 import { UsageError } from '../../errors.js';
 import { isUsableId } from '../../service/parse-run.js';
-import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
-import type { Reporter } from '../../view/reporter.js';
-import { readRun } from '../shared/read-run.js';
 import { stateText } from '../shared/row-summary.js';
+import type { Session } from '../shared/session.js';
+import { pollOnce } from '../shared/watch-run.js';
 
 /** An unknown row, and the run that the user found for it. */
 export interface Adoption {
@@ -103,32 +102,25 @@ async function foreignRuns(
   return [...problems];
 }
 
-/** What `adoptRuns` works with. */
-export interface AdoptTools {
-  service: Service;
-  journal: Journal;
-  ledger: RowStates;
-  reporter: Reporter;
-  signal: AbortSignal;
-}
-
 /**
- * Reads each run, and once all were read, writes them down as accepted. Throws what `readRun` throws, with nothing
- * written down, and OutputError.
+ * Reads each run, and once all were read, records them as accepted. Throws what kept a run from being read, with nothing
+ * recorded, and OutputError.
  */
-export async function adoptRuns(adoptions: readonly Adoption[], tools: AdoptTools): Promise<void> {
-  const { service, journal, ledger, reporter, signal } = tools;
+export async function adoptRuns(
+  adoptions: readonly Adoption[],
+  journal: Journal,
+  ledger: RowStates,
+  session: Session,
+): Promise<void> {
+  const { reporter } = session;
   const facts = [];
   for (const { row, id } of adoptions) {
-    try {
-      const run = await readRun(id, service, signal, (failure, delay) =>
-        reporter.retryingPoll(failure, delay, id),
-      );
-      facts.push({ event: 'accepted', row, id: run.id } as const);
-    } catch (error) {
+    const { run, error } = await pollOnce(id, id, session);
+    if (run === undefined) {
       reporter.notice(`--adopt ${row}=${sanitize(id)} failed: nothing was adopted or sent.`);
       throw error;
     }
+    facts.push({ event: 'accepted', row, id: run.id } as const);
   }
   for (const fact of facts) {
     await journal.commit(fact);

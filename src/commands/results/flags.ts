@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import { addReportFlags, rawFlags } from '../shared/flags.js';
-import type { ReportFlags } from '../shared/with-reports.js';
+import type { ReportFlags } from '../shared/reports.js';
 
 const HELP = `
 The files of all shards of a table are joined: no row may be missing, and none
@@ -27,8 +27,8 @@ function define(command: Command, start: Start): void {
     .addHelpText('after', HELP)
     .action((files: string[]) =>
       start(async (context) => {
-        const { joinedResults } = await import('./results.js');
-        return joinedResults(files, rawFlags<ReportFlags>(command), context);
+        const { results } = await import('./results.js');
+        return results(files, rawFlags<ReportFlags>(command), context);
       }),
     );
 }

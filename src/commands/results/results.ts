@@ -14,8 +14,9 @@ import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { reportedRuns } from '../shared/reported-rows.js';
+import { type ReportFlags, reportFiles } from '../shared/reports.js';
 import { exitsOf, summaryLines } from '../shared/row-summary.js';
-import { type ReportFlags, reportFiles, withReports } from '../shared/with-reports.js';
+import { runCommand } from '../shared/session.js';
 
 /** Complaints beyond this many say nothing new. */
 const MOST_PROBLEMS = 20;
@@ -25,27 +26,18 @@ interface ResultsFile {
   name: string;
 }
 
-export async function joinedResults(
-  names: readonly string[],
-  flags: ReportFlags,
-  context: Context,
-): Promise<Exit> {
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new UsageError([`${twice}: is given twice`]);
-  const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
-  if (flags.report === undefined) return summarise(files, context);
-  return withReports(
-    flags,
-    context,
-    () => [],
-    async (openReports) => {
-      const read = files.map((file) => ({ ...file, isWritten: false }));
-      await assertDistinctFiles([...reportFiles(flags, context), ...read]);
-      await openReports();
-      const exit = await summarise(files, context);
-      return { runs: await reportedRuns(files), exit };
-    },
-  );
+/** Prints what the batches came to, and reports it. Throws UsageError for files that do not belong together. */
+export function results(names: readonly string[], flags: ReportFlags, context: Context): Promise<Exit> {
+  return runCommand(flags, [], context, async ({ reports }) => {
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) throw new UsageError([`${twice}: is given twice`]);
+    const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
+    const read = files.map((file) => ({ ...file, isWritten: false }));
+    await assertDistinctFiles([...reportFiles(flags, context), ...read]);
+    await reports.open();
+    const exit = await summarise(files, context);
+    return { runs: flags.report === undefined ? [] : await reportedRuns(files), exit };
+  });
 }
 
 async function summarise(files: readonly ResultsFile[], context: Context): Promise<Exit> {

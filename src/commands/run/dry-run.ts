@@ -10,9 +10,10 @@ import { sanitize } from '../../text/sanitize.js';
 import type { RunPlan } from './plan.js';
 
 /** Prints `{method, url, headers, body}`: values of headers hidden, documents abridged to type, size and SHA-256. */
-export async function dryRun(plan: RunPlan, context: Context): Promise<void> {
+export async function printDryRun(plan: RunPlan, context: Context): Promise<void> {
   const { trigger, settings, warnings, credentials } = plan;
-  for (const warning of warnings) await context.stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
+  for (const warning of [...settings.warnings, ...warnings])
+    await context.stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
   const head = {
     method: 'POST',

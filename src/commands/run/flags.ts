@@ -10,7 +10,7 @@ import {
   addWaitFlags,
   rawFlags,
 } from '../shared/flags.js';
-import type { RunFlags } from './run.js';
+import type { RunFlags } from './plan.js';
 
 const HELP = `
 An input is written as name=text, name:=json, name@document, name=@textfile or

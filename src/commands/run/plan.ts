@@ -1,21 +1,90 @@
-import type { LoadedCredentials } from '../../config/credentials.js';
-import type { ServiceSettings } from '../../config/service.js';
-import type { WaitSettings } from '../../config/wait.js';
-import type { DocumentFolder } from '../../output-documents/document-folder.js';
-import type { Trigger } from '../../service/create-run.js';
-import type { Presentation } from '../../view/presentation.js';
-import type { OutputFormat } from '../shared/output-format.js';
+/** Everything that a run needs, validated before anything is sent. */
 
-/** Everything that a run needs, checked. */
-export interface RunPlan {
-  settings: ServiceSettings;
-  credentials: LoadedCredentials;
-  wait: WaitSettings;
-  format: OutputFormat;
-  presentation: Presentation;
-  trigger: Trigger;
-  documents: DocumentFolder | undefined;
-  /** Return once the run has been accepted. */
-  detached: boolean;
-  warnings: readonly string[];
+import { collectUsageErrors } from '../../config/complaints.js';
+import { loadCredentials } from '../../config/credentials.js';
+import { chooseProfile } from '../../config/profile.js';
+import { type ServiceFlags, serviceSettings } from '../../config/service.js';
+import { type WaitFlags, waitSettings } from '../../config/wait.js';
+import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '../../config/workflow.js';
+import { UsageError } from '../../errors.js';
+import { resolveInputs } from '../../inputs/resolve.js';
+import type { Context } from '../../platform/context.js';
+import { resolvePath } from '../../platform/path.js';
+import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
+import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import { type DocumentFlags, documentFolder } from '../shared/document-flags.js';
+import { type OutputFlags, outputFormat } from '../shared/output-format.js';
+import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
+
+export interface RunFlags
+  extends ServiceFlags,
+    WaitFlags,
+    OutputFlags,
+    DocumentFlags,
+    PresentationFlags,
+    ReportFlags {
+  input?: string[];
+  inputsFile?: string;
+  workflowIdField?: string;
+  resend503?: boolean;
+  detach?: boolean;
+  wait?: boolean;
+  dryRun?: boolean;
+}
+
+export type RunPlan = Awaited<ReturnType<typeof planRun>>;
+
+/** Validates a command line and opens its files. Throws UsageError with every problem. */
+export async function planRun(
+  workflow: string,
+  items: readonly string[],
+  flags: RunFlags,
+  reports: RequestedReports,
+  context: Context,
+) {
+  const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
+  const { inputsFile, input = [] } = flags;
+  const profile = await chooseProfile(flags, context);
+  const { id, field, resolved, ...plan } = await collectUsageErrors({
+    id: () => workflowId(workflow, profile),
+    settings: () => serviceSettings(flags, profile, context),
+    wait: () => waitSettings(flags, profile),
+    format: () => outputFormat(flags),
+    presentation: () => decidePresentation(flags, context),
+    documents: () => documentFolder(assertWatched(flags), false, context),
+    field: () => workflowIdField(flags, profile, context),
+    credentials: () => loadCredentials(flags, profile, context),
+    reports: () => reports.open(),
+    resolved: () => resolveInputs({ items: [...items, ...input], inputsFile, otherStdin }, context),
+  });
+  const files = [...reportFiles(flags, context), ...inputsFileOf(flags, context), ...resolved.files];
+  await assertDistinctFiles(files).catch(async (error) => {
+    await resolved.close();
+    throw error;
+  });
+  const resend503 = mayResend503(flags, profile, context);
+  return {
+    ...plan,
+    trigger: { workflowId: id, inputs: resolved.inputs, field, resend503 },
+    detached: isDetached(flags),
+    warnings: [...unknownNameWarning(workflow, profile), ...resolved.warnings],
+    subjects: [{ id: undefined, workflowId: id }],
+    close: () => resolved.close(),
+  };
+}
+
+function inputsFileOf({ inputsFile }: RunFlags, context: Context): NamedFile[] {
+  if (inputsFile === undefined || inputsFile === '-') return [];
+  const path = resolvePath(inputsFile, context.cwd, context);
+  return [{ name: `--inputs-file ${inputsFile}`, path, isWritten: false }];
+}
+
+function isDetached({ detach, wait }: RunFlags): boolean {
+  return detach === true || wait === false;
+}
+
+/** Throws UsageError for what only a run that is watched has. */
+function assertWatched(flags: RunFlags): RunFlags {
+  if (flags.saveDocuments === undefined || !isDetached(flags)) return flags;
+  throw new UsageError(['--save-documents and --detach exclude each other: give it to wfr watch']);
 }

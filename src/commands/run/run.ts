@@ -1,133 +1,92 @@
-/** `wfr run`: what it needs is checked here, before anything that could send it is even loaded. */
-import { collectUsageErrors } from '../../config/complaints.js';
-import { loadCredentials, requireToken } from '../../config/credentials.js';
-import { chooseProfile } from '../../config/profile.js';
-import { type ServiceFlags, serviceSettings } from '../../config/service.js';
-import { type WaitFlags, waitSettings } from '../../config/wait.js';
-import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '../../config/workflow.js';
-import { InterruptedError, UsageError } from '../../errors.js';
-import type { Exit } from '../../exit-code.js';
-import { type ResolvedInputs, resolveInputs } from '../../inputs/resolve.js';
+/** `wfr run`: trigger a run, wait for its end, print its output. */
+import { requireToken } from '../../config/credentials.js';
+import { InterruptedError } from '../../errors.js';
+import { type Exit, ExitCode } from '../../exit-code.js';
+import type { PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/path.js';
-import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
-import { Interruption } from '../../platform/signals.js';
 import type { ReportedRun } from '../../report/reported-run.js';
-import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import { type DocumentFlags, documentFolder } from '../shared/document-flags.js';
-import { type OutputFlags, outputFormat } from '../shared/output-format.js';
-import { type ReportFlags, reportFiles, withReports } from '../shared/with-reports.js';
-import type { RunPlan } from './plan.js';
+import { createRun } from '../../service/create-run.js';
+import type { Run } from '../../service/run.js';
+import { printOutcome } from '../shared/print-outcome.js';
+import { printAccepted, RunPrinter } from '../shared/print-run.js';
+import { resumeCommands } from '../shared/resume-command.js';
+import { type CommandEnd, runCommand, type Session } from '../shared/session.js';
+import { watchAndShow } from '../shared/show-run.js';
+import { planRun, type RunFlags, type RunPlan } from './plan.js';
 
-export interface RunFlags
-  extends ServiceFlags,
-    WaitFlags,
-    OutputFlags,
-    DocumentFlags,
-    PresentationFlags,
-    ReportFlags {
-  input?: string[];
-  inputsFile?: string;
-  workflowIdField?: string;
-  resend503?: boolean;
-  detach?: boolean;
-  wait?: boolean;
-  dryRun?: boolean;
-}
-
-export async function run(
+/** Throws UsageError. */
+export function run(
   workflow: string,
   items: readonly string[],
   flags: RunFlags,
   context: Context,
 ): Promise<Exit> {
-  const interruption = new Interruption(context);
-  let workflowIdOrAlias = workflow;
-  const subjects = () => [{ workflowId: workflowIdOrAlias }];
-  try {
-    return await withReports(flags, context, subjects, async (openReports) => {
-      const making = makePlan(workflow, [...items, ...(flags.input ?? [])], flags, openReports, context);
-      // Standard input, a pipe or a slow disk may keep us waiting.
-      const { plan, resolved } = await interruption.raceWithSignal(making).catch(throwAsCancelled);
-      workflowIdOrAlias = plan.trigger.workflowId;
-      const runs = await carryOut(plan, flags, interruption, context).finally(() => resolved.close());
-      return { runs };
-    });
-  } finally {
-    interruption.release();
-  }
-}
-
-async function carryOut(
-  plan: RunPlan,
-  flags: RunFlags,
-  interruption: Interruption,
-  context: Context,
-): Promise<readonly ReportedRun[]> {
-  if (flags.dryRun === true) {
-    const { dryRun } = await import('./dry-run.js');
-    await dryRun(plan, context);
-    return [];
-  }
-  const { credentials, settings } = plan;
-  await requireToken(credentials, flags, settings.baseUrl, interruption.signal).catch(throwAsCancelled);
-  const { triggerAndWatch } = await import('./trigger-and-watch.js');
-  return [await triggerAndWatch(plan, interruption, context)];
-}
-
-/** Nothing has been sent yet. */
-function throwAsCancelled(error: unknown): never {
-  throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
-}
-
-async function makePlan(
-  workflow: string,
-  items: readonly string[],
-  flags: RunFlags,
-  openReports: () => Promise<void>,
-  context: Context,
-): Promise<{ plan: RunPlan; resolved: ResolvedInputs }> {
-  const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
-  const profile = await chooseProfile(flags, context);
-  const { id, field, resolved, ...checked } = await collectUsageErrors({
-    id: () => workflowId(workflow, profile),
-    settings: () => serviceSettings(flags, profile, context),
-    wait: () => waitSettings(flags, profile),
-    format: () => outputFormat(flags),
-    presentation: () => decidePresentation(flags, context),
-    documents: () => documentFolder(expectWatched(flags), false, context),
-    field: () => workflowIdField(flags, profile, context),
-    credentials: () => loadCredentials(flags, profile, context),
-    reports: openReports,
-    resolved: () => resolveInputs({ items, inputsFile: flags.inputsFile, otherStdin }, context),
+  return runCommand(flags, [{ id: undefined, workflowId: workflow }], context, async (command) => {
+    const { interruption } = command;
+    const planning = planRun(workflow, items, flags, command.reports, context);
+    // Standard input, a pipe or a slow disk may take long.
+    const plan = await beforeSending(interruption.raceWithSignal(planning));
+    try {
+      if (flags.dryRun === true) return await dryRun(plan, context);
+      await beforeSending(requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal));
+      return await triggerAndWatch(plan, await command.openSession(plan));
+    } finally {
+      await plan.close();
+    }
   });
-  await assertDistinctFiles([
-    ...reportFiles(flags, context),
-    ...inputsFileOf(flags, context),
-    ...resolved.files,
-  ]).catch(async (error) => {
-    await resolved.close();
-    throw error;
+}
+
+async function dryRun(plan: RunPlan, context: Context): Promise<CommandEnd> {
+  const { printDryRun } = await import('./dry-run.js');
+  await printDryRun(plan, context);
+  return { runs: [], exit: ExitCode.ok };
+}
+
+async function triggerAndWatch(plan: RunPlan, session: Session): Promise<CommandEnd> {
+  const { trigger, settings, wait, format, documents } = plan;
+  const { service, interruption, reporter, stdout } = session;
+  const progress = await reporter.startProgress(1);
+  const { run: accepted, variant, variantsTried } = await createRun(trigger, service, interruption);
+  const { id } = accepted;
+  const commands = resumeCommands([id], settings, documents);
+  reporter.accepted(accepted, commands.watch);
+  reporter.fieldAccepted(variant, variantsTried);
+
+  session.history.triggered(pastRun(accepted, plan));
+  if (plan.detached && interruption.received === undefined) {
+    await printAccepted(stdout, format, accepted);
+    return { runs: [detachedRun(accepted, plan, session)] };
+  }
+  const printer = new RunPrinter(stdout, format, false);
+  const outcome = await watchAndShow({ id, accepted, wait }, { printer, progress, documents }, session);
+  reporter.stopProgress();
+  const reported = await printOutcome(outcome, commands, printer, reporter);
+  return { runs: [{ ...reported, workflowId: trigger.workflowId }] };
+}
+
+/** Marks an interruption as one before anything was sent. */
+async function beforeSending<T>(work: Promise<T>): Promise<T> {
+  return work.catch((error) => {
+    throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
   });
-  const resend503 = mayResend503(flags, profile, context);
-  const trigger = { workflowId: id, inputs: resolved.inputs, field, resend503 };
-  const unknownName = unknownNameWarning(workflow, profile);
-  const warnings = [...checked.settings.warnings, ...unknownName, ...resolved.warnings];
-  return { plan: { ...checked, trigger, detached: isDetached(flags), warnings }, resolved };
 }
 
-function inputsFileOf({ inputsFile }: RunFlags, context: Context): NamedFile[] {
-  if (inputsFile === undefined || inputsFile === '-') return [];
-  const path = resolvePath(inputsFile, context.cwd, context);
-  return [{ name: `--inputs-file ${inputsFile}`, path, isWritten: false }];
+/** What the history keeps of the run, so that @last names it. */
+function pastRun({ id, status }: Run, { trigger, settings }: RunPlan): Omit<PastRun, 'triggered'> {
+  const inputs = trigger.inputs.map(({ name }) => name);
+  return { id, workflow: trigger.workflowId, baseUrl: settings.baseUrl.href, inputs, status };
 }
 
-function isDetached({ detach, wait }: RunFlags): boolean {
-  return detach === true || wait === false;
-}
-
-/** Throws UsageError for what only a run that is watched has. */
-function expectWatched(flags: RunFlags): RunFlags {
-  if (flags.saveDocuments === undefined || !isDetached(flags)) return flags;
-  throw new UsageError(['--save-documents and --detach exclude each other: give it to wfr watch']);
+function detachedRun(run: Run, { trigger }: RunPlan, { context }: Session): ReportedRun {
+  const { id } = run;
+  const { workflowId } = trigger;
+  return {
+    id,
+    workflowId,
+    run,
+    exit: ExitCode.ok,
+    started: context.clock.now(),
+    duration: 0,
+    error: undefined,
+  };
 }

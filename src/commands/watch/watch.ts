@@ -2,32 +2,24 @@
 import { collectUsageErrors } from '../../config/complaints.js';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import { type ServiceFlags, type ServiceSettings, serviceSettings } from '../../config/service.js';
-import { type WaitFlags, type WaitSettings, waitSettings } from '../../config/wait.js';
+import { type ServiceFlags, serviceSettings } from '../../config/service.js';
+import { type WaitFlags, waitSettings } from '../../config/wait.js';
 import { NoSuchRunError, UnsavedDocumentError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { History } from '../../history/history.js';
-import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { Context } from '../../platform/context.js';
-import { Interruption } from '../../platform/signals.js';
-import { openStdoutQueue } from '../../platform/stdout-queue.js';
-import type { ReportedRun } from '../../report/reported-run.js';
 import { hasEnded } from '../../service/run.js';
-import type { Service } from '../../service/service.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import type { ProgressView } from '../../view/progress/run-progress.js';
-import { Reporter } from '../../view/reporter.js';
-import { serviceLogger } from '../../view/service-logger.js';
 import { type DocumentFlags, documentFolder } from '../shared/document-flags.js';
-import { settleHistory } from '../shared/keep-history.js';
-import { withService } from '../shared/open-service.js';
 import { type OutputFlags, outputFormat } from '../shared/output-format.js';
 import { printOutcome } from '../shared/print-outcome.js';
 import { RunPrinter } from '../shared/print-run.js';
+import type { ReportFlags, RequestedReports } from '../shared/reports.js';
 import { resumeCommands } from '../shared/resume-command.js';
 import { runIds, withPastRuns } from '../shared/run-ids.js';
-import { watchRun } from '../shared/watch-run.js';
-import { type ReportFlags, withReports } from '../shared/with-reports.js';
+import { type CommandEnd, runCommand, type Session } from '../shared/session.js';
+import { type RunDisplay, watchAndShow } from '../shared/show-run.js';
+import type { WatchOutcome } from '../shared/watch-run.js';
 
 export interface WatchFlags
   extends ServiceFlags,
@@ -37,112 +29,90 @@ export interface WatchFlags
     PresentationFlags,
     ReportFlags {}
 
-export async function watch(written: readonly string[], flags: WatchFlags, context: Context): Promise<Exit> {
-  let ids = written;
-  const subjects = () => ids.map((id) => ({ id }));
-  return withReports(flags, context, subjects, async (openReports) => {
-    const plan = await makePlan(written, flags, openReports, context);
-    const history = History.of(context);
-    ids = await withPastRuns(plan.ids, plan.settings.baseUrl, history, plan.profile);
-    await requireToken(plan.credentials, flags, plan.settings.baseUrl);
-    return { runs: await watchAll(ids, plan, history, context) };
+/** Throws UsageError. */
+export function watch(rawIds: readonly string[], flags: WatchFlags, context: Context): Promise<Exit> {
+  return runCommand(flags, subjectsOf(rawIds), context, async (command) => {
+    const plan = await planWatch(rawIds, flags, command.reports, context);
+    await requireToken(plan.credentials, plan.settings.baseUrl, command.interruption.signal);
+    return watchAll(plan, await command.openSession(plan));
   });
 }
 
-type WatchPlan = Awaited<ReturnType<typeof makePlan>>;
-
-async function watchAll(
-  ids: readonly string[],
-  plan: WatchPlan,
-  history: History,
-  context: Context,
-): Promise<readonly ReportedRun[]> {
-  const { settings, credentials, wait, format, presentation, documents } = plan;
-  // Runs end in any order; the same command gives them the same folders.
-  for (const id of ids) documents?.runFolder(id);
-  const reporter = await Reporter.open(presentation, context);
-  for (const warning of settings.warnings) reporter.warn(warning);
-  const interruption = new Interruption(context);
-  try {
-    return await reporter.withProgress(ids.length, (progress) =>
-      withService(settings, credentials, serviceLogger(reporter, progress), context, (service) => {
-        const results = new RunPrinter(openStdoutQueue(context.stdout, interruption), format, ids.length > 1);
-        const tools = { service, reporter, progress, interruption, results, history, documents };
-        const [only] = ids;
-        const watching =
-          only !== undefined && ids.length === 1
-            ? watchOne(only, settings, wait, tools)
-            : watchSeveral(ids, settings, wait, tools);
-        return watching.finally(() => settleHistory(history, reporter));
-      }),
-    );
-  } finally {
-    interruption.release();
-  }
+async function watchAll(plan: WatchPlan, session: Session): Promise<CommandEnd> {
+  const { ids, format, documents } = plan;
+  const progress = await session.reporter.startProgress(ids.length);
+  const printer = new RunPrinter(session.stdout, format, ids.length > 1);
+  const display = { printer, progress, documents };
+  const [only] = ids;
+  return only !== undefined && ids.length === 1
+    ? watchOne(only, plan, display, session)
+    : watchSeveral(plan, display, session);
 }
 
-async function makePlan(
-  written: readonly string[],
+const subjectsOf = (ids: readonly string[]) => ids.map((id) => ({ id, workflowId: undefined }));
+
+type WatchPlan = Awaited<ReturnType<typeof planWatch>>;
+
+/** Validates a command line. Throws UsageError with every problem. */
+async function planWatch(
+  rawIds: readonly string[],
   flags: WatchFlags,
-  openReports: () => Promise<void>,
+  reports: RequestedReports,
   context: Context,
 ) {
   const profile = await chooseProfile(flags, context);
-  return collectUsageErrors({
-    ids: () => runIds(written),
+  const plan = await collectUsageErrors({
+    ids: () => runIds(rawIds),
     settings: () => serviceSettings(flags, profile, context),
     wait: () => waitSettings(flags, profile),
     format: () => outputFormat(flags),
     presentation: () => decidePresentation(flags, context),
-    documents: () => documentFolder(flags, new Set(written).size > 1, context),
-    reports: openReports,
+    documents: () => documentFolder(flags, new Set(rawIds).size > 1, context),
+    reports: () => reports.open(),
     credentials: () => loadCredentials(flags, profile, context),
-    profile: () => profile,
   });
-}
-
-interface Tools {
-  service: Service;
-  reporter: Reporter;
-  progress: ProgressView;
-  interruption: Interruption;
-  results: RunPrinter;
-  history: History;
-  documents: DocumentFolder | undefined;
+  const ids = await withPastRuns(plan.ids, plan.settings.baseUrl, History.of(context), profile);
+  // Runs end in any order; the same command gives each of them the same folder.
+  for (const id of ids) plan.documents?.runFolder(id);
+  return { ...plan, ids, warnings: [], subjects: subjectsOf(ids) };
 }
 
 async function watchOne(
   id: string,
-  settings: ServiceSettings,
-  wait: WaitSettings,
-  tools: Tools,
-): Promise<ReportedRun[]> {
-  const outcome = await watchRun({ id, wait, ...tools });
-  tools.progress.stop();
-  const commands = resumeCommands([id], settings, tools.documents);
-  return [await printOutcome(outcome, commands, tools.results, tools.reporter)];
+  { wait, settings, documents }: WatchPlan,
+  display: RunDisplay,
+  session: Session,
+): Promise<CommandEnd> {
+  const outcome = await watchAndShow({ id, wait }, display, session);
+  session.reporter.stopProgress();
+  const commands = resumeCommands([id], settings, documents);
+  return { runs: [await printOutcome(outcome, commands, display.printer, session.reporter)] };
 }
 
 async function watchSeveral(
-  ids: readonly string[],
-  settings: ServiceSettings,
-  wait: WaitSettings,
-  tools: Tools,
-): Promise<ReportedRun[]> {
-  const { progress, results, reporter, interruption, documents } = tools;
-  const toWatch = new Set<string>();
+  { ids, wait, settings, documents }: WatchPlan,
+  display: RunDisplay,
+  session: Session,
+): Promise<CommandEnd> {
+  const { reporter, interruption } = session;
+  const outcomes: WatchOutcome[] = [];
   const runs = await Promise.all(
     ids.map(async (id) => {
-      const outcome = await watchRun({ id, wait, ...tools });
-      const ended = outcome.run !== undefined && hasEnded(outcome.run);
-      const goesOn = !ended && !(outcome.error instanceof NoSuchRunError);
-      if (goesOn || outcome.error instanceof UnsavedDocumentError) toWatch.add(id);
-      return printOutcome(outcome, undefined, results, reporter);
+      const outcome = await watchAndShow({ id, wait, label: id }, display, session);
+      outcomes.push(outcome);
+      return printOutcome(outcome, undefined, display.printer, reporter);
     }),
   );
-  progress.stop();
+  reporter.stopProgress();
   if (interruption.received !== undefined) reporter.notice('Interrupted; the runs go on.');
-  const left = ids.filter((id) => toWatch.has(id));
+  const unfinished = new Set(outcomes.filter(canBeWatchedAgain).map(({ id }) => id));
+  const left = ids.filter((id) => unfinished.has(id));
   if (left.length > 0) reporter.notice(`To watch them: ${resumeCommands(left, settings, documents).watch}`);
-  return runs;
+  return { runs };
+}
+
+function canBeWatchedAgain({ run, error }: WatchOutcome): boolean {
+  if (error instanceof UnsavedDocumentError) return true;
+  const hasResult = run !== undefined && hasEnded(run);
+  return !hasResult && !(error instanceof NoSuchRunError);
 }

@@ -1,0 +1,62 @@
+/** The reports that a command line asks for, opened before anything is sent and written when the command ends. */
+
+import { collectUsageErrors } from '../../config/complaints.js';
+import type { Exit } from '../../exit-code.js';
+import type { Context } from '../../platform/context.js';
+import { resolvePath } from '../../platform/path.js';
+import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
+import type { CommandResult, ReportedRun } from '../../report/reported-run.js';
+import type { Reports } from '../../report/reports.js';
+
+export interface ReportFlags {
+  report?: string[];
+}
+
+/** What is known of a run before the service has answered. */
+export type ReportSubject = Pick<ReportedRun, 'id' | 'workflowId'>;
+
+export class RequestedReports {
+  #reports: Reports | undefined;
+
+  /** `requested` are the values of --report; undefined where there is none. */
+  constructor(
+    private readonly requested: string[] | undefined,
+    private readonly context: Context,
+  ) {}
+
+  /** Opens all of them. Throws UsageError with every problem. */
+  async open(): Promise<void> {
+    if (this.requested === undefined) return;
+    const { Reports } = await import('../../report/reports.js');
+    const { requested, context } = this;
+    const { reports } = await collectUsageErrors({
+      files: () => assertDistinctFiles(reportFiles({ report: requested }, context)),
+      reports: () => Reports.open(requested, context),
+    });
+    this.#reports = reports;
+  }
+
+  /** Writes them unless nothing was run, prints why any could not be written, and returns the exits of those. */
+  async write(result: CommandResult): Promise<Exit[]> {
+    if (this.#reports === undefined || result.runs.length === 0) return [];
+    const failures = await this.#reports.write(result);
+    const { printError } = await import('../../view/errors/print-error.js');
+    const exits: Exit[] = [];
+    for (const failure of failures) exits.push(await printError(failure, this.context.stderr));
+    return exits;
+  }
+
+  /** Removes what was not written. Never throws. */
+  async close(): Promise<void> {
+    await this.#reports?.discard();
+  }
+}
+
+/** The files that reports are written to. */
+export function reportFiles({ report = [] }: ReportFlags, context: Context): NamedFile[] {
+  return [...new Set(report)].flatMap((raw) => {
+    const path = raw.slice(raw.indexOf('=') + 1);
+    if (!raw.includes('=') || path === '') return [];
+    return [{ name: `--report ${raw}`, path: resolvePath(path, context.cwd, context), isWritten: true }];
+  });
+}
