@@ -1,8 +1,8 @@
 /** Flags over environment over profile: where the service is, and how to speak to it. */
+import { collectUsageErrors } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { isLoopback } from '../text/url.js';
 import { parseBaseUrl } from './base-url.js';
-import { collectUsageErrors } from './complaints.js';
 import { parseHeaders } from './headers.js';
 import type { Profile, ProfileFlags } from './profile.js';
 import { type ProxyServer, proxyFor } from './proxy.js';

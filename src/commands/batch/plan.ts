@@ -1,7 +1,6 @@
 /** What a batch needs, checked before anything is sent. */
 import { dirname } from 'node:path';
 import { digestOf, type Row, type Table, tableOfFile, tableOfFiles } from '../../batch/table.js';
-import { collectUsageErrors } from '../../config/complaints.js';
 import { loadCredentials } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../../config/service.js';

@@ -1,6 +1,5 @@
 /** `wfr history`: the runs that were triggered from here. */
-import { collectUsageErrors } from '../../config/complaints.js';
-import { UsageError } from '../../errors.js';
+import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { History, type PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';

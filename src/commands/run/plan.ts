@@ -1,12 +1,11 @@
 /** Everything that a run needs, validated before anything is sent. */
 
-import { collectUsageErrors } from '../../config/complaints.js';
 import { loadCredentials } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../../config/service.js';
 import { type WaitFlags, waitSettings } from '../../config/wait.js';
 import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '../../config/workflow.js';
-import { UsageError } from '../../errors.js';
+import { collectUsageErrors, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/path.js';

@@ -1,7 +1,6 @@
 /** The flags of `wfr sandbox`, as what it is to serve. */
 import { readFile } from 'node:fs/promises';
-import { collectUsageErrors } from '../../config/complaints.js';
-import { UsageError } from '../../errors.js';
+import { collectUsageErrors, UsageError } from '../../errors.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath } from '../../platform/path.js';
 import { describeSystemError } from '../../platform/system-error.js';

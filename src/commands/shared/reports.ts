@@ -1,6 +1,6 @@
 /** The reports that a command line asks for, opened before anything is sent and written when the command ends. */
 
-import { collectUsageErrors } from '../../config/complaints.js';
+import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/path.js';

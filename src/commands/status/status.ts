@@ -1,9 +1,8 @@
 /** `wfr status`: show runs as they are now. */
-import { collectUsageErrors } from '../../config/complaints.js';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../../config/service.js';
-import { HttpError } from '../../errors.js';
+import { collectUsageErrors, HttpError } from '../../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError, exitOfSeveral } from '../../exit-code.js';
 import { History } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';

@@ -1,5 +1,4 @@
 /** `wfr watch`: wait for runs that already exist. */
-import { collectUsageErrors } from '../../config/complaints.js';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../../config/service.js';
