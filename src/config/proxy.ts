@@ -1,14 +1,7 @@
 /** Which proxy the environment names for a URL: HTTPS_PROXY, HTTP_PROXY and NO_PROXY in either case. */
 import { UsageError } from '../errors.js';
+import type { ProxyServer } from '../service/connect.js';
 import { isLoopback, parseUrl, unbracketed } from '../text/url.js';
-
-export interface ProxyServer {
-  protocol: 'http:' | 'https:';
-  hostname: string;
-  port: number;
-  /** The value of Proxy-Authorization; a secret. */
-  authorization: string | undefined;
-}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,11 +1,12 @@
 /** Flags over environment over profile: where the service is, and how to speak to it. */
 import { collectUsageErrors } from '../errors.js';
 import type { Context } from '../platform/context.js';
+import type { ProxyServer } from '../service/connect.js';
 import { isLoopback } from '../text/url.js';
 import { parseBaseUrl } from './base-url.js';
 import { parseHeaders } from './headers.js';
 import type { Profile, ProfileFlags } from './profile.js';
-import { type ProxyServer, proxyFor } from './proxy.js';
+import { proxyFor } from './proxy.js';
 import { isPermitted, rawSetting } from './settings.js';
 import { type TokenFlags, tokenSource } from './token-source.js';
 

@@ -4,11 +4,18 @@
  * (nodejs/undici#5441).
  */
 import { connect as connectTcp, type Socket } from 'node:net';
-import type { ProxyServer } from '../config/proxy.js';
 import { NetworkError, type NetworkFault } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { unbracketed } from '../text/url.js';
+
+export interface ProxyServer {
+  protocol: 'http:' | 'https:';
+  hostname: string;
+  port: number;
+  /** The value of Proxy-Authorization; a secret. */
+  authorization: string | undefined;
+}
 
 export interface Route {
   origin: URL;
