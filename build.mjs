@@ -156,7 +156,5 @@ function withPackageFiles() {
 function licence(folder) {
   const { name, version } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
   const file = readdirSync(folder).find((entry) => /^licen[cs]e(\.(md|txt))?$/i.test(entry));
-  // A package that brings none along has it in its repository.
-  const path = file === undefined ? `licences/${name.replace('/', '+')}.txt` : `${folder}/${file}`;
-  return `${name} ${version}\n\n${readFileSync(path, 'utf8').trim()}\n\n${'-'.repeat(72)}\n`;
+  return `${name} ${version}\n\n${readFileSync(`${folder}/${file}`, 'utf8').trim()}\n\n${'-'.repeat(72)}\n`;
 }

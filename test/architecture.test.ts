@@ -48,7 +48,6 @@ const ONLY_IMPORTER: Readonly<Record<string, string>> = {
   chalk: 'view/format.ts',
   'mime-types': 'inputs/media-type.ts',
   'csv-parse': 'batch/csv.ts',
-  '@cfworker/json-schema': 'config/diagnose.ts',
 };
 
 interface Import {

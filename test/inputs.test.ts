@@ -179,7 +179,7 @@ describe('the inputs file', () => {
     ['{"a":1,"\\u0061":2}', 'in.json: gives "a" twice'],
     ['{"a":\n  tru}', 'in.json: not JSON: expected a value at line 2, column 3'],
     ['{"a":1,}', 'in.json: not JSON: expected a name in double quotes at line 1, column 8'],
-    ['{"a":"\\ud800"}', 'in.json: half of a surrogate pair, which is no text, at line 1, column 6'],
+    ['{"a":"\\ud800"}', 'in.json: unpaired surrogate in a string at line 1, column 6'],
     [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 'in.json: not UTF-8 at byte 3'],
     [
       '{"a":{"$document":"x.unknownext"}}',
@@ -192,7 +192,7 @@ describe('the inputs file', () => {
     ],
     ['{"a":{"$document":"x.pdf","mime":"y"}}', 'has an unfit "mime"'],
     ['{"a":{"$document":"x.pdf","type":"pdf"}}', '"pdf" is not a media type'],
-    ['', 'in.json: not JSON: it ends too early at line 1, column 1'],
+    ['', 'in.json: not JSON: unexpected end at line 1, column 1'],
   ])('57: %s is refused, with the place', async (content, complaint) => {
     const { stderr, exitCode, requests } = await send(['--inputs-file', 'in.json'], {
       'in.json': content,
@@ -222,7 +222,7 @@ describe('what is refused before anything is sent', () => {
   test.each([
     ['plain', 'plain: is not an input; write name=text, name:=json, name@document'],
     ['=x', '=x: has no name before "="'],
-    ['x:={', 'x:={: not JSON: it ends too early at line 1, column 2'],
+    ['x:={', 'x:={: not JSON: unexpected end at line 1, column 2'],
     ['x:=NaN', 'x:=NaN: not JSON: expected a value at line 1, column 1'],
     ['x@', 'x@: names no file after "@"'],
     ['x@pdf', 'the name of the file does not tell the media type'],
@@ -232,7 +232,7 @@ describe('what is refused before anything is sent', () => {
     ['x@file.unknownext;type=pdf', '"pdf" is not a media type; write ;type=type/subtype, without parameters'],
     ['x@file.unknownext;type=text/plain; charset=utf-8', '"text/plain; charset=utf-8" is not a media type'],
     ['x=@latin1.txt', 'x=@latin1.txt: not UTF-8 at byte 3'],
-    ['x:="\\udc00"', 'half of a surrogate pair'],
+    ['x:="\\udc00"', 'unpaired surrogate in a string'],
   ])('%s', async (item, complaint) => {
     const files = {
       pdf: 'x',

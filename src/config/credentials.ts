@@ -1,55 +1,57 @@
-/** The access token: got from where it is, and able to stand in a header. It never appears in any output. */
+/** Loads the access token from its source, and renews it when the service rejects it. It never appears in any output. */
 
 import { MissingTokenError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { type Credentials, withoutToken } from '../service/service.js';
 import { isLoopback } from '../text/url.js';
-import { checkToken } from './check-token.js';
 import type { Profile } from './profile.js';
-import { type TokenFlags, tokenSource } from './token-source.js';
+import {
+  checkToken,
+  findTokenSource,
+  formatTokenSource,
+  type TokenFlags,
+  type TokenLocation,
+} from './token-source.js';
 
 export interface LoadedCredentials extends Credentials {
-  /** What is thrown where a token is needed; undefined where there is one, and with --no-token. */
+  /** The error for when a token is needed; undefined if there is one, and with --no-token. */
   readonly missing?: MissingTokenError;
 }
 
 /**
- * Finds the token. A file is read at once, a command is run only when the token is asked for. Throws UsageError where a
- * source cannot be read or holds no token.
+ * Loads the token. A file is read at once; a command runs only when the token is asked for. Throws UsageError if a source
+ * cannot be read or contains no token.
  */
 export async function loadCredentials(
   flags: TokenFlags,
   profile: Profile | undefined,
   context: Context,
 ): Promise<LoadedCredentials> {
-  const { location, lookedFor, withheld } = tokenSource(flags, profile, context);
+  const { location, lookedFor, withheld } = findTokenSource(flags, profile, context);
+  if (location === undefined) {
+    const none = fixedToken(undefined, undefined);
+    return flags.token === false ? none : { ...none, missing: new MissingTokenError(lookedFor, withheld) };
+  }
+  const source = formatTokenSource(location);
   switch (location.kind) {
-    case 'none':
-      return {
-        ...fixedToken(undefined, undefined),
-        ...(flags.token !== false && { missing: new MissingTokenError(lookedFor, withheld) }),
-      };
     case 'variable':
-      return fixedToken(location.source, checkToken(location.token, location.source));
+      return fixedToken(source, checkToken(location.token, source));
     case 'file': {
-      const read = () => readToken(location.path, location.source, context);
+      const read = () => readToken(location, context);
       const token = await read();
-      // Standard input can be read once.
-      return location.path === '-'
-        ? fixedToken(location.source, token)
-        : new RenewableToken(location.source, read, token);
+      // Standard input can be read only once.
+      return location.path === '-' ? fixedToken(source, token) : new RenewableToken(source, read, token);
     }
     case 'command': {
       const { runTokenCommand } = await import('./token-command.js');
-      const run = (signal?: AbortSignal) => runTokenCommand(location, context, signal);
-      return new RenewableToken(location.source, run);
+      return new RenewableToken(source, (signal) => runTokenCommand(location, context, signal));
     }
   }
 }
 
 /**
- * Gets the token for the first time, which runs a token command. Throws MissingTokenError where a token is needed and
- * there is none: not on this machine, and not with --no-token; UsageError where the command fails; the signal's reason.
+ * Gets the token for the first time, which runs a token command. Throws MissingTokenError if there is none and one is
+ * needed, which is not so for this machine or with --no-token; UsageError if the command fails; the signal's reason.
  */
 export async function requireToken(
   credentials: LoadedCredentials,
@@ -64,7 +66,7 @@ function fixedToken(source: string | undefined, token: string | undefined): Cred
   return { source, token: async () => token, refresh: async () => false };
 }
 
-/** A token that its source may give anew. */
+/** A token that can be read again from its source. */
 class RenewableToken implements Credentials {
   #failure = '';
   /** The last refused token for which the source was read again: those who are refused later share what came of it. */
@@ -87,7 +89,7 @@ class RenewableToken implements Credentials {
   }
 
   async refresh(refused: string | undefined, signal?: AbortSignal): Promise<boolean> {
-    // Somebody else's look may have been the second one.
+    // Another request may have renewed it already.
     if (this.known !== refused) return true;
     if (this.#refused === refused) return false;
     try {
@@ -96,14 +98,14 @@ class RenewableToken implements Credentials {
       this.#refused = refused;
     } catch (error) {
       signal?.throwIfAborted();
-      // What cannot be read now has not changed; who else was waiting for it may have been interrupted.
+      // A source that cannot be read counts as unchanged; an interruption says nothing about it.
       if (error instanceof UsageError) this.#refused = refused;
-      this.#failure = `, which failed at a second look: ${withoutToken(wordsOf(error), refused)}`;
+      this.#failure = `, and reading it again failed: ${withoutToken(messageOnOneLine(error), refused)}`;
     }
     return this.known !== refused;
   }
 
-  /** Those who ask at the same time share one look. */
+  /** Requests that ask at the same time share one read. */
   #readOnce(signal?: AbortSignal): Promise<string> {
     this.#reading ??= this.read(signal).finally(() => {
       this.#reading = undefined;
@@ -112,21 +114,23 @@ class RenewableToken implements Credentials {
   }
 }
 
-/** What went wrong, and what a command said of it, on one line. */
-function wordsOf(error: unknown): string {
+/** Includes what a token command wrote to stderr. */
+function messageOnOneLine(error: unknown): string {
   if (!(error instanceof UsageError)) return error instanceof Error ? error.message : String(error);
-  const said = error.quoted ? [error.quoted.replaceAll('\n', '; ')] : [];
-  return [...error.problems, ...said].join(': ');
+  const quoted = error.quoted ? [error.quoted.replaceAll('\n', '; ')] : [];
+  return [...error.problems, ...quoted].join(': ');
 }
 
-async function readToken(path: string, source: string, context: Context): Promise<string> {
+async function readToken(location: TokenLocation & { kind: 'file' }, context: Context): Promise<string> {
   const { FileError, readBytes } = await import('../inputs/files.js');
+  const source = formatTokenSource(location);
   try {
-    const text = (await readBytes(path, context.cwd, context)).toString('utf8');
+    const text = (await readBytes(location.path, context.cwd, context)).toString('utf8');
     return checkToken(text.replace(/\r?\n$/, ''), source);
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
-    const place = source.startsWith('tokenFile of ') ? ` (${source})` : '';
-    throw new UsageError([`the access token cannot be read: ${error.message}${place}`]);
+    // The message names the file; only a profile needs to be named besides.
+    const setBy = location.source.kind === 'profile' ? ` (${source})` : '';
+    throw new UsageError([`the access token cannot be read: ${error.message}${setBy}`]);
   }
 }

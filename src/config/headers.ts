@@ -1,7 +1,7 @@
-/** The request headers that a user may add. */
+/** Parses the request headers that a user adds with --header. */
 import { UsageError } from '../errors.js';
 
-/** Those that wfr sets itself, or that HTTP keeps for the connection. */
+/** Set by wfr itself, or reserved for the connection (RFC 9110, section 7.6.1). */
 const OWN_HEADERS = new Set([
   'accept',
   'accept-encoding',
@@ -21,22 +21,22 @@ const OWN_HEADERS = new Set([
 ]);
 
 /**
- * Headers by name in lower case, from lines of the form `name: value`; Authorization is among them only where wfr sends
- * no token. Throws UsageError. The value of a header is never shown: it may be a secret.
+ * Parses lines of the form `name: value` into headers by lower-case name; Authorization is allowed only if wfr sends no
+ * token. Throws UsageError, which never shows a value: it may be a secret.
  */
-export function parseHeaders(written: readonly string[], mayAuthorize: boolean): Record<string, string> {
+export function parseHeaders(lines: readonly string[], mayAuthorize: boolean): Record<string, string> {
   const headers = new Map<string, string>();
   const problems: string[] = [];
-  for (const line of written) {
+  for (const line of lines) {
     const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(line) ?? [];
     const key = name.trim().toLowerCase();
     const isOwn = OWN_HEADERS.has(key) && !(mayAuthorize && key === 'authorization');
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(key)) {
-      problems.push('--header: is not of the form "name: value" (it is not shown, as it may hold a secret)');
+      problems.push('--header: expected "name: value" (the value is not shown, as it may contain a secret)');
     } else if (isOwn) {
       problems.push(`--header ${name.trim()}: wfr sets this header itself`);
     } else if (!/^[\t\x20-\x7e]*$/.test(value)) {
-      problems.push(`--header ${name.trim()}: the value holds a line break or a character beyond ASCII`);
+      problems.push(`--header ${name.trim()}: the value contains a line break or a non-ASCII character`);
     } else {
       headers.set(key, value.trim());
     }

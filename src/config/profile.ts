@@ -1,10 +1,10 @@
-/** The profile of the config file that a command uses. */
-
+/** Chooses the profile of the config file that a command uses. */
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import type { ProfileSettings } from './content.js';
-import { type ConfigFile, loadConfig } from './file.js';
-import { configLocation } from './location.js';
+import { loadConfig, locateConfig } from './load-config.js';
+import type { ConfigFile } from './parse-config.js';
+import { formatSource, type SettingSource } from './setting-source.js';
+import type { ProfileSettings } from './settings-table.js';
 
 export interface ProfileFlags {
   profile?: string;
@@ -12,18 +12,18 @@ export interface ProfileFlags {
 
 export interface Profile {
   name: string;
-  /** What chose it: --profile, WFR_PROFILE, or a place in the config file. */
-  chosenBy: string;
+  /** What chose it: --profile, WFR_PROFILE or defaultProfile. */
+  chosenBy: SettingSource;
   /** The config file. */
   path: string;
   settings: ProfileSettings;
-  /** Where a setting was written: `profile x in path:line`. */
-  sourceOf(...names: string[]): string;
+  /** Returns the line of a setting, or of a member of it. */
+  sourceOf(setting: string, ...names: string[]): SettingSource;
 }
 
 /**
- * The profile that --profile, WFR_PROFILE or the file's defaultProfile names, in this order; undefined where none does.
- * Throws UsageError for a name that the file does not have, and for every mistake in the file.
+ * Returns the profile that --profile, WFR_PROFILE or the file's defaultProfile names, in this order; undefined if none
+ * does. Throws UsageError for a name that the file does not have, and with every mistake in the file.
  */
 export async function chooseProfile(flags: ProfileFlags, context: Context): Promise<Profile | undefined> {
   const file = await loadConfig(context);
@@ -33,32 +33,35 @@ export async function chooseProfile(flags: ProfileFlags, context: Context): Prom
   const { profiles = {} } = file?.content ?? {};
   const settings = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (file === undefined || settings === undefined) {
-    throw new UsageError([
-      `${chosenBy} ${name || '""'}: ${whyThereIsNone(Object.keys(profiles), file, context)}`,
-    ]);
+    const reason = whyMissing(Object.keys(profiles), file, context);
+    throw new UsageError([`${formatSource(chosenBy)} ${name || '""'}: ${reason}`]);
   }
-  const sourceOf = (...names: string[]) =>
-    `profile ${name} in ${file.path}:${file.lineOf('profiles', name, ...names)}`;
-  return { name, chosenBy, path: file.path, settings, sourceOf };
+  const { path } = file;
+  const sourceOf = (setting: string, ...names: string[]): SettingSource => {
+    const line = file.lineOf('profiles', name, setting, ...names);
+    return { kind: 'profile', setting, profile: name, path, line };
+  };
+  return { name, chosenBy, path, settings, sourceOf };
 }
 
 function choose(
   { profile }: ProfileFlags,
   file: ConfigFile | undefined,
   { env }: Context,
-): { name: string; chosenBy: string } | undefined {
-  if (profile !== undefined) return { name: profile, chosenBy: '--profile' };
-  if (env.WFR_PROFILE) return { name: env.WFR_PROFILE, chosenBy: 'WFR_PROFILE' };
+): { name: string; chosenBy: SettingSource } | undefined {
+  if (profile !== undefined) return { name: profile, chosenBy: { kind: 'flag', name: '--profile' } };
+  if (env.WFR_PROFILE) return { name: env.WFR_PROFILE, chosenBy: { kind: 'variable', name: 'WFR_PROFILE' } };
   const name = file?.content.defaultProfile;
   if (file === undefined || name === undefined) return undefined;
-  return { name, chosenBy: `defaultProfile in ${file.path}:${file.lineOf('defaultProfile')}` };
+  const line = file.lineOf('defaultProfile');
+  return { name, chosenBy: { kind: 'file', setting: 'defaultProfile', path: file.path, line } };
 }
 
-function whyThereIsNone(names: readonly string[], file: ConfigFile | undefined, context: Context): string {
+function whyMissing(names: readonly string[], file: ConfigFile | undefined, context: Context): string {
   if (file === undefined) {
-    const path = configLocation(context)?.path;
+    const path = locateConfig(context)?.path;
     return `there is no config file${path === undefined ? '' : ` ${path}`}; see wfr help config`;
   }
-  if (names.length === 0) return `there are no profiles in ${file.path}; see wfr help config`;
+  if (names.length === 0) return `${file.path} has no profiles; see wfr help config`;
   return `there is no such profile in ${file.path}; choose one of ${names.join(', ')}`;
 }

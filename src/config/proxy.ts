@@ -1,4 +1,4 @@
-/** Which proxy the environment names for a URL: HTTPS_PROXY, HTTP_PROXY and NO_PROXY in either case. */
+/** Finds the proxy for a URL in the environment: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in upper or lower case. */
 import { UsageError } from '../errors.js';
 import type { ProxyServer } from '../service/connect.js';
 import { isLoopback, parseUrl, unbracketed } from '../text/url.js';
@@ -6,8 +6,8 @@ import { isLoopback, parseUrl, unbracketed } from '../text/url.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy for `url`, or undefined where it is to be reached directly: loopback always is. An empty variable counts
- * as unset. Throws UsageError naming a malformed variable, never its value, which may hold a password.
+ * Returns the proxy for `url`; undefined for a direct connection, as always to loopback. An empty variable counts as
+ * unset. Throws UsageError that names an invalid variable, but not its value, which may contain a password.
  */
 export function proxyFor(url: URL, env: Environment): ProxyServer | undefined {
   const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
@@ -22,7 +22,7 @@ function parseProxy(variable: string, value: string): ProxyServer {
   const url = parseUrl(value.includes('://') ? value : `http://${value}`);
   if (url === undefined || url.hostname === '' || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw new UsageError(
-      [`${variable} is not the URL of a proxy that wfr can use; write http://host:port or https://host:port`],
+      [`${variable} is not a supported proxy URL; use http://host:port or https://host:port`],
       'wfr help environment',
     );
   }
@@ -42,7 +42,7 @@ function basic(variable: string, username: string, password: string): string | u
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
     return `Basic ${Buffer.from(pair).toString('base64')}`;
   } catch {
-    throw new UsageError([`${variable} has a user name or password that is not percent-encoded`]);
+    throw new UsageError([`${variable} has a user name or password that is not valid percent-encoding`]);
   }
 }
 

@@ -1,16 +1,17 @@
-/** Flags over environment over profile: where the service is, and how to speak to it. */
-import { collectUsageErrors } from '../errors.js';
+/** Where the service is and how to connect to it: base URL, proxy, headers. */
+import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { ProxyServer } from '../service/connect.js';
-import { isLoopback } from '../text/url.js';
-import { parseBaseUrl } from './base-url.js';
+import { isLoopback, parseUrl } from '../text/url.js';
+import { baseUrlProblem, redactUrl } from './base-url.js';
 import { parseHeaders } from './headers.js';
 import type { Profile, ProfileFlags } from './profile.js';
 import { proxyFor } from './proxy.js';
-import { isPermitted, rawSetting } from './settings.js';
-import { type TokenFlags, tokenSource } from './token-source.js';
+import { isOn, type RawSetting, resolveSetting } from './resolve-setting.js';
+import { formatSource } from './setting-source.js';
+import { findTokenSource, type TokenFlags } from './token-source.js';
 
-/** The flags that every command which talks to the service has, as they were written. */
+/** The flags of every command that connects to the service, not parsed yet. */
 export interface ServiceFlags extends TokenFlags, ProfileFlags {
   baseUrl?: string;
   allowHttp?: boolean;
@@ -22,39 +23,58 @@ export interface ServiceSettings {
   proxy: ProxyServer | undefined;
   headers: Readonly<Record<string, string>>;
   warnings: string[];
-  /** The flags that name the same service to another command, such as the one that watches a run again. */
+  /** The flags that name the same service in another command, such as the one that resumes watching a run. */
   sameService: string[];
 }
 
-/** Where the service is and how to speak to it. Throws UsageError with every complaint. */
+/** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
 export async function serviceSettings(
   flags: ServiceFlags,
   profile: Profile | undefined,
   context: Context,
 ): Promise<ServiceSettings> {
-  const allowHttp = isPermitted(rawSetting('allowHttp', flags, profile, context));
-  const written = rawSetting('baseUrl', flags, profile, context);
+  const allowHttp = isOn(resolveSetting('allowHttp', flags, profile, context));
+  const rawBaseUrl = resolveSetting('baseUrl', flags, profile, context);
   const { target, headers } = await collectUsageErrors({
     target: () => {
-      const baseUrl = parseBaseUrl(written, allowHttp);
+      const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp);
       return { baseUrl, proxy: proxyFor(baseUrl, context.env) };
     },
     headers: () => parseHeaders(flags.header ?? [], flags.token === false),
   });
-  const { withheld } = tokenSource(flags, profile, context);
+  const { withheld } = findTokenSource(flags, profile, context);
   const warnings = [...warningsOf(target.baseUrl, context), ...(withheld === undefined ? [] : [withheld])];
   return { ...target, headers, warnings, sameService: sameService(flags) };
+}
+
+/** Returns the URL. Throws UsageError, which never shows user info. */
+function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean): URL {
+  if (raw === undefined) {
+    throw new UsageError([
+      'no base URL: set WFR_BASE_URL or pass --base-url, such as https://workflows.example.com/api/v1, or choose a' +
+        ' --profile (to try wfr without a service: wfr sandbox)',
+    ]);
+  }
+  const { text, source } = raw;
+  const url = parseUrl(text);
+  const problem = baseUrlProblem(text, allowHttp);
+  if (url === undefined || problem !== undefined) {
+    throw new UsageError([`${formatSource(source)} ${redactUrl(text)}: ${problem}`]);
+  }
+  return url;
 }
 
 function warningsOf(baseUrl: URL, { env }: Context): string[] {
   const warnings: string[] = [];
   if (baseUrl.protocol === 'http:' && !isLoopback(baseUrl.hostname)) {
     warnings.push(
-      `${baseUrl.host} is spoken to without encryption: the token and the documents can be read on the way`,
+      `the connection to ${baseUrl.host} is not encrypted: others on the network can read the token and the documents`,
     );
   }
   if (baseUrl.protocol === 'https:' && env.NODE_TLS_REJECT_UNAUTHORIZED === '0') {
-    warnings.push('NODE_TLS_REJECT_UNAUTHORIZED=0 lets anybody pose as the service; unset it');
+    warnings.push(
+      'NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks: anyone can impersonate the service; unset it',
+    );
   }
   return warnings;
 }

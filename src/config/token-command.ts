@@ -1,4 +1,4 @@
-/** The access token as a command prints it. */
+/** Runs the command that prints the access token. */
 
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -6,60 +6,56 @@ import type { ExecResult } from '../platform/exec.js';
 import { describeSystemError } from '../platform/system-error.js';
 import { formatDuration } from '../text/duration.js';
 import { shellCommand } from '../text/shell-quote.js';
-import { checkToken } from './check-token.js';
+import { checkToken, formatTokenSource, type TokenLocation } from './token-source.js';
 
-interface TokenCommand {
-  words: readonly string[];
-  folder: string;
-  source: string;
-}
-
-/** The first line that the command prints. Throws UsageError, or the signal's reason. */
+/** Returns the first line that the command prints. Throws UsageError with its stderr, or the signal's reason. */
 export async function runTokenCommand(
-  { words, folder, source }: TokenCommand,
+  location: TokenLocation & { kind: 'command' },
   context: Context,
   signal?: AbortSignal,
 ): Promise<string> {
-  const [program = '', ...args] = words;
-  const command = shellCommand(words);
-  const failed = (how: string, said?: string) =>
-    new UsageError([`the token command ${command} ${how} (${source})`], undefined, said);
-  const running = context.exec(program, args, { cwd: folder, signal });
-  const captured = await running.catch((error) => {
+  const [program = '', ...args] = location.words;
+  const command = shellCommand(location.words);
+  const source = formatTokenSource(location);
+  const failed = (how: string, stderr?: string) =>
+    new UsageError([`the token command ${command} ${how} (${source})`], undefined, stderr);
+  const running = context.exec(program, args, { cwd: location.folder, signal });
+  const result = await running.catch((error) => {
     signal?.throwIfAborted();
     throw failed(`cannot be started: ${describeSystemError(error)}`);
   });
-  const { end, stdout } = captured;
-  if (end !== 0) throw failed(howItEnded(end), saidBy(captured));
-  const [token = ''] = stdout.split(/\r?\n/, 1);
+  if (result.end !== 0) throw failed(describeEnd(result.end), shownStderr(result));
+  const [token = ''] = result.stdout.split(/\r?\n/, 1);
   try {
-    return checkToken(token, `the first line that ${command} printed (${source})`);
+    return checkToken(token, `the first line of output of ${command} (${source})`);
   } catch (error) {
-    // It may have said why, though it did not fail.
-    throw error instanceof UsageError ? new UsageError(error.problems, error.hint, saidBy(captured)) : error;
+    // A command may say why it printed no token, and yet exit with 0.
+    throw error instanceof UsageError
+      ? new UsageError(error.problems, error.hint, shownStderr(result))
+      : error;
   }
 }
 
-function howItEnded(end: ExecResult['end']): string {
-  if (end === 'timeout') return `did not end within ${formatDuration(60_000)}`;
-  return typeof end === 'number' ? `failed with exit code ${end}` : `was ended by ${end}`;
+function describeEnd(end: ExecResult['end']): string {
+  if (end === 'timeout') return `timed out after ${formatDuration(60_000)}`;
+  return typeof end === 'number' ? `failed with exit code ${end}` : `was killed by ${end}`;
 }
 
-/** The most lines of what it said that are shown. */
+/** The most lines of stderr that are shown. */
 const MAX_LINES = 10;
 
-/** The end of what it said, where programs say what went wrong, and how many lines stood before that. */
-function saidBy({ stdout, stderr, missed }: ExecResult): string {
+/** Returns the end of stderr, where programs say what went wrong, and how many lines were left out. */
+function shownStderr({ stdout, stderr, missed }: ExecResult): string {
   const lines = withoutPrinted(stderr, stdout).trimEnd().split(/\r?\n/);
-  const left = missed + Math.max(0, lines.length - MAX_LINES);
-  const mark = left === 0 ? [] : [`… ${left} more ${left === 1 ? 'line' : 'lines'}`];
+  const omitted = missed + Math.max(0, lines.length - MAX_LINES);
+  const mark = omitted === 0 ? [] : [`… ${omitted} more ${omitted === 1 ? 'line' : 'lines'}`];
   return [...mark, ...lines.slice(-MAX_LINES)].join('\n');
 }
 
-/** A word of so many characters may be a token that stands among others. */
+/** A word of this length may be a token among other words. */
 const LONG_WORD = 16;
 
-/** What it said, without what it had printed: that may be the token. */
+/** Hides in stderr what the command printed to stdout: that may be the token. */
 function withoutPrinted(stderr: string, stdout: string): string {
   const lines = stdout.split(/\r?\n/).map((line) => line.trim());
   const words = stdout.split(/\s+/).filter((word) => word.length >= LONG_WORD);

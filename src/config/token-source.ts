@@ -1,9 +1,11 @@
-/** Where the access token is looked for, without looking there. */
+/** Finds out where the access token comes from, without reading it, and checks a token that was read. */
 import { dirname } from 'node:path';
+import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/path.js';
 import type { Profile } from './profile.js';
-import { isOtherOrigin, rawSetting } from './settings.js';
+import { isOtherOrigin, resolveSetting } from './resolve-setting.js';
+import { formatSource, type SettingSource } from './setting-source.js';
 
 export interface TokenFlags {
   tokenFile?: string;
@@ -12,78 +14,82 @@ export interface TokenFlags {
   token?: boolean;
 }
 
-/** `source` is what the user would call it. */
-export type TokenLocation =
-  | { kind: 'none' }
-  | { kind: 'variable'; token: string; source: string }
+export type TokenLocation = { source: SettingSource } & (
+  | { kind: 'variable'; token: string }
   /** `-` is standard input. */
-  | { kind: 'file'; path: string; source: string }
+  | { kind: 'file'; path: string }
   /** A command and its arguments, to be run in `folder`. */
-  | { kind: 'command'; words: readonly string[]; folder: string; source: string };
+  | { kind: 'command'; words: readonly string[]; folder: string }
+);
 
 export interface TokenSource {
-  location: TokenLocation;
-  /** Every place that was looked at. */
+  /** Undefined if no token is configured, or with --no-token. */
+  location: TokenLocation | undefined;
+  /** What was searched, for messages. */
   lookedFor: readonly string[];
-  /** Why the profile's token is not sent where the request goes; undefined where it is, or is not needed. */
+  /** Why the profile's token is not sent; undefined if it is sent, or not needed. */
   withheld?: string;
 }
 
 /**
- * --token-file, WFR_TOKEN, WFR_TOKEN_FILE, the profile's tokenFile or tokenCommand, in this order; an empty variable
- * counts as unset. A profile's token belongs to its service: it is never for another origin.
+ * Returns the first of --token-file, WFR_TOKEN, WFR_TOKEN_FILE and the profile's tokenFile or tokenCommand; an empty
+ * variable counts as unset. A profile's token is only for the origin of its base URL.
  */
-export function tokenSource(flags: TokenFlags, profile: Profile | undefined, context: Context): TokenSource {
+export function findTokenSource(
+  flags: TokenFlags,
+  profile: Profile | undefined,
+  context: Context,
+): TokenSource {
   const inProfile = profile === undefined ? [] : [`profile ${profile.name}`];
   const lookedFor = ['--token-file', 'WFR_TOKEN', 'WFR_TOKEN_FILE', ...inProfile];
-  const own = ownPlace(flags, context);
-  if (own !== undefined) return { location: own, lookedFor };
-  const ofProfile = profile === undefined ? undefined : profilePlace(profile, context);
-  if (profile === undefined || ofProfile === undefined) return { location: { kind: 'none' }, lookedFor };
-  const target = rawSetting('baseUrl', flags, profile, context);
-  if (!isOtherOrigin(target, profile)) return { location: ofProfile, lookedFor };
-  const owner = `the token of profile ${profile.name} belongs to ${originOf(profile)}`;
+  if (flags.token === false) return { location: undefined, lookedFor };
+  const location = flagOrVariable(flags, context) ?? (profile && profileLocation(profile, context));
+  if (profile === undefined || location?.source.kind !== 'profile') return { location, lookedFor };
+  const baseUrl = resolveSetting('baseUrl', flags, profile, context);
+  if (baseUrl === undefined || !isOtherOrigin(baseUrl, profile)) return { location, lookedFor };
+  const { origin } = new URL(profile.settings.baseUrl ?? '');
   return {
-    location: { kind: 'none' },
+    location: undefined,
     lookedFor,
-    withheld: `${owner}, and is not sent to where ${target?.source} leads`,
+    withheld: `the token of profile ${profile.name} is for ${origin} and is not sent to the base URL from ${formatSource(baseUrl.source)}`,
   };
 }
 
-/** What was written for this command alone, or for this shell. */
-function ownPlace({ token, tokenFile }: TokenFlags, { env }: Context): TokenLocation | undefined {
-  if (token === false) return { kind: 'none' };
-  if (tokenFile === '-') {
-    return { kind: 'file', path: '-', source: 'standard input (--token-file -)' };
-  }
+function flagOrVariable({ tokenFile }: TokenFlags, { env }: Context): TokenLocation | undefined {
   if (tokenFile !== undefined) {
-    return { kind: 'file', path: tokenFile, source: `--token-file ${tokenFile}` };
+    return { kind: 'file', path: tokenFile, source: { kind: 'flag', name: '--token-file' } };
   }
-  const { WFR_TOKEN, WFR_TOKEN_FILE } = env;
-  if (WFR_TOKEN) return { kind: 'variable', token: WFR_TOKEN, source: 'WFR_TOKEN' };
-  if (!WFR_TOKEN_FILE) return undefined;
-  return { kind: 'file', path: WFR_TOKEN_FILE, source: `WFR_TOKEN_FILE (${WFR_TOKEN_FILE})` };
+  const { WFR_TOKEN: token, WFR_TOKEN_FILE: path } = env;
+  if (token) return { kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } };
+  return path ? { kind: 'file', path, source: { kind: 'variable', name: 'WFR_TOKEN_FILE' } } : undefined;
 }
 
-function profilePlace({ settings, path, sourceOf }: Profile, context: Context): TokenLocation | undefined {
+function profileLocation({ settings, path, sourceOf }: Profile, context: Context): TokenLocation | undefined {
   const { tokenFile, tokenCommand } = settings;
   const folder = dirname(path);
   if (tokenFile !== undefined) {
-    return {
-      kind: 'file',
-      path: resolvePath(tokenFile, folder, context),
-      source: `tokenFile of ${sourceOf('tokenFile')}`,
-    };
+    return { kind: 'file', path: resolvePath(tokenFile, folder, context), source: sourceOf('tokenFile') };
   }
   if (tokenCommand === undefined) return undefined;
-  return {
-    kind: 'command',
-    words: tokenCommand,
-    folder,
-    source: `tokenCommand of ${sourceOf('tokenCommand')}`,
-  };
+  return { kind: 'command', words: tokenCommand, folder, source: sourceOf('tokenCommand') };
 }
 
-function originOf({ settings }: Profile): string {
-  return new URL(settings.baseUrl ?? '').origin;
+/** Returns what messages call the source of a token, such as "--token-file PATH". Never contains the token. */
+export function formatTokenSource(location: TokenLocation): string {
+  const { source } = location;
+  const name = formatSource(source);
+  if (source.kind === 'profile') return `${source.setting} of ${name}`;
+  if (location.kind !== 'file') return name;
+  return location.path === '-' ? `standard input (${name} -)` : `${name} ${location.path}`;
+}
+
+/** Returns a token that is valid in a header: visible ASCII (RFC 6750, section 2.1). Throws UsageError. */
+export function checkToken(token: string, source: string): string {
+  if (token === '') throw new UsageError([`${source} is empty; expected the access token`]);
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    throw new UsageError([
+      `${source} does not contain a valid access token: found a space, a line break or a non-ASCII character`,
+    ]);
+  }
+  return token;
 }

@@ -1,11 +1,12 @@
-/** How long to wait, and how often to look. */
+/** How often to poll a run, and how long to wait for its end. */
 
 import { UsageError } from '../errors.js';
 import { parseDuration } from '../text/duration.js';
 import type { Profile } from './profile.js';
-import { rawSetting } from './settings.js';
+import { resolveSetting } from './resolve-setting.js';
+import { formatSource } from './setting-source.js';
 
-/** The flags of waiting, as they were written. */
+/** The flags of waiting, not parsed yet. */
 export interface WaitFlags {
   interval?: string;
   maxInterval?: string;
@@ -19,33 +20,24 @@ export interface WaitSettings {
   timeout: number | undefined;
 }
 
-/** What applies where nothing was written. */
-export const WAIT_DEFAULTS = { interval: '2s', maxInterval: '10s' } as const;
-
-/** Throws UsageError with every complaint. */
+/** Resolves the settings of waiting. Throws UsageError with every error. */
 export function waitSettings(flags: WaitFlags, profile: Profile | undefined): WaitSettings {
   const problems: string[] = [];
-  const parse = (name: keyof WaitFlags, fallback: string | undefined, least: number) => {
-    const { text, source } = rawSetting(name, flags, profile, { env: {} }) ?? {
-      text: fallback,
-      source: name,
-    };
-    if (text === undefined) return Number.POSITIVE_INFINITY;
-    const duration = parseDuration(text);
-    if (duration !== undefined && duration >= least) return duration;
-    const not = duration === undefined ? 'is not a duration' : 'is too short';
+  const parse = (name: keyof WaitFlags, minimum: number) => {
+    // No environment variable sets any of them.
+    const raw = resolveSetting(name, flags, profile, { env: {} });
+    if (raw === undefined) return undefined;
+    const duration = parseDuration(raw.text);
+    if (duration !== undefined && duration >= minimum) return duration;
+    const problem = duration === undefined ? 'is not a duration' : 'is too short';
     problems.push(
-      `${source} ${text || '""'}: ${not}; write 500ms, 2s, 1.5m or 1h (a bare number means seconds)`,
+      `${formatSource(raw.source)} ${raw.text || '""'}: ${problem}; use 500ms, 2s, 1.5m or 1h (a bare number means seconds)`,
     );
-    return least;
+    return undefined;
   };
-  const interval = parse('interval', WAIT_DEFAULTS.interval, 1);
-  const maxInterval = parse('maxInterval', WAIT_DEFAULTS.maxInterval, 1);
-  const timeout = parse('timeout', undefined, 0);
+  const interval = parse('interval', 1) ?? 0;
+  const maxInterval = parse('maxInterval', 1) ?? 0;
+  const timeout = parse('timeout', 0);
   if (problems.length > 0) throw new UsageError(problems);
-  return {
-    interval,
-    maxInterval: Math.max(interval, maxInterval),
-    timeout: Number.isFinite(timeout) ? timeout : undefined,
-  };
+  return { interval, maxInterval: Math.max(interval, maxInterval), timeout };
 }

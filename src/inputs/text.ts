@@ -31,7 +31,7 @@ export function checkJson(bytes: Buffer): void {
     while (scanner.next()) {
       if (scanner.token !== 'string' && scanner.token !== 'key') continue;
       if (!decodeString(bytes.subarray(scanner.start, scanner.end)).isWellFormed()) {
-        throw new JsonSyntaxError('half of a surrogate pair, which is no text,', scanner.start);
+        throw new JsonSyntaxError('unpaired-surrogate', scanner.start);
       }
     }
   } catch (error) {

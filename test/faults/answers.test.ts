@@ -48,7 +48,7 @@ describe('the outcome is unknown', () => {
     [
       '14: the answer of unknown length breaks off',
       (_request, reply) => void reply.socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"id":"r'),
-      'is not a run: not JSON: a string without end at byte 7',
+      'is not a run: not JSON: unterminated string at byte 7',
     ],
     [
       '15: the answer is not JSON',

@@ -192,7 +192,7 @@ describe('6: a certificate that is not to be trusted', () => {
   test('6: NODE_TLS_REJECT_UNAUTHORIZED=0 gets a warning', async () => {
     const { stderr } = await run('https://127.0.0.1:1', { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } });
     expect(stderr).toContain(
-      'warning: NODE_TLS_REJECT_UNAUTHORIZED=0 lets anybody pose as the service; unset it',
+      'warning: NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks: anyone can impersonate the service; unset it',
     );
   });
 

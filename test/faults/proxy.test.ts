@@ -153,7 +153,7 @@ describe('a proxy that does not', () => {
   ])('34: a malformed one (%s) is exit 2 with the name of its variable, never its value', async (value) => {
     const { exitCode, stderr } = await run('https://service.test', { https_proxy: value });
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/^wfr: https_proxy (is not the URL of a proxy|has a user name)/);
+    expect(stderr).toMatch(/^wfr: https_proxy (is not a supported proxy URL|has a user name)/);
     expect(stderr).not.toContain(PASSWORD);
   });
 });

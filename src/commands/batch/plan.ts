@@ -6,7 +6,7 @@ import { chooseProfile } from '../../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../../config/service.js';
 import { type WaitFlags, waitSettings } from '../../config/wait.js';
 import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '../../config/workflow.js';
-import { UsageError } from '../../errors.js';
+import { collectUsageErrors, UsageError } from '../../errors.js';
 import { FileError, openRereadable } from '../../inputs/files.js';
 import { type Item, ItemError, parseItem } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';

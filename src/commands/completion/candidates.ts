@@ -1,7 +1,7 @@
 /** What each kind of value can be completed to; a kind is the name that the help has for it. */
-import { loadConfig } from '../../config/file.js';
+import { loadConfig } from '../../config/load-config.js';
 import { chooseProfile, type Profile } from '../../config/profile.js';
-import { rawSetting } from '../../config/settings.js';
+import { resolveSetting } from '../../config/resolve-setting.js';
 import { History } from '../../history/history.js';
 import { startOfPath } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
@@ -87,7 +87,7 @@ async function aliases({ flags }: Asked, context: Context): Promise<Offer> {
 
 async function pastRuns({ text, flags, operands }: Asked, context: Context): Promise<Offer> {
   const profile = await profileOf(flags, context);
-  const baseUrl = parseUrl(rawSetting('baseUrl', flags, profile, context)?.text ?? '')?.href;
+  const baseUrl = parseUrl(resolveSetting('baseUrl', flags, profile, context)?.text ?? '')?.href;
   const runs = (await History.of(context).runs()).filter(
     (run) => baseUrl === undefined || run.baseUrl === baseUrl,
   );

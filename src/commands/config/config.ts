@@ -1,7 +1,6 @@
-/** `wfr config`: where the config file is, what is wrong in it, and the settings that hold. */
+/** `wfr config`: prints the path of the config file, checks the file, and shows the effective settings. */
 import { existsSync } from 'node:fs';
-import { readConfigBytes } from '../../config/file.js';
-import { type ConfigLocation, configLocation } from '../../config/location.js';
+import { type ConfigLocation, locateConfig, readConfigBytes } from '../../config/load-config.js';
 import { chooseProfile } from '../../config/profile.js';
 import type { ServiceFlags } from '../../config/service.js';
 import { type EffectiveSetting, effectiveSettings } from '../../config/show.js';
@@ -18,15 +17,15 @@ export interface ConfigFlags extends ServiceFlags, WaitFlags {
 
 const ACTIONS = { path, show, check } as const;
 
-/** Throws UsageError: for a config file that cannot be read, for a profile that it does not have, and from `show` for mistakes in it. */
+/** Throws UsageError if the file cannot be read or does not have the profile, and from `show` with every error in it. */
 export async function config(
   action: keyof typeof ACTIONS,
   flags: ConfigFlags,
   context: Context,
 ): Promise<Exit> {
-  const location = configLocation(context);
+  const location = locateConfig(context);
   if (location === undefined) {
-    throw new UsageError(['there is no home folder to look for a config file in; set HOME or WFR_CONFIG']);
+    throw new UsageError(['no home folder to find the config file in; set HOME or WFR_CONFIG']);
   }
   return ACTIONS[action](location, flags, context);
 }
@@ -37,24 +36,24 @@ async function path(
   { stdout, stderr }: Context,
 ): Promise<Exit> {
   await stdout.write(`${path}\n`);
-  await stderr.write(existsSync(path) ? 'The file exists.\n' : 'There is no such file yet.\n');
+  await stderr.write(existsSync(path) ? 'The file exists.\n' : 'The file does not exist yet.\n');
   return ExitCode.ok;
 }
 
-/** The mistakes are the answer, so stdout has them, as compilers and editors know them. */
+/** The errors are the result, so they go to stdout, in the format that editors parse. */
 async function check(location: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
   const bytes = readConfigBytes(location);
   if (bytes === undefined) {
     await chooseProfile(flags, context);
-    await context.stderr.write(`There is no ${sanitize(location.path)}, and none is needed.\n`);
+    await context.stderr.write(`There is no config file at ${sanitize(location.path)}; none is required.\n`);
     return ExitCode.ok;
   }
-  const { configMistakes } = await import('../../config/parse.js');
-  const mistakes = await configMistakes(bytes, location.path);
-  for (const mistake of mistakes) await context.stdout.write(`${sanitize(mistake)}\n`);
-  if (mistakes.length > 0) return ExitCode.usage;
+  const { findConfigErrors } = await import('../../config/parse-config.js');
+  const errors = await findConfigErrors(bytes, location.path);
+  for (const error of errors) await context.stdout.write(`${sanitize(error)}\n`);
+  if (errors.length > 0) return ExitCode.usage;
   await chooseProfile(flags, context);
-  await context.stderr.write(`There is no mistake in ${sanitize(location.path)}.\n`);
+  await context.stderr.write(`${sanitize(location.path)} is valid.\n`);
   return ExitCode.ok;
 }
 
@@ -64,7 +63,7 @@ async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Conte
   const file = {
     name: 'configFile',
     value: path,
-    source: existsSync(path) ? 'exists' : 'there is no such file',
+    source: existsSync(path) ? 'exists' : 'does not exist',
   };
   await context.stdout.write(flags.json === true ? asJson([file, ...settings]) : asText([file, ...settings]));
   return ExitCode.ok;

@@ -1,12 +1,12 @@
-/** `wfr config`: its flags, its help. */
+/** The flags and the help of `wfr config`. */
 import { Argument, type Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import { addServiceFlags, addWaitFlags, rawFlags } from '../shared/flags.js';
 import type { ConfigFlags } from './config.js';
 
 const HELP = `
-path says where the file is, show what holds and from where each value comes,
-check what is wrong in the file. The file has profiles, all settings optional:
+path prints where the file is, show the effective settings and where each comes
+from, check the errors in the file. The file has profiles of optional settings:
 
   {
     "defaultProfile": "production",
@@ -20,10 +20,10 @@ check what is wrong in the file. The file has profiles, all settings optional:
     }
   }
 
-Others are tokenFile, allowHttp, workflowIdField, resend503, interval and
-maxInterval. A flag wins over the environment, and both over the profile. A
-profile's token is sent to the origin of its baseUrl alone; the file itself
-never holds a token.
+The other settings are tokenFile, allowHttp, workflowIdField, resend503,
+interval and maxInterval. A flag overrides the environment, and both override
+the profile. A profile's token is sent only to the origin of its baseUrl. The
+file must not contain the token itself.
 
 Examples:
   wfr config check
@@ -32,17 +32,17 @@ Examples:
 
 export const CONFIG: CommandEntry = {
   name: 'config',
-  summary: 'the config file, and the settings that hold',
+  summary: 'show the effective settings, check the config file',
   define,
 };
 
 function define(command: Command, start: Start): void {
   command
-    .description('The config file: where it is, what holds, and what is wrong in it.')
+    .description('Show the effective settings, or find and check the config file.')
     .addArgument(new Argument('<action>', 'path, show or check').choices(['path', 'show', 'check']));
   addWaitFlags(command);
   addServiceFlags(command)
-    .option('--workflow-id-field <field>', 'as of wfr run')
+    .option('--workflow-id-field <field>', 'see wfr help run')
     .option('--json', 'show as JSON')
     .addHelpText('after', HELP)
     .action((action: 'path' | 'show' | 'check') =>

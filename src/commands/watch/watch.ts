@@ -3,7 +3,7 @@ import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../../config/service.js';
 import { type WaitFlags, waitSettings } from '../../config/wait.js';
-import { NoSuchRunError, UnsavedDocumentError } from '../../errors.js';
+import { collectUsageErrors, NoSuchRunError, UnsavedDocumentError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { History } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';

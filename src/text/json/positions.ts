@@ -1,20 +1,20 @@
-/** Where the values of a JSON text stand in it. */
+/** The positions of the values in a JSON text. */
 import { decodeString } from './members.js';
 import { JsonScanner, JsonSyntaxError } from './scanner.js';
 
 /** Offsets in bytes: of the name (of the value itself, where it has none), and of the value. */
-interface Place {
+interface Position {
   name: number;
   value: number;
 }
 
 /** By JSON Pointer (RFC 6901): "" is the whole text, "/a/0" the first value of the list a. */
-export type Positions = ReadonlyMap<string, Place>;
+export type Positions = ReadonlyMap<string, Position>;
 
-/** A mistake in a text, at an offset in bytes. */
-export interface Flaw {
+/** A name that an object has already, at an offset in bytes. */
+interface DuplicateName {
   offset: number;
-  what: string;
+  name: string;
 }
 
 interface Open {
@@ -27,12 +27,12 @@ interface Open {
 }
 
 /**
- * Finds every value of a JSON text. A name that stands twice in one object, and text that is not well-formed, are flaws.
- * Throws JsonSyntaxError.
+ * Finds every value of a JSON text, and the names that an object has more than once. Throws JsonSyntaxError, also when a
+ * string has an unpaired surrogate.
  */
-export function findPositions(bytes: Uint8Array): { places: Positions; flaws: Flaw[] } {
-  const places = new Map<string, Place>();
-  const flaws: Flaw[] = [];
+export function findPositions(bytes: Uint8Array): { positions: Positions; duplicates: DuplicateName[] } {
+  const positions = new Map<string, Position>();
+  const duplicates: DuplicateName[] = [];
   const open: Open[] = [];
   const scanner = new JsonScanner(bytes);
   while (scanner.next()) {
@@ -43,44 +43,34 @@ export function findPositions(bytes: Uint8Array): { places: Positions; flaws: Fl
       open.pop();
       continue;
     }
-    if (token === 'key' || token === 'string') checkText(bytes, scanner);
+    if (token === 'key' || token === 'string') assertWellFormed(bytes, scanner);
     if (token === 'key' && parent !== undefined) {
       parent.name = decodeString(bytes.subarray(start, scanner.end));
       parent.nameAt = start;
-      const isSecond = places.has(pointerTo(parent.pointer, parent.name));
-      if (isSecond) flaws.push({ offset: start, what: `${quote(parent.name)} stands twice; remove one` });
+      const isDuplicate = positions.has(pointerTo(parent.pointer, parent.name));
+      if (isDuplicate) duplicates.push({ offset: start, name: parent.name });
       continue;
     }
     const pointer = parent === undefined ? '' : pointerTo(parent.pointer, segmentOf(parent));
-    places.set(pointer, { name: parent?.isObject ? parent.nameAt : start, value: start });
+    positions.set(pointer, { name: parent?.isObject ? parent.nameAt : start, value: start });
     const isOpening = token === '{' || token === '[';
     if (isOpening) open.push({ pointer, isObject: token === '{', index: 0, name: '', nameAt: 0 });
   }
-  return { places, flaws };
+  return { positions, duplicates };
 }
 
 function segmentOf(parent: Open): string {
   return parent.isObject ? parent.name : String(parent.index++);
 }
 
-function checkText(bytes: Uint8Array, { start, end }: JsonScanner): void {
+function assertWellFormed(bytes: Uint8Array, { start, end }: JsonScanner): void {
   if (decodeString(bytes.subarray(start, end)).isWellFormed()) return;
-  throw new JsonSyntaxError('half of a surrogate pair, which is no text', start);
+  throw new JsonSyntaxError('unpaired-surrogate', start);
 }
-
-const quote = (text: string) => JSON.stringify(text);
 
 /** The pointer to a member, or to an element by its index. */
 export function pointerTo(pointer: string, segment: string): string {
   return `${pointer}/${segment.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-}
-
-/** The names and indices of a pointer. */
-export function segmentsOf(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** Line and column, both from 1; columns count characters. */

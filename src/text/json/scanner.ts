@@ -3,11 +3,26 @@
  * order or duplicates, and depth costs one bit of memory a level instead of a stack frame.
  */
 
+const REASONS = {
+  'unexpected-end': 'not JSON: unexpected end',
+  'unterminated-string': 'not JSON: unterminated string',
+  'control-character': 'not JSON: control character in a string',
+  'invalid-escape': 'not JSON: invalid escape in a string',
+  'invalid-number': 'not JSON: invalid number',
+  'unpaired-surrogate': 'unpaired surrogate in a string',
+  'trailing-text': 'not JSON: text after the value',
+  'missing-comma': 'not JSON: expected a comma or the end of the list',
+  'unexpected-text': 'not JSON',
+} as const;
+
+export type JsonSyntaxCode = keyof typeof REASONS;
+
 /** The text is not JSON (RFC 8259); `offset` is where, in bytes. */
 export class JsonSyntaxError extends Error {
   constructor(
-    readonly reason: string,
+    readonly code: JsonSyntaxCode,
     readonly offset: number,
+    readonly reason: string = REASONS[code],
   ) {
     super(`${reason} at byte ${offset + 1}`);
   }
@@ -18,14 +33,12 @@ export type JsonToken = '{' | '}' | '[' | ']' | ':' | ',' | 'key' | 'string' | '
 
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or end' | 'end';
 
-const WANTED: Readonly<Record<Expected, string>> = {
+const WANTED: Readonly<Record<Exclude<Expected, ', or end' | 'end'>, string>> = {
   value: 'a value',
   'value or ]': 'a value or ]',
   key: 'a name in double quotes',
   'key or }': 'a name in double quotes, or }',
   ':': 'a colon',
-  ', or end': 'a comma or the end of the list',
-  end: 'nothing more',
 };
 
 const LITERALS = ['true', 'false', 'null'].map((word) => Buffer.from(word));
@@ -59,7 +72,7 @@ export class JsonScanner {
     const byte = this.#bytes[this.#position];
     if (byte === undefined) {
       if (this.#expected === 'end') return false;
-      throw new JsonSyntaxError('not JSON: it ends too early', this.#position);
+      throw new JsonSyntaxError('unexpected-end', this.#position);
     }
     this.#read(byte);
     this.end = this.#position;
@@ -131,9 +144,9 @@ export class JsonScanner {
     let at = this.#position + 1;
     for (;;) {
       const byte = bytes[at];
-      if (byte === undefined) throw new JsonSyntaxError('not JSON: a string without end', this.#position);
+      if (byte === undefined) throw new JsonSyntaxError('unterminated-string', this.#position);
       if (byte === 0x22) break;
-      if (byte < 0x20) throw new JsonSyntaxError('not JSON: a control character in a string', at);
+      if (byte < 0x20) throw new JsonSyntaxError('control-character', at);
       at = byte === 0x5c ? this.#skipEscape(at) : at + 1;
     }
     this.#position = at + 1;
@@ -144,12 +157,12 @@ export class JsonScanner {
     const letter = bytes[at + 1];
     if (letter === 0x75) {
       for (let digit = at + 2; digit < at + 6; digit++) {
-        if (!isHex(bytes[digit])) throw new JsonSyntaxError('not JSON: an escape that is not \\uXXXX', at);
+        if (!isHex(bytes[digit])) throw new JsonSyntaxError('invalid-escape', at);
       }
       return at + 6;
     }
     if (letter === undefined || !'"\\/bfnrt'.includes(String.fromCharCode(letter))) {
-      throw new JsonSyntaxError('not JSON: an unknown escape in a string', at);
+      throw new JsonSyntaxError('invalid-escape', at);
     }
     return at + 2;
   }
@@ -186,7 +199,7 @@ export class JsonScanner {
 
   #skipDigits(): void {
     if (!isDigit(this.#bytes[this.#position])) {
-      throw new JsonSyntaxError('not JSON: a number that JSON does not have', this.#position);
+      throw new JsonSyntaxError('invalid-number', this.#position);
     }
     while (isDigit(this.#bytes[this.#position])) this.#position++;
   }
@@ -208,6 +221,9 @@ export class JsonScanner {
   }
 
   #unexpected(): JsonSyntaxError {
-    return new JsonSyntaxError(`not JSON: expected ${WANTED[this.#expected]}`, this.#position);
+    if (this.#expected === 'end') return new JsonSyntaxError('trailing-text', this.#position);
+    if (this.#expected === ', or end') return new JsonSyntaxError('missing-comma', this.#position);
+    const reason = `not JSON: expected ${WANTED[this.#expected]}`;
+    return new JsonSyntaxError('unexpected-text', this.#position, reason);
   }
 }

@@ -1,8 +1,9 @@
+/** Base URL, token, headers and durations, as every command that connects to the service takes them. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, temporaryFolder, type World } from './helpers/cli.js';
-import { aFinishedRun, aRun, scriptedService } from './helpers/service.js';
+import { runCli, temporaryFolder, type World } from '../helpers/cli.js';
+import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
 /** `wfr status run-1` against a service that answers; gives what it was sent. */
 async function status(args: readonly string[] = [], world: World = {}) {
@@ -12,33 +13,33 @@ async function status(args: readonly string[] = [], world: World = {}) {
   return { ...result, requests: service.requests, headers: service.requests[0]?.headers ?? {} };
 }
 
-describe('59: the base URL', () => {
-  test('without one, it says how to set it and how to try the sandbox', async () => {
+describe('the base URL', () => {
+  test('base URL: without one, the message says how to set it and how to try the sandbox', async () => {
     for (const env of [{}, { WFR_BASE_URL: '' }]) {
       const { exitCode, stderr } = await runCli(['status', 'x'], { env });
       expect(exitCode).toBe(2);
-      expect(stderr).toContain('set WFR_BASE_URL or give --base-url');
+      expect(stderr).toContain('set WFR_BASE_URL or pass --base-url');
       expect(stderr).toContain('wfr sandbox');
     }
   });
 
   test.each([
-    ['example.com/api', 'WFR_BASE_URL example.com/api: has no scheme; write https://example.com/api'],
-    ['localhost:8080/v1', 'has no scheme; write http://localhost:8080/v1'],
+    ['example.com/api', 'WFR_BASE_URL example.com/api: has no scheme; use https://example.com/api'],
+    ['localhost:8080/v1', 'has no scheme; use http://localhost:8080/v1'],
     ['ftp://example.com', 'must begin with https://'],
     ['https://', 'is not a URL'],
     ['http://example.com/v1', 'would send the token unencrypted; use https://, or --allow-http'],
     ['http://10.0.0.1', 'would send the token unencrypted'],
     ['https://example.com/?a=1', 'must not have a query or a fragment'],
     ['https://example.com/#x', 'must not have a query or a fragment'],
-  ])('%s is refused', async (url, complaint) => {
+  ])('base URL: %s is rejected', async (url, message) => {
     const { exitCode, stderr } = await runCli(['status', 'x'], { env: { WFR_BASE_URL: url } });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(message);
   });
 
   test.each(['https://joe:s3cret@example.com', 'https//joe:s3cret@example.com', 'joe:s3cret@example.com'])(
-    'user info in %s is refused and not shown',
+    'base URL: user info in %s is rejected and not shown',
     async (url) => {
       const { exitCode, stderr } = await runCli(['status', 'x', '--base-url', url]);
       expect(exitCode).toBe(2);
@@ -46,14 +47,14 @@ describe('59: the base URL', () => {
     },
   );
 
-  test('a flag wins over the variable, also before the name of the command', async () => {
+  test('base URL: --base-url overrides WFR_BASE_URL, before or after the command name', async () => {
     const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
     const env = { WFR_BASE_URL: 'https://unused.invalid' };
     expect((await runCli(['status', 'run-1', '--base-url', service.baseUrl], { env })).exitCode).toBe(0);
     expect((await runCli(['--base-url', service.baseUrl, 'status', 'run-1'], { env })).exitCode).toBe(0);
   });
 
-  test('http to another host is allowed with the flag or WFR_ALLOW_HTTP=1, with a warning', async () => {
+  test('base URL: http to another host needs --allow-http or WFR_ALLOW_HTTP=1, and gives a warning', async () => {
     const limits = { connect: 50 };
     for (const [args, env] of [
       [['--allow-http'], {}],
@@ -62,13 +63,13 @@ describe('59: the base URL', () => {
       const all = { WFR_BASE_URL: 'http://host.invalid', WFR_TOKEN: 't', ...env };
       const { exitCode, stderr } = await runCli(['status', 'x', ...args], { env: all, limits });
       expect(exitCode).toBe(7);
-      expect(stderr).toContain('warning: host.invalid is spoken to without encryption');
+      expect(stderr).toContain('warning: the connection to host.invalid is not encrypted');
     }
   });
 });
 
-describe('58: the token', () => {
-  test('is sent from WFR_TOKEN, from a file, and from standard input', async () => {
+describe('the token', () => {
+  test('token: read from WFR_TOKEN, from a file and from standard input', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'token'), 'from-file\n');
     expect((await status([], { env: { WFR_TOKEN: 'from-env' } })).headers.authorization).toBe(
@@ -84,12 +85,12 @@ describe('58: the token', () => {
     );
   });
 
-  test('is not needed towards this machine, and not sent with --no-token', async () => {
+  test('token: not required for this machine, and not sent with --no-token', async () => {
     expect((await status()).headers.authorization).toBeUndefined();
     expect((await status(['--no-token'], { env: { WFR_TOKEN: 'x' } })).headers.authorization).toBeUndefined();
   });
 
-  test('without one towards another host it is exit 4, naming where it was looked for', async () => {
+  test('token: none for another host exits 4 and names where it was looked for', async () => {
     const { exitCode, stderr } = await runCli(['run', 'w'], {
       env: { WFR_BASE_URL: 'https://host.invalid', WFR_TOKEN: '' },
     });
@@ -98,17 +99,17 @@ describe('58: the token', () => {
   });
 
   test.each(['two words', 'line\nbreak', 'tab\there', 'ümlaut', ' lead'])(
-    '%j is malformed: exit 2, never shown',
+    'token: the invalid %j exits 2 and is never shown',
     async (token) => {
       const { exitCode, stderr, requests } = await status([], { env: { WFR_TOKEN: token } });
       expect(exitCode).toBe(2);
-      expect(stderr).toContain('WFR_TOKEN does not hold a token');
+      expect(stderr).toContain('WFR_TOKEN does not contain a valid access token');
       expect(stderr).not.toContain(token);
       expect(requests.length).toBe(0);
     },
   );
 
-  test('a token file that is missing or empty is exit 2', async () => {
+  test('token: a missing or empty file exits 2', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'empty'), '\n');
     expect((await status(['--token-file', 'none'], { cwd })).stderr).toContain('none: no such file (ENOENT)');
@@ -117,7 +118,7 @@ describe('58: the token', () => {
     expect(stderr).toContain('--token-file empty is empty');
   });
 
-  test('a token file is read again when the token has expired, once', async () => {
+  test('token: the file is read once more after a 401', async () => {
     const cwd = temporaryFolder();
     const path = join(cwd, 'token');
     writeFileSync(path, 'old');
@@ -134,8 +135,8 @@ describe('58: the token', () => {
   });
 });
 
-describe('further headers', () => {
-  test('are sent', async () => {
+describe('--header', () => {
+  test('--header: adds request headers', async () => {
     const { headers } = await status(['-H', 'X-One: 1', '--header', 'x-two:  2 : 3 ']);
     expect(headers).toMatchObject({ 'x-one': '1', 'x-two': '2 : 3' });
   });
@@ -143,24 +144,24 @@ describe('further headers', () => {
   test.each([
     ['Content-Type: text/plain', 'wfr sets this header itself'],
     ['authorization: Basic s3cret', 'wfr sets this header itself'],
-    ['s3cret', 'is not of the form "name: value"'],
-    ['bad name: s3cret', 'is not of the form'],
-    ['x: s3cret\r\ny: 1', 'holds a line break'],
-  ])('%j is refused and its value not shown', async (header, complaint) => {
+    ['s3cret', 'expected "name: value"'],
+    ['bad name: s3cret', 'expected "name: value"'],
+    ['x: s3cret\r\ny: 1', 'contains a line break'],
+  ])('--header: %j is rejected and its value not shown', async (header, message) => {
     const { exitCode, stderr } = await status(['-H', header]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(message);
     expect(stderr).not.toContain('s3cret');
   });
 
-  test('an own Authorization is possible with --no-token', async () => {
+  test('--header: Authorization is allowed with --no-token', async () => {
     const { headers } = await status(['--no-token', '-H', 'Authorization: Basic eA==']);
     expect(headers.authorization).toBe('Basic eA==');
   });
 });
 
 describe('run ids', () => {
-  test.each(['', '.', '..'])('60: %j is refused before anything is sent', async (id) => {
+  test.each(['', '.', '..'])('run id: %j is rejected before anything is sent', async (id) => {
     for (const command of ['status', 'watch']) {
       const { exitCode, stderr } = await runCli([command, id], {
         env: { WFR_BASE_URL: 'https://host.invalid' },
@@ -171,7 +172,7 @@ describe('run ids', () => {
   });
 });
 
-test('durations are written with a unit or as seconds', async () => {
+test('durations: parsed with a unit, or as seconds without one', async () => {
   for (const [text, ms] of [
     ['500ms', 500],
     ['2s', 2000],
@@ -180,9 +181,9 @@ test('durations are written with a unit or as seconds', async () => {
     ['3', 3000],
     ['.5', 500],
   ] as const) {
-    let looks = 0;
+    let polls = 0;
     const service = await scriptedService((_request, reply) =>
-      reply.send(200, looks++ === 0 ? aRun() : aFinishedRun()),
+      reply.send(200, polls++ === 0 ? aRun() : aFinishedRun()),
     );
     const { clock } = await runCli(['watch', 'run-1', '--interval', text, '--max-interval', '1ms'], {
       env: { WFR_BASE_URL: service.baseUrl },
@@ -198,13 +199,13 @@ test('durations are written with a unit or as seconds', async () => {
   }
 });
 
-test('headers before and after the name of the command are both sent', async () => {
+test('--header: sent from before and after the command name', async () => {
   const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
   await runCli(['-H', 'a: 1', 'status', 'run-1', '-H', 'b: 2'], { env: { WFR_BASE_URL: service.baseUrl } });
   expect(service.requests[0]?.headers).toMatchObject({ a: '1', b: '2' });
 });
 
-test('every complaint comes at once, also about colours and the token', async () => {
+test('usage errors: reported all at once, including --color and the token', async () => {
   const { exitCode, stderr } = await runCli([
     'run',
     'w',
@@ -222,7 +223,7 @@ test('every complaint comes at once, also about colours and the token', async ()
   }
 });
 
-test('the value of a flag that there is not, and the query of a base URL, are not repeated', async () => {
+test('usage errors: the value of an unknown flag and the query of a base URL are not shown', async () => {
   const unknown = await runCli(['status', 'x', '--token=s3cret']);
   const query = await runCli(['status', 'x', '--base-url', 'https://h.example/?key=s3cret']);
   expect(unknown.stderr).toContain("unknown option '--token=…'");

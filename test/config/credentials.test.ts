@@ -1,11 +1,11 @@
-/** Whose token is sent where, and the command that prints one. */
+/** Where the token comes from, where it is sent, and the command that prints one. */
 import { chmodSync, mkdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, Signals, type World } from './helpers/cli.js';
-import { ImpatientClock } from './helpers/clock.js';
-import { configWorld } from './helpers/config.js';
-import { aFinishedRun, aRun, type Handler, scriptedService } from './helpers/service.js';
+import { runCli, Signals, type World } from '../helpers/cli.js';
+import { ImpatientClock } from '../helpers/clock.js';
+import { configWorld } from '../helpers/config.js';
+import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 const TOKEN = 'MARK-token-4711';
 const MARK = /MARK|TUFSSy/; // also in base64
@@ -36,7 +36,7 @@ async function profileWorld(
 }
 
 describe("a profile's token file", () => {
-  test('is relative to the config file, and ~/ is the home folder', async () => {
+  test('tokenFile: relative to the config file, with ~/ for the home folder', async () => {
     const { wfr, folder, authorizations } = await profileWorld({ tokenFile: 'secrets/token' });
     mkdirSync(join(folder, 'secrets'));
     writeFileSync(join(folder, 'secrets/token'), `${TOKEN}\n`);
@@ -48,7 +48,7 @@ describe("a profile's token file", () => {
     expect(other.authorizations()).toEqual(['Bearer at-home']);
   });
 
-  test('that is not there is named with the place that names it', async () => {
+  test('tokenFile: a missing file is named together with the line that names it', async () => {
     const { wfr, service, folder, path } = await profileWorld({ tokenFile: '-' });
     const { exitCode, stderr } = await wfr(['status', 'run-1'], { stdin: TOKEN });
     expect(exitCode).toBe(2);
@@ -58,7 +58,7 @@ describe("a profile's token file", () => {
     expect(service.requests).toEqual([]);
   });
 
-  test('and its command give way to --token-file, WFR_TOKEN, WFR_TOKEN_FILE and --no-token', async () => {
+  test('token: --no-token, --token-file, WFR_TOKEN and WFR_TOKEN_FILE override the profile, in this order', async () => {
     const { wfr, folder, authorizations } = await profileWorld({ tokenCommand: printing('of-profile') });
     writeFileSync(join(folder, 'token'), 'of-file');
     const file = join(folder, 'token');
@@ -78,7 +78,7 @@ describe("a profile's token file", () => {
 });
 
 describe('a token command', () => {
-  test('gives its first line, and is run once, in the folder of the config file, without a shell', async () => {
+  test('tokenCommand: runs once without a shell in the folder of the config file, and its first line is the token', async () => {
     const script = `console.log(process.argv[1] + '-' + fs.existsSync('config.json')); console.log('second')`;
     const { wfr, authorizations, starts, service } = await profileWorld(
       { tokenCommand: [...command(script), '$HOME;*'] },
@@ -96,15 +96,15 @@ describe('a token command', () => {
 
   test.each([
     ['a dry run', ['run', 'w', '--dry-run'], 0],
-    ['a mistake in the command line', ['run', 'w', 'bad'], 2],
+    ['an invalid command line', ['run', 'w', 'bad'], 2],
     ['config show', ['config', 'show'], 0],
-  ])('is not run for %s', async (_name, args, code) => {
+  ])('tokenCommand: does not run for %s', async (_name, args, code) => {
     const { wfr, starts } = await profileWorld({ tokenCommand: printing(TOKEN) });
     expect((await wfr(args)).exitCode).toBe(code);
     expect(starts).toThrow('ENOENT');
   });
 
-  test('that fails says what was run, its exit code and what it said last, but never what it printed', async () => {
+  test('tokenCommand: a failure shows the command, its exit code and the end of stderr, never its stdout', async () => {
     // In two pieces, as the command itself is shown.
     const script = `const token = 'MA' + 'RK-4711'; console.log(token); console.error('1\\n2\\n3\\ngot ' + token + '\\n5\\u001b[2J\\n\\n7\\n8\\n9\\n10\\n11\\n12\\n13'); process.exitCode = 3`;
     for (const args of [
@@ -129,23 +129,27 @@ describe('a token command', () => {
 
   test.each([
     [
-      'is not there',
+      'does not exist',
       ['/nonexistent/command'],
       'the token command /nonexistent/command cannot be started: no such file (ENOENT)',
     ],
     [
       'was killed',
       command('process.kill(process.pid, "SIGKILL"); setInterval(() => {}, 1000)'),
-      'was ended by SIGKILL',
+      'was killed by SIGKILL',
     ],
-    ['prints nothing', command(''), 'is empty; it should hold the access token'],
-    ['prints an empty line first', printing(`\n${TOKEN}`), 'is empty; it should hold the access token'],
-    ['prints two words', command(`console.log('MA' + 'RK two')`), 'does not hold a token: there is a space'],
-  ])('that %s is exit 2', async (_name, tokenCommand, complaint) => {
+    ['prints nothing', command(''), 'is empty; expected the access token'],
+    ['prints an empty line first', printing(`\n${TOKEN}`), 'is empty; expected the access token'],
+    [
+      'prints two words',
+      command(`console.log('MA' + 'RK two')`),
+      'does not contain a valid access token: found a space',
+    ],
+  ])('tokenCommand: one that %s exits 2', async (_name, tokenCommand, message) => {
     const { wfr, service } = await profileWorld({ tokenCommand });
     const { exitCode, stdout, stderr } = await wfr(['status', 'run-1']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(message);
     expect(stderr).not.toContain('MARK two');
     expect(service.requests).toEqual([]);
   });
@@ -154,7 +158,7 @@ describe('a token command', () => {
     ['nothing', ''],
     ['two words', `console.log('Bearer MA' + 'RK-4711-0123456789');`],
   ])(
-    'that prints %s and does not fail has what it said shown, but never what it printed',
+    'tokenCommand: one that prints %s and exits 0 has its stderr shown, never its stdout',
     async (_name, print) => {
       const script = `${print} console.error('log in first, MA' + 'RK-4711-0123456789')`;
       const { wfr } = await profileWorld({ tokenCommand: command(script) });
@@ -164,7 +168,7 @@ describe('a token command', () => {
     },
   );
 
-  test('that says very much has the end of it shown, and counts the rest', async () => {
+  test('tokenCommand: only the end of a long stderr is shown, with the number of lines before it', async () => {
     const script = `for (let n = 1; n <= 20_000; n++) console.error('line ' + n); process.exitCode = 1`;
     const { wfr } = await profileWorld({ tokenCommand: command(script) });
     const { stderr } = await wfr(['status', 'run-1']);
@@ -172,7 +176,7 @@ describe('a token command', () => {
     expect(stderr).toContain('\n| line 20000\n');
   });
 
-  test('that may not be executed is named', async () => {
+  test('tokenCommand: a file without execute permission is named', async () => {
     const { wfr, folder } = await profileWorld({ tokenCommand: ['./token'] });
     writeFileSync(join(folder, 'token'), '#!/bin/sh\necho x\n');
     chmodSync(join(folder, 'token'), 0o600);
@@ -181,15 +185,15 @@ describe('a token command', () => {
     expect(stderr).toContain('the token command ./token cannot be started: permission denied (EACCES)');
   });
 
-  test('that does not end is ended after a minute', async () => {
+  test('tokenCommand: times out after one minute', async () => {
     const { wfr } = await profileWorld({ tokenCommand: command('setInterval(() => {}, 1000)') });
     const { exitCode, stderr, clock } = await wfr(['status', 'run-1'], { clock: new ImpatientClock() });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('did not end within 1m');
+    expect(stderr).toContain('timed out after 1m');
     expect(clock.monotonic()).toBe(60_000);
   });
 
-  test('may leave something behind that keeps its output open', async () => {
+  test('tokenCommand: a background process that keeps stdout open does not block it', async () => {
     const script = `require('child_process').spawn('sleep', ['5'], { stdio: 'inherit', detached: true }).unref(); console.log('${TOKEN}')`;
     const { wfr, authorizations } = await profileWorld({ tokenCommand: command(script) });
     const { exitCode, clock } = await wfr(['status', 'run-1'], { clock: new ImpatientClock(400) });
@@ -198,7 +202,7 @@ describe('a token command', () => {
     expect(authorizations()).toEqual([`Bearer ${TOKEN}`]);
   });
 
-  test('is ended by Ctrl-C, and then no run was created', async () => {
+  test('tokenCommand: Ctrl-C ends it, and no run was created', async () => {
     const { wfr, service, folder } = await profileWorld({
       tokenCommand: command('setInterval(() => {}, 1000)'),
     });
@@ -211,7 +215,7 @@ describe('a token command', () => {
     expect(service.requests).toEqual([]);
   });
 
-  test('is run once more when the service refuses the token of a run that is watched', async () => {
+  test('tokenCommand: runs once more when the service rejects the token of a watched run', async () => {
     const script = `console.log('token-' + fs.readFileSync('log', 'utf8').split('\\n').length)`;
     const { wfr, starts, authorizations } = await profileWorld(
       { tokenCommand: command(script) },
@@ -233,7 +237,7 @@ describe('a token command', () => {
     ]);
   });
 
-  test('is not run a third time for a refusal that comes when there is a new token already', async () => {
+  test('tokenCommand: does not run a third time when a late 401 arrives after the renewal', async () => {
     let renewed = () => {};
     const afterRenewal = new Promise<void>((resolve) => {
       renewed = resolve;
@@ -252,7 +256,7 @@ describe('a token command', () => {
     expect(starts()).toBe(2);
   });
 
-  test('that gives the same token again, or fails then, is exit 4 with its name and the id', async () => {
+  test('tokenCommand: the same token again, or a failure on renewal, exits 4 with its source and the run id', async () => {
     const refuse: Handler = (_request, reply) => reply.send(401);
     const same = await profileWorld({ tokenCommand: printing(TOKEN) }, refuse);
     const refused = await same.wfr(['watch', 'run-1', '-v']);
@@ -268,33 +272,36 @@ describe('a token command', () => {
     const failed = await failing.wfr(['watch', 'run-1']);
     expect(failed.exitCode).toBe(4);
     expect(failed.stderr).toMatch(
-      /which failed at a second look: the token command .* failed with exit code 5 .*: no session; for \(the token\)\n/,
+      /, and reading it again failed: the token command .* failed with exit code 5 .*: no session; for \(the token\)\n/,
     );
   });
 });
 
-describe("a profile's token, where the base URL leads to another origin,", () => {
+describe("a profile's token and another origin", () => {
   const elsewhere = 'https://other.example/v1';
 
   test.each([
     ['--base-url', ['--base-url', elsewhere], {}],
     ['WFR_BASE_URL', [], { WFR_BASE_URL: elsewhere }],
-  ])('is not sent, and %s makes it exit 4 with the reason', async (source, args, env) => {
-    for (const settings of [{ tokenFile: 'none' }, { tokenCommand: printing(TOKEN) }]) {
-      const { wfr, service, starts } = await profileWorld(settings);
-      const { exitCode, stderr } = await wfr(['run', 'w', ...args], { env });
-      expect(exitCode).toBe(4);
-      expect(stderr).toContain(
-        'no access token: looked for --token-file, WFR_TOKEN, WFR_TOKEN_FILE, profile p\n',
-      );
-      expect(stderr).toContain(
-        `the token of profile p belongs to ${service.baseUrl}, and is not sent to where ${source} leads\n`,
-      );
-      expect(starts).toThrow('ENOENT');
-    }
-  });
+  ])(
+    'token: not sent to another origin from %s, which exits 4 with the reason',
+    async (source, args, env) => {
+      for (const settings of [{ tokenFile: 'none' }, { tokenCommand: printing(TOKEN) }]) {
+        const { wfr, service, starts } = await profileWorld(settings);
+        const { exitCode, stderr } = await wfr(['run', 'w', ...args], { env });
+        expect(exitCode).toBe(4);
+        expect(stderr).toContain(
+          'no access token: looked for --token-file, WFR_TOKEN, WFR_TOKEN_FILE, profile p\n',
+        );
+        expect(stderr).toContain(
+          `the token of profile p is for ${service.baseUrl} and is not sent to the base URL from ${source}\n`,
+        );
+        expect(starts).toThrow('ENOENT');
+      }
+    },
+  );
 
-  test('is not sent to this machine either, which is said', async () => {
+  test('token: not sent to another origin on this machine, with a warning', async () => {
     const { wfr, service, starts } = await profileWorld({ tokenCommand: printing(TOKEN) });
     for (const other of [
       await scriptedService((_request, reply) => reply.send(200, aRun())),
@@ -302,15 +309,13 @@ describe("a profile's token, where the base URL leads to another origin,", () =>
     ]) {
       const { exitCode, stderr } = await wfr(['status', 'run-1', '--base-url', other.baseUrl]);
       expect(exitCode).toBe(0);
-      expect(stderr).toContain(
-        `warning: the token of profile p belongs to ${service.baseUrl}, and is not sent`,
-      );
+      expect(stderr).toContain(`warning: the token of profile p is for ${service.baseUrl} and is not sent`);
       expect(other.requests.at(-1)?.headers.authorization).toBeUndefined();
     }
     expect(starts).toThrow('ENOENT');
   });
 
-  test('is replaced by one from the environment or a flag; and it is sent to another path', async () => {
+  test('token: WFR_TOKEN is sent to another origin, and the profile token to another path of its own', async () => {
     const { wfr, service, authorizations } = await profileWorld({ tokenCommand: printing('of-profile') });
     const other = await scriptedService((_request, reply) => reply.send(200, aRun()));
     const env = { WFR_BASE_URL: other.baseUrl, WFR_TOKEN: 'of-variable' };
@@ -322,7 +327,7 @@ describe("a profile's token, where the base URL leads to another origin,", () =>
     expect(authorizations()).toEqual(['Bearer of-profile']);
   });
 
-  test('stays where it is together with the permission to speak without encryption', async () => {
+  test('allowHttp: applies only to the origin of the profile', async () => {
     const { env } = configWorld({
       defaultProfile: 'p',
       profiles: { p: { baseUrl: 'http://private.invalid', allowHttp: true } },
@@ -330,7 +335,7 @@ describe("a profile's token, where the base URL leads to another origin,", () =>
     const status = (more = {}) => runCli(['status', 'x', '--no-token'], { env: { ...env, ...more } });
     expect(await status()).toMatchObject({
       exitCode: 7,
-      stderr: expect.stringContaining('without encryption'),
+      stderr: expect.stringContaining('is not encrypted'),
     });
     expect(await status({ WFR_ALLOW_HTTP: '0' })).toMatchObject({ exitCode: 2 });
     expect(await status({ WFR_BASE_URL: 'http://other.invalid' })).toMatchObject({
@@ -340,7 +345,7 @@ describe("a profile's token, where the base URL leads to another origin,", () =>
   });
 });
 
-test('a marked token of a profile is in no output', async () => {
+test('token: never appears in any output', async () => {
   for (const answer of [200, 401, 403, 500]) {
     const { wfr, folder } = await profileWorld({ tokenFile: 'token' }, (_request, reply) =>
       reply.send(answer, aFinishedRun()),

@@ -1,0 +1,235 @@
+/**
+ * The settings of the config file, each described once. Validation, error messages, flags and variables, defaults,
+ * `wfr config show` and config.schema.json (`npm run schema`) come from this table: a new setting is one more row.
+ */
+import { WORKFLOW_ID_FIELD_CHOICES } from '../service/workflow-id-field.js';
+
+/** A value of the file, in keywords of JSON Schema. */
+export interface ValueSchema {
+  type: 'string' | 'boolean' | 'array' | 'object';
+  /** Completes the message "must be …". */
+  title: string;
+  description?: string;
+  default?: string | boolean;
+  /** The first one is quoted in messages. */
+  examples: readonly [unknown, ...unknown[]];
+  enum?: readonly string[];
+  pattern?: RegExp;
+  minItems?: number;
+  items?: ValueSchema;
+  properties?: Readonly<Record<string, ValueSchema>>;
+  additionalProperties?: ValueSchema;
+  propertyNames?: NameSchema;
+  /** A mistyped value may contain a secret, so messages never quote it. */
+  isSensitive?: true;
+}
+
+/** The names that an object of the file may have. */
+export interface NameSchema {
+  title: string;
+  /** Completes the message "the name …". */
+  description: string;
+  pattern: RegExp;
+  examples: readonly [string];
+}
+
+export interface Setting extends ValueSchema {
+  description: string;
+  /** What overrides the profile: a flag, then an environment variable. */
+  flag?: `--${string}`;
+  variable?: `WFR_${string}`;
+  /** Applies only to the origin of the profile's baseUrl, and so requires a baseUrl in the same profile. */
+  isBoundToBaseUrl?: true;
+  /** A setting that cannot stand in the same profile. */
+  excludes?: string;
+}
+
+/** What looks like a token (a JWT, or one with a known prefix), or a URL with a password that is not a variable. */
+const SECRET =
+  /([Bb]earer [\w.~+/=-]{8}|eyJ[\w-]+\.|(gh[pousr]_|github_pat_|glpat-|xox[a-z]-|sk-(?=[\w-]{20}))(?=[A-Za-z_-]*\d)[\w-]{10}|[A-Za-z][\w+.-]*:\/\/[^\s/:@]*:[^\s/@$][^\s/@]*@)/
+    .source;
+const PATH = new RegExp(`^(?!Bearer |${SECRET})[^\\u0000]+$`);
+/** An argument may be a script: a secret is looked for after every character that cannot be part of a longer name. */
+const ARGUMENT = new RegExp(
+  `^(?!\\s*([Aa]uthorization\\s*:|Bearer )|([\\s\\S]*(//|[^\\w./-]))?${SECRET})[^\\u0000]+$`,
+);
+const DURATION = /^(\d{1,9}ms|(\d{1,9}(\.\d{1,3})?|\.\d{1,3})[smh]?)$/;
+const POSITIVE_DURATION = new RegExp(`^(?=.*[1-9])${DURATION.source.slice(1)}`);
+const UUID = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
+const NOT_UUID_URL_OR_FLAG = /^(?!.*:\/\/)(?!.*[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12})[^-]/;
+
+const ROWS = {
+  baseUrl: {
+    type: 'string',
+    title: 'a URL',
+    description: 'The base URL of the service, with its path prefix: https, or http to this machine.',
+    examples: ['https://workflows.example.com/api/v1'],
+    flag: '--base-url',
+    variable: 'WFR_BASE_URL',
+    isSensitive: true,
+  },
+  allowHttp: {
+    type: 'boolean',
+    title: 'true or false',
+    description: 'Allow http to a host other than this machine, on a private network.',
+    default: false,
+    examples: [true],
+    flag: '--allow-http',
+    variable: 'WFR_ALLOW_HTTP',
+    isBoundToBaseUrl: true,
+  },
+  tokenFile: {
+    type: 'string',
+    title: 'the path of a file that contains the access token',
+    description:
+      'A file that contains the access token and nothing else. "~/" is your home folder; other paths are relative to' +
+      ' this file. The token is sent only to the origin of baseUrl. WFR_TOKEN, the token itself, overrides it.',
+    pattern: PATH,
+    examples: ['~/.secrets/workflows'],
+    flag: '--token-file',
+    variable: 'WFR_TOKEN_FILE',
+    isBoundToBaseUrl: true,
+    excludes: 'tokenCommand',
+    isSensitive: true,
+  },
+  tokenCommand: {
+    type: 'array',
+    title: 'a list of a command and its arguments',
+    description:
+      'A command that prints the access token as its first line. It runs without a shell, in the folder of this file,' +
+      ' for up to 60 s, when a token is needed and again when the service rejects the token. The token is sent only to' +
+      ' the origin of baseUrl.',
+    minItems: 1,
+    items: { type: 'string', title: 'a string', pattern: ARGUMENT, examples: ['pass'], isSensitive: true },
+    examples: [['pass', 'show', 'workflows']],
+    isBoundToBaseUrl: true,
+    isSensitive: true,
+  },
+  workflowIdField: {
+    type: 'string',
+    title: 'auto, worfklowId, workflowId or both',
+    description: "The name of the field that carries the workflow's id in a trigger.",
+    enum: WORKFLOW_ID_FIELD_CHOICES,
+    default: 'auto',
+    examples: ['auto'],
+    flag: '--workflow-id-field',
+    variable: 'WFR_WORKFLOW_ID_FIELD',
+  },
+  resend503: {
+    type: 'boolean',
+    title: 'true or false',
+    description:
+      'Send a trigger again after a 503 with Retry-After. Only if the operator of the service guarantees that such an' +
+      ' answer created nothing.',
+    default: false,
+    examples: [true],
+    flag: '--resend-503',
+    isBoundToBaseUrl: true,
+  },
+  interval: {
+    type: 'string',
+    title: 'a duration of at least 1ms',
+    description: 'The time between polls, such as 500ms, 2s, 1.5m or 1h.',
+    pattern: POSITIVE_DURATION,
+    default: '2s',
+    examples: ['2s'],
+    flag: '--interval',
+  },
+  maxInterval: {
+    type: 'string',
+    title: 'a duration of at least 1ms',
+    description: 'The longest time between polls of a run that does not change.',
+    pattern: POSITIVE_DURATION,
+    default: '10s',
+    examples: ['10s'],
+    flag: '--max-interval',
+  },
+  timeout: {
+    type: 'string',
+    title: 'a duration',
+    description: 'Stop waiting this long after the run was accepted; the run continues.',
+    pattern: DURATION,
+    examples: ['10m'],
+    flag: '--timeout',
+  },
+  workflows: {
+    type: 'object',
+    title: 'an object of workflow UUIDs by name',
+    description: 'Names for workflows, for wfr run <name>.',
+    examples: [{ invoice: '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e' }],
+    propertyNames: {
+      title: 'workflow name',
+      description: 'must not be empty, start with "-", or contain a UUID or a URL',
+      pattern: NOT_UUID_URL_OR_FLAG,
+      examples: ['invoice'],
+    },
+    additionalProperties: {
+      type: 'string',
+      title: 'the UUID of a workflow',
+      description: "The workflow's UUID, which is part of its URL.",
+      pattern: UUID,
+      examples: ['5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e'],
+    },
+  },
+} as const satisfies Record<string, Setting>;
+
+type ValueOf<S extends ValueSchema> = S extends { type: 'boolean' }
+  ? boolean
+  : S extends { type: 'array' }
+    ? string[]
+    : S extends { type: 'object' }
+      ? Record<string, string>
+      : string;
+
+/** The settings of one profile that passed the checks. */
+export type ProfileSettings = { [Name in keyof typeof ROWS]?: ValueOf<(typeof ROWS)[Name]> };
+
+export const SETTINGS: Readonly<Record<keyof ProfileSettings, Setting>> = ROWS;
+
+/** The content of a config file that passed the checks. */
+export interface ConfigContent {
+  $schema?: string;
+  defaultProfile?: string;
+  profiles?: Record<string, ProfileSettings>;
+}
+
+export const CONFIG_FILE: ValueSchema = {
+  type: 'object',
+  title: 'an object with profiles',
+  description:
+    'Settings of wfr. They contain no secret: the access token is in a separate file, or printed by a command.',
+  examples: [{ profiles: {} }],
+  properties: {
+    $schema: {
+      type: 'string',
+      title: 'the location of this schema',
+      description: 'Lets an editor complete and check the file.',
+      examples: ['./node_modules/wfr/config.schema.json'],
+    },
+    defaultProfile: {
+      type: 'string',
+      title: 'the name of a profile',
+      description: 'The profile to use when neither --profile nor WFR_PROFILE names one.',
+      examples: ['production'],
+    },
+    profiles: {
+      type: 'object',
+      title: 'an object of profiles by name',
+      description: 'Profiles by name, for --profile and WFR_PROFILE.',
+      examples: [{ production: { baseUrl: 'https://workflows.example.com/api/v1' } }],
+      propertyNames: {
+        title: 'profile name',
+        description: 'must not be empty or start with "-"',
+        pattern: /^[^-]/,
+        examples: ['production'],
+      },
+      additionalProperties: {
+        type: 'object',
+        title: 'a profile',
+        description: 'A service, how to connect to it, and its workflows.',
+        examples: [{ baseUrl: 'https://workflows.example.com/api/v1' }],
+        properties: SETTINGS,
+      },
+    },
+  },
+};

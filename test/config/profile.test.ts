@@ -1,0 +1,123 @@
+/** Which profile is used, and what it sets. */
+import { describe, expect, test } from 'vitest';
+import { runCli } from '../helpers/cli.js';
+import { configWorld } from '../helpers/config.js';
+import { acceptsAndShows, aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
+
+const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+
+describe('the profile', () => {
+  test('profile: chosen by --profile, then WFR_PROFILE, then defaultProfile, else none', async () => {
+    const { env } = configWorld({ defaultProfile: 'a', profiles: { a: {}, b: {}, c: {} } });
+    const chosen = async (args: string[], more = {}) =>
+      JSON.parse((await runCli([...args, 'config', 'show', '--json'], { env: { ...env, ...more } })).stdout)
+        .profile;
+    expect(await chosen([])).toEqual({
+      value: 'a',
+      source: expect.stringMatching(/^defaultProfile in .*config\.json:2$/),
+    });
+    expect(await chosen([], { WFR_PROFILE: '' })).toMatchObject({ value: 'a' });
+    expect(await chosen([], { WFR_PROFILE: 'b' })).toEqual({ value: 'b', source: 'WFR_PROFILE' });
+    expect(await chosen(['--profile', 'c'], { WFR_PROFILE: 'b' })).toEqual({
+      value: 'c',
+      source: '--profile',
+    });
+    const none = configWorld({ profiles: { a: { baseUrl: 'https://h.example' } } });
+    const { exitCode, stderr } = await runCli(['status', 'x'], { env: none.env });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('no base URL: set WFR_BASE_URL or pass --base-url');
+    expect(stderr).toContain('or choose a --profile');
+  });
+
+  test('profile: an unknown workflow name gives a warning and is sent unchanged', async () => {
+    const { baseUrl, posts } = await scriptedService(acceptsAndShows(aFinishedRun()));
+    const workflows = { invoice: UUID, claims: UUID };
+    const { env } = configWorld({ defaultProfile: 'a', profiles: { a: { baseUrl, workflows } } });
+    const said = async (workflow: string) => (await runCli(['run', workflow, '-q'], { env })).stderr;
+    expect(await said('invoce')).toContain(
+      'warning: invoce is neither a UUID nor a workflow name in profile a (invoice, claims); it is sent unchanged\n',
+    );
+    expect(JSON.parse(String(await posts()[0]?.body())).workflowId).toBe('invoce');
+    for (const known of ['invoice', UUID, `https://h.example/w/${UUID}`])
+      expect(await said(known)).not.toContain('warning');
+  });
+
+  test.each(['run', 'status', 'watch'])(
+    'profile: an unknown one makes wfr %s exit 2 and list the profiles of the file',
+    async (command) => {
+      const { env, path } = configWorld({ profiles: { a: {}, b: {} } });
+      const stderrOf = async (args: string[], more = {}) => {
+        const { exitCode, stderr } = await runCli([command, 'x', ...args], { env: { ...env, ...more } });
+        expect(exitCode).toBe(2);
+        return stderr;
+      };
+      expect(await stderrOf(['--profile', 'nope'])).toBe(
+        `wfr: --profile nope: there is no such profile in ${path}; choose one of a, b\n`,
+      );
+      expect(await stderrOf([], { WFR_PROFILE: 'toString' })).toBe(
+        `wfr: WFR_PROFILE toString: there is no such profile in ${path}; choose one of a, b\n`,
+      );
+      expect(await stderrOf(['--profile', ''])).toContain('--profile "": there is no such profile');
+      expect(await stderrOf(['--profile', 'a'], { XDG_CONFIG_HOME: '/nonexistent' })).toBe(
+        'wfr: --profile a: there is no config file /nonexistent/wfr/config.json; see wfr help config\n',
+      );
+      expect(await stderrOf(['--profile', 'a'], configWorld({}).env)).toMatch(
+        /--profile a: .*config\.json has no profiles/,
+      );
+    },
+  );
+
+  test('profile: sets the base URL, the workflow id field, the intervals and the workflow names', async () => {
+    const service = await scriptedService(acceptsAndShows(aRun(), aRun(), aFinishedRun()));
+    const { env } = configWorld({
+      defaultProfile: 'p',
+      profiles: {
+        p: {
+          baseUrl: service.baseUrl,
+          workflowIdField: 'workflowId',
+          interval: '3s',
+          maxInterval: '4s',
+          workflows: { invoice: UUID },
+        },
+      },
+    });
+    const { exitCode, clock } = await runCli(['run', 'invoice', 'a=1'], { env });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(String(await service.requests[0]?.body()))).toEqual({
+      workflowId: UUID,
+      inputs: { a: '1' },
+    });
+    expect(clock.sleeps).toEqual([3000, 3000, 4000]);
+  });
+
+  test('profile: its timeout ends the wait, and the resume command repeats --profile only if it was given', async () => {
+    const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const { env } = configWorld({ profiles: { 'my own': { baseUrl: service.baseUrl, timeout: '5s' } } });
+    const flagged = await runCli(['watch', 'run-1', '--profile', 'my own'], { env });
+    expect(flagged).toMatchObject({
+      exitCode: 8,
+      stderr: expect.stringContaining("To watch it: wfr watch --profile 'my own' run-1\n"),
+    });
+    const named = await runCli(['watch', 'run-1'], { env: { ...env, WFR_PROFILE: 'my own' } });
+    expect(named).toMatchObject({
+      exitCode: 8,
+      stderr: expect.stringContaining('To watch it: wfr watch run-1\n'),
+    });
+  });
+
+  test('profile: resolves its own workflow names and no others', async () => {
+    const { env } = configWorld({
+      defaultProfile: 'a',
+      profiles: {
+        a: { baseUrl: 'https://h.example', workflows: { invoice: UUID } },
+        b: { baseUrl: 'https://h.example' },
+      },
+    });
+    const sent = async (...args: string[]) =>
+      JSON.parse((await runCli(['run', '--dry-run', ...args], { env })).stdout).body.workflowId;
+    expect(await sent('invoice')).toBe(UUID);
+    for (const other of ['Invoice', 'constructor', '__proto__', 'toString'])
+      expect(await sent(other)).toBe(other);
+    expect(await sent('invoice', '--profile', 'b')).toBe('invoice');
+  });
+});

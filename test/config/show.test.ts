@@ -1,0 +1,131 @@
+/** `wfr config show`: the effective settings and where each comes from. */
+import { describe, expect, test } from 'vitest';
+import { runCli } from '../helpers/cli.js';
+import { configWorld } from '../helpers/config.js';
+
+const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+
+const FILE = {
+  defaultProfile: 'prod',
+  profiles: {
+    prod: {
+      baseUrl: 'https://h.example/v1',
+      allowHttp: false,
+      tokenCommand: ['pass', 'show', 'my token'],
+      workflowIdField: 'both',
+      resend503: true,
+      interval: '3s',
+      maxInterval: '30s',
+      timeout: '1h',
+      workflows: { invoice: UUID },
+    },
+    bare: {},
+  },
+};
+
+describe('wfr config show', () => {
+  const shown = async (args: string[] = [], env = {}) => {
+    const world = configWorld(FILE, env);
+    const { stdout, stderr, exitCode } = await runCli(['config', 'show', '--json', ...args], world);
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+    return { settings: JSON.parse(stdout), path: world.path };
+  };
+
+  test('config show: names the line of each setting of the profile', async () => {
+    const { settings, path } = await shown();
+    const at = (value: string, line: number) => ({ value, source: `profile prod in ${path}:${line}` });
+    expect(settings).toEqual({
+      configFile: { value: path, source: 'exists' },
+      profile: { value: 'prod', source: `defaultProfile in ${path}:2` },
+      baseUrl: at('https://h.example/v1', 5),
+      allowHttp: at('false', 6),
+      token: {
+        value: '(hidden, printed by pass with 2 arguments)',
+        source: `tokenCommand of profile prod in ${path}:7`,
+      },
+      workflowIdField: at('both', 12),
+      resend503: at('true', 13),
+      interval: at('3s', 14),
+      maxInterval: at('30s', 15),
+      timeout: at('1h', 16),
+      'workflows.invoice': at(UUID, 18),
+    });
+  });
+
+  test('config show: an empty profile leaves the defaults', async () => {
+    const { settings } = await shown(['--profile', 'bare']);
+    const fromDefault = (value: string | null) => ({ value, source: 'default' });
+    expect(settings).toMatchObject({
+      profile: { value: 'bare', source: '--profile' },
+      baseUrl: fromDefault(null),
+      allowHttp: fromDefault('false'),
+      token: fromDefault(null),
+      workflowIdField: fromDefault('auto'),
+      resend503: fromDefault('false'),
+      interval: fromDefault('2s'),
+      maxInterval: fromDefault('10s'),
+      timeout: fromDefault(null),
+    });
+    const { stdout, exitCode } = await runCli(['config', 'show']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /^configFile {7}\/dev\/null\/home\/\.config\/wfr\/config\.json {2}does not exist\n/,
+    );
+    expect(stdout).toMatch(/^baseUrl {10}- +default$/m);
+  });
+
+  test('config show: a flag overrides a variable, and a variable overrides the profile', async () => {
+    const env = {
+      WFR_BASE_URL: 'https://e.example',
+      WFR_ALLOW_HTTP: '1',
+      WFR_WORKFLOW_ID_FIELD: 'auto',
+      WFR_TOKEN: 'MARK',
+    };
+    const inEnvironment = await shown([], env);
+    expect(inEnvironment.settings).toMatchObject({
+      baseUrl: { value: 'https://e.example', source: 'WFR_BASE_URL' },
+      allowHttp: { value: 'true', source: 'WFR_ALLOW_HTTP' },
+      workflowIdField: { value: 'auto', source: 'WFR_WORKFLOW_ID_FIELD' },
+      token: { value: '(hidden)', source: 'WFR_TOKEN' },
+    });
+    const flags = ['--base-url', 'https://f.example', '--allow-http', '--workflow-id-field', 'workflowId'];
+    const waits = ['--interval', '1s', '--max-interval', '5s', '--timeout', '9s', '--token-file', 'x'];
+    expect((await shown([...flags, ...waits], env)).settings).toMatchObject({
+      baseUrl: { value: 'https://f.example', source: '--base-url' },
+      allowHttp: { value: 'true', source: '--allow-http' },
+      workflowIdField: { value: 'workflowId', source: '--workflow-id-field' },
+      interval: { value: '1s', source: '--interval' },
+      maxInterval: { value: '5s', source: '--max-interval' },
+      timeout: { value: '9s', source: '--timeout' },
+      token: { value: '(hidden, in x)', source: '--token-file x' },
+    });
+    const empty = { WFR_BASE_URL: '', WFR_ALLOW_HTTP: '', WFR_WORKFLOW_ID_FIELD: '', WFR_TOKEN: '' };
+    expect((await shown([], empty)).settings.baseUrl.value).toBe('https://h.example/v1');
+  });
+
+  test("config show: a profile's resend503 is off for another service, and no variable sets it", async () => {
+    const { settings } = await shown([], { WFR_BASE_URL: 'https://e.example', WFR_RESEND_503: '1' });
+    expect(settings.resend503).toEqual({ value: 'false', source: 'default' });
+  });
+
+  test('config show: hides possible secrets and says why a token is not sent', async () => {
+    const { settings } = await shown(['-H', 'x: MARK'], { WFR_BASE_URL: 'https://joe:MARK@e.example/?MARK' });
+    expect(JSON.stringify(settings)).not.toContain('MARK');
+    expect(settings.token).toEqual({
+      value: null,
+      source:
+        'the token of profile prod is for https://h.example and is not sent to the base URL from WFR_BASE_URL',
+    });
+    expect((await shown(['--no-token'])).settings.token).toEqual({ value: null, source: '--no-token' });
+  });
+
+  test('config show: prints no control characters', async () => {
+    const { env } = configWorld({
+      defaultProfile: '\u001b[2J',
+      profiles: { '\u001b[2J': { workflows: { 'a\u202eb': UUID } } },
+    });
+    const { stdout, exitCode } = await runCli(['config', 'show'], { env });
+    expect(exitCode).toBe(0);
+    expect(stdout).not.toMatch(/[\u001b\u202e]/);
+  });
+});
