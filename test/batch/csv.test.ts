@@ -1,0 +1,201 @@
+/** CSV tables: which rows a file has, what is in their cells, and on which lines they begin. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { csvRows } from '../../src/batch/csv.js';
+import type { Row } from '../../src/batch/table.js';
+import { UsageError } from '../../src/errors.js';
+import { service } from '../helpers/batch.js';
+import { temporaryFolder } from '../helpers/cli.js';
+
+/** Runs `wfr batch` on a table of these bytes, and gives what was triggered, in the order of the rows. */
+async function batchOf(table: string | Buffer, ...flags: string[]) {
+  const { triggered, posts, wfr } = await service();
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'rows.csv'), table);
+  const args = ['batch', 'w', '--rows', 'rows.csv', '--rate', '0', '--concurrency', '1', ...flags];
+  const result = await wfr([...args, ...(flags.includes('--check') ? [] : ['--results', 'out.jsonl'])], {
+    cwd,
+  });
+  return { ...result, triggered, posts: posts().length };
+}
+
+describe('CSV: the rows are those that a spreadsheet shows', () => {
+  test.each([
+    ['a header that ends with CRLF and rows that end with LF', 'a\r\n1\n2\n3\n'],
+    ['a header that ends with LF and rows that end with CRLF', 'a\n1\r\n2\r\n3\r\n'],
+    ['CR alone as the end of every line', 'a\r1\r2\r3\r'],
+    ['CRLF, LF and CR in one file', 'a\r1\n2\r\n3'],
+    ['a last line without an end', 'a\n1\n2\n3'],
+    ['empty lines between the rows', '\r\na\n\n\n1\r\r2\r\n\r\n3\n\n'],
+    ['lines that end with CR CR LF', 'a\r\r\n1\r\r\n2\r\r\n3\r\r\n'],
+    ['a byte order mark and mixed ends', '\ufeffa\r\n1\n2\r3'],
+    ['quoted cells and mixed ends', '"a"\r\n"1"\n"2"\r"3"'],
+    ['UTF-16 with a byte order mark', Buffer.from('\ufeffa\r\n1\n2\r\n3', 'utf16le')],
+    ['big-endian UTF-16', Buffer.from('\ufeffa\r\n1\n2\r\n3', 'utf16le').swap16()],
+  ])('a table with %s has the rows 1, 2 and 3', async (_name, table) => {
+    const { triggered, exitCode, stderr } = await batchOf(table);
+    expect(triggered).toEqual([{ a: '1' }, { a: '2' }, { a: '3' }]);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('3 rows: 3 FINISHED')]);
+    expect((await batchOf(table, '--check')).stderr).toBe('3 rows are right; nothing was sent.\n');
+  });
+
+  test('line ends in a quoted cell are sent as they are', async () => {
+    const { triggered } = await batchOf('a,b\r\n"1\r\n2\n3\r4\r\r\n",x\n5,"\n"\r');
+    expect(triggered).toEqual([
+      { a: '1\r\n2\n3\r4\r\r\n', b: 'x' },
+      { a: '5', b: '\n' },
+    ]);
+  });
+});
+
+describe('CSV: a row that is not what one sees is invalid, with the line on which it begins', () => {
+  test.each([
+    ['a row of empty cells', 'a,b\r\n1,2\n,\n3,4\n', 'rows.csv:3: has only empty cells'],
+    ['a row of blank cells', 'a,b\r1,2\r" ",\t\r3,4\r', 'rows.csv:3: has only empty cells'],
+    ['one empty cell in quotes', 'a\n1\n""\n3\n', 'rows.csv:3: has only empty cells'],
+    ['a row with too many cells', 'a\n1\r2,2\r\n3\n', 'rows.csv:3: has 2 cells, and the header has 1'],
+    [
+      'a row with too few cells, behind line breaks in cells and empty lines',
+      'a,b\r\n"1\r\n1\r1\n1",2\r\r\n\n2\n3,4\n',
+      'rows.csv:8: has 1 cells, and the header has 2',
+    ],
+    ['a cell with a NUL', 'a\n1\n2\0\n3\n', 'rows.csv:3: holds bytes that are not UTF-8 text'],
+  ])('%s', async (_name, table, complaint) => {
+    const checked = await batchOf(table, '--check');
+    expect([checked.exitCode, checked.stderr]).toEqual([2, expect.stringContaining(`wfr: ${complaint}`)]);
+    expect(checked.stderr.trimEnd().split('\n')).toHaveLength(1);
+    const { exitCode, stderr, posts } = await batchOf(table);
+    expect({ exitCode, posts }).toEqual({ exitCode: 3, posts: 2 });
+    expect(stderr).toContain(`row 2  ${complaint}`);
+    expect(stderr).toContain('3 rows: 2 FINISHED, 1 bad');
+  });
+
+  test('a table whose only row has only empty cells is exit 2, and nothing is sent', async () => {
+    const { exitCode, posts } = await batchOf('a,b\n,\n', '-i', 'c=d');
+    expect({ exitCode, posts }).toEqual({ exitCode: 2, posts: 0 });
+  });
+
+  test.each([
+    ['a quote that is not closed', 'a\r\n"x\n\ny\n', 'rows.csv:2: is not CSV: a quote is not closed'],
+    [
+      'text behind a quote',
+      'a\r\n\r\n"x\r\n"y\n',
+      'rows.csv:3: is not CSV: there is text after a closing quote',
+    ],
+    ['a quote in a cell', 'a\r\n"1\r\n1"\nx"y"\n', 'rows.csv:4: is not CSV: there is a quote in a cell that'],
+    [
+      'a header in Latin-1',
+      Buffer.from('caf\xe9\n1\n', 'latin1'),
+      'rows.csv:1: holds bytes that are not UTF-8',
+    ],
+    ['UTF-16 without a byte order mark', Buffer.from('a\n1\n', 'utf16le'), 'rows.csv:1: holds bytes that'],
+  ])('a table with %s is exit 2', async (_name, table, complaint) => {
+    const { exitCode, stderr } = await batchOf(table, '--check');
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`wfr: ${complaint}`)]);
+  });
+});
+
+interface ExpectedRow {
+  line: number;
+  cells: string[];
+}
+
+const lineBreaks = (text: string) => text.match(/\r\n|\r|\n/g)?.length ?? 0;
+
+/** A second reader of CSV, slow and simple: the rows, and the line of the row that is not CSV, if there is one. */
+function referenceRows(text: string): { rows: ExpectedRow[]; broken?: number } {
+  const rows: ExpectedRow[] = [];
+  let [at, line] = [0, 1];
+  const take = (pattern: RegExp) => {
+    const found = pattern.exec(text.slice(at));
+    at += found?.[0].length ?? 0;
+    line += lineBreaks(found?.[0] ?? '');
+    return found;
+  };
+  while (at < text.length) {
+    if (take(/^(\r\n|\r|\n)/)) continue;
+    const row: ExpectedRow = { line, cells: [] };
+    do {
+      const cell = take(/^"((?:[^"]|"")*)"(?=[,\r\n]|$)/) ?? take(/^([^",\r\n]*)(?=[,\r\n]|$)/);
+      if (cell === null) return { rows, broken: row.line };
+      row.cells.push((cell[1] ?? '').replaceAll('""', '"'));
+    } while (take(/^,/));
+    take(/^(\r\n|\r|\n)/);
+    rows.push(row);
+  }
+  return { rows };
+}
+
+/** What is read of a row, such as `4: a=1 b=x`. */
+function summaryOf({ line, cells }: ExpectedRow): string {
+  if (cells.every((cell) => cell.trim() === '')) return `${line}: has only empty cells`;
+  if (cells.length !== 2) return `${line}: has ${cells.length} cells`;
+  const items = cells.map((cell, index) => (cell === '' ? '' : ` ${index === 0 ? 'a' : 'b'}=${cell}`));
+  return `${line}:${items.join('')}`;
+}
+
+function readSummaryOf({ label, inputs }: Row): string {
+  const line = label.split(':')[1];
+  if ('problem' in inputs) return `${line}: ${/^has (only empty|\d+) cells/.exec(inputs.problem)?.[0]}`;
+  return `${line}:${inputs.items.map(({ item }) => ` ${item}`).join('')}`;
+}
+
+async function readRows(chunks: readonly Buffer[]): Promise<{ rows: string[]; broken?: string }> {
+  const rows: string[] = [];
+  const open = () => Readable.from(chunks, { objectMode: false });
+  try {
+    for await (const row of csvRows({ open, name: 'x', base: '/' })) rows.push(readSummaryOf(row));
+    return { rows };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { rows, broken: /^x:\d+: is not CSV/.exec(error.message)?.[0] ?? error.message };
+  }
+}
+
+test('CSV: any text, however it is cut into chunks, has the rows and lines that a second reader finds', async () => {
+  const piece = fc.constantFrom(
+    'a',
+    'é',
+    '😀',
+    ' ',
+    ',',
+    ',',
+    '\r\n',
+    '\n',
+    '\r',
+    '"',
+    '""',
+    '"x"',
+    '"\r\n"',
+    '"\r","',
+  );
+  const anyText = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(''));
+  const lineEnd = fc.constantFrom('\r\n', '\n', '\r', '\n\n', '\r\r\n');
+  const mark = fc.constantFrom('', '\ufeff');
+  await fc.assert(
+    fc.asyncProperty(
+      mark,
+      lineEnd,
+      anyText,
+      fc.integer({ min: 1, max: 40 }),
+      async (bom, end, body, size) => {
+        const bytes = Buffer.from(`${bom}a,b${end}${body}`);
+        const count = Math.ceil(bytes.length / size);
+        const chunks = Array.from({ length: count }, (_, n) => bytes.subarray(n * size, (n + 1) * size));
+        const { rows, broken } = referenceRows(`a,b${end}${body}`);
+        const expected = rows.slice(1).map(summaryOf);
+        const found = await readRows(chunks);
+        if (broken === undefined) {
+          expect(found).toEqual({ rows: expected });
+        } else {
+          expect(found.broken).toBe(`x:${broken}: is not CSV`);
+          expect(found.rows).toEqual(expected.slice(0, found.rows.length));
+        }
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,165 @@
+/** A batch whose service refuses connections for a while. */
+import { existsSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { BATCH, folderWith, rowsOf, stories, WHOLE } from '../helpers/batch.js';
+import { runCli, Signals, type World } from '../helpers/cli.js';
+import { VirtualClock } from '../helpers/clock.js';
+import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
+
+const MINUTE = 60_000;
+
+/** A port on which nothing listens until `listen` is called, and the rows that were triggered there. */
+async function absentService() {
+  const rows: number[] = [];
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = JSON.parse((await text(request)) || '{}');
+    if (request.method === 'POST') rows.push(body.inputs.n);
+    const id = request.url?.split('/')[2] ?? `run-${rows.length}`;
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ ...(request.method === 'POST' ? aRun() : aFinishedRun()), id }));
+  };
+  const server = createServer((request, response) => void answer(request, response));
+  const listen = (port = 0) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const leave = () => {
+    server.close();
+    server.closeIdleConnections();
+  };
+  await listen();
+  const { port } = server.address() as { port: number };
+  leave();
+  onTestFinished(leave);
+  return { rows, env: { WFR_BASE_URL: `http://127.0.0.1:${port}` }, listen: () => listen(port), leave };
+}
+
+const waits = (stderr: string) => stderr.split('\n').filter((line) => line.includes('no row is sent until'));
+const posts = (stderr: string) => stderr.split('\n').filter((line) => line.startsWith('> POST')).length;
+const folder = (rows: number) => folderWith({ 'rows.jsonl': rowsOf(rows) });
+const batch = (cwd: string, env: Record<string, string>, world: World = {}, ...flags: string[]) =>
+  runCli([...BATCH, '--concurrency', '4', ...flags], { cwd, env, ...world });
+
+describe('batch: a service that refuses connections', () => {
+  test('batch: sending pauses while the service refuses connections, and goes on by itself when it returns', async () => {
+    const service = await absentService();
+    const clock = new VirtualClock();
+    clock.after(3 * MINUTE, () => void service.listen());
+    const cwd = folder(40);
+    const { exitCode, stderr } = await batch(cwd, service.env, { clock }, '-v');
+    expect(exitCode).toBe(0);
+    expect(service.rows.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1));
+    expect(Object.values(stories(join(cwd, 'out.jsonl')))).toEqual(Array(40).fill(WHOLE));
+    // Four rows began; then one at a time, each with its own three re-sends: 1, 2, 4, 8, 16, 30 and 30 s apart.
+    expect(posts(stderr)).toBeLessThanOrEqual(40 + 4 * 4 + 10 * 4);
+    expect(waits(stderr).length).toBeGreaterThanOrEqual(3);
+    expect(waits(stderr).length).toBeLessThanOrEqual(5);
+    expect(waits(stderr)[0]).toMatch(
+      /^2026-01-02T03:04:\d\dZ wfr: nothing listens at 127\.0\.0\.1:\d+ \(ECONNREFUSED\); no row is sent until the service can be reached; trying again in /,
+    );
+  });
+
+  test('batch: after five minutes without a connection sending stops with exit 7, and the same command sends every row once', async () => {
+    const service = await absentService();
+    const cwd = folder(40);
+    const { exitCode, stderr, clock } = await batch(cwd, service.env);
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('\nThe service cannot be reached: no further row was sent.\n');
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(5 * MINUTE);
+    expect(clock.monotonic()).toBeLessThan(6.5 * MINUTE);
+    expect(stories(join(cwd, 'out.jsonl'))).toEqual({
+      1: ['intent', 'refused'],
+      2: ['intent', 'refused'],
+      3: ['intent', 'refused'],
+      4: ['intent', 'refused'],
+    });
+    expect(stderr).toContain('4 rows: 4 not sent\n');
+    await service.listen();
+    expect((await batch(cwd, service.env)).exitCode).toBe(0);
+    expect(service.rows.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1));
+  });
+
+  test('batch: a service that goes away in the middle pauses the rows that are left', async () => {
+    const service = await absentService();
+    await service.listen();
+    const clock = new VirtualClock();
+    let isAway = false;
+    const leave = () => {
+      isAway = true;
+      service.leave();
+      clock.after(MINUTE, () => void service.listen());
+    };
+    const cwd = folder(40);
+    const onOutput = () => void (service.rows.length >= 10 && !isAway && leave());
+    // With one row at a time, nothing is under way when a row has ended.
+    const { exitCode, stderr } = await batch(cwd, service.env, { clock, onOutput }, '--concurrency', '1');
+    expect({ exitCode, isAway }).toEqual({ exitCode: 0, isAway: true });
+    expect(new Set(service.rows).size).toBe(40);
+    expect(service.rows.length).toBe(40);
+    expect(waits(stderr).length).toBeGreaterThanOrEqual(1);
+  });
+
+  test('batch: Ctrl-C during the pause ends it, and rows that had not begun are sent by the same command', async () => {
+    const service = await absentService();
+    const signals = new Signals();
+    const cwd = folder(40);
+    const world: World = {
+      signals,
+      onOutput: (said) => said.includes('no row is sent until') && signals.raise('SIGINT'),
+    };
+    const { exitCode, clock, stderr } = await batch(cwd, service.env, world);
+    expect(exitCode).toBe(130);
+    expect(clock.monotonic()).toBeLessThan(MINUTE);
+    expect(stderr).toContain('4 rows: 4 not sent\n');
+    expect(stderr).not.toContain('The service cannot be reached');
+    await service.listen();
+    expect((await batch(cwd, service.env)).exitCode).toBe(0);
+    expect(service.rows.length).toBe(40);
+  });
+
+  test('batch: time in which the process was stopped does not count as time without a connection', async () => {
+    const service = await absentService();
+    class StoppedClock extends VirtualClock {
+      override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+        const slept = super.sleep(ms, signal);
+        // During the third pause; the attempt after it fails as well, and the one after that succeeds.
+        if (ms === 4_000) this.jump(60 * MINUTE);
+        if (ms === 8_000) void service.listen();
+        return slept;
+      }
+    }
+    const cwd = folder(8);
+    const clock = new StoppedClock();
+    expect((await batch(cwd, service.env, { clock })).exitCode).toBe(0);
+    expect(clock.monotonic()).toBeGreaterThan(60 * MINUTE);
+    expect(service.rows.length).toBe(8);
+  });
+
+  test('batch: a host without TLS stops sending at once, as waiting would not help', async () => {
+    const plain = await scriptedService(() => {}, {
+      onConnection: (socket) =>
+        void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
+    });
+    const cwd = folder(40);
+    const { exitCode, stderr, clock } = await batch(cwd, { WFR_BASE_URL: `https://127.0.0.1:${plain.port}` });
+    expect(exitCode).toBe(7);
+    expect(clock.monotonic()).toBeLessThan(1_000);
+    expect(plain.connections()).toBeLessThanOrEqual(4);
+    expect(stderr).toContain('does not speak TLS');
+    expect(stderr).toContain('\nThe service cannot be reached: no further row was sent.\n');
+    expect(waits(stderr)).toEqual([]);
+    expect(existsSync(join(cwd, 'out.jsonl'))).toBe(true);
+  });
+
+  test('batch: on a terminal the pause is said beside the live line; --quiet leaves it out', async () => {
+    const service = await absentService();
+    const live = await batch(folder(8), service.env, {
+      terminal: 200,
+      env: { ...service.env, TERM: 'xterm' },
+    });
+    expect(live.stderr).toContain('no row is sent until the service can be reached');
+    const quiet = await batch(folder(8), service.env, {}, '--quiet');
+    expect(waits(quiet.stderr)).toEqual([]);
+    expect([live.exitCode, quiet.exitCode]).toEqual([7, 7]);
+  });
+});

@@ -1,0 +1,352 @@
+/** A batch: its rows, its command line, its shards, and what one sees of it. */
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  BATCH,
+  type Event,
+  eventsIn,
+  folderWith,
+  rowsOf,
+  service,
+  stories,
+  WHOLE,
+} from '../../helpers/batch.js';
+import { runCli, temporaryFolder } from '../../helpers/cli.js';
+import { ROOT } from '../../helpers/process.js';
+import { FAILING, INVOICE, SLOW, sandboxWorld } from '../../helpers/sandbox.js';
+
+describe('rows', () => {
+  test('of JSON Lines run through the sandbox, each written down step by step', async () => {
+    const { env, clock, posts } = await sandboxWorld();
+    const cwd = folderWith({
+      'rows.jsonl':
+        '{"customer":"A","invoice":{"$document":"scan.pdf"}}\n\n{"invoice":{"$document":"scan.pdf"}}',
+    });
+    copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
+    const args = ['batch', INVOICE, '--rows', 'rows.jsonl', '--results', 'out.jsonl', '-i', 'customer=B'];
+    const { exitCode, stdout, stderr } = await runCli(args, { env, clock, cwd });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
+    expect(stderr).toMatch(/2 rows: 2 FINISHED\n$/);
+    expect(posts()).toBe(2);
+    expect(stories(join(cwd, 'out.jsonl'))).toEqual({ 1: WHOLE, 2: WHOLE });
+    const customers = eventsIn(join(cwd, 'out.jsonl')).flatMap(({ row, run }) =>
+      run === undefined ? [] : [[row, (run as unknown as { output: { customer: string } }).output.customer]],
+    );
+    expect(customers.sort()).toEqual([
+      [1, 'A'],
+      [2, 'B'],
+    ]);
+  });
+
+  test('of CSV say name and type in the header, and their cells are taken as they are', async () => {
+    const { triggered, wfr } = await service();
+    mkdirSync(join(temporaryFolder(), 'x'));
+    const cwd = folderWith({
+      'rows.csv':
+        '\ufeffname, amount:=,note=@,scan@,tags:=@\r\n"A, ""Inc""",12.50,note.txt,s.pdf,t.json\r\n@home,,,,\r\n=x,"{""a"":1}",,s;type=a/b,\r\n',
+      'note.txt': 'hello\n',
+      's.pdf': '%PDF',
+      s: 'raw',
+      't.json': '[1.0]',
+    });
+    const args = [
+      'batch',
+      'w',
+      '--rows',
+      'rows.csv',
+      '--results',
+      'out.jsonl',
+      '--concurrency',
+      '1',
+      '--rate',
+      '0',
+    ];
+    expect((await wfr(args, { cwd })).exitCode).toBe(0);
+    expect(triggered).toEqual([
+      {
+        name: 'A, "Inc"',
+        amount: 12.5,
+        note: 'hello\n',
+        scan: 'data:application/pdf;base64,JVBERg==',
+        tags: [1],
+      },
+      { name: '@home' },
+      { name: '=x', amount: { a: 1 }, scan: 'data:a/b;base64,cmF3' },
+    ]);
+  });
+
+  test('of --each are files, and those of --rows may come from standard input', async () => {
+    const { triggered, wfr } = await service();
+    const cwd = folderWith({ 'a.pdf': 'a', 'b.pdf': 'b' });
+    const each = [
+      'batch',
+      'w',
+      '--each',
+      'scan',
+      'a.pdf',
+      'b.pdf',
+      '--results',
+      'x.jsonl',
+      '--concurrency',
+      '1',
+    ];
+    expect((await wfr(each, { cwd })).exitCode).toBe(0);
+    const rows = ['batch', 'w', '--rows', '-', '--results', 'y.jsonl', '--concurrency', '1'];
+    expect((await wfr(rows, { cwd, stdin: '{"n":1}\n{"n":2}\n' })).exitCode).toBe(0);
+    expect(triggered).toEqual([
+      { scan: 'data:application/pdf;base64,YQ==' },
+      { scan: 'data:application/pdf;base64,Yg==' },
+      { n: 1 },
+      { n: 2 },
+    ]);
+  });
+
+  test('paths in a table are relative to it', async () => {
+    const { triggered, wfr } = await service();
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'data'));
+    writeFileSync(join(cwd, 'data/rows.csv'), 'note=@\nn.txt\n');
+    writeFileSync(join(cwd, 'data/n.txt'), 'here');
+    await wfr(['batch', 'w', '--rows', 'data/rows.csv'], { cwd });
+    expect(triggered).toEqual([{ note: 'here' }]);
+  });
+
+  test('that are bad are said with their line and counted, and the others go on', async () => {
+    const { triggered, wfr } = await service();
+    const cwd = folderWith({
+      'rows.jsonl': '{"n":1}\n{"n":\n[2]\n{"d":{"$document":"none.pdf"}}\n{"n":5}\n',
+    });
+    const { exitCode, stderr } = await wfr(BATCH, { cwd });
+    expect(exitCode).toBe(3);
+    expect(triggered).toEqual(expect.arrayContaining([{ n: 1 }, { n: 5 }]));
+    expect(triggered).toHaveLength(2);
+    expect(stderr).toMatch(/row 2 {2}rows\.jsonl:2: not JSON/);
+    expect(stderr).toMatch(/row 3 {2}rows\.jsonl:3: holds JSON that is not an object/);
+    expect(stderr).toMatch(/row 4 {2}rows\.jsonl:4: d: none\.pdf: no such file \(ENOENT\)/);
+    expect(stderr).toMatch(/5 rows: 2 FINISHED, 3 bad\n/);
+    expect(eventsIn(join(cwd, 'out.jsonl')).filter(({ exit }) => exit === 2)).toHaveLength(3);
+  });
+
+  test('are all checked by --check, which sends nothing and writes nothing', async () => {
+    const { requests, wfr } = await service();
+    const cwd = folderWith({ 'rows.csv': 'a,b:=\n1,x\n2,2,3\n3,4\n' });
+    const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('wfr: rows.csv:2: b:=x: ');
+    expect(stderr).toContain('  rows.csv:3: has 3 cells, and the header has 2; quote a cell');
+    writeFileSync(join(cwd, 'rows.csv'), 'a,b:=\n1,2\n');
+    const right = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
+    expect(right).toMatchObject({ exitCode: 0, stderr: '1 row is right; nothing was sent.\n' });
+    expect(requests).toEqual([]);
+  });
+
+  test.each([
+    ['x=@y,b\n', 'rows.csv:1: x=@y: has text behind "=@"; name the column x=@'],
+    ['a,=\n', 'is a column without a name'],
+    ['a,b,a:=\n', 'has two columns for "a"'],
+    ['a\n"x\n', 'is not CSV'],
+  ])('a table %j cannot be read on: exit 2', async (text, complaint) => {
+    const { requests, wfr } = await service();
+    const cwd = folderWith({ 'rows.csv': text });
+    const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--results', 'o'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(complaint);
+    expect(requests).toEqual([]);
+  });
+
+  test('--fail-fast sends no further row once one has failed', async () => {
+    const { posts, wfr } = await service((_request, reply) => reply.send(422, { message: 'no' }));
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(10) });
+    const flags = ['--fail-fast', '--concurrency', '1', '--workflow-id-field', 'workflowId'];
+    const { exitCode, stderr } = await wfr([...BATCH, ...flags], { cwd });
+    expect(posts()).toHaveLength(1);
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain('--fail-fast: no further row was sent.');
+  });
+});
+
+describe('the command line', () => {
+  test('is held to what a batch needs, all at once, and nothing is sent', async () => {
+    const { requests, wfr } = await service();
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
+    const bad = ['--concurrency', '0', '--rate', 'x', '--shard', '3/2', '-i', 'bad'];
+    const { stderr, exitCode } = await wfr(['batch', 'w', ...bad], { cwd });
+    expect(exitCode).toBe(2);
+    for (const complaint of [
+      '--concurrency 0: give a whole number',
+      '--rate x: give a number of requests a second',
+      '--shard 3/2: write which of how many',
+      'bad: is not an input',
+      'give the rows: --rows <file>, or --each <name> and files',
+    ]) {
+      expect(stderr).toContain(complaint);
+    }
+    for (const [args, complaint] of [
+      [['--rows', 'rows.jsonl'], 'several rows need --results'],
+      [['--rows', 'none.csv'], '--rows none.csv: no such file'],
+      [['--each', 'd'], '--each d: give the files'],
+      [['--rows', 'rows.jsonl', 'x.pdf'], 'x.pdf: files go with --each'],
+      [['--rows', 'rows.jsonl', '--report', 'json=r.json'], '--report needs --results'],
+    ] as const) {
+      const result = await wfr(['batch', 'w', ...args], { cwd });
+      expect([args, result.exitCode]).toEqual([args, 2]);
+      expect(result.stderr).toContain(complaint);
+    }
+    expect(requests).toEqual([]);
+  });
+
+  test('a single row needs no results file, and --results - writes the events to stdout', async () => {
+    const { wfr } = await service();
+    const cwd = folderWith({ 'one.jsonl': rowsOf(1), 'rows.jsonl': rowsOf(2) });
+    expect((await wfr(['batch', 'w', '--rows', 'one.jsonl'], { cwd })).exitCode).toBe(0);
+    const { stdout } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', '-'], { cwd });
+    const events = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as Event).event);
+    expect(events.filter((event) => event === 'ended')).toHaveLength(2);
+  });
+});
+
+describe('shards', () => {
+  test('take every n-th row, and wfr results joins them, missing and double rows being found', async () => {
+    const { triggered, wfr } = await service();
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(7) });
+    const shard = (n: number) =>
+      wfr(
+        [
+          'batch',
+          'w',
+          '--rows',
+          'rows.jsonl',
+          '--results',
+          `s${n}.jsonl`,
+          '--shard',
+          `${n}/3`,
+          '--rate',
+          '0',
+        ],
+        { cwd },
+      );
+    await shard(1);
+    await shard(2);
+    const missing = await wfr(['results', 's1.jsonl', 's2.jsonl'], { cwd });
+    expect(missing.exitCode).toBe(2);
+    expect(missing.stderr).toContain('2 of 7 rows are in none of the files; the first is row 3');
+    await shard(3);
+    expect(triggered.map((inputs) => (inputs as { n: number }).n).sort()).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    const joined = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', '--report', 'json=r.json'], {
+      cwd,
+    });
+    expect(joined).toMatchObject({ exitCode: 0, stdout: '7 rows: 7 FINISHED\n', stderr: '' });
+    expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
+    copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
+    const double = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', 's4.jsonl'], { cwd });
+    expect(double.exitCode).toBe(2);
+    expect(double.stderr).toContain('row 3 is in s3.jsonl and in s4.jsonl');
+    expect((await wfr(['results', 'none.jsonl'], { cwd })).exitCode).toBe(2);
+  });
+});
+
+describe('what one sees', () => {
+  test('on a pipe is a line for each row that ends, then the summary, and reports have every row', async () => {
+    const { env, clock } = await sandboxWorld();
+    const cwd = folderWith({ 'rows.jsonl': '{"customer":"a"}\n{"customer":"b"}\n' });
+    const reports = ['junit=r.xml', 'markdown=r.md', 'json=r.json'].flatMap((report) => ['--report', report]);
+    const args = ['batch', FAILING, '--rows', 'rows.jsonl', '--results', 'o.jsonl', ...reports];
+    const { exitCode, stderr } = await runCli(args, { env, clock, cwd });
+    expect(exitCode).toBe(1);
+    expect(
+      stderr.split('\n').filter((line) => /Z row [12] {2}\S+ {2}FAILED {2}1\/3 {2}Check credit: /.test(line)),
+    ).toHaveLength(2);
+    expect(stderr).toContain('2 rows: 2 FAILED\n  Failed at step Check credit: 2\n');
+    const report = (name: string) => readFileSync(join(cwd, name), 'utf8');
+    const { runs } = JSON.parse(report('r.json'));
+    expect(runs).toMatchObject([
+      { row: 1, label: 'rows.jsonl:1' },
+      { row: 2, label: 'rows.jsonl:2' },
+    ]);
+    // A test is named after its row, so that it is the same one when it is run again.
+    expect(report('r.xml').match(/<testcase name="rows.jsonl:[12]"/g)).toHaveLength(2);
+    expect(report('r.xml')).toMatch(new RegExp(`<failure [^<]*\nrun ${runs[0].id}</failure>`));
+    expect(report('r.md')).toContain(`| rows.jsonl&#58;2<br>${runs[1].id} |`);
+  });
+
+  test('of an empty table is said, and CSV without a header is a mistake', async () => {
+    const { wfr } = await service();
+    const cwd = folderWith({ 'empty.csv': '', 'head.csv': 'n\n' });
+    const batch = (rows: string) =>
+      wfr(['batch', 'w', '--rows', rows, '--results', `${rows}.jsonl`], { cwd });
+    const empty = await batch('empty.csv');
+    expect(empty.exitCode).toBe(2);
+    expect(empty.stderr).toContain('empty.csv: is empty; CSV begins with a header');
+    expect(await batch('head.csv')).toMatchObject({ exitCode: 0, stderr: '0 rows: the table has none\n' });
+  });
+
+  test('of files is named after them', async () => {
+    const { wfr } = await service();
+    const cwd = folderWith({ 'a.pdf': 'a', 'b.pdf': 'b' });
+    const args = [
+      'batch',
+      'w',
+      '--each',
+      'scan',
+      'a.pdf',
+      'b.pdf',
+      '--results',
+      'o.jsonl',
+      '--report',
+      'json=r.json',
+    ];
+    expect((await wfr(args, { cwd })).exitCode).toBe(0);
+    const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
+    expect(runs).toMatchObject([{ label: 'a.pdf' }, { label: 'b.pdf' }]);
+  });
+
+  test('names the steps at which most rows failed, and counts the others, however many there are', async () => {
+    const { wfr } = await service();
+    const ended = Array.from({ length: 1_500 }, (_, n) => {
+      const step = n < 300 ? 'Read' : `Step ${n}`;
+      const row = n + 1;
+      const run = { id: `run-${row}`, status: 'FAILED', error: { step, message: 'no' } };
+      return [
+        { event: 'intent', row, digest: '0123456789abcdef' },
+        { event: 'ended', row, run },
+      ];
+    });
+    const head = { event: 'batch', workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
+    const events = [head, ...ended.flat(), { event: 'table', rows: 1_500 }];
+    const cwd = folderWith({ 'out.jsonl': events.map((event) => `${JSON.stringify(event)}\n`).join('') });
+    const { stdout, exitCode } = await wfr(['results', 'out.jsonl'], { cwd });
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain('Failed at step Read: 300\n  Failed at step (other steps): 201\n');
+    expect(stdout).toContain('  Failed at 991 more steps: the results file tells which\n');
+  });
+
+  test('has nothing in it that a terminal or a CI log would act on, and no line for a request that is sent again', async () => {
+    let count = 0;
+    const { wfr } = await service((_request, reply) => {
+      if (count++ === 0) return reply.send(429, {}, { 'retry-after': '1' });
+      reply.send(422, { message: 'no\n::error::forged \u001b[2J ##[command]x' });
+    });
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
+    const { stderr } = await wfr([...BATCH, '--workflow-id-field', 'workflowId'], { cwd });
+    expect(stderr).toContain('row 1  the service refused the trigger (422); no; ');
+    expect(stderr).not.toMatch(/^\s*::|\u001b|##\[|sending again/m);
+  });
+
+  test('on a terminal is one line with the counts, and no line for a row', async () => {
+    const { env, clock } = await sandboxWorld();
+    const cwd = folderWith({ 'rows.jsonl': '{"label":"a"}\n{"label":"b"}\n{"label":"c"}\n' });
+    const args = ['batch', SLOW, '--rows', 'rows.jsonl', '--results', 'o.jsonl', '--concurrency', '2'];
+    const terminal = { terminal: 90, env: { ...env, TERM: 'xterm', NO_COLOR: '1' } };
+    const { exitCode, stderr } = await runCli(args, { ...terminal, clock, cwd });
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/[\u2800-\u28ff] \u001b\[\?7l0 of 3 done, 2 running, 1 waiting {2}\d+s/);
+    expect(stderr).toMatch(/2 of 3 done, 1 running {2}[\d.]+\/min {2}[\dms ]+ {2}about \d+s left/);
+    // A request that is being answered is under way, and in no doubt.
+    expect(stderr).not.toContain('unknown');
+    expect(stderr).not.toContain('row 1');
+  });
+});

@@ -1,0 +1,348 @@
+/** A batch that goes on: every row once, whatever happens. */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { BATCH, eventsIn, folderWith, rowsOf, service, stories, WHOLE } from '../../helpers/batch.js';
+import { runCli, Signals, temporaryFolder, type World } from '../../helpers/cli.js';
+import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+
+describe('what was begun', () => {
+  test('is not begun again: the same command goes on, and does nothing where nothing is left', async () => {
+    const { posts, requests, wfr } = await service();
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(5) });
+    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    const before = requests.length;
+    const again = await wfr(BATCH, { cwd });
+    expect(again).toMatchObject({ exitCode: 0, stderr: '5 rows: 5 FINISHED\n' });
+    expect(requests).toHaveLength(before);
+    expect(posts()).toHaveLength(5);
+  });
+
+  test('is on the disk as sent before its request is complete, whatever else is not', async () => {
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(3) });
+    const seen: boolean[] = [];
+    const { wfr } = await service(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      const story = stories(join(cwd, 'out.jsonl'))[inputs.n] ?? [];
+      seen.push(story.includes('sent'));
+      reply.send(201, aFinishedRun());
+    });
+    await wfr(BATCH, { cwd });
+    expect(seen).toEqual([true, true, true]);
+  });
+
+  test('with an id is watched again, not sent again', async () => {
+    const { posts, wfr } = await service();
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
+    expect((await wfr([...BATCH, '--timeout', '0'], { cwd })).exitCode).toBe(8);
+    expect(stories(join(cwd, 'out.jsonl'))).toEqual({ 1: WHOLE.slice(0, 3), 2: WHOLE.slice(0, 3) });
+    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    expect(posts()).toHaveLength(2);
+    expect(stories(join(cwd, 'out.jsonl'))).toEqual({ 1: WHOLE, 2: WHOLE });
+  });
+
+  test('and is of unknown outcome is listed with exit 6, and sent again only with --resend-unknown', async () => {
+    let isBroken = true;
+    let count = 0;
+    const { posts, wfr } = await service((_request, reply) => {
+      count++;
+      if (isBroken && count === 2) reply.socket.destroy();
+      else reply.send(201, { ...aFinishedRun(), id: `run-${count}` });
+    });
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(3) });
+    const args = [...BATCH, '--concurrency', '1'];
+    const first = await wfr(args, { cwd });
+    expect(first.exitCode).toBe(6);
+    expect(first.stderr).toContain('3 rows: 2 FINISHED, 1 unknown\n');
+    expect(first.stderr).toContain('Unknown, a run may exist: row 2. Look at the service');
+    expect(stories(join(cwd, 'out.jsonl'))[2]).toEqual(['intent', 'sent']);
+    isBroken = false;
+    expect((await wfr(args, { cwd })).exitCode).toBe(6);
+    expect(posts()).toHaveLength(3);
+    expect((await wfr([...args, '--resend-unknown'], { cwd })).exitCode).toBe(0);
+    expect(posts()).toHaveLength(4);
+  });
+
+  test('and FAILED or was refused is triggered anew only with --retry-failed; what never left is sent', async () => {
+    let isRight = false;
+    const { posts, wfr } = await service(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      if (isRight) return reply.send(201, { ...aFinishedRun(), id: `new-${inputs.n}` });
+      if (inputs.n === 1) return reply.send(422, { message: 'no' });
+      reply.send(201, aRun({ id: 'x', status: 'FAILED', error: { step: 'Read', message: 'm' } }));
+    });
+    const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2}\n{"n":3,"d":{"$document":"later.pdf"}}\n' });
+    const args = [...BATCH, '--workflow-id-field', 'workflowId'];
+    const first = await wfr(args, { cwd });
+    expect(first.exitCode).toBe(3);
+    expect(first.stderr).toMatch(/Failed at step Read: 1\n/);
+    expect(posts()).toHaveLength(2);
+    isRight = true;
+    writeFileSync(join(cwd, 'later.pdf'), 'x');
+    expect((await wfr(args, { cwd })).exitCode).toBe(3);
+    expect(posts()).toHaveLength(3);
+    expect((await wfr([...args, '--retry-failed'], { cwd })).exitCode).toBe(0);
+    expect(posts()).toHaveLength(5);
+  });
+
+  test('with another table, workflow, service or shard is refused, and nothing is sent', async () => {
+    const { requests, wfr } = await service();
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(3) });
+    await wfr(BATCH, { cwd });
+    const before = requests.length;
+    const refused = async (args: string[], world: World = {}) => {
+      const { exitCode, stderr } = await wfr(args, { cwd, ...world });
+      expect(exitCode).toBe(2);
+      return stderr;
+    };
+    expect(await refused(['batch', 'v', ...BATCH.slice(2)])).toContain(
+      'is of a batch with the workflow w, not v',
+    );
+    expect(await refused([...BATCH, '--shard', '1/2'])).toContain('with the shard 1/1, not 1/2');
+    expect(await refused(BATCH, { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } })).toContain(
+      'with the baseUrl',
+    );
+    expect(await refused([...BATCH, '-i', 'more=1'])).toContain('rows.jsonl:1: row 1 is not what it was');
+    writeFileSync(join(cwd, 'rows.jsonl'), '{"n":1}\n{"n":0}\n{"n":3}\n');
+    expect(await refused(BATCH)).toContain('rows.jsonl:2: row 2 is not what it was when out.jsonl was begun');
+    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(2));
+    expect(await refused(BATCH)).toContain('the table has 2 rows, and out.jsonl knows row 3');
+    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(4));
+    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    expect(requests.length).toBeGreaterThan(before);
+  });
+
+  test('a torn last line is repaired, and a line that is none is refused by its place', async () => {
+    const { posts, wfr } = await service();
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
+    await wfr(BATCH, { cwd });
+    const path = join(cwd, 'out.jsonl');
+    const whole = readFileSync(path, 'utf8');
+    // Killed while the end of a row was written: the row is watched again.
+    const cut = whole.slice(0, whole.lastIndexOf('"ended"') + 20);
+    writeFileSync(path, cut);
+    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    expect(posts()).toHaveLength(2);
+    expect(eventsIn(path).filter(({ event }) => event === 'ended')).toHaveLength(2);
+    writeFileSync(path, `${whole.replace('"intent"', 'intent')}`);
+    const { exitCode, stderr } = await wfr(BATCH, { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/out\.jsonl:\d+: is not a line of a batch's results/);
+  });
+
+  test('Ctrl-C ends it with what is known written down, and the same command goes on', async () => {
+    const signals = new Signals();
+    const { triggered, wfr } = await service();
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(20) });
+    const args = [...BATCH, '--concurrency', '2', '-v'];
+    const first = await wfr([...args, '--report', 'json=r.json'], {
+      cwd,
+      signals,
+      onOutput: (text) => text.includes('row 2 ') && signals.raise('SIGINT'),
+    });
+    expect(first.exitCode).toBe(130);
+    expect(triggered.length).toBeLessThan(10);
+    expect(first.stderr).toContain('Interrupted before the end of the table: the same command goes on');
+    expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).exitCode).toBe(130);
+    // What is known is told and reported, as what it is: not the end.
+    const known = await wfr(['results', 'out.jsonl', '--report', 'html=r.html'], { cwd });
+    // A row may have been about to be sent.
+    expect([7, 8]).toContain(known.exitCode);
+    expect(known.stderr).toBe('');
+    expect(known.stdout).toContain('How many rows there are is not known: wfr batch was stopped before.');
+    expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain('rows.jsonl:1');
+    expect((await wfr(args, { cwd })).exitCode).toBe(0);
+    expect(triggered).toHaveLength(20);
+    const whole = Object.values(stories(join(cwd, 'out.jsonl'))).map((story) => story.at(-1));
+    expect(whole).toEqual(Array(20).fill('ended'));
+  });
+
+  test('rows that were not begun are counted where it is known how many there are', async () => {
+    const signals = new Signals();
+    const { wfr } = await service();
+    const names = Array.from({ length: 9 }, (_, n) => `${n}.pdf`);
+    const cwd = folderWith(Object.fromEntries(names.map((name) => [name, 'x'])));
+    const args = [
+      'batch',
+      'w',
+      '--each',
+      'scan',
+      ...names,
+      '--results',
+      'o.jsonl',
+      '--concurrency',
+      '1',
+      '-v',
+    ];
+    const { stderr, exitCode } = await wfr(args, {
+      cwd,
+      signals,
+      onOutput: (text) => text.includes('row 2 ') && signals.raise('SIGINT'),
+    });
+    expect(exitCode).toBe(130);
+    expect(stderr).toMatch(/^9 rows: 2 FINISHED, .*[67] not begun$/m);
+  });
+});
+
+describe('what could send a row twice, or say the wrong thing of it', () => {
+  test('a file that is no results file is left as it is, to its last byte', async () => {
+    const { requests, wfr } = await service();
+    const cwd = folderWith({
+      'rows.jsonl': '{"n":1}\n{"n":2}',
+      'other.jsonl': '{"n":1}\n{"n":2}',
+      'note.txt': 'one line',
+      'a.pdf': '%PDF\n%%EOF',
+    });
+    for (const name of ['other.jsonl', 'note.txt', 'a.pdf']) {
+      const before = readFileSync(join(cwd, name), 'utf8');
+      const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', name], {
+        cwd,
+      });
+      expect({ name, exitCode }).toEqual({ name, exitCode: 2 });
+      expect(stderr).toContain(`${name}:1: is not a line of a batch's results; the file was left as it is`);
+      expect(readFileSync(join(cwd, name), 'utf8')).toBe(before);
+    }
+    expect(requests).toEqual([]);
+  });
+
+  test('a device or a pipe is no results file: nothing is sent, and nothing is left beside it', async () => {
+    const { requests, wfr } = await service();
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
+    execFileSync('mkfifo', [join(cwd, 'pipe')]);
+    symlinkSync('/dev/zero', join(cwd, 'zero'));
+    for (const name of ['pipe', 'zero']) {
+      const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', name], {
+        cwd,
+      });
+      expect({ name, exitCode }).toEqual({ name, exitCode: 2 });
+      expect(stderr).toContain(`--results ${name}: it is not a regular file`);
+      expect((await wfr(['results', name], { cwd })).exitCode).toBe(2);
+    }
+    expect(requests).toEqual([]);
+    expect(readdirSync(cwd).sort()).toEqual(['pipe', 'rows.jsonl', 'zero']);
+  });
+
+  test('a signal is the exit also where no row came to it, and with a report', async () => {
+    for (const report of [[], ['--report', 'json=r.json']]) {
+      const signals = new Signals();
+      const { wfr } = await service((_request, reply) => {
+        signals.raise('SIGINT');
+        reply.send(201, aFinishedRun());
+      });
+      const cwd = folderWith({ 'rows.jsonl': rowsOf(6) });
+      const { exitCode, stderr } = await wfr([...BATCH, ...report, '--concurrency', '1'], { cwd, signals });
+      expect(exitCode).toBe(130);
+      expect(stderr).toContain(
+        '1 row: 1 FINISHED\nInterrupted before the end of the table: the same command goes on with what is left.\n',
+      );
+    }
+  });
+
+  test('a row that is sent again in vain stays what it was: unknown, or FAILED', async () => {
+    let mode: 'drop' | 'fail' | 'busy' | 'refuse' | 'fine' = 'drop';
+    const { posts, wfr } = await service((_request, reply) => {
+      if (mode === 'drop') return void reply.socket.destroy();
+      if (mode === 'busy') return reply.send(429, {}, { 'retry-after': '100000' });
+      if (mode === 'refuse') return reply.send(422, { message: 'no' });
+      reply.send(201, mode === 'fail' ? aRun({ status: 'FAILED', error: { step: 'S' } }) : aFinishedRun());
+    });
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
+    const args = [...BATCH, '--workflow-id-field', 'workflowId'];
+    expect((await wfr(args, { cwd })).exitCode).toBe(6);
+    for (mode of ['busy', 'refuse'] as const) {
+      const again = await wfr([...args, '--resend-unknown'], { cwd });
+      expect(again.stderr).toContain('1 row: 1 unknown\n');
+      const before = posts().length;
+      expect((await wfr(args, { cwd })).exitCode).toBe(6);
+      expect(posts()).toHaveLength(before);
+    }
+    mode = 'fail';
+    expect((await wfr([...args, '--resend-unknown'], { cwd })).exitCode).toBe(1);
+    mode = 'busy';
+    expect((await wfr([...args, '--retry-failed'], { cwd })).stderr).toContain('1 row: 1 FAILED\n');
+    const before = posts().length;
+    expect((await wfr(args, { cwd })).exitCode).toBe(1);
+    expect(posts()).toHaveLength(before);
+    mode = 'fine';
+    expect((await wfr([...args, '--retry-failed'], { cwd })).exitCode).toBe(0);
+  });
+
+  test('a bad row may be mended, and a refused token may be changed: the same command goes on', async () => {
+    const { triggered, wfr } = await service();
+    const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":\n' });
+    const first = await wfr(BATCH, { cwd });
+    expect(first.exitCode).toBe(3);
+    expect(first.stderr).toContain('2 rows: 1 FINISHED, 1 bad\n  Bad: row 2. Mend them');
+    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(2));
+    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    expect(triggered).toHaveLength(2);
+
+    let isWelcome = false;
+    const guarded = await service((_request, reply) =>
+      isWelcome ? reply.send(201, aFinishedRun()) : reply.send(401, { message: 'who?' }),
+    );
+    const elsewhere = folderWith({ 'rows.jsonl': rowsOf(3) });
+    const args = [...BATCH, '--workflow-id-field', 'workflowId'];
+    expect((await guarded.wfr(args, { cwd: elsewhere })).exitCode).toBe(4);
+    isWelcome = true;
+    expect((await guarded.wfr(args, { cwd: elsewhere })).exitCode).toBe(0);
+  });
+
+  test('rows that are refused before their request is complete are refused, not unknown', async () => {
+    const { baseUrl } = await scriptedService((request, reply) => {
+      if (request.method === 'POST') reply.send(422, { message: 'no' });
+    });
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(16) });
+    const args = [...BATCH, '--workflow-id-field', 'workflowId', '--concurrency', '16'];
+    const { exitCode, stderr } = await runCli(args, { cwd, env: { WFR_BASE_URL: baseUrl } });
+    expect(stderr).toContain('16 rows: 16 refused\n');
+    expect(exitCode).toBe(5);
+    expect((await runCli(['results', 'out.jsonl'], { cwd })).stdout).toContain('16 rows: 16 refused\n');
+  });
+
+  test('an error of the service is not hammered', async () => {
+    const { posts, wfr } = await service((_request, reply) => reply.send(500, { message: 'broken' }));
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
+    await wfr(BATCH, { cwd });
+    expect(posts()).toHaveLength(1);
+  });
+
+  test('a table that Excel has written in another way is not sent as something else', async () => {
+    const { requests, wfr } = await service();
+    const cwd = temporaryFolder();
+    const check = async (bytes: Buffer | string) => {
+      writeFileSync(join(cwd, 'rows.csv'), bytes);
+      const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
+      expect(exitCode).toBe(2);
+      return stderr;
+    };
+    expect(await check(Buffer.from('name,n:=\nJos\xe9,1\n', 'latin1'))).toContain(
+      'rows.csv:2: holds bytes that are not UTF-8',
+    );
+    expect(await check('a,b,c\n1,2,3\n4\n')).toContain('rows.csv:3: has 1 cells, and the header has 3');
+    expect(await check('name;city\nA;B\n')).toContain(
+      'rows.csv:1: has no comma; separate the columns with commas',
+    );
+    expect(requests).toEqual([]);
+  });
+
+  test('on stdout the service cannot act on a terminal, and without a reader nothing more is sent', async () => {
+    const hostile = { ...aFinishedRun(), id: 'a\u009b31m\u202e##[x' };
+    const { posts, wfr } = await service((_request, reply) => reply.send(201, hostile));
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(10) });
+    const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', '-', '--concurrency', '1'];
+    const { stdout } = await wfr(args, { cwd });
+    expect(stdout).toContain('\\u009b31m\\u202e#\\u0023[x');
+    expect(stdout).not.toMatch(/[\u0080-\u009f\u202e]|##\[/);
+    const before = posts().length;
+    const gone = new Writable({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error(), { code: 'EPIPE' })),
+    });
+    const { exitCode, stderr } = await wfr(args, { cwd, stdout: gone });
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('its reader has gone away');
+    expect(posts().length - before).toBeLessThan(2);
+  });
+});

@@ -1,0 +1,170 @@
+/** Rows of a batch whose outcome becomes unknown: sent once, and not sent at all once it happens again and again. */
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { BATCH, folderWith, rowsOf, service, stories, WHOLE } from '../../helpers/batch.js';
+import { runCli } from '../../helpers/cli.js';
+import { aFinishedRun, aRun, type Handler, scriptedService } from '../../helpers/service.js';
+
+const BUSY: Handler = (_request, reply) => reply.send(503, { message: 'busy' }, { 'retry-after': '1' });
+const ONE_BY_ONE = [...BATCH, '--concurrency', '1'];
+const STOPPED = 'The outcome of 5 rows in a row is unknown: no further row was sent.\n';
+const unknownRowsIn = (stderr: string) => stderr.split('the outcome is unknown').length - 1;
+
+describe('a 503 with Retry-After after a complete body', () => {
+  test('batch: it is exit 6 after exactly one POST, and the row is sent again only with --resend-unknown', async () => {
+    const { posts, wfr } = await service(BUSY);
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
+    const { exitCode, stderr } = await wfr(BATCH, { cwd });
+    expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 1 });
+    expect(stderr).toContain('1 row: 1 unknown\n');
+    expect(stories(join(cwd, 'out.jsonl'))).toEqual({ 1: ['intent', 'sent'] });
+    expect((await wfr(BATCH, { cwd })).exitCode).toBe(6);
+    expect(posts()).toHaveLength(1);
+  });
+
+  test('batch --resend-503: it is waited for, and what is then accepted is one run', async () => {
+    let count = 0;
+    const { posts, wfr } = await service((request, reply) =>
+      count++ < 6 ? BUSY(request, reply) : reply.send(201, aFinishedRun()),
+    );
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
+    expect((await wfr([...BATCH, '--resend-503'], { cwd })).exitCode).toBe(0);
+    expect(posts()).toHaveLength(7);
+  });
+});
+
+test('batch: a 408 after a complete body is exit 6 after exactly one POST, also with --resend-503', async () => {
+  const { posts, wfr } = await service((_request, reply) => reply.send(408, {}, { 'retry-after': '1' }));
+  const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
+  const { exitCode } = await wfr([...BATCH, '--resend-503'], { cwd });
+  expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 1 });
+});
+
+describe('five unknown outcomes in a row', () => {
+  test('batch: no further row is sent after five answers of 503 with Retry-After, and --resend-503 is named', async () => {
+    const { posts, wfr } = await service(BUSY);
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(20) });
+    const { exitCode, stderr } = await wfr(ONE_BY_ONE, { cwd });
+    expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 5 });
+    expect(stderr).toContain(
+      `${STOPPED}--resend-503 sends such a request again: use it only if the operator of the service guarantees`,
+    );
+  });
+
+  test.each<[string, Handler]>([
+    ['answers of 502', (_request, reply) => reply.send(502)],
+    ['lost answers', (_request, reply) => void reply.socket.destroy()],
+    ['answers without an id', (_request, reply) => reply.send(201, {})],
+  ])('batch: no further row is sent after five %s, and --resend-503 is not named', async (_name, handler) => {
+    const { posts, wfr } = await service(handler);
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(20) });
+    const { exitCode, stderr } = await wfr(ONE_BY_ONE, { cwd });
+    expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 5 });
+    expect(stderr).toContain(STOPPED);
+    expect(stderr).not.toContain('--resend-503');
+  });
+
+  test('batch: an accepted or refused row among them starts the count again', async () => {
+    let count = 0;
+    const { posts, wfr } = await service((_request, reply) => {
+      count++;
+      if (count % 10 === 0) return reply.send(422, { message: 'no' });
+      return count % 5 === 0 ? reply.send(201, aFinishedRun()) : void reply.socket.destroy();
+    });
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(14) });
+    const { exitCode, stderr } = await wfr([...ONE_BY_ONE, '--workflow-id-field', 'both'], { cwd });
+    expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 14 });
+    expect(stderr).not.toContain(STOPPED);
+  });
+
+  test('batch: a run that was accepted before is watched to its end', async () => {
+    let count = 0;
+    let isStopped = false;
+    const { baseUrl, posts } = await scriptedService(async (request, reply) => {
+      await request.body();
+      if (request.method === 'GET') return reply.send(200, isStopped ? aFinishedRun() : aRun());
+      if (count++ === 0) reply.send(201, aRun());
+      else reply.socket.destroy();
+    });
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(20) });
+    const env = { WFR_BASE_URL: baseUrl };
+    const onOutput = (text: string) => {
+      isStopped = unknownRowsIn(text) >= 5;
+    };
+    const { exitCode } = await runCli([...BATCH, '--concurrency', '2'], { cwd, env, onOutput });
+    expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 6 });
+    expect(stories(join(cwd, 'out.jsonl'))[1]).toEqual(WHOLE);
+  });
+
+  test('batch: a request that is not complete yet is held back, and the same command sends it', async () => {
+    let fiveAreUnknown = () => {};
+    const stopped = new Promise<void>((resolve) => {
+      fiveAreUnknown = resolve;
+    });
+    let isWell = false;
+    const isLarge = (length = '') => Number(length) > 1_000_000;
+    const { baseUrl, posts } = await scriptedService(async (request, reply) => {
+      if (isLarge(request.headers['content-length']) && !isWell) {
+        reply.socket.pause();
+        await stopped;
+        reply.socket.resume();
+      }
+      const body = await request.body();
+      if (!isWell && body.length === Number(request.headers['content-length'])) reply.socket.destroy();
+      if (isWell) reply.send(200, aFinishedRun());
+    });
+    const large = '{"file":{"$document":"large.bin","type":"application/pdf"}}\n'.repeat(3);
+    const cwd = folderWith({ 'rows.jsonl': `${large}${rowsOf(5)}`, 'large.bin': 'x'.repeat(16e6) });
+    const env = { WFR_BASE_URL: baseUrl };
+    const onOutput = (text: string) => {
+      if (unknownRowsIn(text) >= 5) fiveAreUnknown();
+    };
+    const first = await runCli(BATCH, { cwd, env, onOutput });
+    expect(first.exitCode).toBe(6);
+    expect(first.stderr).toContain('8 rows: 3 not sent, 5 unknown\n');
+    const held = posts().filter(({ headers }) => isLarge(headers['content-length']));
+    expect(held).toHaveLength(3);
+    for (const { received, headers } of held)
+      expect(received).toBeLessThan(Number(headers['content-length']));
+    isWell = true;
+    const second = await runCli(BATCH, { cwd, env });
+    expect(second.exitCode).toBe(6);
+    expect(second.stderr).toContain('8 rows: 3 FINISHED, 5 unknown\n');
+    expect(posts()).toHaveLength(11);
+  });
+
+  test('batch: a row that waits after a 429 when the batch stops is not sent again, and is not unknown', async () => {
+    let fiveAreUnknown = () => {};
+    const stopped = new Promise<void>((resolve) => {
+      fiveAreUnknown = resolve;
+    });
+    let cameAgain = () => {};
+    const isSentAgain = new Promise<void>((resolve) => {
+      cameAgain = resolve;
+    });
+    let large = 0;
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      if (Number(request.headers['content-length']) < 1_000_000) {
+        await isSentAgain;
+        return void reply.socket.destroy();
+      }
+      if (++large === 1) {
+        await request.body();
+        return reply.send(429, {}, { 'retry-after': '1' });
+      }
+      reply.socket.pause();
+      cameAgain();
+      await stopped;
+      reply.socket.resume();
+    });
+    const document = '{"file":{"$document":"large.bin","type":"application/pdf"}}\n';
+    const cwd = folderWith({ 'rows.jsonl': `${document}${rowsOf(5)}`, 'large.bin': 'x'.repeat(16e6) });
+    const onOutput = (text: string) => {
+      if (unknownRowsIn(text) >= 5) fiveAreUnknown();
+    };
+    const { exitCode, stderr } = await runCli(BATCH, { cwd, env: { WFR_BASE_URL: baseUrl }, onOutput });
+    expect(exitCode).toBe(6);
+    expect(stderr).toContain('6 rows: 1 not sent, 5 unknown\n');
+    expect(stories(join(cwd, 'out.jsonl'))[1]).toEqual(['intent', 'sent', 'refused']);
+  });
+});

@@ -1,0 +1,432 @@
+/** Rows that need a decision: their run is lost, or nobody knows whether there is one. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { BATCH, eventsIn, folderWith, rowsOf, stories, WHOLE } from '../../helpers/batch.js';
+import { runCli, Signals, type World } from '../../helpers/cli.js';
+import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+
+const ARGS = [...BATCH, '--workflow-id-field', 'workflowId', '--concurrency', '1'];
+
+type Answer = [status: number, body?: unknown, headers?: Record<string, string>];
+
+/** What a service answers to the trigger of a row (nothing: it closes the connection), and to a poll of a run. */
+interface Answers {
+  post?: (row: number) => Answer | undefined;
+  get?: (id: string) => Answer;
+}
+
+const NOT_FOUND: Answer = [404, { message: 'no such run' }];
+const finished = (id: string): Answer => [200, { ...aFinishedRun(), id }];
+
+/** A service that answers as `answers` says at that moment, and records the rows and ids that it was asked for. */
+async function answering(answers: Answers) {
+  const triggered: number[] = [];
+  const reads: string[] = [];
+  let posts = 0;
+  const scripted = await scriptedService(async (request, reply) => {
+    if (request.method === 'GET') {
+      const id = request.path.split('/').at(-1) ?? '';
+      reads.push(id);
+      return reply.send(...(answers.get ?? finished)(id));
+    }
+    const { inputs } = JSON.parse((await request.body()).toString());
+    triggered.push(inputs.n);
+    const created: Answer = [201, aRun({ id: `run-${inputs.n}-${++posts}` })];
+    const answer = answers.post === undefined ? created : answers.post(inputs.n);
+    if (answer === undefined) reply.socket.destroy();
+    else reply.send(...answer);
+  });
+  const wfr = (args: string[], world: World = {}) =>
+    runCli(args, { ...world, env: { WFR_BASE_URL: scripted.baseUrl, ...world.env } });
+  return { ...scripted, triggered, reads, wfr };
+}
+
+/** A batch of `count` rows of which some are unknown and the others FINISHED. */
+async function unknown(rows: number[], count: number, answers: Answers = {}) {
+  const { get = finished } = answers;
+  answers.get = get;
+  answers.post = (row) => (rows.includes(row) ? undefined : [201, { ...aFinishedRun(), id: `run-${row}` }]);
+  const service = await answering(answers);
+  const cwd = folderWith({ 'rows.jsonl': rowsOf(count) });
+  const run = (...more: string[]) => service.wfr([...ARGS, ...more], { cwd });
+  const first = await run();
+  expect(first.exitCode).toBe(6);
+  delete answers.post;
+  service.triggered.splice(0);
+  service.requests.splice(0);
+  return { ...service, cwd, first, path: join(cwd, 'out.jsonl'), run };
+}
+
+/** A batch of two rows that were accepted, where the service no longer knows the run of the first one. */
+async function forgotten() {
+  const answers: Answers = { get: (id) => [200, aRun({ id })] };
+  const service = await answering(answers);
+  const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
+  const run = (...more: string[]) => service.wfr([...ARGS, ...more], { cwd });
+  expect((await run('--timeout', '0')).exitCode).toBe(8);
+  answers.get = (id) => (id === 'run-1-1' ? NOT_FOUND : finished(id));
+  service.triggered.splice(0);
+  service.reads.splice(0);
+  return { ...service, cwd, answers, path: join(cwd, 'out.jsonl'), run };
+}
+
+const ACCEPTED = WHOLE.slice(0, 3);
+const UNKNOWN = WHOLE.slice(0, 2);
+
+describe('batch: a row whose run the service has forgotten', () => {
+  test('batch: a run that is unknown to the service (404) for 60 s is lost: exit 7, with its id and what to do', async () => {
+    const { run, path, triggered } = await forgotten();
+    const { exitCode, stderr, clock } = await run();
+    expect(exitCode).toBe(7);
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
+    expect(clock.monotonic()).toBeLessThan(120_000);
+    expect(eventsIn(path)).toContainEqual(expect.objectContaining({ event: 'lost', row: 1 }));
+    expect(stderr).toContain('2 rows: 1 FINISHED, 1 lost\n');
+    expect(stderr).toMatch(/^ {2}Lost.*: row 1 \(run-1-1\)\..*--retry-lost/m);
+    expect(triggered).toEqual([]);
+  });
+
+  test('batch: a lost row is left alone by the same command, which exits 7 without any request', async () => {
+    const { run, path, requests } = await forgotten();
+    await run();
+    const before = requests.length;
+    const { exitCode, stderr } = await run('--retry-failed', '--resend-unknown');
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('  Lost, ');
+    expect(requests).toHaveLength(before);
+    expect(stories(path)[1]).toEqual([...ACCEPTED, 'lost']);
+  });
+
+  test('batch: --retry-lost triggers a lost row again, once, and no other row', async () => {
+    const { run, path, triggered } = await forgotten();
+    await run();
+    const { exitCode, stderr } = await run('--retry-lost');
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('2 rows: 2 FINISHED\n');
+    expect(triggered).toEqual([1]);
+    expect(stories(path)[1]).toEqual([...ACCEPTED, 'lost', ...WHOLE]);
+    expect((await run('--retry-lost')).exitCode).toBe(0);
+    expect(triggered).toEqual([1]);
+  });
+
+  test('batch: a lost row whose new trigger is rejected stays lost', async () => {
+    const { run, answers, triggered } = await forgotten();
+    await run();
+    answers.post = () => [422, { message: 'no' }];
+    expect((await run('--retry-lost')).stderr).toContain('2 rows: 1 FINISHED, 1 lost\n');
+    const { exitCode, stderr } = await run();
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('row 1 (run-1-1)');
+    expect(triggered).toEqual([1]);
+  });
+
+  test('batch: a lost row whose new trigger gets no answer is unknown: exit 6', async () => {
+    const { run, answers, triggered } = await forgotten();
+    await run();
+    answers.post = () => undefined;
+    expect((await run('--retry-lost')).exitCode).toBe(6);
+    expect((await run('--retry-lost')).exitCode).toBe(6);
+    expect(triggered).toEqual([1]);
+  });
+
+  test('batch: a 404 within the lag of a replica does not end a row that is resumed', async () => {
+    const { run, path, answers, reads } = await forgotten();
+    answers.get = (id) => (reads.length <= 5 ? NOT_FOUND : finished(id));
+    const { exitCode, clock } = await run();
+    expect(exitCode).toBe(0);
+    expect(clock.monotonic()).toBeLessThan(60_000);
+    expect(reads).toHaveLength(7);
+    expect(stories(path)).toEqual({ 1: WHOLE, 2: WHOLE });
+  });
+
+  test('batch: the 60 s of a resumed row are answers of 404 alone, without a wait between them that the service asked for', async () => {
+    const { run, path, answers, reads } = await forgotten();
+    answers.get = (id) => {
+      if (reads.length > 7) return finished(id);
+      return [2, 3, 4].includes(reads.length) ? [429, {}, { 'retry-after': '40' }] : NOT_FOUND;
+    };
+    const { exitCode, clock } = await run();
+    expect(exitCode).toBe(0);
+    expect(clock.monotonic()).toBeGreaterThan(80_000);
+    expect(stories(path)).toEqual({ 1: WHOLE, 2: WHOLE });
+  });
+
+  test('batch: a run that is unknown to the service when --timeout ends, before the 60 s, is not lost', async () => {
+    const { run, path, answers } = await forgotten();
+    expect((await run('--timeout', '30s')).exitCode).toBe(7);
+    expect(stories(path)[1]).toEqual(ACCEPTED);
+    answers.get = finished;
+    expect((await run()).exitCode).toBe(0);
+  });
+
+  test('batch: a run that is unknown to the service right after its trigger stays accepted, and the next call watches it', async () => {
+    const answers: Answers = { get: () => NOT_FOUND };
+    const { wfr, triggered } = await answering(answers);
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
+    expect((await wfr(ARGS, { cwd })).exitCode).toBe(7);
+    expect(stories(join(cwd, 'out.jsonl'))).toEqual({ 1: ACCEPTED });
+    answers.get = finished;
+    expect((await wfr(ARGS, { cwd })).exitCode).toBe(0);
+    expect(triggered).toEqual([1]);
+  });
+
+  test('batch: many lost rows in a row do not stop the batch as unreachable', async () => {
+    const answers: Answers = { get: (id) => [200, aRun({ id })] };
+    const { wfr, triggered } = await answering(answers);
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(21) });
+    await wfr([...ARGS, '--timeout', '0'], { cwd });
+    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(22));
+    answers.get = (id) => (id.startsWith('run-22') ? finished(id) : NOT_FOUND);
+    const { exitCode, stderr } = await wfr(ARGS, { cwd });
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('22 rows: 1 FINISHED, 21 lost\n');
+    expect(stderr).toContain('20 (run-20-20) and 1 more.');
+    expect(triggered).toHaveLength(22);
+  });
+
+  test('results: a lost row is counted, exits 7, and is shown as lost with its id in every report', async () => {
+    const { run, wfr, cwd } = await forgotten();
+    await run();
+    const kinds = ['html=r.html', 'junit=r.xml', 'markdown=r.md', 'json=r.json'];
+    const reports = kinds.flatMap((kind) => ['--report', kind]);
+    const { exitCode, stdout } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
+    expect(exitCode).toBe(7);
+    expect(stdout).toContain('2 rows: 1 FINISHED, 1 lost\n  Lost, ');
+    const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
+    expect(JSON.parse(read('r.json')).runs[0]).toMatchObject({ row: 1, id: 'run-1-1', exitCode: 7 });
+    for (const name of ['r.xml', 'r.md', 'r.html', 'r.json'])
+      expect(read(name)).toContain('the service no longer knows the run (404)');
+    expect(read('r.xml')).toContain('<error type="lost"');
+    expect(read('r.md')).toContain('run-1-1');
+    expect(read('r.html')).toContain('<span class="outcome doubt">lost</span>');
+  });
+});
+
+describe('batch: --adopt settles an unknown row with the run that the user found', () => {
+  test('batch: --adopt reads the run, writes it down as accepted, and watches it; nothing is triggered', async () => {
+    const { run, first, path, triggered, reads } = await unknown([2], 3);
+    expect(first.stderr).toMatch(
+      /^ {2}Unknown, a run may exist: row 2\..*--adopt <row>=<id>.*--resend-unknown/m,
+    );
+    const { exitCode, stderr } = await run('--adopt', '2=found-1');
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('3 rows: 3 FINISHED\n');
+    expect(triggered).toEqual([]);
+    expect(reads).toEqual(['found-1', 'found-1']);
+    expect(stories(path)[2]).toEqual(WHOLE);
+    expect(eventsIn(path)).toContainEqual(
+      expect.objectContaining({ event: 'accepted', row: 2, id: 'found-1' }),
+    );
+  });
+
+  test('batch: --adopt of a run that does not exist exits 5, and nothing is adopted or sent', async () => {
+    const { run, path, triggered, cwd } = await unknown([2], 3, { get: () => NOT_FOUND });
+    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(4));
+    const before = stories(path);
+    const { exitCode, stdout, stderr } = await run('--adopt', '2=typo-1');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
+    expect(stderr).toContain('--adopt 2=typo-1 failed: nothing was adopted or sent.\n');
+    expect(stderr).toContain('the service knows no run typo-1 (404)');
+    expect(stories(path)).toEqual(before);
+    expect(triggered).toEqual([]);
+  });
+
+  test('batch: of several --adopt with one that cannot be read, none is written down', async () => {
+    const get = (id: string) => (id === 'a' ? finished(id) : NOT_FOUND);
+    const { run, path } = await unknown([1, 2], 2, { get });
+    expect((await run('--adopt', '1=a', '--adopt', '2=b')).exitCode).toBe(5);
+    expect(stories(path)).toEqual({ 1: UNKNOWN, 2: UNKNOWN });
+  });
+
+  test.each<[string, Answer, number]>([
+    ['401', [401, {}], 4],
+    ['403', [403, {}], 4],
+    ['500 four times', [500, {}], 7],
+    ['another run', finished('other'), 7],
+    ['no run', [200, 'ok'], 7],
+  ])('batch: --adopt of a run whose GET is answered with %s sends nothing', async (_what, answer, code) => {
+    const { run, path, triggered } = await unknown([2], 3, { get: () => answer });
+    expect((await run('--adopt', '2=x')).exitCode).toBe(code);
+    expect(triggered).toEqual([]);
+    expect(stories(path)[2]).toEqual(UNKNOWN);
+  });
+
+  test('batch: --adopt of a row that is not unknown exits 2 and names its state, without any request', async () => {
+    const { run, requests, cwd, path } = await unknown([2], 3);
+    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(4));
+    const before = stories(path);
+    const { exitCode, stderr } = await run('--adopt', '1=x', '--adopt', '4=y', '--adopt', '99=z');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--adopt 1=x: row 1 is not unknown; its state is: FINISHED');
+    expect(stderr).toContain('--adopt 4=y: row 4 is not unknown; its state is: not begun');
+    expect(stderr).toContain('--adopt 99=z: row 99 is not unknown; its state is: not begun');
+    expect(requests).toEqual([]);
+    expect(stories(path)).toEqual(before);
+  });
+
+  test('batch: --adopt of a run that another row of the results file has exits 2', async () => {
+    const { run, requests } = await unknown([2], 3);
+    const { exitCode, stderr } = await run('--adopt', '2=RUN-1');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--adopt 2=RUN-1: this run belongs to row 1');
+    expect(requests).toEqual([]);
+  });
+
+  test('batch: all mistakes in --adopt, --resend-unknown and other flags are reported together', async () => {
+    const bad = ['3', '0=x', '2=', '5=..'];
+    const adopts = [...bad, '7=a', '7=b', '8=a'].flatMap((text) => ['--adopt', text]);
+    const { exitCode, stderr } = await runCli(
+      ['batch', 'w', '--each', 'scan', 'a.pdf', ...adopts, '--resend-unknown', '9-7', '--rate', 'x'],
+      { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } },
+    );
+    expect(exitCode).toBe(2);
+    for (const text of bad) expect(stderr).toContain(`--adopt "${text}": expected <row>=<id>`);
+    expect(stderr).toContain('--adopt 7=b: row 7 is given twice');
+    expect(stderr).toContain('--adopt 8=a: run a is given twice');
+    expect(stderr).toContain('--adopt needs --results <file.jsonl>');
+    expect(stderr).toContain('--resend-unknown "9-7": expected row numbers, such as 3,7-9');
+    expect(stderr).toContain('--rate x');
+  });
+
+  test('batch: a row named by both --adopt and --resend-unknown exits 2; with all rows, --adopt comes first', async () => {
+    const { run, requests, triggered } = await unknown([1, 2], 2);
+    const { exitCode, stderr } = await run('--adopt', '2=x', '--resend-unknown', '1-2');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('row 2: --adopt and --resend-unknown exclude each other');
+    expect(requests).toEqual([]);
+    expect((await run('--adopt', '2=x', '--resend-unknown')).exitCode).toBe(0);
+    expect(triggered).toEqual([1]);
+  });
+
+  test('batch: an adopted row stays settled where a signal ends the batch right after', async () => {
+    const { wfr, run, cwd, path, triggered } = await unknown([2], 3);
+    const signals = new Signals();
+    const { exitCode } = await wfr([...ARGS, '--adopt', '2=found-1'], {
+      cwd,
+      signals,
+      onOutput: (text) => text.includes('Row 2 continues with run found-1') && signals.raise('SIGINT'),
+    });
+    expect(exitCode).toBe(130);
+    expect(stories(path)[2]).toEqual(ACCEPTED);
+    expect((await run()).exitCode).toBe(0);
+    expect(triggered).toEqual([]);
+  });
+});
+
+describe('batch: --resend-unknown takes row numbers', () => {
+  const fiveUnknown = () => unknown([1, 2, 4, 5, 6], 6);
+
+  test.each<[string[], number[]]>([
+    [['--resend-unknown'], [1, 2, 4, 5, 6]],
+    [['--resend-unknown', '2'], [2]],
+    [
+      ['--resend-unknown', '1,4-6'],
+      [1, 4, 5, 6],
+    ],
+    [['--resend-unknown=5-6, 1'], [1, 5, 6]],
+    [
+      ['--resend-unknown', '2', '--resend-unknown', '4'],
+      [2, 4],
+    ],
+  ])('batch: %j sends rows %j again, and no other', async (flags, rows) => {
+    const { run, triggered } = await fiveUnknown();
+    expect((await run(...flags)).exitCode).toBe(rows.length === 5 ? 0 : 6);
+    expect(triggered).toEqual(rows);
+  });
+
+  test('batch: a row number that is not unknown exits 2 and names its state, and nothing is sent', async () => {
+    const { run, requests } = await fiveUnknown();
+    const { exitCode, stderr } = await run('--resend-unknown', '1-4');
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--resend-unknown: row 3 is not unknown; its state is: FINISHED');
+    const far = await run('--resend-unknown', '1,7-999999999999');
+    expect(far.exitCode).toBe(2);
+    expect(far.stderr).toContain('--resend-unknown: row 7 is not unknown; its state is: not begun');
+    expect(far.stderr.split('\n').length).toBeLessThan(30);
+    expect(requests).toEqual([]);
+  });
+
+  test.each([
+    ['w', ['batch', '--resend-unknown', 'w', '--rows', 'rows.jsonl']],
+    ['1.pdf', ['batch', 'w', '--each', 'scan', '--resend-unknown', '1.pdf', '2.pdf']],
+  ])(
+    'batch: the argument %s behind --resend-unknown is not taken for row numbers: exit 2',
+    async (word, args) => {
+      const { wfr, cwd, requests } = await fiveUnknown();
+      const { exitCode, stderr } = await wfr([...args, '--results', 'out.jsonl'], { cwd });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`'${word}' is invalid. Expected row numbers, such as 3,7-9`);
+      expect(stderr).toContain('wfr help batch');
+      expect(requests).toEqual([]);
+    },
+  );
+});
+
+describe('batch: the state of a row and the flags alone decide whether it is sent', () => {
+  const STATES = [
+    'finished',
+    'failed',
+    'refused',
+    'sent',
+    'accepted',
+    'lost',
+    'intent',
+    'bad',
+    'new',
+  ] as const;
+  type State = (typeof STATES)[number];
+  const rowOf = (state: State) => STATES.indexOf(state) + 1;
+
+  /** A batch with a row in each state. */
+  async function oneOfEach() {
+    const posts: Record<number, Answer | undefined> = {
+      [rowOf('finished')]: [201, { ...aFinishedRun(), id: 'finished' }],
+      [rowOf('failed')]: [201, aRun({ id: 'failed', status: 'FAILED' })],
+      [rowOf('refused')]: [422, { message: 'no' }],
+      [rowOf('sent')]: undefined,
+      [rowOf('accepted')]: [201, aRun({ id: 'accepted' })],
+      [rowOf('lost')]: [201, aRun({ id: 'lost' })],
+      [rowOf('intent')]: [429, {}, { 'retry-after': '1000' }],
+    };
+    const answers: Answers = { post: (row) => posts[row], get: (id) => [200, aRun({ id })] };
+    const service = await answering(answers);
+    const begun = rowsOf(8).replace('{"n":8}', '{"n":8,"d":{"$document":"missing.pdf"}}');
+    const cwd = folderWith({ 'rows.jsonl': begun });
+    await service.wfr([...ARGS, '--timeout', '0'], { cwd });
+    answers.get = (id) => (id === 'lost' ? NOT_FOUND : [200, aRun({ id })]);
+    const { stderr } = await service.wfr([...ARGS, '--timeout', '2m'], { cwd });
+    expect(stderr).toContain(
+      '8 rows: 1 FINISHED, 1 FAILED, 1 refused, 1 still going on, 1 bad, 1 not sent, 1 unknown, 1 lost\n',
+    );
+    delete answers.get;
+    delete answers.post;
+    writeFileSync(join(cwd, 'rows.jsonl'), `${begun}{"n":9}\n`);
+    writeFileSync(join(cwd, 'missing.pdf'), 'x');
+    service.triggered.splice(0);
+    service.reads.splice(0);
+    return { ...service, cwd };
+  }
+
+  const resends = [[], ['--resend-unknown'], [`--resend-unknown=${rowOf('sent')}`]];
+  const combinations = resends.flatMap((resend) =>
+    [[], ['--retry-failed']].flatMap((failed) =>
+      [[], ['--retry-lost']].map((lost) => [...resend, ...failed, ...lost]),
+    ),
+  );
+
+  test.each(combinations.map((flags) => [flags.join(' ') || 'no flag', flags] as const))(
+    'batch: with %s, of a row in every state, those are sent that may be, and only the accepted one is watched',
+    async (_name, flags) => {
+      const { wfr, cwd, triggered, reads } = await oneOfEach();
+      await wfr([...ARGS, ...flags], { cwd });
+      const sent: State[] = ['new', 'intent', 'bad'];
+      if (flags.some((flag) => flag.startsWith('--resend-unknown'))) sent.push('sent');
+      if (flags.includes('--retry-failed')) sent.push('failed', 'refused');
+      if (flags.includes('--retry-lost')) sent.push('lost');
+      expect(triggered).toEqual(sent.map(rowOf).sort((a, b) => a - b));
+      // The others that are read are the runs that were just triggered.
+      expect(reads.filter((id) => !id.startsWith('run-'))).toEqual(['accepted']);
+    },
+  );
+});

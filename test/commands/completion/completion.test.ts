@@ -1,0 +1,317 @@
+/** What `wfr __complete` offers, which the scripts of `wfr completion` ask on every Tab. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCli, temporaryFolder, type World } from '../../helpers/cli.js';
+import { configWorld } from '../../helpers/config.js';
+import { ROOT, start } from '../../helpers/process.js';
+import { scriptedService } from '../../helpers/service.js';
+
+const BASE_URL = 'https://workflows.example.com/v1';
+const INVOICE = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+const REPORT = '11111111-2222-3333-4444-555555555555';
+const CONFIG = {
+  defaultProfile: 'production',
+  profiles: {
+    production: { baseUrl: BASE_URL, workflows: { invoice: INVOICE, 'my report': REPORT } },
+    test: { baseUrl: 'https://test.example.com', tokenCommand: ['false'], workflows: { trial: REPORT } },
+  },
+};
+const TIME = '2026-01-02T03:04:05.000Z';
+const RUN = { workflow: INVOICE, baseUrl: BASE_URL, triggered: TIME, inputs: [], status: 'FINISHED' };
+const HISTORY = [
+  { ...RUN, id: 'abc-1', workflow: 'w', status: undefined },
+  { ...RUN, id: 'elsewhere', baseUrl: 'https://test.example.com/' },
+  { ...RUN, id: 'ABC-2', workflow: INVOICE.toUpperCase(), status: 'FAILED' },
+  { ...RUN, id: 'xyz' },
+];
+
+/** A world with a config file and a history. */
+function worldOf(config: object | string = CONFIG, history: readonly object[] | string = HISTORY) {
+  const state = temporaryFolder();
+  mkdirSync(join(state, 'wfr'));
+  const lines = typeof history === 'string' ? history : history.map((run) => JSON.stringify(run)).join('\n');
+  writeFileSync(join(state, 'wfr', 'history.jsonl'), lines);
+  return { env: { ...configWorld(config).env, XDG_STATE_HOME: state } as Record<string, string> };
+}
+
+/** The lines that are printed for fish, which are those for zsh; nothing else may come. */
+async function offered(words: readonly string[], world: World = worldOf()) {
+  const { stdout, stderr, exitCode } = await runCli(['__complete', 'fish', '--', ...words], world);
+  expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+  return stdout.split('\n').slice(0, -1);
+}
+
+const valuesOf = (lines: readonly string[]) => lines.map((line) => line.split('\t')[0]);
+const COMMANDS = [
+  'run',
+  'status',
+  'watch',
+  'batch',
+  'results',
+  'history',
+  'sandbox',
+  'config',
+  'completion',
+  'help',
+];
+
+describe('completion offers', () => {
+  test.each<[string[], string[]]>([
+    [[''], COMMANDS],
+    [[], COMMANDS],
+    [['s'], ['status', 'sandbox']],
+    [['--profile', 'test', '-v', 'wa'], ['watch']],
+    [['nonsense', ''], []],
+    [['-'], ['--version', '--help']],
+    [
+      ['help', ''],
+      [...COMMANDS, 'inputs', 'output', 'exit-codes', 'environment', 'scripting'],
+    ],
+    [
+      ['completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
+    [['completion', 'bash', ''], []],
+    [
+      ['config', ''],
+      ['path', 'show', 'check'],
+    ],
+    [
+      ['history', '-'],
+      ['--limit', '--output', '--json', '--help'],
+    ],
+    [['run', '--exit'], []],
+    [['status', '--exit'], ['--exit-status']],
+    [
+      ['run', 'w', 'a=1', '--in'],
+      ['--input', '--inputs-file', '--interval'],
+    ],
+    [['run', '--', '--in'], []],
+    [
+      ['run', '--output', ''],
+      ['text', 'json', 'jsonl', 'id'],
+    ],
+    [
+      ['run', '-o', 'js'],
+      ['json', 'jsonl'],
+    ],
+    [
+      ['run', '-ojs'],
+      ['-ojson', '-ojsonl'],
+    ],
+    [['run', '-vo', 't'], ['text']],
+    [
+      ['run', '--output=js'],
+      ['--output=json', '--output=jsonl'],
+    ],
+    [
+      ['--color', 'a'],
+      ['auto', 'always'],
+    ],
+    [
+      ['run', '--workflow-id-field', ''],
+      ['auto', 'worfklowId', 'workflowId', 'both'],
+    ],
+    [
+      ['sandbox', '--workflow-id-field='],
+      ['worfklowId', 'workflowId', 'either'].map((one) => `--workflow-id-field=${one}`),
+    ],
+    [
+      ['sandbox', '--fail-step', 'C'],
+      ['Check totals', 'Check credit'],
+    ],
+    [
+      ['run', '--report', ''],
+      ['github', 'junit=', 'markdown=', 'json=', 'html='],
+    ],
+    [['run', '--timeout', ''], []],
+    [
+      ['run', '--profile', ''],
+      ['production', 'test'],
+    ],
+    [['run', '--profile=t'], ['--profile=test']],
+    [
+      ['run', ''],
+      ['invoice', 'my report'],
+    ],
+    [['run', '--timeout', '5m', 'MY'], ['my report']],
+    [['run', '--profile', 'test', ''], ['trial']],
+    [['--profile=test', 'run', ''], ['trial']],
+    [['run', '--profile', 'none', ''], []],
+    [['run', 'w', ''], []],
+    [['sandbox', '--', 'wfr', 'run', 'w', '--dry'], ['--dry-run']],
+    [
+      ['watch', ''],
+      ['@last', '@last:invoice', '@last:w', 'xyz', 'ABC-2', 'abc-1'],
+    ],
+    [
+      ['status', '--', ''],
+      ['@last', '@last:invoice', '@last:w', 'xyz', 'ABC-2', 'abc-1'],
+    ],
+    [
+      ['watch', 'xyz', 'abc'],
+      ['ABC-2', 'abc-1'],
+    ],
+    [['watch', 'abc-1', 'abc'], ['ABC-2']],
+    [
+      ['watch', '@last:'],
+      ['@last:invoice', '@last:w'],
+    ],
+    [['watch', '--base-url', 'https://test.example.com', 'e'], ['elsewhere']],
+  ])('for %j the words %j', async (words, expected) => {
+    expect(valuesOf(await offered(words))).toEqual(expected);
+  });
+
+  test.each<[string[], string[]]>([
+    [['run', 'w', 'invoice@'], ['\tfiles\tinvoice@']],
+    [['run', 'w', 'invoice@my sc'], ['\tfiles\tinvoice@']],
+    [['run', 'w', 'note=@a=@b'], ['\tfiles\tnote=@']],
+    [['run', 'w', 'lines:=@~/l'], ['\tfiles\tlines:=@']],
+    [['run', 'w', 'a\\=b\\@c@d'], ['\tfiles\ta\\=b\\@c@']],
+    [['run', 'w', '-i', 'invoice@s'], ['\tfiles\tinvoice@']],
+    [['run', 'w', '--input=invoice@s'], ['\tfiles\t--input=invoice@']],
+    [['run', 'w', '-iinvoice@s'], ['\tfiles\t-iinvoice@']],
+    [['run', 'w', 'text=a@b'], []],
+    [['run', 'w', 'json:=1'], []],
+    [['run', 'w', '--inputs-file', 'x'], ['\tfiles\t']],
+    [['run', 'w', '--token-file=x'], ['\tfiles\t--token-file=']],
+    [['run', 'w', '--save-documents', ''], ['\tfolders\t']],
+    [['run', 'w', '--report', 'junit=a/b'], ['\tfiles\tjunit=']],
+    [['run', 'w', '--report=json='], ['\tfiles\t--report=json=']],
+    [['sandbox', '--workflows', ''], ['\tfiles\t']],
+    [
+      ['sandbox', '--', ''],
+      ['wfr', '\tfiles\t'],
+    ],
+    [['sandbox', '--', 'cat', '-n', ''], ['\tfiles\t']],
+    [['sandbox', 'cat', '-'], ['\tfiles\t']],
+  ])('for %j files: %j', async (words, expected) => {
+    expect(await offered(words)).toEqual(expected);
+  });
+
+  test('what each is, but not to bash, which does not show it', async () => {
+    expect(await offered(['watch', '@'])).toEqual([
+      '@last\tFINISHED invoice 2026-01-02T03:04:05Z xyz',
+      '@last:invoice\tFINISHED 2026-01-02T03:04:05Z xyz',
+      '@last:w\taccepted 2026-01-02T03:04:05Z abc-1',
+    ]);
+    expect(await offered(['watch', 'ABC'])).toEqual([
+      'ABC-2\tFAILED invoice 2026-01-02T03:04:05Z',
+      'abc-1\taccepted w 2026-01-02T03:04:05Z',
+    ]);
+    expect(await offered(['run', 'i'])).toEqual([`invoice\t${INVOICE}`]);
+    expect(await offered(['--profile', 'p'])).toEqual([`production\t${BASE_URL}`]);
+    expect(await offered(['run', '--det'])).toEqual([expect.stringMatching(/^--detach\treturn once/)]);
+    const { stdout } = await runCli(['__complete', 'bash', '--', 'run', 'i'], worldOf());
+    expect(stdout).toBe('invoice\n');
+  });
+
+  test('the twenty latest runs, and an older one once it is begun', async () => {
+    const runs = Array.from({ length: 30 }, (_, index) => ({ ...RUN, id: `run-${index}` }));
+    const all = valuesOf(await offered(['watch', ''], worldOf(CONFIG, runs)));
+    expect([all.length, all[2], all.at(-1)]).toEqual([22, 'run-29', 'run-10']);
+    expect(valuesOf(await offered(['watch', 'run-0'], worldOf(CONFIG, runs)))).toEqual(['run-0']);
+  });
+
+  test('runs of every service where none is chosen', async () => {
+    const { env } = worldOf({});
+    expect(valuesOf(await offered(['watch', 'e'], { env }))).toEqual(['elsewhere']);
+    expect(valuesOf(await offered(['watch', 'e'], { env: { ...env, WFR_BASE_URL: BASE_URL } }))).toEqual([]);
+  });
+});
+
+describe('a Tab is silent and harmless', () => {
+  test.each([
+    ['{"profiles": ', '{"id":"torn'],
+    ['{"profile": {}}', 'null\n[]\n5\n"x"\n{"id":1}'],
+    ['\u0000', '\u0000'],
+  ])('where the config file is %j and the history %j', async (config, history) => {
+    const world = worldOf(config, history);
+    expect(await offered(['run', ''], world)).toEqual([]);
+    expect(await offered(['run', '--profile', ''], world)).toEqual([]);
+    expect(await offered(['watch', ''], world)).toEqual([]);
+    expect(await offered(['watch', '--verb'], world)).toHaveLength(1);
+  });
+
+  test('where a broken config file leaves the history as it is, and what is missing is nothing', async () => {
+    expect(valuesOf(await offered(['watch', 'x'], worldOf('{')))).toEqual(['xyz']);
+    const nowhere = { env: { WFR_CONFIG: '/nonexistent/config.json', XDG_STATE_HOME: '/nonexistent' } };
+    for (const words of [
+      ['run', ''],
+      ['watch', ''],
+      ['--profile', ''],
+    ])
+      expect(await offered(words, nowhere)).toEqual([]);
+    expect(await offered(['sandbox', '--workflows', '/nonexistent', '--fail-step', ''])).toEqual([]);
+  });
+
+  test.each([
+    [[]],
+    [['tcsh']],
+    [['tcsh', '--', 'nonsense', '--nonsense', '']],
+    [['--nonsense']],
+    [['bash', '--', '--', '--', '']],
+  ])('also where it is asked badly: %j', async (words) => {
+    expect(await runCli(['__complete', ...words])).toMatchObject({ stderr: '', exitCode: 0 });
+  });
+
+  test('and sends nothing and runs no token command', async () => {
+    const service = await scriptedService((_request, reply) => reply.send(500, {}));
+    const trace = join(temporaryFolder(), 'trace');
+    const profile = { baseUrl: service.baseUrl, tokenCommand: ['touch', trace] };
+    const { env } = worldOf({ defaultProfile: 'p', profiles: { p: profile } });
+    for (const words of [
+      ['watch', ''],
+      ['run', ''],
+      ['run', 'w', 'a@'],
+      ['--profile', ''],
+    ])
+      await offered(words, { env, mayCapture: true });
+    expect(service.requests).toEqual([]);
+    expect(existsSync(trace)).toBe(false);
+  });
+
+  test('what would act on a terminal is offered no more than what would be taken for a flag, and described inertly', async () => {
+    const ids = ['a\u001b[2J', 'b\nc', 'd\te', '\u202ef', '', '--base-url=http://evil', 'good'];
+    const history = ids.map((id) => ({ ...RUN, id, status: 'X\u001b[2J\tY\n' }));
+    expect(await offered(['watch', ''], worldOf({}, history))).toEqual([
+      `@last\tX\\u001b[2J\\u0009Y\\u000a ${INVOICE} 2026-01-02T03:04:05Z good`,
+      `@last:${INVOICE}\tX\\u001b[2J\\u0009Y\\u000a 2026-01-02T03:04:05Z good`,
+      `good\tX\\u001b[2J\\u0009Y\\u000a ${INVOICE} 2026-01-02T03:04:05Z`,
+    ]);
+    const workflows = { 'a\u001bb': INVOICE, ok: INVOICE };
+    const config = { defaultProfile: 'p', profiles: { p: { workflows } } };
+    expect(valuesOf(await offered(['run', ''], worldOf(config)))).toEqual(['ok']);
+  });
+
+  test('loads nothing that speaks HTTP or starts commands', async () => {
+    const { env } = worldOf();
+    const script = `require(${JSON.stringify(join(ROOT, 'dist/main.js'))}).main(
+        ['__complete', 'zsh', '--', 'watch', ''], require(${JSON.stringify(join(ROOT, 'dist/main.js'))}).processContext())
+      .then(() => console.log(Object.keys(require.cache).join(' '), process.moduleLoadList.join(' ')))`;
+    const { stdout } = await start(process.execPath, ['-e', script], env).ended;
+    expect(stdout).toMatch(/^@last\t.*\n(.*\n)*.*dist\/complete\.js/);
+    expect(stdout).not.toMatch(
+      /dist\/(transport|live|requests|sandbox-options)\.js|NativeModule (tls|http|child_process)\b/,
+    );
+  });
+});
+
+describe('wfr completion', () => {
+  test.each(['bash', 'zsh', 'fish'])('prints the script for %s, as it stands', async (shell) => {
+    const { stdout, stderr, exitCode } = await runCli(['completion', shell]);
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+    expect(stdout).toBe(readFileSync(join(ROOT, `src/commands/completion/wfr.${shell}`), 'utf8'));
+    expect(stdout).toContain(`command wfr __complete ${shell} -- `);
+  });
+
+  test('knows no other shell, and shows its callback nowhere', async () => {
+    const { exitCode, stderr } = await runCli(['completion', 'tcsh']);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('bash, zsh, fish') });
+    for (const args of [['--help'], ['help', 'nothing'], ['__complet']]) {
+      const { stdout, stderr } = await runCli(args);
+      expect(stdout + stderr).not.toContain('__complete');
+    }
+  });
+});

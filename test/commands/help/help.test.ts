@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { EXIT_CODE_MEANINGS, ExitCode } from '../../../src/exit-code.js';
+import { runCli } from '../../helpers/cli.js';
+
+const COMMANDS = ['run', 'status', 'watch', 'batch', 'results', 'history', 'sandbox', 'config', 'completion'];
+const TOPICS = ['inputs', 'output', 'exit-codes', 'environment', 'scripting'];
+
+describe('help', () => {
+  test.each([
+    ['--help'],
+    ['-h'],
+    ['help'],
+    ...COMMANDS.map((name) => ['help', name]),
+    ...TOPICS.map((name) => ['help', name]),
+  ])('wfr %s %s fits into 80 columns and one screen, on stdout, with 0', async (...args) => {
+    const { stdout, stderr, exitCode } = await runCli(args.filter((arg) => arg !== undefined));
+    expect(exitCode).toBe(0);
+    expect(stderr).toBe('');
+    const lines = stdout.split('\n');
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    const isTopic = TOPICS.includes(String(args[1]));
+    expect(lines.length).toBeLessThan(isTopic ? 50 : 80);
+    expect(stdout).toContain('Example');
+  });
+
+  test.each(COMMANDS)('wfr %s --help is wfr help of it', async (command) => {
+    expect((await runCli([command, '--help'])).stdout).toBe((await runCli(['help', command])).stdout);
+  });
+
+  test('wfr alone prints help to stderr and exits with 2', async () => {
+    const { stdout, stderr, exitCode } = await runCli([]);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toBe((await runCli(['--help'])).stdout);
+  });
+
+  test('--version prints the number alone, which is that of package.json', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+    for (const flag of ['--version', '-V']) {
+      expect(await runCli([flag])).toMatchObject({ stdout: `${version}\n`, stderr: '', exitCode: 0 });
+    }
+  });
+
+  test('help exit-codes has a row for every code', async () => {
+    const { stdout } = await runCli(['help', 'exit-codes']);
+    for (const code of Object.values(ExitCode)) expect(stdout).toMatch(new RegExp(`^ {2}${code} `, 'm'));
+    expect(EXIT_CODE_MEANINGS.length).toBe(Object.values(ExitCode).length + 1);
+  });
+});
+
+describe('mistakes', () => {
+  test.each([['-v'], ['-q'], ['--color', 'always'], ['--']])(
+    'flags without a command (%s) get the help, as nothing at all does',
+    async (...args) => {
+      const { stdout, stderr, exitCode } = await runCli(args.filter((arg) => arg !== undefined));
+      expect({ stdout, stderr, exitCode }).toEqual({
+        stdout: '',
+        stderr: (await runCli(['--help'])).stdout,
+        exitCode: 2,
+      });
+    },
+  );
+
+  test.each([
+    [['rnu', 'x'], "unknown command 'rnu' (Did you mean run?)", 'wfr --help'],
+    [['run', 'x', '--detatch'], "unknown option '--detatch' (Did you mean --detach?)", 'wfr help run'],
+    [['watch'], "missing required argument 'run-id'", 'wfr help watch'],
+    [['run', 'x', '--timeout'], "option '--timeout <duration>' argument missing", 'wfr help run'],
+    [
+      ['help', 'exit'],
+      'there is no help on exit; there is help on run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, output, exit-codes',
+      '',
+    ],
+    [['run', ''], 'the workflow is empty', ''],
+    [['run', 'w', '--inputs-file', 'a', '--inputs-file', 'b'], 'It was given already, as a.', 'wfr help run'],
+    [['run', 'w', '-i', ''], '"": is not an input', ''],
+    [['watch', 'x', '--timeout', ''], '--timeout "": is not a duration', ''],
+    [['status', 'x', '--color', 'blue'], '--color blue: choose one of auto, always, never', ''],
+    [['status', 'x', '--json', '-o', 'id'], '--json and --output id exclude each other', ''],
+  ])('%j gets a clear complaint and exit 2', async (args, complaint, hint) => {
+    const { stdout, stderr, exitCode } = await runCli(args);
+    expect(exitCode).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(`wfr: `);
+    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(hint);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});

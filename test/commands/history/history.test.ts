@@ -1,0 +1,264 @@
+/** What ran before, and what stands for it on a command line. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, promises, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { runCli, Signals, temporaryFolder, type World } from '../../helpers/cli.js';
+import { ImpatientClock } from '../../helpers/clock.js';
+import { bash, startWfr } from '../../helpers/process.js';
+import { FAILING, SLOW, sandboxWorld } from '../../helpers/sandbox.js';
+import { acceptsAndShows, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+
+interface Listed {
+  id: string;
+  status: string;
+  inputs: string[];
+}
+
+async function listed(env: Record<string, string>): Promise<Listed[]> {
+  const { stdout } = await runCli(['history', '--json', '--limit', '10000'], { env });
+  return JSON.parse(stdout) as Listed[];
+}
+
+/** A sandbox, and a folder for the history. */
+async function world() {
+  const { env: service, clock } = await sandboxWorld();
+  const state = temporaryFolder();
+  const env = { ...service, XDG_STATE_HOME: state };
+  const wfr = (...args: string[]) => runCli(args, { env, clock });
+  return { env, wfr, file: join(state, 'wfr', 'history.jsonl') };
+}
+
+describe('the history', () => {
+  test('has the id, workflow, service, time, last status and names of inputs of what was triggered, but no values', async () => {
+    const { env, wfr, file } = await world();
+    await wfr('run', FAILING, 'customer=secret value');
+    const { stdout } = await wfr('run', '--detach', SLOW, 'label=another secret');
+    const [latest, first, ...others] = await listed(env);
+    expect(others).toEqual([]);
+    expect(latest).toEqual({
+      id: stdout.trim(),
+      workflow: SLOW,
+      baseUrl: env.WFR_BASE_URL,
+      triggered: '2026-01-02T03:04:07.000Z',
+      inputs: ['label'],
+      status: 'PENDING',
+    });
+    expect(first).toMatchObject({ workflow: FAILING, inputs: ['customer'], status: 'FAILED' });
+    expect(readFileSync(file, 'utf8')).not.toContain('secret');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  test('is shown one run a line, the latest first, at most twenty unless told, and in every form of output', async () => {
+    const { wfr } = await world();
+    for (let run = 0; run < 22; run++) await wfr('run', '-d', SLOW, `label=${run}`);
+    const { stdout, stderr, exitCode } = await wfr('history');
+    const lines = stdout.trimEnd().split('\n');
+    expect({ lines: lines.length, stderr, exitCode }).toEqual({ lines: 20, stderr: '', exitCode: 0 });
+    expect(lines[0]).toMatch(
+      /^[0-9a-f-]{36} {2}PENDING {2}2026-01-02T03:04:05Z {2}51000000-\S+ {2}label {2}http:\/\/127\.0\.0\.1:\d+\//,
+    );
+    expect((await wfr('history', '-n', '3', '-o', 'id')).stdout.split('\n')).toHaveLength(4);
+    const { stdout: rows } = await wfr('history', '-o', 'jsonl', '-n', '22');
+    expect(
+      rows
+        .trim()
+        .split('\n')
+        .map((row) => JSON.parse(row).id),
+    ).toHaveLength(22);
+  });
+
+  test('says on stderr that it is empty, or off', async () => {
+    const empty = await runCli(['history'], { env: { XDG_STATE_HOME: '/dev/null' } });
+    expect(empty).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('No runs') });
+    const off = await runCli(['history'], { env: { XDG_STATE_HOME: '/tmp', WFR_HISTORY: '0' } });
+    expect(off).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('WFR_HISTORY') });
+  });
+
+  test('refuses a limit that is no number', async () => {
+    const { exitCode, stderr } = await runCli(['history', '-n', 'all']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--limit all: give a number of runs, such as 50');
+  });
+
+  test('takes over the status that watch and status see, and leaves runs of others out', async () => {
+    const { env, wfr } = await world();
+    const { stdout } = await wfr('run', '-d', FAILING, 'customer=x');
+    const id = stdout.trim();
+    await wfr('watch', id);
+    expect(await listed(env)).toMatchObject([{ id, status: 'FAILED' }]);
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
+    await runCli(['status', 'run-1'], { env: { ...env, WFR_BASE_URL: baseUrl } });
+    expect(await listed(env)).toHaveLength(1);
+  });
+
+  test('is not kept with WFR_HISTORY=0, and fails no run where it cannot be written', async () => {
+    const { env, file } = await world();
+    const off = await runCli(['run', '-d', SLOW, 'label=x'], { env: { ...env, WFR_HISTORY: '0' } });
+    expect(off.exitCode).toBe(0);
+    expect(readdirSync(join(file, '..', '..'))).toEqual([]);
+    const broken = await runCli(['run', '-d', SLOW, 'label=x'], {
+      env: { ...env, XDG_STATE_HOME: '/dev/null' },
+    });
+    expect(broken).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
+    expect(broken.stderr).not.toContain('history');
+  });
+
+  test('has also a run whose id could not be written to stdout', async () => {
+    const { env } = await world();
+    const { exitCode } = await bash(`wfr run -d ${SLOW} label=x > /dev/full`, env);
+    expect(exitCode).toBe(74);
+    expect(await listed(env)).toMatchObject([{ workflow: SLOW }]);
+  });
+
+  test('tells a person that it cannot be written, and a pipeline not', async () => {
+    const { env } = await world();
+    const run = (terminal?: number) =>
+      runCli(['run', '-d', SLOW, 'label=x'], {
+        ...(terminal && { terminal }),
+        env: { ...env, XDG_STATE_HOME: '/dev/null', TERM: 'xterm', NO_COLOR: '1' },
+      });
+    expect((await run(200)).stderr).toContain('wfr: warning: the history cannot be written: ');
+    expect((await run()).stderr).not.toContain('history');
+  });
+
+  test('keeps no run waiting for a pipe that lies in its place, and takes no damaged record for a run', async () => {
+    const { env, file, wfr } = await world();
+    mkdirSync(join(file, '..'), { recursive: true });
+    execFileSync('mkfifo', [file]);
+    expect((await wfr('run', '-d', SLOW, 'label=x')).exitCode).toBe(0);
+    expect(await listed(env)).toEqual([]);
+    rmSync(file);
+    const whole = { id: 'whole', workflow: 'w', baseUrl: 'b', triggered: 't', inputs: [], status: 'FAILED' };
+    const records = [whole, { ...whole, id: 'a', status: 5 }, { ...whole, id: 'b', inputs: [{}] }];
+    writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
+    expect(await listed(env)).toMatchObject([{ id: 'whole' }]);
+  });
+
+  test('is never in a folder that is relative to the working one', async () => {
+    const { env } = await world();
+    const cwd = temporaryFolder();
+    const home = temporaryFolder();
+    const relative = { ...env, XDG_STATE_HOME: 'state' };
+    await runCli(['run', '-d', SLOW, 'label=x'], { env: relative, cwd, home });
+    expect(readdirSync(cwd)).toEqual([]);
+    expect(readdirSync(join(home, '.local/state'))).toEqual(['wfr']);
+  });
+
+  test('keeps no run waiting where the system lets no folder be made', async () => {
+    const { env } = await world();
+    const nowhere = { ...env, XDG_STATE_HOME: '/proc/nope' };
+    // A process, which can be ended if it does not end.
+    const limit = { timeout: 20_000, killSignal: 'SIGKILL' } as const;
+    const { exitCode, stdout } = await startWfr(['run', '-d', SLOW, 'label=x'], nowhere, limit).ended;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
+  });
+
+  test('makes text of the service inert', async () => {
+    const state = temporaryFolder();
+    const run = { ...aFinishedRun(), id: 'a\u001b[2J\n::error::x' };
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(200, run);
+    });
+    const env = { XDG_STATE_HOME: state, WFR_BASE_URL: baseUrl };
+    await runCli(['run', 'w', 'a=1'], { env });
+    const { stdout } = await runCli(['history'], { env });
+    expect(stdout).toMatch(/^a\\u001b\[2J\\u000a::error::x {2}FINISHED/);
+  });
+
+  test('loses nothing of twenty processes that trigger at once, while the log is changed for a new one', async () => {
+    const { env, file } = await world();
+    mkdirSync(join(file, '..'), { recursive: true });
+    const old = JSON.stringify({ id: 'old', workflow: 'w', baseUrl: 'b', triggered: 't', inputs: [] });
+    const lines = Math.ceil((256 * 1024) / (old.length + 1)) - 2;
+    // A writer that was killed has left half a line.
+    writeFileSync(file, `${`${old}\n`.repeat(lines)}{"id":"torn`);
+    const processes = Array.from(
+      { length: 20 },
+      (_, n) => startWfr(['run', '-d', SLOW, `label=${n}`], env).ended,
+    );
+    const ids = (await Promise.all(processes)).map(({ stdout }) => stdout.trim());
+    const kept = (await listed(env)).map(({ id }) => id);
+    expect(kept.filter((id) => id !== 'old').sort()).toEqual(ids.sort());
+    expect(readdirSync(join(file, '..')).sort()).toEqual(['history.1.jsonl', 'history.jsonl']);
+    expect(statSync(file).size).toBeLessThan(20_000);
+  });
+});
+
+describe('a history on a disk that does not answer', () => {
+  /** Makes each attempt to open a file of a history hang for ever, until the test has finished. */
+  function hang(): void {
+    const { open } = promises;
+    const hanging: typeof open = (path, ...rest) =>
+      String(path).includes('history') ? new Promise(() => {}) : open.call(promises, path, ...rest);
+    const spy = vi.spyOn(promises, 'open').mockImplementation(hanging);
+    onTestFinished(() => spy.mockRestore());
+  }
+
+  const WARNING = 'wfr: warning: the history cannot be written: the disk does not answer; ';
+
+  async function start(args: readonly string[], world: Partial<World> = {}) {
+    hang();
+    const { baseUrl, requests } = await scriptedService(acceptsAndShows(aRun(), aFinishedRun()));
+    const env = { WFR_BASE_URL: baseUrl, XDG_STATE_HOME: temporaryFolder() };
+    const result = await runCli(args, { ...world, env, clock: new ImpatientClock() });
+    return { ...result, requests: requests.length };
+  }
+
+  test('run: the id comes first and polling goes on to the end, which says what could not be kept', async () => {
+    const { exitCode, stdout, stderr, requests } = await start(['run', 'w', 'a=1']);
+    expect({ exitCode, stdout, requests }).toEqual({
+      exitCode: 0,
+      stdout: '{\n  "total": 1\n}\n',
+      requests: 3,
+    });
+    expect(stderr).toMatch(/^Run run-1 /);
+    expect(stderr).toContain('Finished: run run-1');
+    expect(stderr.indexOf(WARNING)).toBeGreaterThan(stderr.indexOf('Finished'));
+  });
+
+  test.each([
+    [['run', '-d', 'w', 'a=1'], 'run-1\n'],
+    [['watch', '-o', 'id', 'run-1'], 'run-1\n'],
+    [['status', '-o', 'id', 'run-1'], 'run-1\n'],
+  ])('%j: prints what it should, and says what could not be kept', async (args, printed) => {
+    const { exitCode, stdout, stderr } = await start(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: printed });
+    expect(stderr).toContain(WARNING);
+  });
+
+  test('run: a signal ends the watching as ever', async () => {
+    const signals = new Signals();
+    const onOutput = (text: string) => text.includes('RUNNING') && signals.raise('SIGTERM');
+    const { exitCode, stderr } = await start(['run', 'w', 'a=1'], { signals, onOutput });
+    expect(exitCode).toBe(143);
+    expect(stderr).toContain('Interrupted; run run-1 goes on.\nTo watch it: wfr watch run-1\n');
+  });
+});
+
+describe('@last', () => {
+  test('stands for the latest run at the service in use, and @last:<workflow> for the latest one of a workflow', async () => {
+    const { wfr } = await world();
+    const first = (await wfr('run', '-d', SLOW, 'label=x')).stdout;
+    const second = (await wfr('run', '-d', FAILING, 'customer=x')).stdout;
+    const asked = async (...ids: string[]) => (await wfr('status', '-o', 'id', ...ids)).stdout;
+    expect(await asked('@last')).toBe(second);
+    expect(await asked(`@last:${SLOW}`)).toBe(first);
+    expect(await asked(`@last:https://example.com/workflows/${SLOW.toUpperCase()}/edit`)).toBe(first);
+    expect(await asked('@last', second.trim(), `@last:${SLOW}`)).toBe(second + first);
+    expect((await wfr('watch', '@last')).exitCode).toBe(1);
+  });
+
+  test('is a mistake on the command line where the history has none, and nothing is sent', async () => {
+    const { env, wfr } = await world();
+    await wfr('run', '-d', SLOW, 'label=x');
+    const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const elsewhere = { ...env, WFR_BASE_URL: service.baseUrl };
+    const { exitCode, stderr } = await runCli(['watch', '@last', '@last:w'], { env: elsewhere });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`wfr: @last: the history has no such run at ${service.baseUrl}`);
+    expect(stderr).toContain(`  @last:w: the history has no such run at ${service.baseUrl}`);
+    expect(service.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,263 @@
+import { createHash } from 'node:crypto';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
+import { VirtualClock } from '../../helpers/clock.js';
+import { FAILING, INVOICE, SLOW, sandboxWorld } from '../../helpers/sandbox.js';
+import { acceptsAndShows, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+
+const INVOICE_PDF = new URL('../../../examples/invoice.pdf', import.meta.url).pathname;
+
+function folderWithInvoice(): string {
+  const folder = temporaryFolder();
+  copyFileSync(INVOICE_PDF, join(folder, 'invoice.pdf'));
+  return folder;
+}
+
+describe('a run through the sandbox', () => {
+  test('sends a document, follows the run and prints its output as indented JSON', async () => {
+    const { env, clock, posts } = await sandboxWorld();
+    const cwd = temporaryFolder();
+    const bytes = Buffer.from(Array.from({ length: 1_000_001 }, (_, i) => (i * 7919) % 256));
+    writeFileSync(join(cwd, 'scan.pdf'), bytes);
+    const result = await runCli(['run', INVOICE, 'invoice@scan.pdf', 'customer=ACME'], { env, clock, cwd });
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    expect(JSON.parse(result.stdout)).toEqual({
+      customer: 'ACME',
+      document: { mediaType: 'application/pdf', bytes: bytes.length, sha256 },
+    });
+    expect(result.stdout).toMatch(/^\{\n {2}"customer": "ACME",\n/);
+    expect(result.exitCode).toBe(0);
+    expect(posts()).toBe(1);
+  });
+
+  test('says first the id and the command that watches it again, then each change, then how it ended', async () => {
+    const { env, clock } = await sandboxWorld();
+    const { stderr } = await runCli(['run', INVOICE, 'invoice@invoice.pdf', 'customer=ACME'], {
+      env,
+      clock,
+      cwd: folderWithInvoice(),
+    });
+    const [first, second, ...rest] = stderr.trimEnd().split('\n');
+    expect(first).toMatch(/^Run [0-9a-f-]{36} \(version invoice v3\)$/);
+    const id = first?.split(' ')[1];
+    expect(second).toBe(`To watch it: wfr watch ${id}`);
+    expect(rest).toEqual([
+      '2026-01-02T03:04:05Z PENDING  0 of 4 steps',
+      '2026-01-02T03:04:07Z RUNNING  1 of 4 steps',
+      '2026-01-02T03:04:09Z FINISHED  4 of 4 steps',
+      `Finished: run ${id}, 4 of 4 steps in 4.0s, version invoice v3`,
+    ]);
+  });
+
+  test('a failed run shows its step, the steps done and the message, prints no output, and exits with 1', async () => {
+    const { env, clock } = await sandboxWorld();
+    const result = await runCli(['run', FAILING, 'customer=ACME'], { env, clock });
+    expect(result.exitCode).toBe(1);
+    expect(result.stdout).toBe('');
+    expect(result.stderr).toMatch(
+      /^Failed at step Check credit\n\| .*\nRun ([0-9a-f-]{36}), 1 of 3 steps completed in \d.*, version failing v1\nTo look again: wfr status \1\n/m,
+    );
+    expect(result.stderr).toContain('\n| The credit service does not know the customer.\n');
+  });
+
+  test('--detach prints the id alone, and watch takes it to the end', async () => {
+    const { env, clock } = await sandboxWorld();
+    const cwd = folderWithInvoice();
+    const started = await runCli(['run', INVOICE, 'invoice@invoice.pdf', 'customer=A', '--detach'], {
+      env,
+      clock,
+      cwd,
+    });
+    expect(started.exitCode).toBe(0);
+    expect(started.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
+    const watched = await runCli(['watch', started.stdout.trim()], { env, clock });
+    expect(watched.exitCode).toBe(0);
+    expect(JSON.parse(watched.stdout).customer).toBe('A');
+  });
+
+  test('--no-wait is --detach', async () => {
+    const { env, clock } = await sandboxWorld();
+    const { stdout, exitCode } = await runCli(['run', SLOW, 'label=x', '--no-wait'], { env, clock });
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/);
+  });
+
+  test('--timeout stops waiting with 8, the status and the command that goes on', async () => {
+    const { env, clock } = await sandboxWorld();
+    const result = await runCli(['run', SLOW, 'label=x', '--timeout', '7s'], { env, clock });
+    expect(result.exitCode).toBe(8);
+    expect(result.stdout).toBe('');
+    expect(result.stderr).toMatch(/Still RUNNING \(1 of 10 steps\) after 7.0s; run [0-9a-f-]{36} goes on.\n/);
+    expect(result.stderr).toMatch(/To watch it: wfr watch [0-9a-f-]{36}\n$/);
+    // The last sleep is clipped to what is left.
+    expect(result.clock.sleeps).toEqual([2000, 2000, 3000]);
+  });
+
+  test('a wrong token is exit 4, with where it came from and without itself', async () => {
+    const { env, clock } = await sandboxWorld();
+    const result = await runCli(['run', SLOW, 'label=x'], {
+      env: { ...env, WFR_TOKEN: 'wrong-and-secret' },
+      clock,
+    });
+    expect(result.exitCode).toBe(4);
+    expect(result.stderr).toContain('refused the access token (401); it came from WFR_TOKEN');
+    expect(result.stderr).not.toContain('wrong-and-secret');
+  });
+
+  test("inputs that do not match are exit 5, in the service's own words, after one request", async () => {
+    const { env, clock, posts, sandbox } = await sandboxWorld();
+    const result = await runCli(['run', INVOICE, 'customer:=5', 'extra=x'], { env, clock });
+    expect(result.exitCode).toBe(5);
+    expect(result.stderr).toContain(
+      '| The inputs do not match the Start Node: inputs.invoice is missing (document); inputs.customer should be of type string and is number; inputs.extra is not a parameter of the Start Node.',
+    );
+    expect(posts()).toBe(1);
+    expect(sandbox.runCount()).toBe(0);
+  });
+
+  test('an unknown workflow is exit 5', async () => {
+    const { env, clock } = await sandboxWorld();
+    const result = await runCli(['run', 'no-such-workflow'], { env, clock });
+    expect(result.exitCode).toBe(5);
+    expect(result.stderr).toContain('| There is no workflow "no-such-workflow".');
+  });
+
+  test('the workflow may be given as its URL', async () => {
+    const { env, clock } = await sandboxWorld();
+    const url = `https://workflows.example.com/w/${SLOW.toUpperCase()}/edit?of=${SLOW}`;
+    const result = await runCli(['run', url, 'label=x', '--detach'], { env, clock });
+    expect(result.exitCode).toBe(0);
+  });
+
+  test('a URL with several UUIDs is refused, listing them', async () => {
+    const { env, clock, posts } = await sandboxWorld();
+    const url = `https://workflows.example.com/${SLOW}/${INVOICE}`;
+    const result = await runCli(['run', url, 'label=x'], { env, clock });
+    expect(result.exitCode).toBe(2);
+    expect(result.stderr).toContain(`${SLOW} or ${INVOICE}`);
+    expect(posts()).toBe(0);
+  });
+});
+
+describe('signals', () => {
+  test('Ctrl-C in the middle ends by the signal, with the command that resumes, which ends as the run does', async () => {
+    const { env, clock } = await sandboxWorld();
+    const signals = new Signals();
+    const result = await runCli(['run', SLOW, 'label=x'], {
+      env,
+      clock,
+      signals,
+      onOutput: (text) => text.includes('RUNNING  1 of 10') && signals.raise('SIGINT'),
+    });
+    expect(result.exitCode).toBe(130);
+    const id = /Interrupted; run (\S+) goes on\.\nTo watch it: wfr watch \1\n$/.exec(result.stderr)?.[1];
+    const watched = await runCli(['watch', id ?? ''], { env, clock });
+    expect(watched.exitCode).toBe(0);
+    expect(JSON.parse(watched.stdout)).toEqual({ label: 'x' });
+  });
+});
+
+describe('what stdout carries of one run', () => {
+  const run = async (...flags: string[]) => {
+    const clock = new VirtualClock();
+    const { baseUrl } = await scriptedService(acceptsAndShows(aRun(), aRun(), aFinishedRun()));
+    return runCli(['run', 'w', ...flags], { env: { WFR_BASE_URL: baseUrl }, clock });
+  };
+
+  test('text: the output alone', async () => {
+    expect((await run()).stdout).toBe('{\n  "total": 1\n}\n');
+  });
+
+  test('json: the last Run object that was seen, indented', async () => {
+    const { stdout } = await run('--json');
+    expect(JSON.parse(stdout)).toEqual(aFinishedRun());
+    expect(stdout).toMatch(/^\{\n {2}"id": "run-1",/);
+    expect((await run('-o', 'json')).stdout).toBe(stdout);
+  });
+
+  test('json: the last Run also where waiting was given up', async () => {
+    const { stdout, exitCode } = await run('--json', '--timeout', '2s');
+    expect(exitCode).toBe(8);
+    expect(JSON.parse(stdout)).toEqual(aRun());
+  });
+
+  test('jsonl: every changed Run, one a line', async () => {
+    const lines = (await run('-o', 'jsonl')).stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toEqual([aRun({ status: 'PENDING', stepsCompleted: 0 }), aRun(), aFinishedRun()]);
+  });
+
+  test('id: the id, once', async () => {
+    expect((await run('-o', 'id')).stdout).toBe('run-1\n');
+  });
+
+  test('detached: the id, or the Run as it was accepted', async () => {
+    const accepted = aRun({ status: 'PENDING', stepsCompleted: 0 });
+    expect((await run('--detach')).stdout).toBe('run-1\n');
+    expect((await run('--detach', '-o', 'id')).stdout).toBe('run-1\n');
+    const json = (await run('--detach', '--json')).stdout;
+    expect(JSON.parse(json)).toEqual(accepted);
+    expect(json.split('\n').length).toBeGreaterThan(3);
+    expect((await run('--detach', '-o', 'jsonl')).stdout).toBe(`${JSON.stringify(accepted)}\n`);
+  });
+
+  test('a format that there is not is exit 2, and nothing is sent', async () => {
+    const result = await run('-o', 'xml');
+    expect(result.exitCode).toBe(2);
+    expect(result.stderr).toContain('--output xml: choose one of text, json, jsonl, id');
+  });
+});
+
+test('an answer that is FINISHED already needs no poll', async () => {
+  const { baseUrl, requests } = await scriptedService(async (request, reply) => {
+    await request.body();
+    reply.send(200, aFinishedRun('done'));
+  });
+  const result = await runCli(['run', 'w'], { env: { WFR_BASE_URL: baseUrl } });
+  expect(result).toMatchObject({ exitCode: 0, stdout: '"done"\n' });
+  expect(requests.length).toBe(1);
+});
+
+test('an answer that is FAILED already is exit 1 without a poll', async () => {
+  const { baseUrl, requests } = await scriptedService(async (request, reply) => {
+    await request.body();
+    reply.send(200, aRun({ status: 'FAILED', error: { message: 'no', step: 'One' } }));
+  });
+  expect(await runCli(['run', 'w'], { env: { WFR_BASE_URL: baseUrl } })).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+  });
+  expect(requests.length).toBe(1);
+});
+
+test('the JSON of the service is printed token for token', async () => {
+  const output =
+    '{"b":9007199254740993,"a":1.0,"c":1e400,"a":-0,"d":[],"e":{},"f":"\\u0041/\\/ä","":[1,[2]]}';
+  const { baseUrl } = await scriptedService(async (request, reply) => {
+    await request.body();
+    reply.send(200, `{"id":"r","status":"FINISHED","x":1,"output":${output}}`);
+  });
+  const { stdout } = await runCli(['run', 'w'], { env: { WFR_BASE_URL: baseUrl } });
+  expect(stdout).toBe(`{
+  "b": 9007199254740993,
+  "a": 1.0,
+  "c": 1e400,
+  "a": -0,
+  "d": [],
+  "e": {},
+  "f": "\\u0041/\\/ä",
+  "": [
+    1,
+    [
+      2
+    ]
+  ]
+}
+`);
+  const { stdout: line } = await runCli(['run', 'w', '-o', 'jsonl'], { env: { WFR_BASE_URL: baseUrl } });
+  expect(line).toBe(`{"id":"r","status":"FINISHED","x":1,"output":${output}}\n`);
+});

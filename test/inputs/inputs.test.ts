@@ -1,0 +1,358 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
+import { aRun, scriptedService } from '../helpers/service.js';
+
+type Files = Record<string, string | Buffer>;
+
+function folderWith(files: Files): string {
+  const folder = temporaryFolder();
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  return folder;
+}
+
+/** Runs `wfr run w ...args --detach`, and gives what the service received. */
+async function send(args: readonly string[], files: Files = {}, world: World = {}) {
+  const { baseUrl, requests } = await scriptedService(async (request, reply) => {
+    await request.body();
+    reply.send(201, aRun());
+  });
+  const cwd = folderWith(files);
+  const result = await runCli(['run', 'w', ...args, '--detach'], {
+    env: { WFR_BASE_URL: baseUrl },
+    cwd,
+    ...world,
+  });
+  const [request] = requests;
+  const body = (await request?.body())?.toString('utf8') ?? '';
+  expect(request?.headers['content-length'] ?? '0').toBe(String(Buffer.byteLength(body)));
+  return { ...result, requests, body, inputs: body === '' ? undefined : JSON.parse(body).inputs };
+}
+
+const PDF = Buffer.from('%PDF-1.4 not much of one');
+const dataUri = (type: string, bytes: Buffer) => `data:${type};base64,${bytes.toString('base64')}`;
+
+describe('the separators', () => {
+  test.each<[string, string, unknown]>([
+    ['text=hello', 'text', 'hello'],
+    ['text=', 'text', ''],
+    ['id=007', 'id', '007'],
+    ['eq=a=b=c', 'eq', 'a=b=c'],
+    ['mail=joe@example.com', 'mail', 'joe@example.com'],
+    ['handle=\\@acme', 'handle', '@acme'],
+    ['back=\\\\@acme', 'back', '\\\\@acme'],
+    ['uri=data:text/plain;base64,aGk=', 'uri', 'data:text/plain;base64,aGk='],
+    ['typed=x;type=text/csv', 'typed', 'x;type=text/csv'],
+    ['n:=5', 'n', 5],
+    ['list:=[1,"a",null]', 'list', [1, 'a', null]],
+    ['colon:name=x', 'colon:name', 'x'],
+    ['a\\=b=c', 'a=b', 'c'],
+    ['a\\:=b', 'a:', 'b'],
+    ['a\\@b=c', 'a@b', 'c'],
+    ['a\\\\=b', 'a\\', 'b'],
+    ['C:\\dir=x', 'C:\\dir', 'x'],
+    ['__proto__=x', '__proto__', 'x'],
+    ['constructor:=1', 'constructor', 1],
+    ['a.b c"d\'e=x', 'a.b c"d\'e', 'x'],
+    ['größe=ä', 'größe', 'ä'],
+    ['emoji😀=😀', 'emoji😀', '😀'],
+    ['line=a\nb', 'line', 'a\nb'],
+  ])('%s', async (item, name, value) => {
+    const { body, exitCode } = await send([item]);
+    expect(exitCode).toBe(0);
+    // As text: JSON.parse keeps __proto__ apart, toEqual does not.
+    expect(body.endsWith(`"inputs":{${JSON.stringify(name)}:${JSON.stringify(value)}}}`)).toBe(true);
+  });
+
+  test.each(['1.0', '9007199254740993', '1e400', '-0', '{"a":1,"a":2}', ' [ 1 ] '])(
+    'name:=%s arrives as written',
+    async (json) => {
+      expect((await send([`x:=${json}`])).body).toContain(`"inputs":{"x":${json}}}`);
+    },
+  );
+
+  test('name=@path sends a UTF-8 text file as a string', async () => {
+    const text = 'Zeile 1\r\n"zwei" \\ äöü 😀 \ufffd\n';
+    expect((await send(['note=@note.txt'], { 'note.txt': text })).inputs).toEqual({ note: text });
+  });
+
+  test('name:=@path sends the JSON of a file, its text untouched, without a byte order mark', async () => {
+    const { body } = await send(['x:=@x.json'], { 'x.json': '\ufeff{"n": 1.0}' });
+    expect(body).toContain('"inputs":{"x":{"n": 1.0}}}');
+  });
+
+  test('name@path sends a document with the media type that its name tells', async () => {
+    const { inputs } = await send(['a@scan.pdf', 'b@sheet.csv', 'c@photo.JPEG'], {
+      'scan.pdf': PDF,
+      'sheet.csv': 'a,b\n',
+      'photo.JPEG': Buffer.from([0xff, 0xd8]),
+    });
+    expect(inputs).toEqual({
+      a: dataUri('application/pdf', PDF),
+      b: dataUri('text/csv', Buffer.from('a,b\n')),
+      c: dataUri('image/jpeg', Buffer.from([0xff, 0xd8])),
+    });
+  });
+
+  test('the last ;type= counts, and a path may hold others', async () => {
+    const { inputs } = await send(['a@x;type=y.bin;type=application/x-own'], { 'x;type=y.bin': PDF });
+    expect(inputs).toEqual({ a: dataUri('application/x-own', PDF) });
+  });
+
+  test('~/ in a path is the home folder', async () => {
+    const { stderr } = await send(['a@~/x.pdf']);
+    expect(stderr).toContain('a@~/x.pdf: ~/x.pdf: a part of the path is not a directory (ENOTDIR)');
+  });
+
+  test('arguments and -i go through the same parser, in the order of the arguments first', async () => {
+    const { body } = await send(['a=1', '-i', 'c=3', 'b=2', '--input', 'd:=4']);
+    expect(body).toContain('"inputs":{"a":"1","b":"2","c":"3","d":4}}');
+  });
+
+  test('no inputs at all are an empty object', async () => {
+    expect((await send([])).body).toBe('{"worfklowId":"w","workflowId":"w","inputs":{}}');
+  });
+});
+
+describe('standard input', () => {
+  test('as a document, with its media type given', async () => {
+    const { inputs } = await send(['a@-;type=application/pdf'], {}, { stdin: PDF });
+    expect(inputs).toEqual({ a: dataUri('application/pdf', PDF) });
+  });
+
+  test('as text, as JSON, and as the inputs file', async () => {
+    expect((await send(['a=@-'], {}, { stdin: 'hi\n' })).inputs).toEqual({ a: 'hi\n' });
+    expect((await send(['a:=@-'], {}, { stdin: '[1]' })).inputs).toEqual({ a: [1] });
+    expect((await send(['--inputs-file', '-'], {}, { stdin: '{"a": 1}' })).inputs).toEqual({ a: 1 });
+  });
+
+  test('a document from it without a media type is refused with the fix', async () => {
+    const { stderr, exitCode, requests } = await send(['a@-'], {}, { stdin: PDF });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(
+      'a@-: standard input has no name that tells the media type; add ;type=type/subtype, such as',
+    );
+    expect(requests.length).toBe(0);
+  });
+
+  test.each([
+    [['a=@-', 'b=@-'], 'b=@-: standard input is read by a=@- already'],
+    [['--inputs-file', '-', 'b=@-'], 'b=@-: standard input is read by --inputs-file - already'],
+    [['--token-file', '-', 'b=@-'], 'b=@-: standard input is read by --token-file - already'],
+  ])('53: read twice by %s is refused', async (args, complaint) => {
+    const { stderr, exitCode, requests } = await send(args, {}, { stdin: '{}' });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(complaint);
+    expect(requests.length).toBe(0);
+  });
+});
+
+describe('the inputs file', () => {
+  test('is a JSON object whose values keep their text, and items override its keys', async () => {
+    const { body } = await send(['--inputs-file', 'in.json', 'b=item', 'd=new'], {
+      'in.json': '{"a": 1.0, "b": {"$document": "missing.pdf"}, "c": [1, 2]}',
+    });
+    expect(body).toContain('"inputs":{"a":1.0,"b":"item","c":[1, 2],"d":"new"}}');
+  });
+
+  test('holds documents at any depth, relative to itself', async () => {
+    const { inputs } = await send(['--inputs-file', 'sub/in.json'], {
+      'sub/in.json':
+        '{"one": {"$document": "scan.pdf"}, "many": [{"x": {"$document": "raw", "type": "text/csv"}}, {"\\u0024document": "scan.pdf"}]}',
+      'sub/scan.pdf': PDF,
+      'sub/raw': 'a,b',
+    });
+    expect(inputs).toEqual({
+      one: dataUri('application/pdf', PDF),
+      many: [{ x: dataUri('text/csv', Buffer.from('a,b')) }, dataUri('application/pdf', PDF)],
+    });
+  });
+
+  test.each([
+    ['[1]', 'in.json: holds JSON that is not an object'],
+    ['{"a":1,"\\u0061":2}', 'in.json: gives "a" twice'],
+    ['{"a":\n  tru}', 'in.json: not JSON: expected a value at line 2, column 3'],
+    ['{"a":1,}', 'in.json: not JSON: expected a name in double quotes at line 1, column 8'],
+    ['{"a":"\\ud800"}', 'in.json: unpaired surrogate in a string at line 1, column 6'],
+    [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 'in.json: not UTF-8 at byte 3'],
+    [
+      '{"a":{"$document":"x.unknownext"}}',
+      'in.json: a: the name of the file does not tell the media type; add "type"',
+    ],
+    ['{"a":{"$document":"none.pdf"}}', 'in.json: a: none.pdf: no such file (ENOENT)'],
+    [
+      '{"a":{"$document":5}}',
+      'in.json: the document at line 1, column 6 has an unfit "$document"; write {"$document"',
+    ],
+    ['{"a":{"$document":"x.pdf","mime":"y"}}', 'has an unfit "mime"'],
+    ['{"a":{"$document":"x.pdf","type":"pdf"}}', '"pdf" is not a media type'],
+    ['', 'in.json: not JSON: unexpected end at line 1, column 1'],
+  ])('57: %s is refused, with the place', async (content, complaint) => {
+    const { stderr, exitCode, requests } = await send(['--inputs-file', 'in.json'], {
+      'in.json': content,
+      'x.unknownext': 'x',
+    });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(complaint);
+    expect(requests.length).toBe(0);
+  });
+
+  test('57: a byte order mark is accepted and 1e400 passed on', async () => {
+    const { body } = await send(['--inputs-file', 'in.json'], { 'in.json': '\ufeff{"a":1e400}' });
+    expect(body).toContain('"inputs":{"a":1e400}}');
+  });
+});
+
+test('61: Ctrl-C while standard input is being read cancels, and says that no run was created', async () => {
+  const signals = new Signals();
+  const stdin = new Readable({ read: () => void setImmediate(() => signals.raise('SIGINT')) });
+  const { exitCode, stderr, requests } = await send(['a=@-'], {}, { stdin, signals });
+  expect(exitCode).toBe(130);
+  expect(stderr).toBe('wfr: cancelled; no run was created\n');
+  expect(requests.length).toBe(0);
+});
+
+describe('what is refused before anything is sent', () => {
+  test.each([
+    ['plain', 'plain: is not an input; write name=text, name:=json, name@document'],
+    ['=x', '=x: has no name before "="'],
+    ['x:={', 'x:={: not JSON: unexpected end at line 1, column 2'],
+    ['x:=NaN', 'x:=NaN: not JSON: expected a value at line 1, column 1'],
+    ['x@', 'x@: names no file after "@"'],
+    ['x@pdf', 'the name of the file does not tell the media type'],
+    ['x@none.pdf', 'x@none.pdf: none.pdf: no such file (ENOENT)'],
+    ['x@folder.pdf', 'x@folder.pdf: folder.pdf: it is a directory (EISDIR)'],
+    ['x@file.unknownext', "add ;type=type/subtype, such as 'x@file.unknownext;type=application/pdf'"],
+    ['x@file.unknownext;type=pdf', '"pdf" is not a media type; write ;type=type/subtype, without parameters'],
+    ['x@file.unknownext;type=text/plain; charset=utf-8', '"text/plain; charset=utf-8" is not a media type'],
+    ['x=@latin1.txt', 'x=@latin1.txt: not UTF-8 at byte 3'],
+    ['x:="\\udc00"', 'unpaired surrogate in a string'],
+  ])('%s', async (item, complaint) => {
+    const files = {
+      pdf: 'x',
+      'file.unknownext': 'x',
+      'latin1.txt': Buffer.from([0x61, 0x62, 0xe4]),
+      'folder.pdf/x': '',
+    };
+    const { stderr, exitCode, requests } = await send([item], files);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(complaint);
+    expect(requests.length).toBe(0);
+  });
+
+  test('a name given twice by items, quoting both', async () => {
+    const { stderr, exitCode } = await send(['a=1', '-i', 'a:=2']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('a:=2: gives "a" a second time, after a=1');
+  });
+
+  test('all complaints of one command line at once', async () => {
+    const { stderr, exitCode, requests } = await send(
+      ['plain', 'x@none.pdf', 'y:={', '--interval', 'soon', '--timeout', '-1'],
+      {},
+      {
+        env: { WFR_BASE_URL: 'ftp://x' },
+      },
+    );
+    expect(exitCode).toBe(2);
+    for (const part of [
+      'plain: is not',
+      'none.pdf: no such file',
+      'y:={: not JSON',
+      '--interval soon',
+      '--timeout -1',
+      'ftp://x',
+    ]) {
+      expect(stderr).toContain(part);
+    }
+    expect(requests.length).toBe(0);
+  });
+
+  test('56: an item that was not UTF-8 on the command line', async () => {
+    const { stderr, exitCode } = await send(['a=x\ufffdy']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('a=x\ufffdy: holds bytes that are not UTF-8');
+  });
+});
+
+test('56: a replacement character in a text is no fault, a broken byte after it is one', async () => {
+  const { stderr, exitCode } = await send(['x=@x.txt'], {
+    'x.txt': Buffer.concat([Buffer.from('a\ufffdb'), Buffer.from([0xff])]),
+  });
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('x=@x.txt: not UTF-8 at byte 6');
+});
+
+test('a text of more than 64 MiB should travel as a document', async () => {
+  const cwd = folderWith({ 'x.txt': '' });
+  truncateSync(join(cwd, 'x.txt'), 70_000_000);
+  const { stderr, exitCode, requests } = await send(['x=@x.txt'], {}, { cwd });
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('x=@x.txt: x.txt has more than 64 MiB; send it as a document, with name@path');
+  expect(requests.length).toBe(0);
+});
+
+describe('--dry-run', () => {
+  test('prints what would be sent, with the token hidden and documents abridged', async () => {
+    const sha256 = createHash('sha256').update(PDF).digest('hex');
+    const cwd = folderWith({ 'a.pdf': PDF });
+    const { stdout, exitCode } = await runCli(
+      [
+        'run',
+        'w',
+        'doc@a.pdf',
+        'n:=1.0',
+        '--dry-run',
+        '-H',
+        'X-Key: secret-value',
+        '--base-url',
+        'https://host.example/api/v1/',
+      ],
+      { cwd, env: { WFR_TOKEN: 'the-token' } },
+    );
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('"n": 1.0');
+    expect(stdout).not.toMatch(/secret-value|the-token/);
+    expect(JSON.parse(stdout)).toEqual({
+      method: 'POST',
+      url: 'https://host.example/api/v1/runs',
+      headers: { 'x-key': '(hidden)', 'content-type': 'application/json', authorization: 'Bearer (hidden)' },
+      body: {
+        worfklowId: 'w',
+        workflowId: 'w',
+        inputs: { doc: `data:application/pdf;base64,(${PDF.length} bytes, SHA-256 ${sha256})`, n: 1 },
+      },
+    });
+  });
+
+  test('shows no Authorization where none would be sent, and complains of a token file that it cannot read', async () => {
+    const args = ['run', 'w', '--dry-run', '--base-url', 'https://host.example'];
+    expect(JSON.parse((await runCli(args)).stdout).headers).toEqual({ 'content-type': 'application/json' });
+    expect((await runCli([...args, '--token-file', 'missing'])).exitCode).toBe(2);
+  });
+
+  test('sends nothing', async () => {
+    const { requests, exitCode } = await send(['a=1', '--dry-run']);
+    expect(exitCode).toBe(0);
+    expect(requests.length).toBe(0);
+  });
+});
+
+test('a file that is removed between two documents is noticed before the request is complete', async () => {
+  const cwd = folderWith({ 'a.pdf': Buffer.alloc(3_000_000, 1), 'b.pdf': PDF });
+  const { baseUrl, requests } = await scriptedService(async (request) => {
+    await request.atLeast(500_000);
+    rmSync(join(cwd, 'b.pdf'));
+  });
+  const result = await runCli(['run', 'w', 'a@a.pdf', 'b@b.pdf'], { env: { WFR_BASE_URL: baseUrl }, cwd });
+  expect(result.exitCode).toBe(2);
+  expect(result.stderr).toContain('b.pdf');
+  expect(result.stderr).toContain('no run was created');
+  expect(requests[0]?.received).toBeLessThan(Number(requests[0]?.headers['content-length']));
+});

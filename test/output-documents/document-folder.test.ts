@@ -1,0 +1,385 @@
+/** Documents in outputs, as files. */
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCli, temporaryFolder } from '../helpers/cli.js';
+import { bash, startWfr } from '../helpers/process.js';
+import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
+
+const uri = (type: string, bytes: Buffer | string) =>
+  `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
+
+/** Watches a run with such an output, in a folder of the test's own. */
+async function watched(
+  output: unknown,
+  flags: string[] = ['--save-documents', 'out'],
+  cwd = temporaryFolder(),
+) {
+  const body = typeof output === 'string' && output.startsWith('{') ? output : JSON.stringify(output);
+  const run = JSON.stringify({ ...aFinishedRun(), output: 0 }).replace('"output":0', `"output":${body}`);
+  const { baseUrl } = await scriptedService((request, reply) => {
+    reply.send(200, run.replace('"run-1"', `"${request.path.slice('/runs/'.length)}"`));
+  });
+  const args = flags.includes('--') ? ['watch', ...flags] : ['watch', 'run-1', ...flags];
+  return { ...(await runCli(args, { cwd, env: { WFR_BASE_URL: baseUrl } })), cwd };
+}
+
+describe('--save-documents', () => {
+  test('writes each data URI to a file named after its place, and prints the JSON with the paths', async () => {
+    const scan = randomBytes(300_001);
+    const { stdout, stderr, exitCode, cwd } = await watched({
+      total: 1,
+      document: uri('application/pdf', scan),
+      pages: [{ image: uri('image/png', 'one') }, { image: uri('image/png', 'two') }],
+      note: 'data:text/plain,caf%C3%A9%0a',
+      'scan.txt': 'data:text/plain;charset=utf-8;base64,aGk=',
+      unknown: uri('application/x-of-our-own', ''),
+    });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      total: 1,
+      document: 'out/document.pdf',
+      pages: [{ image: 'out/pages-0-image.png' }, { image: 'out/pages-1-image.png' }],
+      note: 'out/note.txt',
+      'scan.txt': 'out/scan.txt',
+      unknown: 'out/unknown.bin',
+    });
+    const read = (name: string) => readFileSync(join(cwd, 'out', name));
+    const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+    expect(digest(read('document.pdf'))).toBe(digest(scan));
+    expect(read('pages-1-image.png').toString()).toBe('two');
+    expect(read('note.txt').toString()).toBe('café\n');
+    expect(read('scan.txt').toString()).toBe('hi');
+    expect(read('unknown.bin')).toHaveLength(0);
+    expect(stderr).toContain('Saved out/document.pdf, out/pages-0-image.png, ');
+  });
+
+  test('leaves numbers, escapes and what only looks like a data URI as they are', async () => {
+    const text =
+      '{"n":1.0,"a":"data: see below","b":"data:text/plain;base64,no!","c":"\\u0041","d":"data:x"}';
+    const { stdout, exitCode, cwd } = await watched(text);
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe(
+      `${JSON.stringify(JSON.parse(text), undefined, 2).replace('1,', '1.0,').replace('"A"', '"\\u0041"')}\n`,
+    );
+    expect(readdirSync(join(cwd, 'out'))).toEqual([]);
+  });
+
+  test('reads data URIs as encoders write them: without a media type, with space, line breaks and percent signs', async () => {
+    const lines = (text: string) => text.replace(/.{76}/g, '$&\r\n');
+    const scan = randomBytes(200_000);
+    const kept = {
+      prose: 'data: foo, bar',
+      prose2: 'data:, foo',
+      prose3: 'data:;foo,bar',
+      prose4: 'data:a b,c',
+    };
+    const { stdout, stderr, exitCode, cwd } = await watched({
+      base64: 'data:;base64,aGk=',
+      text: 'data:,hello%21',
+      charset: 'data:;charset=utf-8,hello',
+      space: 'data:text/plain; charset=utf-8; base64,aGk=',
+      name: `data:image/png;name=${'x'.repeat(2000)};base64,aGk=`,
+      upper: 'DATA:Image/PNG;BASE64,aGk',
+      escaped: 'data:text/plain;base64,aG%6B%3d%0A',
+      lines: `data:application/pdf;base64,${lines(scan.toString('base64'))}\n`,
+      url: `data:application/pdf;base64,${scan.toString('base64url')}`,
+      ...kept,
+    });
+    expect({ exitCode, warned: stderr.includes('warning') }).toEqual({ exitCode: 0, warned: false });
+    const small = {
+      'base64.txt': 'hi',
+      'text.txt': 'hello!',
+      'charset.txt': 'hello',
+      'space.txt': 'hi',
+      'name.png': 'hi',
+      'upper.png': 'hi',
+      'escaped.txt': 'hi',
+    };
+    const names = [...Object.keys(small), 'lines.pdf', 'url.pdf'];
+    expect(Object.values(JSON.parse(stdout))).toEqual([
+      ...names.map((name) => `out/${name}`),
+      ...Object.values(kept),
+    ]);
+    const read = (name: string) => readFileSync(join(cwd, 'out', name));
+    for (const [name, text] of Object.entries(small))
+      expect([name, read(name).toString()]).toEqual([name, text]);
+    expect(read('lines.pdf').equals(scan)).toBe(true);
+    expect(read('url.pdf').equals(scan)).toBe(true);
+  });
+
+  test('warns of data that cannot be decoded, and leaves it in the output', async () => {
+    const big = Buffer.alloc(200_000).toString('base64');
+    const output = {
+      pages: [{}, { image: 'data:image/png;base64,no!' }],
+      'a b': ['data:text/plain;base64,abcde'],
+      big: `data:image/png;base64,${big.slice(0, 100_000)}*${big.slice(100_000)}`,
+      type: 'data:x;base64,aGk=',
+    };
+    const { stdout, stderr, exitCode } = await watched(output);
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(output);
+    expect(stderr).toContain(
+      'wfr: warning: data that cannot be decoded stays in the output: output.pages[1].image, output["a b"][0], output.big, output.type\n',
+    );
+    const flags = ['--save-documents', 'out', '--', 'r1', 'r2'];
+    const { stderr: ofSeveral } = await watched(Array(12).fill('data:;base64,!'), flags);
+    expect(ofSeveral).toMatch(/warning: run r2: data that .*: output\[0\], .*, output\[9\] and 2 more\n/);
+  });
+
+  test('warns of documents beyond the most that it saves, and leaves them in the output', async () => {
+    const output = [1, 2, 3, 4, 5].map((n) => uri('text/plain', `${n}`));
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun(output)));
+    const world = { env: { WFR_BASE_URL: baseUrl }, cwd: temporaryFolder(), limits: { documents: 3 } };
+    const { stdout, stderr, exitCode } = await runCli(
+      ['watch', 'run-1', '--save-documents', '.', '-q'],
+      world,
+    );
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(['0.txt', '1.txt', '2.txt', ...output.slice(3)]);
+    expect(stderr).toBe('wfr: warning: documents beyond the first 3 stay in the output: 2 more\n');
+  });
+
+  test('also with an escaped solidus, in the whole Run, and in the last line of jsonl', async () => {
+    const output = `{"d":${JSON.stringify(uri('image/svg+xml', '????>>>>')).replaceAll('/', '\\/')}}`;
+    const { stdout } = await watched(output, ['--save-documents', 'out', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ id: 'run-1', output: { d: 'out/d.svg' }, status: 'FINISHED' });
+    const lines = await watched(output, ['--save-documents', 'out', '-o', 'jsonl']);
+    expect(JSON.parse(lines.stdout)).toMatchObject({ output: { d: 'out/d.svg' } });
+    expect(readFileSync(join(lines.cwd, 'out/d.svg'), 'utf8')).toBe('????>>>>');
+  });
+
+  test('gives files the extensions that people use', async () => {
+    const office = 'application/vnd.openxmlformats-officedocument';
+    const extensions = {
+      'audio/mpeg': 'mp3',
+      'image/jpg': 'jpg',
+      'image/jpeg': 'jpg',
+      'text/plain': 'txt',
+      'application/octet-stream': 'bin',
+      'audio/mp4': 'm4a',
+      'video/quicktime': 'mov',
+      'image/svg+xml': 'svg',
+      'application/xml': 'xml',
+      'text/markdown': 'md',
+      'application/zip': 'zip',
+      'application/x-yaml': 'yaml',
+      [`${office}.wordprocessingml.document`]: 'docx',
+      [`${office}.spreadsheetml.sheet`]: 'xlsx',
+      [`${office}.presentationml.presentation`]: 'pptx',
+      'x/constructor': 'bin',
+    };
+    const { stdout } = await watched(Object.keys(extensions).map((type) => uri(type.toUpperCase(), 'x')));
+    expect(JSON.parse(stdout)).toEqual(Object.values(extensions).map((end, index) => `out/${index}.${end}`));
+  });
+
+  test('never leaves the folder, makes no hidden files or devices, and takes no name twice', async () => {
+    const text = uri('text/plain', 'x');
+    const names = [
+      '../../etc/passwd',
+      '/root',
+      '.bashrc',
+      '-rf',
+      'CON',
+      'a',
+      'A',
+      'a\u0000\u001b[2J',
+      '',
+      '…',
+    ];
+    const { stdout, exitCode, cwd } = await watched(
+      `{${names.map((name) => `${JSON.stringify(name)}:"${text}"`).join(',')}}`,
+    );
+    expect(exitCode).toBe(0);
+    const expected = ['_.._etc_passwd', '_root', 'bashrc', 'rf', '_CON', 'a', 'A-2', 'a_2J', 'document', '_'];
+    expect(Object.values(JSON.parse(stdout))).toEqual(expected.map((name) => `out/${name}.txt`));
+    expect(readdirSync(join(cwd, 'out')).sort()).toEqual(expected.map((name) => `${name}.txt`).sort());
+    expect(readdirSync(cwd)).toEqual(['out']);
+  });
+
+  test('an output that is a document by itself has a name, too', async () => {
+    const { stdout } = await watched(uri('application/pdf', 'x'));
+    expect(JSON.parse(stdout)).toBe('out/document.pdf');
+  });
+
+  test('never overwrites a file: exit 74, nothing written, and everything on stdout; --force does', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'out'));
+    writeFileSync(join(cwd, 'out/b.txt'), 'mine');
+    const output = { a: uri('text/plain', 'new a'), b: uri('text/plain', 'new b') };
+    const refused = await watched(output, undefined, cwd);
+    expect(refused.exitCode).toBe(74);
+    expect(JSON.parse(refused.stdout)).toEqual(output);
+    expect(refused.stderr).toContain(
+      'wfr: cannot save out/b.txt: it exists already\n  Name another folder, or give --force to overwrite it.\n',
+    );
+    expect(refused.stderr).toContain('Run run-1 has ended; the output on stdout holds its documents.\n');
+    expect(refused.stderr).toMatch(/^To watch it: wfr watch --save-documents out run-1$/m);
+    expect(readdirSync(join(cwd, 'out'))).toEqual(['b.txt']);
+    expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('mine');
+
+    expect((await watched(output, ['--save-documents', 'out', '--force'], cwd)).exitCode).toBe(0);
+    expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('new b');
+  });
+
+  test('follows no link out of the folder, not even with --force', async () => {
+    const cwd = temporaryFolder();
+    const outside = join(cwd, 'outside');
+    mkdirSync(join(cwd, 'out'));
+    symlinkSync(outside, join(cwd, 'out/a.txt'));
+    const output = { a: uri('text/plain', 'new') };
+    expect((await watched(output, undefined, cwd)).exitCode).toBe(74);
+    expect((await watched(output, ['--save-documents', 'out', '--force'], cwd)).exitCode).toBe(0);
+    expect(existsSync(outside)).toBe(false);
+    expect(readFileSync(join(cwd, 'out/a.txt'), 'utf8')).toBe('new');
+  });
+
+  test.each([
+    ['text', true],
+    ['json', true],
+    ['jsonl', true],
+    ['id', false],
+  ])('where a document cannot be saved, -o %s says that stdout holds it: %s', async (format, isHeld) => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, "it's/d.txt"), { recursive: true });
+    const flags = ['--save-documents', "it's", '--force', '-o', format];
+    const document = uri('text/plain', 'x');
+    const { stdout, stderr, exitCode } = await watched({ d: document }, flags, cwd);
+    expect(exitCode).toBe(74);
+    expect(stdout.includes(document)).toBe(isHeld);
+    expect(stderr).toContain(
+      `  Name another folder, or watch the run again once this is mended.
+Run run-1 has ended${isHeld ? '; the output on stdout holds its documents' : ''}.
+To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
+`,
+    );
+  });
+
+  test('of several runs, the one whose documents cannot be saved can be watched again, into the same folder', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'out/b'), { recursive: true });
+    writeFileSync(join(cwd, 'out/b/d.txt'), 'mine');
+    const flags = ['--save-documents', 'out', '--', 'a', 'b'];
+    const { stderr, exitCode } = await watched({ d: uri('text/plain', 'x') }, flags, cwd);
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('Run b has ended.\n');
+    expect(stderr).toMatch(/^To watch them: wfr watch --save-documents out\/b b$/m);
+  });
+
+  test('after a full disk, the command that is shown saves everything', async () => {
+    const output = { a: uri('text/plain', 'small'), b: uri('text/plain', Buffer.alloc(100_000)) };
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun(output)));
+    const cwd = temporaryFolder();
+    const env = { WFR_BASE_URL: baseUrl };
+    // No file may be larger than 8 KiB.
+    const limited = 'ulimit -f 8; wfr watch --save-documents out run-1';
+    const { stderr, exitCode } = await bash(limited, env, { cwd });
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('wfr: cannot save out/b.txt: the file is too large (EFBIG)\n');
+    expect(readdirSync(join(cwd, 'out'))).toEqual([]);
+    const command = /^To watch it: (.*)$/m.exec(stderr)?.[1] ?? 'false';
+    expect((await bash(command, env, { cwd })).exitCode).toBe(0);
+    expect(readdirSync(join(cwd, 'out'))).toEqual(['a.txt', 'b.txt']);
+  });
+
+  test('a run that goes on is watched again with the same flags', async () => {
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const env = { WFR_BASE_URL: baseUrl };
+    const args = ['run', 'w', '--timeout', '0', '--save-documents', 'my files', '--force'];
+    const { stderr, exitCode } = await runCli(args, { env });
+    expect(exitCode).toBe(8);
+    const command = "To watch it: wfr watch --save-documents 'my files' --force run-1\n";
+    expect(stderr.split(command)).toHaveLength(3);
+  });
+
+  test('of several runs, each has a folder of its own', async () => {
+    const flags = ['--save-documents', 'out', '--', 'a', 'b'];
+    const { exitCode, cwd } = await watched({ d: uri('text/plain', 'x') }, flags);
+    expect(exitCode).toBe(0);
+    expect(readdirSync(join(cwd, 'out'), { recursive: true }).sort()).toEqual([
+      'a',
+      'a/d.txt',
+      'b',
+      'b/d.txt',
+    ]);
+  });
+
+  test('of several runs, none takes the folder of another, whatever their ids and whichever ends first', async () => {
+    const long = 'x'.repeat(120);
+    const ids = ['a/b', 'a_b', 'A_b', 'a_b-2', `${long}1`, `${long}2`];
+    const service = await scriptedService((request, reply) => {
+      const id = decodeURIComponent(request.path.slice('/runs/'.length));
+      const looks = service.requests.filter(({ path }) => path === request.path).length;
+      // The first one ends last.
+      const hasEnded = id !== 'a/b' || looks > 1;
+      reply.send(200, hasEnded ? { ...aFinishedRun({ d: uri('text/plain', id) }), id } : aRun({ id }));
+    });
+    const world = { env: { WFR_BASE_URL: service.baseUrl }, cwd: temporaryFolder() };
+    const cut = long.slice(0, 100);
+    const folders = ['a_b', 'a_b-2', 'A_b-3', 'a_b-2-2', cut, `${cut}-2`];
+    for (const flags of [[], ['--force']]) {
+      const { exitCode } = await runCli(['watch', ...ids, '--save-documents', 'out', ...flags], world);
+      expect(exitCode).toBe(0);
+      const read = (name: string) => readFileSync(join(world.cwd, 'out', name, 'd.txt'), 'utf8');
+      expect(folders.map(read)).toEqual(ids);
+      expect(readdirSync(join(world.cwd, 'out')).sort()).toEqual([...folders].sort());
+    }
+  });
+
+  test('of several runs, the folder of one may exist, but not be a link or a file', async () => {
+    const cwd = temporaryFolder();
+    for (const folder of ['out/here', 'away']) mkdirSync(join(cwd, folder), { recursive: true });
+    symlinkSync('../away', join(cwd, 'out/r9'));
+    symlinkSync('../nowhere', join(cwd, 'out/r10'));
+    writeFileSync(join(cwd, 'out/r11'), '');
+    const flags = ['--save-documents', 'out', '--force', '--', 'r9', 'r10', 'r11', 'here'];
+    const { stderr, exitCode } = await watched({ d: uri('text/plain', 'x') }, flags, cwd);
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('wfr: cannot save out/r9: it is a symbolic link\n');
+    expect(stderr).toContain('wfr: cannot save out/r10: it is a symbolic link\n');
+    expect(stderr).toContain('wfr: cannot save out/r11: it is no folder\n');
+    expect(readdirSync(join(cwd, 'out/here'))).toEqual(['d.txt']);
+    expect(readdirSync(join(cwd, 'away'))).toEqual([]);
+    expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
+  });
+
+  test('a folder that cannot be made is a mistake on the command line: nothing is sent', async () => {
+    const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
+    const env = { WFR_BASE_URL: baseUrl };
+    const { exitCode, stderr } = await runCli(['run', 'w', '--save-documents', '/dev/null/out'], { env });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(
+      '--save-documents /dev/null/out: a part of the path is not a directory (ENOTDIR)',
+    );
+    for (const [args, complaint] of [
+      [['run', 'w', '--force'], '--force goes with --save-documents'],
+      [['run', '-d', 'w', '--save-documents', 'x'], '--save-documents and --detach exclude each other'],
+      [['watch', 'r', '--save-documents', ''], '--save-documents: give the folder'],
+    ] as const) {
+      const result = await runCli(args, { env });
+      expect(result.exitCode).toBe(2);
+      expect(result.stderr).toContain(complaint);
+    }
+    expect(requests).toEqual([]);
+  });
+
+  test('where the system lets no folder be made, that is said at once', async () => {
+    const world = { env: { WFR_BASE_URL: 'http://127.0.0.1:9' }, cwd: temporaryFolder() };
+    writeFileSync(join(world.cwd, 'file'), '');
+    const { stderr, exitCode } = await runCli(['watch', 'r', '--save-documents', 'file'], world);
+    expect(stderr).toContain('wfr: --save-documents file: something else has that name (EEXIST)\n');
+    expect(exitCode).toBe(2);
+    // A process, which can be ended if it does not end.
+    const args = ['watch', 'r', '--save-documents', '/proc/nope/x'];
+    const ended = await startWfr(args, world.env, { timeout: 20_000, killSignal: 'SIGKILL' }).ended;
+    expect(ended.stderr).toContain('wfr: --save-documents /proc/nope/x: no folder can be made there\n');
+    expect(ended.exitCode).toBe(2);
+  });
+
+  test('makes all of a folder that is missing', async () => {
+    const { stdout, cwd } = await watched({ d: uri('text/plain', 'x') }, ['--save-documents', 'a/b/../c/d']);
+    expect(JSON.parse(stdout)).toEqual({ d: 'a/c/d/d.txt' });
+    expect(readdirSync(join(cwd, 'a'), { recursive: true })).toEqual(['c', 'c/d', 'c/d/d.txt']);
+  });
+});

@@ -1,0 +1,193 @@
+/** The action and the CI files of examples/ci: their shell, run with the environment that a runner gives. */
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { validateAction, validateWorkflow } from '@action-validator/core';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { temporaryFolder } from '../helpers/cli.js';
+import { bash, ROOT, start } from '../helpers/process.js';
+import { FAILING, INVOICE, SLOW, sandboxWorld } from '../helpers/sandbox.js';
+import { acceptsAndShows, aFinishedRun, scriptedService } from '../helpers/service.js';
+
+interface Step {
+  id?: string;
+  run?: string;
+  env?: Record<string, string>;
+}
+
+interface Action {
+  inputs: Record<string, { required?: boolean; default?: string }>;
+  outputs: Record<string, { value: string }>;
+  runs: { steps: Step[] };
+}
+
+const read = <T>(path: string) => parse(readFileSync(join(ROOT, path), 'utf8')) as T;
+const action = read<Action>('action.yml');
+const [onlyStep] = action.runs.steps;
+const fast = { clock: { now: Date.now, monotonic: () => performance.now() * 50 } };
+
+/** A workspace with a document, and the action's step in it, its inputs as a runner hands them on. */
+async function runAction(
+  inputs: Record<string, string>,
+  env: Record<string, string> = {},
+  actionPath = ROOT,
+) {
+  const cwd = temporaryFolder();
+  copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
+  const runner = { CI: 'true', GITHUB_ACTIONS: 'true', GITHUB_ACTION_PATH: actionPath };
+  const files = { GITHUB_OUTPUT: join(cwd, '.output'), GITHUB_STEP_SUMMARY: join(cwd, '.summary') };
+  for (const file of Object.values(files)) writeFileSync(file, '');
+  const given = Object.entries(onlyStep?.env ?? {}).map(([name, expression]) => {
+    const input = /^\$\{\{ inputs\.([a-z-]+) \}\}$/.exec(expression)?.[1] ?? expression;
+    return [name, inputs[input] ?? action.inputs[input]?.default ?? ''];
+  });
+  const all = { ...runner, ...files, ...env, ...Object.fromEntries(given) };
+  const step = start('bash', ['-e', '-c', onlyStep?.run ?? ''], all, { cwd });
+  return { ...(await step.ended), left: () => readdirSync(cwd).filter((name) => !name.startsWith('.')) };
+}
+
+describe('the action', () => {
+  test('runs a document from lines of inputs, and prints its output', async () => {
+    const { env } = await sandboxWorld(fast);
+    const { exitCode, stdout, stderr } = await runAction({
+      workflow: INVOICE,
+      inputs: 'invoice@scan.pdf\r\n\ncustomer=ACME Ltd\n',
+      'base-url': env.WFR_BASE_URL,
+      token: env.WFR_TOKEN,
+      report: '',
+    });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining('Finished: run ') });
+    expect(JSON.parse(stdout)).toMatchObject({ customer: 'ACME Ltd', document: { bytes: 1696 } });
+  });
+
+  test('takes no input for a part of the shell, nor for a flag', async () => {
+    const { baseUrl, posts } = await scriptedService(acceptsAndShows(aFinishedRun()));
+    const text = '$(touch pwned)`touch pwned`"; touch pwned; \'*\\';
+    const token = '$(touch$IFS./pwned)"`touch$IFS./pwned`';
+    const inputs = {
+      workflow: text,
+      inputs: `a=${text}\n b=  x `,
+      'base-url': baseUrl,
+      token,
+      report: '',
+    };
+    const { exitCode, left } = await runAction(inputs);
+    expect({ exitCode, left: left() }).toEqual({ exitCode: 0, left: ['scan.pdf'] });
+    const [request] = posts();
+    expect(request?.headers.authorization).toBe(`Bearer ${token}`);
+    const { workflowId, inputs: sent } = JSON.parse(String(await request?.body()));
+    expect({ workflowId, sent }).toEqual({ workflowId: text, sent: { a: text, ' b': '  x ' } });
+    const flag = await runAction({ ...inputs, inputs: '--dry-run' });
+    expect(flag).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('wfr: --dry-run: is not an input'),
+    });
+  });
+
+  test('exits as wfr does, stops waiting in time, and leaves the variables of the job what they are', async () => {
+    const { env } = await sandboxWorld(fast);
+    const inputs = { workflow: FAILING, inputs: 'customer=x', report: '' };
+    expect((await runAction(inputs, env)).exitCode).toBe(1);
+    expect((await runAction({ ...inputs, token: 'wrong' }, env)).exitCode).toBe(4);
+    const { env: slow } = await sandboxWorld();
+    const label = { workflow: SLOW, inputs: 'label=x', timeout: '50ms', report: '' };
+    expect((await runAction(label, slow)).exitCode).toBe(8);
+  });
+
+  /** A checkout of the action with a wfr that shows its arguments, and an npm that builds it. */
+  function checkout() {
+    const path = temporaryFolder();
+    cpSync(join(ROOT, 'action'), join(path, 'action'), { recursive: true });
+    mkdirSync(join(path, 'bin'));
+    writeFileSync(join(path, 'bin/wfr.js'), 'console.log(JSON.stringify(process.argv.slice(2)))');
+    const npm = '#!/bin/sh\nmkdir dist; : > dist/main.js; echo "npm $1 in $PWD, $INPUT_TOKEN$WFR_TOKEN."\n';
+    writeFileSync(join(path, 'npm'), npm, { mode: 0o755 });
+    return path;
+  }
+
+  test('builds its own checkout where that has not been done, and keeps the token from npm', async () => {
+    const path = checkout();
+    const env = { PATH: `${path}:${process.env.PATH}`, WFR_TOKEN: 'secret' };
+    const inputs = { workflow: 'w', inputs: 'a=1', token: 'secret' };
+    const first = await runAction(inputs, env, path);
+    expect(first.stderr).toBe(`npm ci in ${path}, .\n`);
+    expect(JSON.parse(first.stdout)).toEqual(['run', '--report=github', '--', 'w', 'a=1']);
+    expect((await runAction(inputs, env, path)).stderr).toBe('');
+  });
+
+  test('hands on a report a line, and a time to wait', async () => {
+    const path = checkout();
+    mkdirSync(join(path, 'dist'));
+    writeFileSync(join(path, 'dist/main.js'), '');
+    const inputs = { workflow: 'w', timeout: '10m', report: 'github\njunit=my report.xml' };
+    const { stdout } = await runAction(inputs, {}, path);
+    const flags = ['--timeout=10m', '--report=github', '--report=junit=my report.xml'];
+    expect(JSON.parse(stdout)).toEqual(['run', ...flags, '--', 'w']);
+  });
+
+  test('and the workflows of the examples are what the published schemas allow', () => {
+    const text = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+    expect(validateAction(text('action.yml')).errors).toEqual([]);
+    expect(validateWorkflow(text('examples/ci/github.yml')).errors).toEqual([]);
+    expect(validateWorkflow(text('examples/scale/github.yml')).errors).toEqual([]);
+    const wrong = text('action.yml').replace('using: composite', 'using: composed');
+    expect(validateAction(wrong).errors).not.toEqual([]);
+  });
+
+  test('hands every input to its script, and has the outputs of its step', () => {
+    const handed = Object.values(onlyStep?.env ?? {});
+    expect(handed).toEqual(Object.keys(action.inputs).map((name) => `\${{ inputs.${name} }}`));
+    const script = readFileSync(join(ROOT, 'action/run.sh'), 'utf8');
+    for (const name of Object.keys(onlyStep?.env ?? {})) expect(script).toContain(`\${${name}:-}`);
+    expect(Object.entries(action.outputs).map(([name, { value }]) => [name, value])).toEqual(
+      ['run-id', 'status', 'output'].map((name) => [name, `\${{ steps.${onlyStep?.id}.outputs.${name} }}`]),
+    );
+  });
+});
+
+describe('the CI files', () => {
+  const { jobs } = read<{ jobs: Record<string, { steps: Step[] }> }>('examples/ci/github.yml');
+  const gitlab =
+    read<Record<string, { script: string[]; artifacts: { paths: string[] } }>>('examples/ci/gitlab-ci.yml');
+  const scriptOf = (job: string) =>
+    jobs[job]?.steps.find(({ run }) => run?.includes('pipeline.sh'))?.run ?? '';
+
+  /** Runs lines of two jobs, each as `bash -e` in a checkout of its own; `between` hands on what the first one left. */
+  async function twoJobs(first: string, between: string, second: string) {
+    const cwd = temporaryFolder();
+    for (const job of ['one', 'two']) {
+      mkdirSync(join(cwd, job));
+      copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(cwd, job, 'pipeline.sh'));
+      copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, job, 'scan.pdf'));
+    }
+    writeFileSync(join(cwd, 'first.sh'), first);
+    writeFileSync(join(cwd, 'second.sh'), second);
+    const lines = `(cd one && bash -e ../first.sh) && ${between} && (cd two && bash -e ../second.sh)`;
+    writeFileSync(join(cwd, 'both.sh'), lines);
+    const env = { GITHUB_OUTPUT: join(cwd, 'outputs') };
+    const { exitCode } = await bash('wfr sandbox --slow 0.01 -- bash both.sh', env, { cwd });
+    return { exitCode, output: JSON.parse(readFileSync(join(cwd, 'two/output.json'), 'utf8')) };
+  }
+
+  test('of GitHub: the id goes from job to job as an output', async () => {
+    const between = 'RUN_ID=$(sed -n s/^run-id=//p outputs) && export RUN_ID';
+    const { exitCode, output } = await twoJobs(scriptOf('start'), between, scriptOf('wait'));
+    expect({ exitCode, customer: output.customer }).toEqual({ exitCode: 0, customer: 'ACME' });
+  });
+
+  test('of GitLab: the id goes from job to job as an artifact', async () => {
+    const linesOf = (job: string) => gitlab[job]?.script.join('\n') ?? '';
+    const between = `cp one/${gitlab.start?.artifacts.paths[0]} two`;
+    const { exitCode, output } = await twoJobs(linesOf('start'), between, linesOf('wait'));
+    expect({ exitCode, customer: output.customer }).toEqual({ exitCode: 0, customer: 'ACME' });
+  });
+
+  test.each([
+    ['action.yml', action.runs.steps],
+    ['github.yml', Object.values(jobs).flatMap(({ steps }) => steps)],
+  ])('%s pastes no expression into the text of a program', (_name, steps) => {
+    const programs = steps.flatMap(({ run }) => run ?? []);
+    expect(programs.length).toBeGreaterThan(0);
+    expect(programs.filter((program) => program.includes('${{'))).toEqual([]);
+  });
+});

@@ -1,0 +1,101 @@
+/** The package as people install it: one tarball, nothing else, from a folder that is not this repository. */
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../helpers/cli.js';
+import { ROOT, start } from '../helpers/process.js';
+
+interface Packed {
+  filename: string;
+  size: number;
+  files: { path: string }[];
+}
+
+const folder = temporaryFolder();
+let packed: Packed;
+
+/** Without scripts: what is in dist/ has just been built, and other tests are using it. */
+beforeAll(async () => {
+  const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
+  const { stdout } = await start('npm', args, {}, { cwd: ROOT }).ended;
+  packed = (JSON.parse(stdout) as Packed[])[0] as Packed;
+});
+
+describe('the package', () => {
+  test('has what it needs and no more, with the licences of what is inside', () => {
+    const paths = packed.files.map(({ path }) => path);
+    for (const path of [
+      'LICENSE',
+      'README.md',
+      'CHANGELOG.md',
+      'bin/wfr.js',
+      'dist/main.js',
+      'dist/LICENSES.txt',
+      'examples/invoice.pdf',
+      'config.schema.json',
+    ]) {
+      expect(paths).toContain(path);
+    }
+    expect(
+      paths.filter(
+        (path) =>
+          !/^(bin|dist|examples)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json|config\.schema\.json)$/.test(
+            path,
+          ),
+      ),
+    ).toEqual([]);
+    const licences = readFileSync(join(ROOT, 'dist/LICENSES.txt'), 'utf8');
+    for (const name of ['undici', 'commander', 'ora', 'chalk', 'mime-types', 'mime-db'])
+      expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'));
+    expect(packed.size).toBeLessThan(800_000);
+  });
+
+  test('needs no other package and runs nothing when it is installed', () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    expect(manifest.dependencies).toBeUndefined();
+    for (const script of ['preinstall', 'install', 'postinstall'])
+      expect(manifest.scripts[script]).toBeUndefined();
+  });
+
+  test('installed elsewhere, it runs a document through its own sandbox', async () => {
+    const home = temporaryFolder();
+    const install = [
+      'install',
+      '--offline',
+      '--no-audit',
+      '--no-fund',
+      '--prefix',
+      home,
+      join(folder, packed.filename),
+    ];
+    expect((await start('npm', install, {}, { cwd: home }).ended).exitCode).toBe(0);
+    const wfr = join(home, 'node_modules/wfr/bin/wfr.js');
+    copyFileSync(join(home, 'node_modules/wfr/examples/invoice.pdf'), join(home, 'scan.pdf'));
+    const run = [
+      'run',
+      '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e',
+      'invoice@scan.pdf',
+      'customer=x',
+      '--interval',
+      '200ms',
+    ];
+    const { stdout, exitCode } = await start(
+      process.execPath,
+      [wfr, 'sandbox', '--', process.execPath, wfr, ...run],
+      {},
+      { cwd: home },
+    ).ended;
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout).document.mediaType).toBe('application/pdf');
+  });
+
+  test('a stack trace of the bundle names functions and files that can be read', async () => {
+    const script = `require(${JSON.stringify(join(ROOT, 'dist/main.js'))}).main(['status', 'x'], { env: null })`;
+    const { stderr } = await start(process.execPath, [
+      '--enable-source-maps',
+      '-e',
+      `${script}.catch((error) => console.error(error.stack))`,
+    ]).ended;
+    expect(stderr).toContain('src/main.ts');
+  });
+});

@@ -1,0 +1,192 @@
+/** The files of examples/scale: their shell, run with the environment that each engine gives, the sandbox being the service. */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { EXIT_CODE_MEANINGS } from '../../src/exit-code.js';
+import { processSpace } from '../../src/platform/processes.js';
+import { temporaryFolder } from '../helpers/cli.js';
+import { bash, ROOT } from '../helpers/process.js';
+import { SLOW, sandboxWorld } from '../helpers/sandbox.js';
+
+interface Step {
+  name?: string;
+  run?: string;
+  uses?: string;
+  with?: Record<string, string>;
+}
+
+const github = parse(readFileSync(join(ROOT, 'examples/scale/github.yml'), 'utf8')) as {
+  env: { SHARDS: number };
+  jobs: Record<string, { steps: Step[]; strategy?: { matrix: { shard: number[] } } }>;
+};
+const [job, joining] = parseAllDocuments(
+  readFileSync(join(ROOT, 'examples/scale/kubernetes.yml'), 'utf8'),
+).map((document) => document.toJS());
+
+/** Ten rows, in a folder, and a service that runs them at once. */
+async function tenRows() {
+  const { env, log, posts } = await sandboxWorld({
+    clock: { now: Date.now, monotonic: () => performance.now() * 1_000 },
+  });
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'rows.csv'), `label\n${'x\n'.repeat(10)}`);
+  return { cwd, env: { ...env, WORKFLOW: SLOW }, log, posts };
+}
+
+/** The first lines of a results file: what a machine that stopped there has left. */
+const firstLines = (path: string, count: number) =>
+  writeFileSync(path, readFileSync(path, 'utf8').split('\n').slice(0, count).join('\n').concat('\n'));
+
+describe('the workflow of GitHub Actions', () => {
+  const stepsOf = (name: string) => github.jobs[name]?.steps ?? [];
+  const script = (name: string, step: string) =>
+    stepsOf(name).find((candidate) => candidate.name === step)?.run ?? '';
+  const [latest, send] = [script('shard', 'Go on from the latest results'), script('shard', 'Send the rows')];
+
+  /** One attempt of the workflow at a shard: what it keeps goes where a later one gets it from. */
+  async function attempt(world: Awaited<ReturnType<typeof tenRows>>, shard: number, number: number) {
+    const { cwd, env } = world;
+    const runner = { ...env, SHARDS: String(github.env.SHARDS), SHARD: String(shard) };
+    const given = { ...runner, GITHUB_RUN_ATTEMPT: String(number), CI: 'true', GITHUB_ACTIONS: 'true' };
+    if (number === 1) keep(cwd, 'check-attempt-1', 'begun', '');
+    const before = await bash(latest, given, { cwd });
+    if (before.exitCode !== 0) return { ...before, kept: '' };
+    const kept = `shard-${shard}-attempt-${number}`;
+    keep(cwd, `${kept}-begun`, 'begun', '');
+    const sent = await bash(send, given, { cwd });
+    mkdirSync(join(cwd, 'earlier', kept));
+    const file = join(cwd, 'earlier', kept, `shard-${shard}.jsonl`);
+    renameSync(join(cwd, `shard-${shard}.jsonl`), file);
+    return { ...sent, kept: file };
+  }
+
+  function keep(cwd: string, artifact: string, file: string, text: string): void {
+    mkdirSync(join(cwd, 'earlier', artifact), { recursive: true });
+    writeFileSync(join(cwd, 'earlier', artifact, file), text);
+  }
+
+  test('sends each row once, in as many jobs as it counts shards, and joins them', async () => {
+    const world = await tenRows();
+    const shards = github.jobs.shard?.strategy?.matrix.shard ?? [];
+    expect(shards).toEqual(Array.from({ length: github.env.SHARDS }, (_, n) => n + 1));
+    const jobs = await Promise.all(shards.map((shard) => attempt(world, shard, 1)));
+    expect(jobs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
+    expect(world.posts()).toBe(10);
+    const files = { GITHUB_OUTPUT: join(world.cwd, 'out'), GITHUB_STEP_SUMMARY: join(world.cwd, 'summary') };
+    const env = { ...world.env, ...files, SHARDS: '5', GITHUB_RUN_ATTEMPT: '1', GITHUB_ACTIONS: 'true' };
+    const joined = await bash(script('join', 'Join the results'), env, { cwd: world.cwd });
+    expect(joined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('10 rows: 10 FINISHED') });
+    expect(readFileSync(join(world.cwd, 'report.html'), 'utf8')).toContain('<html');
+    expect(readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8')).toContain('FINISHED');
+  });
+
+  test('goes on from the latest of the results that earlier attempts kept', async () => {
+    const world = await tenRows();
+    const { kept } = await attempt(world, 1, 1);
+    firstLines(kept, 2);
+    expect(world.posts()).toBe(2);
+    // Of the two rows, one was meant to be sent and the other was not yet read: both are sent now.
+    expect((await attempt(world, 1, 2)).exitCode).toBe(0);
+    expect(world.posts()).toBe(4);
+    expect((await attempt(world, 1, 3)).exitCode).toBe(0);
+    expect(world.posts()).toBe(4);
+  });
+
+  test('refuses to begin where results were lost, or cannot be seen', async () => {
+    const world = await tenRows();
+    const { kept } = await attempt(world, 1, 1);
+    rmSync(kept);
+    const lost = await attempt(world, 1, 2);
+    expect(lost).toMatchObject({
+      exitCode: 6,
+      stdout: '::error::the results of attempt 1 are lost: rows may have been sent; look at the service\n',
+    });
+    rmSync(join(world.cwd, 'earlier'), { recursive: true });
+    const unseen = await attempt(world, 1, 2);
+    expect(unseen).toMatchObject({
+      exitCode: 6,
+      stdout: expect.stringContaining('first attempt kept is gone'),
+    });
+    expect(world.posts()).toBe(2);
+  });
+
+  test('keeps the results also of a job that failed, by the names that the next attempt looks for', () => {
+    const uploads = stepsOf('shard').filter(({ uses }) => uses?.startsWith('actions/upload-artifact'));
+    const name = `shard-\${{ matrix.shard }}-attempt-\${{ github.run_attempt }}`;
+    expect(uploads.map((step) => step.with?.name)).toEqual([`${name}-begun`, name]);
+    expect(uploads[1]).toMatchObject({ if: expect.stringContaining('always()') });
+    for (const step of [...stepsOf('shard'), ...stepsOf('join')]) {
+      if (!step.uses?.startsWith('actions/download-artifact')) continue;
+      // The run's own artifacts are those of one attempt, unless they are asked for like this.
+      expect(step.with).toMatchObject({
+        'github-token': `\${{ github.token }}`,
+        'run-id': `\${{ github.run_id }}`,
+      });
+    }
+  });
+
+  test('pastes no expression into the text of a program', () => {
+    const programs = Object.values(github.jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
+    expect(programs.length).toBeGreaterThan(5);
+    expect(programs.filter((program) => program.includes('${{'))).toEqual([]);
+  });
+});
+
+describe('the Jobs of Kubernetes', () => {
+  const [container] = job.spec.template.spec.containers;
+  const [joiner] = joining.spec.template.spec.containers;
+  const shards: string = container.env.find(({ name }: { name: string }) => name === 'SHARDS').value;
+
+  const pod = ({ cwd, env }: Awaited<ReturnType<typeof tenRows>>, index: number, before = '') =>
+    bash(
+      before + container.args[0],
+      { ...env, SHARDS: shards, JOB_COMPLETION_INDEX: String(index) },
+      { cwd },
+    );
+
+  test('send each row once, with as many shards as there are indices, and join them', async () => {
+    const world = await tenRows();
+    expect(Number(shards)).toBe(job.spec.completions);
+    const pods = await Promise.all([0, 1, 2, 3, 4].map((index) => pod(world, index)));
+    expect(pods.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
+    expect(world.posts()).toBe(10);
+    const joined = await bash(joiner.args[0], {}, { cwd: world.cwd });
+    expect(joined).toMatchObject({ exitCode: 0, stdout: '10 rows: 10 FINISHED\n' });
+    expect(readdirSync(join(world.cwd, 'results'))).toHaveLength(6);
+  });
+
+  test('a pod that replaces one that was killed, with its host name and process, goes on', async () => {
+    const world = await tenRows();
+    await pod(world, 0);
+    const results = join(world.cwd, 'results/shard-1.jsonl');
+    firstLines(results, 2);
+    const { dev, ino } = statSync(results, { bigint: true });
+    const claim = (host: string, space: string) =>
+      `echo '{"event":"open","file":"${dev}:${ino}","owner":{"host":"${host}","space":"${space}","token":"0badcafe","pid":'$$'}}' >> results/shard-1.jsonl; `;
+    expect((await pod(world, 0, claim(hostname(), processSpace()))).exitCode).toBe(0);
+    expect(world.posts()).toBe(4);
+    // Any other host may be at work still.
+    const other = await pod(world, 0, claim('invoices-0-other', 'another-boot pid:[1]'));
+    expect(other).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('on invoices-0-other is at work'),
+    });
+    expect(world.posts()).toBe(4);
+  });
+
+  test('only what another pod may do better is tried again', () => {
+    expect(container.args[0]).toContain('\nexec wfr batch');
+    const [disruption, codes] = job.spec.podFailurePolicy.rules;
+    expect(disruption.action).toBe('Ignore');
+    const tried = EXIT_CODE_MEANINGS.map(([code]) => Number(code)).filter(
+      (code) => code > 0 && !codes.onExitCodes.values.includes(code),
+    );
+    expect(tried).toEqual([7, 8]);
+    expect(codes.onExitCodes.containerName).toBe(container.name);
+    // What these rules ask for.
+    expect(job.spec).toMatchObject({ completionMode: 'Indexed', podReplacementPolicy: 'Failed' });
+    expect(job.spec.template.spec.restartPolicy).toBe('Never');
+  });
+});

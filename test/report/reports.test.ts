@@ -1,0 +1,664 @@
+/** `--report`: where a pipeline looks for results, however a run ends and whatever the service says. */
+import { once } from 'node:events';
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
+import { pageRows } from '../helpers/page.js';
+import { bash } from '../helpers/process.js';
+import { ALL_REPORTS, EVIL, runWithReports, tableRows } from '../helpers/reports.js';
+import { acceptsAndShows, aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
+
+const RUN = ['run', 'w', 'x=1'];
+const failed = { status: 'FAILED', error: { message: 'broken', step: 'Two' } };
+const refuses: Handler = async (request, reply) => {
+  await request.body();
+  reply.send(422, { message: 'x is missing' });
+};
+const vanishes: Handler = async (request, reply) => {
+  await request.body();
+  reply.reset();
+};
+/** Shows the run once, and fails from then on. */
+function isLost(): Handler {
+  let looks = 0;
+  return (_request, reply) => (looks++ === 0 ? reply.send(200, aRun()) : reply.send(500));
+}
+/** A world whose Ctrl-C comes as soon as stderr says something. */
+function interruptedAt(words: string, signal: 'SIGINT' | 'SIGTERM' = 'SIGINT'): World {
+  const signals = new Signals();
+  return { signals, onOutput: (text) => text.includes(words) && signals.raise(signal) };
+}
+const byPath: Handler = (request, reply) => {
+  const id = decodeURIComponent(request.path.slice('/runs/'.length));
+  const isFailed = id.startsWith('failed');
+  reply.send(200, { ...(isFailed ? aRun(failed) : aFinishedRun({ of: id })), id });
+};
+
+interface Ending {
+  name: string;
+  handler: Handler;
+  args?: readonly string[];
+  world?: World;
+  exitCode: number;
+  id: string | null;
+  status: string;
+  /** The beginning of the JUnit element in the test case, or none. */
+  junit: string | undefined;
+  /** What the HTML page calls it. */
+  outcome: string;
+  /** What the table, the annotation and the JSON have to say. */
+  words: string;
+}
+
+const signals = new Signals();
+const ENDINGS: readonly Ending[] = [
+  {
+    name: 'FINISHED',
+    handler: acceptsAndShows(aFinishedRun()),
+    exitCode: 0,
+    id: 'run-1',
+    status: 'FINISHED',
+    junit: undefined,
+    outcome: 'finished',
+    words: '',
+  },
+  {
+    name: 'FAILED',
+    handler: acceptsAndShows(aRun(failed)),
+    exitCode: 1,
+    id: 'run-1',
+    status: 'FAILED',
+    junit: '<failure type="runFailed" message="failed at step Two; broken">',
+    outcome: 'failed',
+    words: 'broken',
+  },
+  {
+    name: 'detached',
+    handler: acceptsAndShows(),
+    args: [...RUN, '--detach'],
+    exitCode: 0,
+    id: 'run-1',
+    status: 'PENDING',
+    junit: undefined,
+    outcome: 'accepted',
+    words: '',
+  },
+  {
+    name: 'a timeout',
+    handler: acceptsAndShows(aRun()),
+    args: [...RUN, '--timeout', '6s'],
+    exitCode: 8,
+    id: 'run-1',
+    status: 'RUNNING',
+    junit: '<error type="stillRunning" ',
+    outcome: 'still running',
+    words: 'still RUNNING after 6.0s; the run goes on',
+  },
+  {
+    name: 'Ctrl-C while it is watched',
+    handler: acceptsAndShows(aRun()),
+    world: interruptedAt('RUNNING'),
+    exitCode: 130,
+    id: 'run-1',
+    status: 'RUNNING',
+    junit: '<error type="SIGINT" ',
+    outcome: 'interrupted',
+    words: 'interrupted',
+  },
+  {
+    name: 'SIGTERM while it is watched',
+    handler: acceptsAndShows(aRun()),
+    world: interruptedAt('RUNNING', 'SIGTERM'),
+    exitCode: 143,
+    id: 'run-1',
+    status: 'RUNNING',
+    junit: '<error type="SIGTERM" ',
+    outcome: 'interrupted',
+    words: 'interrupted',
+  },
+  {
+    name: 'SIGTERM while the answer is awaited',
+    handler: async (request) => {
+      await request.body();
+      signals.raise('SIGTERM');
+      signals.raise('SIGTERM');
+    },
+    world: { signals },
+    exitCode: 143,
+    id: null,
+    status: '',
+    junit: '<error type="SIGTERM" ',
+    outcome: 'interrupted',
+    words: 'a run may have been created',
+  },
+  {
+    name: 'an unknown outcome',
+    handler: vanishes,
+    exitCode: 6,
+    id: null,
+    status: '',
+    junit: '<error type="unknownOutcome" ',
+    outcome: 'unknown outcome',
+    words: 'the outcome is unknown: a run may have been created',
+  },
+  {
+    name: 'a refusal',
+    handler: refuses,
+    exitCode: 5,
+    id: null,
+    status: '',
+    junit: '<error type="refused" ',
+    outcome: 'refused',
+    words: 'x is missing',
+  },
+  {
+    name: 'a token that is refused',
+    handler: (_request, reply) => reply.send(401),
+    exitCode: 4,
+    id: null,
+    status: '',
+    junit: '<error type="notAuthorized" ',
+    outcome: 'not authorized',
+    words: 'the service refused the access token (401)',
+  },
+  {
+    name: 'out of sight',
+    handler: isLost(),
+    args: ['watch', 'run-1'],
+    exitCode: 7,
+    id: 'run-1',
+    status: 'RUNNING',
+    junit: '<error type="unreachable" ',
+    outcome: 'unreachable',
+    words: 'the run could not be observed',
+  },
+  {
+    name: 'no token to send',
+    handler: () => {},
+    world: { env: { WFR_BASE_URL: 'https://workflows.example.com' } },
+    exitCode: 4,
+    id: null,
+    status: '',
+    junit: '<error type="notAuthorized" ',
+    outcome: 'not authorized',
+    words: 'no access token',
+  },
+];
+
+describe('every way of ending is in every report', () => {
+  test.each(ENDINGS.map((ending) => [ending.name, ending] as const))('%s', async (_name, ending) => {
+    const { handler, args = RUN, world, id, words } = ending;
+    const reported = await runWithReports(handler, args, world);
+    const workflowId = args[0] === 'run' ? 'w' : null;
+    expect(reported.exitCode).toBe(ending.exitCode);
+
+    const run = expect.objectContaining({ id, workflowId, exitCode: ending.exitCode });
+    expect(reported.json).toEqual({ exitCode: ending.exitCode, runs: [run] });
+
+    const [row = []] = tableRows(reported.markdown);
+    expect([row[0], row[1], row[3]]).toEqual([id ?? '', workflowId ?? '', ending.status]);
+    expect((row[7] ?? '').replaceAll('&#58;', ':')).toContain(words);
+    expect(reported.summary).toContain(reported.markdown);
+
+    expect([...reported.outputs.keys()]).toEqual(['run-id', 'status', 'output']);
+    expect(reported.outputs.get('run-id')).toBe(id ?? '');
+    expect(reported.outputs.get('status')).toBe(ending.status);
+    expect(reported.outputs.get('output')).toBe(ending.exitCode === 0 && args === RUN ? '{"total":1}' : '');
+
+    expect(reported.annotations.length).toBe(ending.exitCode === 0 ? 0 : 1);
+    if (ending.exitCode !== 0) expect(reported.annotations[0]?.message).toContain(words);
+
+    expect(reported.junit).toContain(`<testcase name="${id ?? 'w'}" classname="${workflowId ?? 'wfr'}" `);
+    if (ending.junit === undefined) expect(reported.junit).not.toMatch(/<(failure|error) /);
+    else expect(reported.junit).toContain(ending.junit);
+    const [shown = {}] = pageRows(reported.html);
+    expect(shown).toMatchObject({ id: id ?? '', workflow: workflowId ?? '', status: ending.status });
+    expect(shown.outcome).toBe(ending.outcome);
+    // The time is in a column of its own.
+    expect(shown.message).toContain(words.replace(/ after 6\.0s/, ''));
+    expect(reported.html).toContain(`<dt>${ending.outcome}</dt><dd>1<small>100 %</small></dd>`);
+
+    const counts = [Number(ending.exitCode === 1), Number(ending.exitCode > 1)];
+    expect(reported.junit).toContain(`tests="1" failures="${counts[0]}" errors="${counts[1]}"`);
+
+    expect(readdirSync(reported.cwd).sort()).toEqual([
+      'output.txt',
+      'r.html',
+      'r.json',
+      'r.md',
+      'r.xml',
+      'summary.md',
+    ]);
+  });
+
+  test('Ctrl-C while standard input is read', async () => {
+    const signals = new Signals();
+    const stdin = new Readable({ read: () => void setTimeout(() => signals.raise('SIGINT'), 50) });
+    const args = ['run', 'w', '--inputs-file', '-'];
+    const { exitCode, json, service } = await runWithReports(refuses, args, { stdin, signals });
+    expect({ exitCode, connections: service.connections() }).toEqual({ exitCode: 130, connections: 0 });
+    expect(json.runs).toEqual([expect.objectContaining({ id: null, workflowId: 'w', exitCode: 130 })]);
+    expect(json.runs[0]?.error).toBe('cancelled; no run was created');
+  });
+
+  test('several runs have a row, a test case and a line each, in the order asked', async () => {
+    const reported = await runWithReports(byPath, ['watch', 'a', 'failed', 'b']);
+    expect(reported.exitCode).toBe(3);
+    expect(reported.json.exitCode).toBe(3);
+    expect(reported.json.runs.map(({ id }) => id)).toEqual(['a', 'failed', 'b']);
+    expect(tableRows(reported.markdown).map(([id, , , status]) => `${id} ${status}`)).toEqual([
+      'a FINISHED',
+      'failed FAILED',
+      'b FINISHED',
+    ]);
+    expect(reported.outputs.get('run-id')).toBe('a\nfailed\nb');
+    expect(reported.outputs.get('status')).toBe('FINISHED\nFAILED\nFINISHED');
+    expect(JSON.parse(reported.outputs.get('output') ?? '')).toEqual([{ of: 'a' }, null, { of: 'b' }]);
+    expect(reported.annotations).toEqual([{ title: 'Run failed', message: 'failed at step Two\nbroken' }]);
+    expect(reported.junit).toContain('tests="3" failures="1" errors="0"');
+  });
+
+  test('times are those of the watching: seconds for JUnit, milliseconds in JSON', async () => {
+    const { junit, json, markdown } = await runWithReports(acceptsAndShows(aRun(), aFinishedRun()), RUN);
+    expect(junit).toContain('timestamp="2026-01-02T03:04:05"');
+    expect(junit).toContain('<testcase name="run-1" classname="w" time="4.000"/>');
+    expect(json.runs).toEqual([expect.objectContaining({ durationMs: 4000, error: null })]);
+    expect(tableRows(markdown)).toEqual([['run-1', 'w', 'v1', 'FINISHED', '4 of 4', '4.0s', '', '']]);
+  });
+});
+
+describe('what the service says breaks out of none of them', () => {
+  const evilRun = {
+    ...aRun({ id: EVIL.replace('\ud800', ''), versionName: EVIL, createdAt: EVIL, [`key ${EVIL}`]: EVIL }),
+    output: { [EVIL]: EVIL },
+  };
+  const ends = [
+    ['FINISHED', evilRun.output],
+    ['FAILED', null],
+    [EVIL, null],
+  ] as const;
+
+  test.each(ends)('in every field of a run with the status %j', async (status, output) => {
+    const run = { ...evilRun, status, output, error: { message: EVIL, step: EVIL } };
+    const reported = await runWithReports(
+      (_request, reply) => reply.send(200, run),
+      ['run', EVIL.replaceAll('\0', ''), '--timeout', '0'],
+    );
+    const [row = []] = tableRows(reported.markdown);
+    expect(row.join(' ').replaceAll('<br>', '')).not.toMatch(/[<>`[\]*_$@~\\]|&(?!#\d+;)|:\/\/|www\./);
+    expect(reported.json.runs[0]?.run).toEqual(run);
+    expect([...reported.outputs.keys()]).toEqual(['run-id', 'status', 'output']);
+    const value = reported.outputs.get('output') ?? '';
+    expect(value === '' ? null : JSON.parse(value)).toEqual(output);
+    expect(reported.annotations.length).toBe(status === 'FINISHED' ? 0 : 1);
+    for (const { title, message } of reported.annotations) {
+      expect(title).toContain(' %0A%25 , = \\| \\u000d\\u000a::error title=forged::x');
+      expect(message).toContain(' %0A%25 , = \\| \\u000d\\u000a::error title=forged::x');
+      expect(message.startsWith('failed at step A\\u001b[2J')).toBe(status === 'FAILED');
+    }
+    const content = reported.junit.replace(
+      /<\/?(\w|-)+( \w+="[^"<&]*(&(amp|lt|gt|quot);[^"<&]*)*")*\/?>/g,
+      '',
+    );
+    expect(content.replace(/^<\?xml[^>]*>/, '')).not.toMatch(/[<>]|&(?!(amp|lt|gt|quot);)/);
+    const { junit, markdown, jsonText, html, summary } = reported;
+    for (const text of [junit, markdown, jsonText, html, summary, value]) expectInert(text);
+  });
+
+  test('in a refusal', async () => {
+    const reported = await runWithReports((_request, reply) => reply.send(400, EVIL), RUN);
+    expect(reported.exitCode).toBe(5);
+    expect(tableRows(reported.markdown).length).toBe(1);
+    expect(reported.annotations.length).toBe(1);
+    expect(reported.outputs.size).toBe(3);
+    const { junit, markdown, jsonText, html, summary } = reported;
+    for (const text of [junit, markdown, jsonText, html, summary]) expectInert(text);
+  });
+
+  test('a Run is in the JSON as it was sent, whatever its numbers', async () => {
+    const sent = `{"id":"run-1","status":"FINISHED","steps":1.0,"output":{"big":9007199254740993,"far":1e400,"a":1,"a":2}}`;
+    const { jsonText, outputs } = await runWithReports((_request, reply) => reply.send(200, sent), RUN);
+    expect(jsonText).toContain(`"run": ${sent}\n`);
+    expect(outputs.get('output')).toBe('{"big":9007199254740993,"far":1e400,"a":1,"a":2}');
+  });
+
+  function expectInert(text: string): void {
+    expect(text.isWellFormed()).toBe(true);
+    expect(text).not.toMatch(
+      /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/,
+    );
+    expect(text).not.toMatch(/^\s*::/m);
+    expect(text).not.toContain('##[');
+  }
+});
+
+describe("GitHub's limits", () => {
+  const watchMany = (count: number, handler: Handler, world: World = {}) =>
+    runWithReports(handler, ['watch', ...Array.from({ length: count }, (_, n) => `failed-${n}`)], world);
+
+  test('ten annotations are shown, so of more the last says how many', async () => {
+    expect((await watchMany(10, byPath)).annotations.map(({ title }) => title).at(-1)).toBe('Run failed-9');
+    const { annotations } = await watchMany(13, byPath);
+    expect(annotations.length).toBe(10);
+    expect(annotations.at(-1)?.message).toBe('4 more runs did not succeed; see the job summary');
+  });
+
+  test('a summary of more than 1 MiB is cut with a sentence, with what was there before; other files are not', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'summary.md'), `${'x'.repeat(300_000)}\nno line feed`);
+    const long: Handler = (request, reply) =>
+      reply.send(200, {
+        ...aRun({ status: 'FAILED', error: { message: 'ä'.repeat(1_900), step: 's' } }),
+        id: request.path.slice('/runs/'.length),
+      });
+    const { summary, markdown } = await watchMany(300, long, { cwd });
+    expect(Buffer.byteLength(summary)).toBeLessThanOrEqual(1024 * 1024);
+    expect(Buffer.byteLength(summary)).toBeGreaterThan(1_000_000);
+    expect(tableRows(markdown).length).toBe(300);
+    const table =
+      /\nno line feed\n### Workflow runs\n\n([\s\S]*)\n(\d+) more runs are left out: GitHub takes 1 MiB\.\n$/;
+    const [, kept = '', left] = table.exec(summary) ?? [];
+    expect(tableRows(kept).length + Number(left)).toBe(300);
+  });
+
+  test('a summary file that is full stays as it is, with a warning', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'summary.md'), 'x'.repeat(1024 * 1024));
+    const { summary, stderr } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN, { cwd });
+    expect(summary.length).toBe(1024 * 1024);
+    expect(stderr).toContain('warning: the job summary has no room for the runs: GitHub takes 1 MiB\n');
+  });
+
+  test('an output of more than 1 MiB, as UTF-16, is left out with a warning', async () => {
+    const withOutput = (length: number) =>
+      runWithReports(acceptsAndShows(aFinishedRun('y'.repeat(length))), RUN);
+    const small = await withOutput(500_000);
+    expect(small.outputs.get('output')?.length).toBe(500_002);
+    const large = await withOutput(600_000);
+    expect([...large.outputs.keys()]).toEqual(['run-id', 'status']);
+    expect(large.stderr).toContain('warning: the step output output is left out: GitHub takes 1 MiB');
+    expect(large.exitCode).toBe(0);
+  });
+
+  test('what earlier commands wrote for GitHub is kept, even without a line feed at its end', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'output.txt'), 'earlier=1');
+    const { outputs } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN, { cwd });
+    expect([...outputs.keys()]).toEqual(['earlier', 'run-id', 'status', 'output']);
+  });
+});
+
+describe('complaints, all at once and before anything is sent', () => {
+  async function complaints(args: readonly string[], world: World = {}) {
+    const service = await scriptedService(refuses);
+    const cwd = world.cwd ?? temporaryFolder();
+    const env = { WFR_BASE_URL: service.baseUrl, ...world.env };
+    const result = await runCli([...args], { ...world, env, cwd });
+    expect({ exitCode: result.exitCode, connections: service.connections() }).toEqual({
+      exitCode: 2,
+      connections: 0,
+    });
+    return { ...result, cwd };
+  }
+
+  test.each([
+    [
+      'pdf=x',
+      'there is no such report; choose github, junit=<file>, markdown=<file>, json=<file> or html=<file>',
+    ],
+    ['html', 'it needs a file, as in --report html=report.html'],
+    ['', 'there is no such report'],
+    ['constructor=x', 'there is no such report'],
+    ['junit', 'it needs a file, as in --report junit=report.xml'],
+    ['markdown=', 'it needs a file, as in --report markdown=report.md'],
+    ['json=-', "stdout carries wfr's answer alone; give a file"],
+    ['github=x', 'it takes no file; write --report github'],
+    ['junit=missing/x.xml', /there is no folder \/.*\/missing \(ENOENT\)/],
+    ['junit=.', 'it is a directory'],
+    ['junit=socket', 'it is neither a file nor a pipe'],
+    ['junit=file/x.xml', 'a part of the path is not a directory (ENOTDIR)'],
+    [`junit=${'n'.repeat(300)}`, 'the name is too long (ENAMETOOLONG)'],
+  ])('--report %s', async (written, words) => {
+    for (const command of [RUN, ['watch', 'run-1']]) {
+      const cwd = temporaryFolder();
+      writeFileSync(join(cwd, 'file'), '');
+      const socket = createServer().listen(join(cwd, 'socket'));
+      await once(socket, 'listening');
+      const { stderr } = await complaints([...command, '--report', written], { cwd });
+      socket.close();
+      expect(stderr).toContain(`--report ${written}: `);
+      expect(stderr).toMatch(words instanceof RegExp ? words : new RegExp(words.replace(/[.()|]/g, '\\$&')));
+    }
+  });
+
+  test('outside GitHub, each variable that is missing', async () => {
+    const { stderr } = await complaints([...RUN, '--report', 'github'], { env: { GITHUB_OUTPUT: '' } });
+    for (const name of ['GITHUB_STEP_SUMMARY', 'GITHUB_OUTPUT'])
+      expect(stderr).toContain(`--report github: ${name} is not set; it works in a step of GitHub Actions`);
+    const one = await complaints([...RUN, '--report', 'github'], { env: { GITHUB_OUTPUT: '/dev/null' } });
+    expect(one.stderr).not.toContain('GITHUB_OUTPUT');
+    const env = { GITHUB_OUTPUT: '/dev/null', GITHUB_STEP_SUMMARY: '/nowhere/summary' };
+    expect((await complaints([...RUN, '--report', 'github'], { env })).stderr).toContain(
+      '--report github (GITHUB_STEP_SUMMARY /nowhere/summary): there is no folder /nowhere (ENOENT)',
+    );
+  });
+
+  test('together with those of everything else, and nothing is left behind', async () => {
+    const args = [
+      'run',
+      'w',
+      'nonsense',
+      '--report',
+      'junit=good.xml',
+      '--report',
+      'json=no/x',
+      '--timeout',
+      'x',
+    ];
+    const { stderr, cwd } = await complaints(args);
+    for (const words of ['nonsense', '--report json=no/x: ', '--timeout x: '])
+      expect(stderr).toContain(words);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  test('a file for two reports', async () => {
+    const cwd = temporaryFolder();
+    symlinkSync(cwd, join(cwd, 'link'));
+    writeFileSync(join(cwd, 'x'), '');
+    const args = [...RUN, '--report', 'junit=x', '--report', 'json=link/x'];
+    const { stderr } = await complaints(args, { cwd });
+    expect(stderr).toContain('--report json=link/x: the same file as that of --report junit=x\n');
+  });
+
+  test('a file that may not be written', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'r.xml'), 'precious', { mode: 0o444 });
+    chmodSync(cwd, 0o777);
+    // Root writes everything; somebody else does not.
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid?.(65_534);
+    const { stderr } = await complaints([...RUN, '--report', 'junit=r.xml'], { cwd }).finally(
+      () => isRoot && process.seteuid?.(0),
+    );
+    expect(stderr).toContain('--report junit=r.xml: permission denied (EACCES)');
+  });
+});
+
+describe('writing', () => {
+  test('a file is as before until the report is whole; its mode stays, and a link to it stays a link', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'real'));
+    writeFileSync(join(cwd, 'real/r.xml'), 'before', { mode: 0o600 });
+    symlinkSync('real/r.xml', join(cwd, 'r.xml'));
+    const seen: string[] = [];
+    const accepts = acceptsAndShows(aFinishedRun());
+    const handler: Handler = (request, reply) => {
+      seen.push(readFileSync(join(cwd, 'r.xml'), 'utf8'));
+      return accepts(request, reply);
+    };
+    await runWithReports(handler, RUN, { cwd });
+    expect(seen).toEqual(['before', 'before']);
+    expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="run-1"');
+    expect(statSync(join(cwd, 'real/r.xml')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(cwd, 'real'))).toEqual(['r.xml']);
+  });
+
+  test('a device is written to, also by two reports, and stays what it is', async () => {
+    const args = [...RUN, '--report', 'json=/dev/null', '--report', 'junit=/dev/null'];
+    const { exitCode, stderr } = await runWithReports(acceptsAndShows(aFinishedRun()), args);
+    expect({ exitCode, errors: stderr.includes('wfr: ') }).toEqual({ exitCode: 0, errors: false });
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
+  });
+
+  test('a device that takes nothing is 74', async () => {
+    const args = [...RUN, '--report', 'json=/dev/full'];
+    const { exitCode, stderr } = await runWithReports(acceptsAndShows(aFinishedRun()), args);
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain('cannot write --report json=/dev/full of run run-1: no space left on the disk');
+  });
+
+  /** A folder with a pipe `pipe`. */
+  async function withPipe(): Promise<{ cwd: string; pipe: string }> {
+    const cwd = temporaryFolder();
+    const pipe = join(cwd, 'pipe');
+    await bash(`mkfifo '${pipe}'`);
+    return { cwd, pipe };
+  }
+
+  /** Gives a pipe a reader at once, which does `read` to it as soon as there is a writer as well. */
+  async function readerOf<T>(pipe: string, read: (handle: FileHandle) => Promise<T>): Promise<T> {
+    const there = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    const handle = await open(pipe, 'r');
+    closeSync(there);
+    return read(handle).finally(() => handle.close());
+  }
+
+  test('a pipe is written to, however large the report is, when its reader came only after the trigger', async () => {
+    const { cwd, pipe } = await withPipe();
+    const accepts = acceptsAndShows(aFinishedRun('x'.repeat(300_000)));
+    let reading: Promise<string> | undefined;
+    const handler: Handler = async (request, reply) => {
+      reading ??= readerOf(pipe, (handle) => handle.readFile('utf8'));
+      return accepts(request, reply);
+    };
+    const { exitCode } = await runWithReports(handler, [...RUN, '--report', 'json=pipe'], { cwd });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse((await reading) ?? '').runs[0].run.output.length).toBe(300_000);
+    expect(statSync(pipe).isFIFO()).toBe(true);
+  });
+
+  test('a pipe that nobody reads, or not to the end, is 74, and never waited for', async () => {
+    const { cwd, pipe } = await withPipe();
+    const args = [...RUN, '--report', 'json=pipe'];
+    const unread = await runWithReports(acceptsAndShows(aFinishedRun()), args, { cwd });
+    expect(unread.exitCode).toBe(74);
+    expect(unread.stderr).toContain(
+      'cannot write --report json=pipe of run run-1: no such device, or nobody reads the pipe (ENXIO)',
+    );
+    const large = acceptsAndShows(aFinishedRun('x'.repeat(300_000)));
+    const reading = readerOf(pipe, (handle) => handle.read({ length: 1 }));
+    const left = await runWithReports(large, args, { cwd });
+    await reading;
+    expect(left.exitCode).toBe(74);
+    expect(left.stderr).toContain('of run run-1: nobody reads the pipe any longer (EPIPE)');
+  });
+
+  test('a link to what is not there yet stays a link, and leads to the report', async () => {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'real/deep'), { recursive: true });
+    symlinkSync('real/deep', join(cwd, 'folder'));
+    symlinkSync('../r.xml', join(cwd, 'real/deep/link.xml'));
+    symlinkSync('folder/link.xml', join(cwd, 'r.xml'));
+    const { exitCode } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN, { cwd });
+    expect(exitCode).toBe(0);
+    expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="run-1"');
+    expect(readdirSync(join(cwd, 'real')).sort()).toEqual(['deep', 'r.xml']);
+    expect(readdirSync(join(cwd, 'real/deep'))).toEqual(['link.xml']);
+    expect(readFileSync(join(cwd, 'r.xml'), 'utf8')).toContain('run-1');
+  });
+
+  test('a link into a folder that is not there is a mistake before the trigger', async () => {
+    const cwd = temporaryFolder();
+    symlinkSync('/nowhere/r.xml', join(cwd, 'r.xml'));
+    const { exitCode, stderr, service } = await runWithReports(refuses, RUN, { cwd });
+    expect({ exitCode, connections: service.connections() }).toEqual({ exitCode: 2, connections: 0 });
+    expect(stderr).toContain('--report junit=r.xml: there is no folder /nowhere (ENOENT)');
+  });
+
+  /** The folder of the JUnit report goes away while the run is under way. */
+  async function withoutFolder(handler: Handler, world: World = {}) {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'gone'));
+    const removing: Handler = (request, reply) => {
+      rmSync(join(cwd, 'gone'), { recursive: true, force: true });
+      return handler(request, reply);
+    };
+    return runWithReports(removing, [...RUN, '--report', 'junit=gone/r.xml'], { ...world, cwd });
+  }
+  const COMPLAINT = 'wfr: cannot write --report junit=gone/r.xml of run ';
+
+  test('what cannot be written in the end is 74, with the id; the other reports are there', async () => {
+    const { exitCode, stderr, stdout, json, junit } = await withoutFolder(acceptsAndShows(aFinishedRun()));
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain(`${COMPLAINT}run-1: no such file (ENOENT)\n`);
+    expect(JSON.parse(stdout)).toEqual({ total: 1 });
+    expect(json.exitCode).toBe(0);
+    expect(junit).toContain('run-1');
+  });
+
+  test('after a refusal, which is said first, too', async () => {
+    const { exitCode, stderr } = await withoutFolder(refuses);
+    expect(exitCode).toBe(74);
+    expect(stderr.indexOf('| x is missing')).toBeGreaterThan(0);
+    expect(stderr.indexOf('| x is missing')).toBeLessThan(stderr.indexOf(`${COMPLAINT}w: no such file`));
+  });
+
+  test('a signal is worse', async () => {
+    const { exitCode, stderr } = await withoutFolder(acceptsAndShows(aRun()), interruptedAt('RUNNING'));
+    expect(exitCode).toBe(130);
+    expect(stderr).toContain(COMPLAINT);
+  });
+
+  test("a full disk under GitHub's files is 74", async () => {
+    const env = { GITHUB_OUTPUT: '/dev/full' };
+    const { exitCode, stderr, summary } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN, { env });
+    expect(exitCode).toBe(74);
+    expect(stderr).toContain(
+      'cannot write --report github (GITHUB_OUTPUT /dev/full) of run run-1: no space left on the disk (ENOSPC)',
+    );
+    expect(summary).toContain('run-1');
+  });
+
+  test('--dry-run runs nothing and reports nothing', async () => {
+    const { exitCode, service, cwd, stderr } = await runWithReports(refuses, [...RUN, '--dry-run']);
+    expect({ exitCode, stderr, connections: service.connections() }).toEqual({
+      exitCode: 0,
+      stderr: '',
+      connections: 0,
+    });
+    expect(readdirSync(cwd).sort()).toEqual(['output.txt', 'summary.md']);
+    expect(readFileSync(join(cwd, 'output.txt'), 'utf8')).toBe('');
+  });
+
+  test('stdout is the same as without reports', async () => {
+    const { stdout } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN);
+    expect(stdout).toBe('{\n  "total": 1\n}\n');
+    expect(ALL_REPORTS.length).toBe(10);
+  });
+});

@@ -1,0 +1,234 @@
+/** What `wfr sandbox` forces upon a script, seen from the script's side. */
+import { describe, expect, test } from 'vitest';
+import { type CliResult, runCli, Signals } from '../helpers/cli.js';
+import { VirtualClock } from '../helpers/clock.js';
+import { FAILING, INVOICE, SLOW, sandboxWorld } from '../helpers/sandbox.js';
+
+const LABELLED = [SLOW, 'label=x'];
+const DOCUMENTED = [INVOICE, 'invoice@-;type=text/plain', 'customer=x'];
+
+/** Runs `wfr` as the command of a `wfr sandbox` with these flags, on one clock. */
+async function under(flags: readonly string[], args: readonly string[], env = {}): Promise<CliResult> {
+  const clock = new VirtualClock();
+  let result: Promise<CliResult> | undefined;
+  const { exitCode, stderr } = await runCli(['sandbox', ...flags, '--', 'wfr'], {
+    clock,
+    spawn: async (_command, _args, settings) => {
+      result = runCli(args, { clock, env: { ...settings, ...env } });
+      return { ended: result.then((inner) => inner.exitCode), kill: () => {} };
+    },
+  });
+  if (result === undefined) throw new Error(`nothing was started: ${stderr}`);
+  expect(exitCode).toBe((await result).exitCode);
+  return result;
+}
+
+describe('--fail-step', () => {
+  test('every run fails there, with a message that says it was asked for', async () => {
+    const { exitCode, stdout, stderr } = await under(
+      ['--fail-step', 'Check totals'],
+      ['run', ...DOCUMENTED, '-o', 'json'],
+    );
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'FAILED',
+      steps: 4,
+      stepsCompleted: 2,
+      output: null,
+      error: {
+        step: 'Check totals',
+        message: 'This step fails, as was asked for with --fail-step Check totals.',
+      },
+    });
+    expect(stderr).toContain('Failed at step Check totals');
+  });
+
+  test('a run that would have failed elsewhere fails there, and one without such a step goes on as ever', async () => {
+    const flags = ['--fail-step', 'Write result'];
+    const { stderr } = await under(flags, ['run', FAILING, 'customer=x']);
+    expect(stderr).toContain('Failed at step Write result');
+    expect((await under(flags, ['run', ...LABELLED])).exitCode).toBe(0);
+  });
+
+  test('a step that no workflow has is exit 2, with the steps there are', async () => {
+    const { exitCode, stderr } = await runCli(['sandbox', '--fail-step', 'Sort', '--', 'true']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(
+      '--fail-step Sort: no workflow has this step; the steps are Read document, Extract fields, Check totals, ' +
+        'Write result, Find customer, Check credit, Part 1, ',
+    );
+  });
+
+  test('shows in the list', async () => {
+    const { stdout } = await runCli(['sandbox', '--list', '--fail-step', 'Check totals', '--slow', '0.1']);
+    expect(stdout).toContain('invoice v3 (4 steps, 0.36 s; fails at Check totals)');
+    expect(stdout).toContain('slow v1 (10 steps, 6 s)');
+  });
+});
+
+describe('--reject', () => {
+  test.each([
+    [400, 5, 1],
+    [401, 4, 1],
+    [403, 4, 1],
+    [404, 5, 1],
+    [408, 6, 1],
+    [413, 5, 1],
+    [422, 5, 1],
+    [429, 7, 4],
+    [500, 6, 1],
+    [503, 6, 1],
+    [599, 6, 1],
+  ])('%i makes a trigger exit %i after %i requests, and no run exists', async (status, code, requests) => {
+    const result = await under(['--reject', `${status}`], ['run', ...LABELLED, '--verbose']);
+    expect({ exitCode: result.exitCode, stdout: result.stdout }).toEqual({ exitCode: code, stdout: '' });
+    expect(result.stderr).toContain(`| Every trigger is rejected, as was asked for with --reject ${status}.`);
+    expect(result.stderr.match(/POST/g)?.length).toBe(requests);
+    const { sandbox, env, posts, clock } = await sandboxWorld({ reject: status });
+    await runCli(['run', ...LABELLED], { env, clock });
+    expect({ posts: posts(), runs: sandbox.runCount() }).toEqual({ posts: requests, runs: 0 });
+  });
+
+  test.each([429, 503])('%i asks to be left alone for a second', async (status) => {
+    const { sandbox } = await sandboxWorld({ reject: status });
+    const answer = await fetch(`${sandbox.baseUrl}/runs`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer sandbox-token' },
+      body: 'x'.repeat(1_000_000),
+    });
+    expect({ status: answer.status, retryAfter: answer.headers.get('retry-after') }).toEqual({
+      status,
+      retryAfter: '1',
+    });
+    expect(await answer.json()).toEqual({
+      error: { message: `Every trigger is rejected, as was asked for with --reject ${status}.` },
+    });
+  });
+
+  test('has read the whole document before it answers, so that 500 is an unknown outcome', async () => {
+    const { env, clock } = await sandboxWorld({ reject: 500 });
+    const { exitCode } = await runCli(['run', ...DOCUMENTED], {
+      env,
+      clock,
+      stdin: Buffer.alloc(20_000_000),
+    });
+    expect(exitCode).toBe(6);
+  });
+
+  test('leaves a wrong token what it is', async () => {
+    expect((await under(['--reject', '503'], ['run', ...LABELLED], { WFR_TOKEN: 'other' })).exitCode).toBe(4);
+  });
+});
+
+describe('--drop-answer', () => {
+  test('the run exists and goes on, and the client cannot know: exit 6 after one request', async () => {
+    const { sandbox, env, posts, log, clock } = await sandboxWorld({ dropAnswer: true });
+    const { exitCode, stdout, stderr } = await runCli(['run', ...LABELLED], { env, clock });
+    expect({ exitCode, stdout, posts: posts(), runs: sandbox.runCount() }).toEqual({
+      exitCode: 6,
+      stdout: '',
+      posts: 1,
+      runs: 1,
+    });
+    expect(stderr).toContain('the outcome is unknown: a run may have been created');
+    const [, id = ''] = /^POST \/v1\/runs 201, not answered: run (\S+)$/.exec(log[0] ?? '') ?? [];
+    expect((await runCli(['watch', id], { env, clock })).exitCode).toBe(0);
+  });
+
+  test('is a flag of wfr sandbox, whose log names the run', async () => {
+    expect((await under(['--drop-answer', '--slow', '2'], ['run', ...LABELLED])).exitCode).toBe(6);
+    const signals = new Signals();
+    const { stderr } = await runCli(['sandbox', '--drop-answer'], {
+      signals,
+      async onOutput(text, stream) {
+        const baseUrl = /WFR_BASE_URL=(\S+)/.exec(text)?.[1];
+        if (stream !== 'stdout' || baseUrl === undefined) return;
+        await runCli(['run', ...LABELLED], { env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 'sandbox-token' } });
+        signals.raise('SIGINT');
+      },
+    });
+    expect(stderr).toMatch(/^POST \/v1\/runs 201, not answered: run [0-9a-f-]{36}$/m);
+  });
+
+  test('a trigger that is refused is told so', async () => {
+    expect((await under(['--drop-answer'], ['run', SLOW, 'other=x'])).exitCode).toBe(5);
+  });
+});
+
+describe('--slow', () => {
+  test.each([
+    ['0.01', 603],
+    ['.5', 30_150],
+    ['1', 60_300],
+    ['1000', 60_300_000],
+  ])('%s makes a run of 60.3 s take %i ms', async (factor, ms) => {
+    for (const [timeout, code] of [
+      [ms - 1, 8],
+      [ms, 0],
+    ]) {
+      const wait = ['--interval', `${ms * 2}ms`, '--timeout', `${timeout}ms`];
+      expect([factor, (await under(['--slow', factor], ['run', ...LABELLED, ...wait])).exitCode]).toEqual([
+        factor,
+        code,
+      ]);
+    }
+  });
+});
+
+describe('mistakes', () => {
+  test.each([
+    [['--slow', '0'], '--slow 0: is not a factor from 0.01 to 1000'],
+    [['--slow', '1001'], '--slow 1001: is not a factor'],
+    [['--slow', '1e2'], '--slow 1e2: is not a factor'],
+    [['--slow', ''], '--slow "": is not a factor'],
+    [['--reject', '399'], '--reject 399: is not a status that rejects; give one from 400 to 599'],
+    [['--reject', '600'], '--reject 600: is not'],
+    [['--reject', ''], '--reject "": is not'],
+    [['--fail-step', ''], '--fail-step "": no workflow has this step'],
+    [['--reject', '500', '--drop-answer'], '--reject 500 and --drop-answer exclude each other'],
+    [
+      ['--reject', '500', '--fail-step', 'Part 1'],
+      '--reject 500 and --fail-step Part 1 exclude each other: what is rejected never runs',
+    ],
+  ])('%j gets a clear complaint and exit 2', async (flags, complaint) => {
+    const { exitCode, stdout, stderr } = await runCli(['sandbox', ...flags, '--', 'true']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain(complaint);
+    expect(stderr).toContain('wfr help sandbox');
+  });
+
+  test('come all at once', async () => {
+    const { stderr } = await runCli([
+      'sandbox',
+      '--slow',
+      'x',
+      '--reject',
+      'y',
+      '--fail-step',
+      'z',
+      '--list',
+    ]);
+    for (const flag of ['--slow x: ', '--reject y: ', '--fail-step z: ', '--reject y and --fail-step z '])
+      expect(stderr).toContain(flag);
+  });
+});
+
+test('thousands of runs are served, each as itself', async () => {
+  const { sandbox, env, clock } = await sandboxWorld();
+  const headers = { authorization: `Bearer ${env.WFR_TOKEN}`, 'content-type': 'application/json' };
+  const speak = async (path: string, init = {}) => {
+    const answer = await fetch(`${sandbox.baseUrl}${path}`, { headers, ...init });
+    return (await answer.json()) as { id: string; output: unknown };
+  };
+  const ids: string[] = [];
+  for (let hundred = 0; hundred < 20; hundred++) {
+    const start = async (_: unknown, n: number) => {
+      const body = JSON.stringify({ worfklowId: SLOW, inputs: { label: `${hundred * 100 + n}` } });
+      return (await speak('/runs', { method: 'POST', body })).id;
+    };
+    ids.push(...(await Promise.all(Array.from({ length: 100 }, start))));
+  }
+  expect([new Set(ids).size, sandbox.runCount()]).toEqual([2_000, 2_000]);
+  clock.advance(60_300);
+  for (const [n, id] of ids.entries()) expect((await speak(`/runs/${id}`)).output).toEqual({ label: `${n}` });
+});

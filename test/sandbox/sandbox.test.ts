@@ -1,0 +1,288 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
+import { VirtualClock } from '../helpers/clock.js';
+import { INVOICE, SLOW, sandboxWorld } from '../helpers/sandbox.js';
+
+interface Answer {
+  status: number;
+  body: { error?: { message: string }; id?: string; status?: string; [field: string]: unknown };
+}
+
+/** Speaks to the sandbox with nothing of wfr's client. */
+function speak(
+  baseUrl: string,
+  method: string,
+  path: string,
+  chunks: readonly (string | Buffer)[] = [],
+  headers = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const all = { authorization: 'Bearer sandbox-token', 'content-type': 'application/json', ...headers };
+    const outgoing = request(`${baseUrl}${path}`, { method, headers: all, agent: false }, async (answer) => {
+      const parts: Buffer[] = [];
+      for await (const part of answer) parts.push(part);
+      resolve({ status: answer.statusCode ?? 0, body: JSON.parse(Buffer.concat(parts).toString()) });
+    });
+    outgoing.on('error', reject);
+    for (const chunk of chunks) outgoing.write(chunk);
+    outgoing.end();
+  });
+}
+
+const trigger = (inputs: unknown, id = INVOICE) => JSON.stringify({ worfklowId: id, inputs });
+
+describe('the sandbox as a service', () => {
+  test('computes type, length and digest of a document from what arrived, in whatever pieces', async () => {
+    const { sandbox, clock } = await sandboxWorld();
+    for (const size of [0, 1, 2, 3, 4, 1000, 100_001]) {
+      const bytes = randomBytes(size);
+      const body = Buffer.from(
+        trigger({ customer: 'ä"\\😀', invoice: `data:application/pdf;base64,${bytes.toString('base64')}` }),
+      );
+      const pieces: Buffer[] = [];
+      for (let at = 0; at < body.length; at += 1 + ((at * 7) % 997))
+        pieces.push(body.subarray(at, at + 1 + ((at * 7) % 997)));
+      const { status, body: run } = await speak(sandbox.baseUrl, 'POST', '/runs', pieces);
+      expect(status).toBe(201);
+      clock.advance(60_000);
+      const { body: ended } = await speak(sandbox.baseUrl, 'GET', `/runs/${run.id}`);
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      expect(ended).toMatchObject({
+        status: 'FINISHED',
+        output: { customer: 'ä"\\😀', document: { mediaType: 'application/pdf', bytes: size, sha256 } },
+      });
+    }
+  });
+
+  test('takes the members in any order, and escapes in a data URI', async () => {
+    const { sandbox } = await sandboxWorld();
+    const body = `{"inputs":{"invoice":"data:application\\/pdf;base64,\\u002f\\/8=","customer":"x"}, "workflowId" : "${INVOICE}"}`;
+    expect((await speak(sandbox.baseUrl, 'POST', '/runs', [body])).status).toBe(201);
+  });
+
+  test.each<[string, number, string, string?]>([
+    ['not json', 400, 'The body is not a JSON object.'],
+    ['[]', 400, 'The body is not a JSON object.'],
+    ['{"a":tru}', 400, 'The body is not JSON'],
+    ['{"a":1', 400, 'The body ends too early.'],
+    ['{"a":1}x', 400, 'Something follows the body.'],
+    ['{"inputs":{"a":1,"a":2}}', 400, '"inputs" has the member "a" twice.'],
+    ['{}', 400, 'The field "worfklowId" is missing.'],
+    [`{"worfklowId":"${INVOICE}"}`, 400, 'The field "inputs" is missing.'],
+    [
+      `{"worfklowId":"a","workflowId":"b","inputs":{}}`,
+      400,
+      'The fields "worfklowId" and "workflowId" differ.',
+    ],
+    ['{"worfklowId":"x","inputs":{}}', 404, 'There is no workflow "x".'],
+    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.invoice should be a document'],
+    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.customer should be of type string and is number'],
+    [
+      trigger({ invoice: 'data:application/pdf;base64,a?b=', customer: 'x' }),
+      422,
+      'holds characters that are not base64',
+    ],
+    [
+      trigger({ invoice: 'data:application/pdf;base64,aaaaa', customer: 'x' }),
+      422,
+      'not have a multiple of four',
+    ],
+    [trigger({ invoice: 'data:application/pdf;base64,aa==aaaa', customer: 'x' }), 422, 'not base64'],
+    [trigger({ customer: 'x' }), 422, 'inputs.invoice is missing (document)'],
+    [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer should be of type string and is array'],
+  ])('refuses %s with %i, saying what was wrong', async (body, status, words) => {
+    const { sandbox } = await sandboxWorld();
+    const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);
+    expect(answer.status).toBe(status);
+    expect(answer.body.error?.message).toContain(words);
+    expect(sandbox.runCount()).toBe(0);
+  });
+
+  test('checks the token, the content type, the path, the method and the id', async () => {
+    const { sandbox } = await sandboxWorld();
+    const status = async (...args: Parameters<typeof speak> extends [string, ...infer Rest] ? Rest : never) =>
+      (await speak(sandbox.baseUrl, ...args)).status;
+    const good = trigger({ label: 'x' }, SLOW);
+    expect(await status('POST', '/runs', [good], { authorization: 'Bearer other' })).toBe(401);
+    expect(await status('POST', '/runs', [good], { 'content-type': 'text/plain' })).toBe(415);
+    expect(await status('POST', '/runs', [good], { 'content-type': 'Application/JSON; charset=utf-8' })).toBe(
+      201,
+    );
+    expect(await status('GET', '/nowhere')).toBe(404);
+    expect(await status('GET', '/runs')).toBe(405);
+    expect(await status('GET', '/runs/unknown')).toBe(404);
+    expect(await status('GET', '/runs/%ff')).toBe(404);
+  });
+
+  test('takes large JSON values in good time, and refuses what is larger than it keeps', async () => {
+    const { sandbox } = await sandboxWorld();
+    const numbers = `[${'7,'.repeat(2_000_000)}7]`;
+    const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [
+      `{"worfklowId":"${SLOW}","inputs":{"label":${numbers}}}`,
+    ]);
+    expect(answer.body.error?.message).toContain('inputs.label should be of type string and is array');
+    const tooLarge = `{"worfklowId":"${SLOW}","inputs":{"label":"${'x'.repeat(17 * 1024 * 1024)}"}}`;
+    expect((await speak(sandbox.baseUrl, 'POST', '/runs', [tooLarge])).status).toBe(413);
+    const manyValues = `{"worfklowId":"${SLOW}","inputs":{"label":[${'"xxxxxxxxxxxxxxx",'.repeat(1_100_000)}1]}}`;
+    expect((await speak(sandbox.baseUrl, 'POST', '/runs', [manyValues])).status).toBe(413);
+  });
+
+  test('a run is PENDING first, then RUNNING step by step, then FINISHED', async () => {
+    const { sandbox, clock } = await sandboxWorld();
+    const { body: run } = await speak(sandbox.baseUrl, 'POST', '/runs', [trigger({ label: 'x' }, SLOW)]);
+    const seen: unknown[] = [[run.status, run.stepsCompleted]];
+    for (const ms of [299, 1, 6000, 48_000, 6_000]) {
+      clock.advance(ms);
+      const { body } = await speak(sandbox.baseUrl, 'GET', `/runs/${run.id}`);
+      seen.push([body.status, body.stepsCompleted]);
+    }
+    expect(seen).toEqual([
+      ['PENDING', 0],
+      ['PENDING', 0],
+      ['RUNNING', 0],
+      ['RUNNING', 1],
+      ['RUNNING', 9],
+      ['FINISHED', 10],
+    ]);
+  });
+});
+
+describe('wfr sandbox', () => {
+  test('--list shows each workflow with a command to paste, and the command starts a run', async () => {
+    const { stdout, exitCode } = await runCli(['sandbox', '--list']);
+    expect(exitCode).toBe(0);
+    const commands = stdout.split('\n').filter((line) => line.startsWith('  wfr run '));
+    expect(commands.length).toBe(3);
+    const world = await sandboxWorld();
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'document.pdf'), 'x');
+    for (const command of commands) {
+      const args = command.trim().split(' ').slice(1);
+      expect((await runCli([...args, '--detach'], { ...world, cwd })).exitCode).toBe(0);
+    }
+  });
+
+  test('prints the settings as shell assignments and serves until it is interrupted', async () => {
+    const signals = new Signals();
+    const statuses: number[] = [];
+    const result = await runCli(['sandbox'], {
+      signals,
+      clock: new VirtualClock(),
+      async onOutput(text, stream) {
+        const baseUrl = /^export WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=sandbox-token\n$/.exec(text)?.[1];
+        if (stream !== 'stdout' || baseUrl === undefined) return;
+        statuses.push((await speak(baseUrl, 'GET', '/runs/none')).status);
+        signals.raise('SIGINT');
+      },
+    });
+    expect(statuses).toEqual([404]);
+    expect(result.exitCode).toBe(130);
+    expect(result.stderr).toContain('GET /v1/runs/none 404\n');
+  });
+
+  test('a port that is taken or no port is exit 2', async () => {
+    const { sandbox } = await sandboxWorld();
+    const { port } = new URL(sandbox.baseUrl);
+    const taken = await runCli(['sandbox', '--port', port]);
+    expect(taken.exitCode).toBe(2);
+    expect(taken.stderr).toContain(`--port ${port}: `);
+    expect((await runCli(['sandbox', '--port', '70000'])).stderr).toContain('--port 70000: is not a port');
+    expect((await runCli(['sandbox', '--workflow-id-field', 'x'])).stderr).toContain(
+      'choose one of worfklowId, workflowId, either',
+    );
+  });
+
+  test('a command that cannot be started is exit 2', async () => {
+    const { exitCode, stderr } = await runCli(['sandbox', '--', 'no-such-command'], {
+      spawn: () => Promise.reject(Object.assign(new Error(), { code: 'ENOENT' })),
+    });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('no-such-command cannot be started: no such file (ENOENT)');
+  });
+});
+
+describe('workflows from a file', () => {
+  const valid = {
+    id: 'w1',
+    versionName: 'v9',
+    parameters: { n: 'number', b: 'boolean', o: 'object', a: 'array', s: 'string', 'd.x': 'document' },
+    steps: [{ name: 'only', duration: '1s' }],
+    output: {
+      n: '{{n}}',
+      text: 'n is {{n}}, o is {{o}}',
+      size: '{{d.x.bytes}}',
+      unknown: '{{nothing}}',
+      deep: [{ s: '{{s}}' }],
+    },
+  };
+
+  const sandboxWith = async (definition: unknown, args: readonly string[] = ['--list']) => {
+    const cwd = temporaryFolder();
+    writeFileSync(
+      join(cwd, 'w.json'),
+      typeof definition === 'string' ? definition : JSON.stringify(definition),
+    );
+    return runCli(['sandbox', '--workflows', 'w.json', ...args], { cwd });
+  };
+
+  test('run with every type of parameter and fill their output template', async () => {
+    const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
+    const world = await sandboxWorld({ workflows: parseWorkflows({ workflows: [valid] }) });
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'x.pdf'), 'hello');
+    const items = ['n:=1.5', 'b:=true', 'o:={"k":1}', 'a:=[1]', 's=text', 'd.x@x.pdf'];
+    const { stdout, exitCode } = await runCli(['run', 'w1', ...items], { ...world, cwd });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({
+      n: 1.5,
+      text: 'n is 1.5, o is {"k":1}',
+      size: 5,
+      unknown: '{{nothing}}',
+      deep: [{ s: 'text' }],
+    });
+  });
+
+  test('are listed', async () => {
+    const { stdout } = await sandboxWith({ workflows: [valid] });
+    expect(stdout).toBe(
+      "v9 (1 steps, 1 s)\n  wfr run w1 n:=1 b:=true 'o:={}' 'a:=[]' s=text d.x@document.pdf\n",
+    );
+  });
+
+  test.each<[unknown, string]>([
+    ['{', 'w.json: '],
+    [{}, 'workflows should be a list'],
+    [{ workflows: [] }, 'workflows is empty'],
+    [{ workflows: [], more: 1 }, 'the file has an unknown field "more"'],
+    [{ workflows: [{ ...valid, id: '' }] }, 'workflows[0].id should be a text that is not empty'],
+    [{ workflows: [valid, valid] }, 'workflows[1].id is that of workflows[0], too'],
+    [
+      { workflows: [{ ...valid, parameters: { n: 'int' } }] },
+      'workflows[0].parameters["n"] should be one of string, document',
+    ],
+    [{ workflows: [{ ...valid, steps: [] }] }, 'workflows[0].steps is empty'],
+    [
+      { workflows: [{ ...valid, steps: [{ name: 'x', duration: 5 }] }] },
+      'workflows[0].steps[0].duration should be a duration',
+    ],
+    [{ workflows: [{ ...valid, output: [] }] }, 'workflows[0].output should be an object'],
+    [
+      { workflows: [{ ...valid, failure: { step: 'other', message: 'm' } }] },
+      'workflows[0].failure.step should name one of the steps: only',
+    ],
+  ])('%j is refused, naming the place', async (definition, complaint) => {
+    const { exitCode, stderr } = await sandboxWith(definition);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(complaint);
+  });
+
+  test('a file that is missing is exit 2', async () => {
+    const { exitCode, stderr } = await runCli(['sandbox', '--workflows', 'none.json']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('none.json: no such file (ENOENT)');
+  });
+});

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest';
+import { BATCH, service as batchService, folderWith, rowsOf } from '../helpers/batch.js';
+import { runCli } from '../helpers/cli.js';
+import { SLOW, sandboxWorld } from '../helpers/sandbox.js';
+import { scriptedService } from '../helpers/service.js';
+
+describe('the two spellings of the workflow field', () => {
+  const start = async (
+    spelling: 'worfklowId' | 'workflowId' | 'either',
+    strict: boolean,
+    ...flags: string[]
+  ) => {
+    const world = await sandboxWorld({ spelling, strict });
+    const result = await runCli(['run', SLOW, 'label=x', '--detach', ...flags], world);
+    return { ...result, posts: world.posts(), runs: world.sandbox.runCount() };
+  };
+
+  test.each([
+    ['worfklowId', false, 1],
+    ['workflowId', false, 1],
+    ['either', false, 1],
+    ['either', true, 1],
+    ['worfklowId', true, 2],
+    ['workflowId', true, 3],
+  ] as const)(
+    'a service that reads %s (strict: %s) starts one run after %i requests',
+    async (spelling, strict, posts) => {
+      expect(await start(spelling, strict)).toMatchObject({ exitCode: 0, posts, runs: 1 });
+    },
+  );
+
+  test('where it took more than one request, the flag that pins the spelling is named', async () => {
+    const { stderr } = await start('workflowId', true);
+    expect(stderr).toContain(
+      'accepted with --workflow-id-field workflowId; give that flag to need one request instead of 3',
+    );
+    // The id comes before anything else.
+    expect(stderr).toMatch(/^Run /);
+    expect(await start('workflowId', true, '--workflow-id-field', 'workflowId')).toMatchObject({
+      exitCode: 0,
+      posts: 1,
+    });
+  });
+
+  test('a pinned spelling that is not accepted is refused at once', async () => {
+    expect(await start('workflowId', true, '--workflow-id-field', 'worfklowId')).toMatchObject({
+      exitCode: 5,
+      posts: 1,
+      runs: 0,
+    });
+  });
+
+  test('WFR_WORKFLOW_ID_FIELD pins it as well, and what there is not is refused', async () => {
+    const world = await sandboxWorld({ spelling: 'workflowId', strict: true });
+    const args = ['run', SLOW, 'label=x', '--detach'];
+    const env = { ...world.env, WFR_WORKFLOW_ID_FIELD: 'workflowId' };
+    expect((await runCli(args, { ...world, env })).exitCode).toBe(0);
+    expect(world.posts()).toBe(1);
+    const bad = await runCli(args, { ...world, env: { ...world.env, WFR_WORKFLOW_ID_FIELD: 'id' } });
+    expect(bad.exitCode).toBe(2);
+    expect(bad.stderr).toContain(
+      'WFR_WORKFLOW_ID_FIELD id: choose one of auto, worfklowId, workflowId, both',
+    );
+  });
+
+  test('a refusal of the inputs takes one request, also from a strict service', async () => {
+    for (const strict of [true, false]) {
+      const world = await sandboxWorld({ spelling: 'either', strict });
+      const { exitCode } = await runCli(['run', SLOW, 'unknown=x'], world);
+      expect(exitCode).toBe(5);
+      expect(world.posts()).toBe(1);
+    }
+  });
+});
+
+describe('which refusals are followed by the other spelling', () => {
+  const posts = async (status: number, body: unknown) => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(status, body);
+    });
+    const result = await runCli(['run', 'w'], { env: { WFR_BASE_URL: service.baseUrl } });
+    return {
+      ...result,
+      count: service.posts().length,
+      bodies: await Promise.all(service.posts().map((p) => p.body())),
+    };
+  };
+
+  test.each<[number, unknown, number]>([
+    [400, { message: 'Unknown field "workflowId"' }, 3],
+    [422, { message: 'worfklowId: extra inputs are not permitted' }, 3],
+    [400, { errors: [{ message: 'must NOT have additional properties' }] }, 3],
+    [400, { message: 'Unexpected key in the request' }, 3],
+    [400, '', 1],
+    [400, { message: 'Bad Request' }, 1],
+    [422, { error: 'Validation failed' }, 1],
+    [400, { title: 'One or more validation errors occurred.' }, 1],
+    [400, '<html><title>400 Bad Request</title></html>', 1],
+    [400, { message: 'Bad request', detail: 'customer is missing' }, 1],
+    [400, { message: 'The request is invalid.' }, 1],
+    [400, { message: 'Invalid request body' }, 1],
+    [422, { detail: [{ loc: ['body', 'inputs', 'a'], msg: 'field required' }] }, 1],
+    [400, { errors: { amount: ['must be a number'] } }, 1],
+    [400, { code: 7, reason: 'amount is wrong' }, 1],
+    [400, { odd: 'shape' }, 1],
+    [400, { message: 'amount should be a number' }, 1],
+    [400, { message: 'inputs has an unknown field "x"' }, 1],
+    [404, { message: 'Unknown field "workflowId"' }, 1],
+    [409, '', 1],
+  ])('%i %j: %i requests', async (status, body, count) => {
+    expect(await posts(status, body)).toMatchObject({ count, exitCode: 5 });
+  });
+
+  test('both spellings are sent first, then each alone', async () => {
+    const { bodies } = await posts(400, { message: 'Unknown field' });
+    expect(bodies.map(String)).toEqual([
+      '{"worfklowId":"w","workflowId":"w","inputs":{}}',
+      '{"worfklowId":"w","inputs":{}}',
+      '{"workflowId":"w","inputs":{}}',
+    ]);
+  });
+
+  test('run: a 400 that says nothing is final after one request, whatever it created, and names the flag', async () => {
+    const { exitCode, stdout, stderr, count } = await posts(400, '');
+    expect({ exitCode, stdout, count }).toEqual({ exitCode: 5, stdout: '', count: 1 });
+    expect(stderr).toContain(
+      'If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.',
+    );
+    expect(stderr).not.toContain('No spelling of the workflow field was accepted');
+  });
+
+  test('batch: a 400 that says nothing is one request for each row', async () => {
+    const { wfr, posts: sent } = await batchService((_request, reply) => reply.send(400, ''));
+    const cwd = folderWith({ 'rows.jsonl': rowsOf(3) });
+    expect((await wfr(BATCH, { cwd })).exitCode).toBe(5);
+    expect(sent()).toHaveLength(3);
+  });
+
+  test('run: a spelling that is refused for another reason is final, with the flag and the reason', async () => {
+    const answers = ['Unknown field "workflowId"', 'amount is missing'];
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(400, { message: answers.shift() });
+    });
+    const { stderr, exitCode } = await runCli(['run', 'w'], { env: { WFR_BASE_URL: service.baseUrl } });
+    expect(exitCode).toBe(5);
+    expect(service.posts().length).toBe(2);
+    expect(stderr).toContain('| amount is missing\n');
+    expect(stderr).toContain('choose it with --workflow-id-field');
+  });
+
+  test('run: if every spelling is refused as unknown, the first refusal is shown, with the flag', async () => {
+    const { stderr, count } = await posts(400, { message: 'Unknown field "workflowId"' });
+    expect(count).toBe(3);
+    expect(stderr).toContain('No spelling of the workflow field was accepted; --workflow-id-field pins one.');
+  });
+
+  test('both, when pinned, is sent alone', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(400, '');
+    });
+    const args = ['run', 'w', '--workflow-id-field', 'both'];
+    expect((await runCli(args, { env: { WFR_BASE_URL: service.baseUrl } })).exitCode).toBe(5);
+    expect(service.posts().length).toBe(1);
+  });
+});

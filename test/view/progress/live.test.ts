@@ -1,0 +1,190 @@
+/** What a person sees on a terminal while they wait. */
+import { truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { liveBatchText, liveSendingText } from '../../../src/view/progress/live-text.js';
+import { runCli, temporaryFolder } from '../../helpers/cli.js';
+import { VirtualClock } from '../../helpers/clock.js';
+import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+
+const TERMINAL = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
+
+/** The texts that the live line showed, each once. */
+function frames(stderr: string): string[] {
+  const shown = [...stderr.matchAll(/[\u2800-\u28ff] \u001b\[\?7l(.*?)\u001b\[\?7h/g)].map(([, text = '']) =>
+    text.trim(),
+  );
+  return shown.filter((text, index) => text !== shown[index - 1]);
+}
+
+describe('the live line', () => {
+  test('shows how much of a large body has been sent, then that it waits, then the run', async () => {
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'large.pdf'), '');
+    truncateSync(join(cwd, 'large.pdf'), 30_000_000);
+    let looks = 0;
+    const service = await scriptedService(async (request, reply) => {
+      // Slowly enough for a frame or two.
+      if (request.method === 'POST') {
+        await request.atLeast(5_000_000);
+        reply.socket.pause();
+        setTimeout(() => reply.socket.resume(), 200);
+      }
+      await request.body();
+      if (request.method === 'POST') setTimeout(() => reply.send(201, aRun({ stepsCompleted: 0 })), 100);
+      else reply.send(200, looks++ === 0 ? aRun() : aFinishedRun());
+    });
+    const { stderr, exitCode } = await runCli(['run', 'w', 'd@large.pdf'], {
+      ...TERMINAL,
+      cwd,
+      env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
+    });
+    expect(exitCode).toBe(0);
+    const texts = frames(stderr);
+    const order = [
+      /^Connecting/,
+      /^Sending {2}[\d.]+ MB of 40\.0 MB {2}█/,
+      /^Sent; waiting for the answer/,
+      /^RUNNING {2}1 of 4 steps {2}███░/,
+    ];
+    const places = order.map((pattern) => texts.findIndex((text) => pattern.test(text)));
+    expect(places.every((place) => place >= 0)).toBe(true);
+    expect([...places].sort((a, b) => a - b)).toEqual(places);
+  });
+
+  test('shows no progress for a small body', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(200, aFinishedRun());
+    });
+    const { stderr } = await runCli(['run', 'w', 'a=1'], {
+      ...TERMINAL,
+      env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
+    });
+    expect(stderr).not.toContain('Sending');
+  });
+
+  test('estimates the time left once two steps are known, and not before', async () => {
+    let looks = 0;
+    const service = await scriptedService((_request, reply) => {
+      const completed = Math.floor(looks++ / 2);
+      reply.send(
+        200,
+        aRun({ steps: 10, stepsCompleted: completed, status: completed >= 10 ? 'FINISHED' : 'RUNNING' }),
+      );
+    });
+    const clock = new VirtualClock();
+    const { stderr } = await runCli(['watch', 'run-1', '--max-interval', '2s'], {
+      ...TERMINAL,
+      env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
+      clock,
+    });
+    const texts = frames(stderr);
+    for (const text of texts.filter((line) => /RUNNING {2}[01] of/.test(line)))
+      expect(text).not.toContain('left');
+    // Two steps in 8 s: eight more need 32 s.
+    expect(
+      texts.some((text) => /^RUNNING {2}2 of 10 steps {2}██░+ {2}8s {2}about 32s left$/.test(text)),
+    ).toBe(true);
+    const estimates = texts.flatMap((text) => /about (\d+)s left/.exec(text)?.[1] ?? []).map(Number);
+    expect(estimates.every((seconds) => seconds > 0)).toBe(true);
+  });
+
+  /** A service whose run waits for `queued` looks, then completes a step with every second look. */
+  async function stepping(queued: number) {
+    let looks = 0;
+    return scriptedService((_request, reply) => {
+      const completed = Math.max(0, Math.floor((looks++ - queued) / 2));
+      const status = looks <= queued ? 'PENDING' : completed >= 10 ? 'FINISHED' : 'RUNNING';
+      reply.send(200, aRun({ steps: 10, stepsCompleted: completed, status }));
+    });
+  }
+
+  test('does not take the time in a queue for work', async () => {
+    const { baseUrl } = await stepping(20);
+    const { stderr } = await runCli(['watch', 'run-1', '--max-interval', '2s'], {
+      ...TERMINAL,
+      env: { ...TERMINAL.env, WFR_BASE_URL: baseUrl },
+      clock: new VirtualClock(),
+    });
+    expect(frames(stderr).some((text) => /^RUNNING {2}2 of 10 .* {2}about 32s left$/.test(text))).toBe(true);
+  });
+
+  test('says how long it takes also in 40 columns, and lets the bar go for it', async () => {
+    const { baseUrl } = await stepping(0);
+    const { stderr } = await runCli(['watch', 'run-1', '--max-interval', '2s'], {
+      terminal: 40,
+      env: { ...TERMINAL.env, WFR_BASE_URL: baseUrl },
+      clock: new VirtualClock(),
+    });
+    const texts = frames(stderr);
+    expect(texts).toContain('RUNNING  2/10  8s  32s left');
+    expect(texts.some((text) => /^RUNNING {2}0 of 10 steps {2}\ds$/.test(text))).toBe(true);
+  });
+
+  test.each([
+    [77, 'Sending  12.0 MB of 48.0 MB  ███░░░░░░░░░  4.0 MB/s  about 9s left'],
+    [57, 'Sending  12.0 MB of 48.0 MB  4.0 MB/s  about 9s left'],
+    [37, '12.0 MB of 48.0 MB  4.0 MB/s  9s left'],
+    [30, '12.0 MB of 48.0 MB  4.0 MB/s'],
+    [10, '12.0 MB o…'],
+  ])('of a body in %i columns reads %j', (width, text) => {
+    const seen = { sent: 12e6, total: 48e6, started: 0 };
+    expect(liveSendingText(seen, 3_000, width)).toBe(text);
+  });
+
+  test.each([
+    [97, '1,204 of 9,000 done, 4 failed, 50 running, 7,746 waiting  20/s  1m  about 6m 30s left'],
+    [57, '1,204 of 9,000, 4 failed  20/s  1m  6m 30s left'],
+    [37, '1,204 of 9,000, 4 failed  20/s'],
+  ])('of a batch in %i columns reads %j', (width, text) => {
+    const counts = { finished: 1_200, failed: 4, refused: 0, running: 50, unknown: 0 };
+    const all = { ...counts, total: 9_000, read: 1_254, endedNow: 1_204 };
+    expect(liveBatchText(all, { started: 0, lastEnd: 60_000 }, 60_000, width)).toBe(text);
+  });
+
+  test('of several runs counts those that are under way, also when one has ended', async () => {
+    let looks = 0;
+    const service = await scriptedService((request, reply) => {
+      const id = request.path.slice('/runs/'.length);
+      reply.send(200, { ...(id === 'a' || looks++ > 3 ? aFinishedRun() : aRun()), id });
+    });
+    const { stderr } = await runCli(['watch', 'a', 'b'], {
+      ...TERMINAL,
+      env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
+    });
+    expect(
+      frames(stderr).some((text) => /^1 of 2 runs ended: 1 FINISHED; 1 RUNNING {2}██████░░░░░░/.test(text)),
+    ).toBe(true);
+  });
+
+  test('tells a terminal that shows progress by itself, and takes it away at the end', async () => {
+    let looks = 0;
+    const service = await scriptedService((_request, reply) =>
+      reply.send(200, looks++ > 1 ? aFinishedRun() : aRun()),
+    );
+    const progress = async (env: Record<string, string>) => {
+      const all = { ...TERMINAL.env, ...env, WFR_BASE_URL: service.baseUrl };
+      const { stderr } = await runCli(['watch', 'run-1'], { ...TERMINAL, env: all });
+      looks = 0;
+      return [...stderr.matchAll(/\u001b\]9;4;([\d;]*)\u001b\\/g)].map(([, state]) => state);
+    };
+    const shown = await progress({ WT_SESSION: 'x' });
+    expect([...new Set(shown)]).toEqual(['3;0', '1;25', '1;100', '0;0']);
+    expect(shown.at(-1)).toBe('0;0');
+    expect(await progress({ WT_SESSION: 'x', TMUX: '/tmp/tmux' })).toEqual([]);
+    expect(await progress({ VTE_VERSION: '8003' })).not.toEqual([]);
+    expect(await progress({ VTE_VERSION: '7802' })).toEqual([]);
+    expect(await progress({ TERM_PROGRAM: 'iTerm.app', TERM_FEATURES: 'T3CwLrMPcB' })).toEqual([]);
+    expect(await progress({ TERM_PROGRAM: 'iTerm.app', TERM_FEATURES: 'T3CwLrMP' })).not.toEqual([]);
+  });
+
+  test('fits a narrow terminal', async () => {
+    const service = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
+    const { stderr } = await runCli(['watch', 'run-1'], {
+      terminal: 20,
+      env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
+    });
+    for (const text of frames(stderr)) expect(text.length).toBeLessThanOrEqual(17);
+  });
+});
