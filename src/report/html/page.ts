@@ -5,16 +5,11 @@ import script from './client.js?raw';
 import { durations } from './durations.js';
 import { failures } from './failures.js';
 import { Markup, markup } from './markup.js';
-import narrow from './narrow.css?raw';
 import { entryOf } from './outcome.js';
 import { headline, overview } from './overview.js';
-import page from './page.css?raw';
 import { rows } from './rows.js';
-import tables from './tables.css?raw';
-import theme from './theme.css?raw';
+import style from './style.css?raw';
 import { timeline } from './timeline.js';
-
-const style = theme + page + tables + narrow;
 
 /** The page, piece by piece. */
 export function* html({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
