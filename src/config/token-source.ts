@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { resolvePath } from '../platform/path.js';
+import { resolvePath } from '../platform/files.js';
 import type { Profile } from './profile.js';
 import { isOtherOrigin, resolveSetting } from './resolve-setting.js';
 import { formatSource, type SettingSource } from './setting-source.js';

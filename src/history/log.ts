@@ -4,7 +4,7 @@
  */
 import { constants, promises } from 'node:fs';
 import { join } from 'node:path';
-import { mkdirp } from '../platform/mkdirp.js';
+import { mkdirp } from '../platform/files.js';
 
 const CURRENT = 'history.jsonl';
 const OLDER = 'history.1.jsonl';

@@ -4,7 +4,7 @@ import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { FileReadError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { resolvePath } from '../platform/path.js';
+import { resolvePath } from '../platform/files.js';
 import { describeSystemError, isExhaustion } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { fileSource, handleSource } from './file-source.js';

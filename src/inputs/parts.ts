@@ -1,7 +1,7 @@
 /** What stands for one input: text, files and documents as parts that can be sent. */
 
 import type { Context } from '../platform/context.js';
-import { resolvePath } from '../platform/path.js';
+import { resolvePath } from '../platform/files.js';
 import type { NamedFile } from '../platform/same-file.js';
 import type { Part, Source } from '../service/body.js';
 import { withoutByteOrderMark } from '../text/byte-order-mark.js';

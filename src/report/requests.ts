@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { resolvePath } from '../platform/path.js';
+import { resolvePath } from '../platform/files.js';
 import { DestinationError, openReplaced } from './destination.js';
 import { githubOpeners } from './github-reports.js';
 import { json } from './json.js';

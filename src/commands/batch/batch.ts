@@ -9,7 +9,7 @@ import { requireToken } from '../../config/credentials.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/path.js';
+import { resolvePath } from '../../platform/files.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 import type { ServiceEvents } from '../../service/service.js';
 import { reportedRuns } from '../shared/reported-rows.js';

@@ -10,7 +10,7 @@ import { collectUsageErrors, UsageError } from '../../errors.js';
 import { FileError, openRereadable } from '../../inputs/files.js';
 import { type Item, ItemError, parseItem } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/path.js';
+import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';

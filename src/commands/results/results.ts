@@ -8,7 +8,7 @@ import { RowStates } from '../../batch/row-states.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/path.js';
+import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles } from '../../platform/same-file.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';

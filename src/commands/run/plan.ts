@@ -8,7 +8,7 @@ import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '.
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/path.js';
+import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { type DocumentFlags, documentFolder } from '../shared/document-flags.js';

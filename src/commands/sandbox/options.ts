@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import type { Context } from '../../platform/context.js';
-import { absolutePath } from '../../platform/path.js';
+import { absolutePath } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { BUILT_IN_WORKFLOWS } from '../../sandbox/built-in.js';
 import { failingAt, slowedBy } from '../../sandbox/overrides.js';

@@ -3,7 +3,7 @@
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/path.js';
+import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import type { CommandResult, ReportedRun } from '../../report/reported-run.js';
 import type { Reports } from '../../report/reports.js';
