@@ -4,7 +4,7 @@ import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse';
 import { type ItemHead, itemOfCell, parseItemHead } from '../inputs/item.js';
 import { BatchFileError } from './file-error.js';
-import { digestOf, type Row, type TableFile } from './table.js';
+import { digestOf, type Row, type TableFile } from './row.js';
 
 /** In this order, as CRLF begins with CR. A file may have all three: rows that were added with another program. */
 const LINE_ENDS = ['\r\n', '\n', '\r'];

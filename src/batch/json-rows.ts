@@ -1,7 +1,7 @@
 /** Rows as JSON Lines: each line is like an inputs file. */
 import { withoutByteOrderMark } from '../text/byte-order-mark.js';
 import { linesOf } from './lines.js';
-import { digestOf, type Row, type TableFile } from './table.js';
+import { digestOf, type Row, type TableFile } from './row.js';
 
 /** The rows of a file; empty lines are none. */
 export async function* jsonRows({ open, name, base }: TableFile): AsyncGenerator<Row, void, void> {

@@ -5,8 +5,8 @@ import { BatchFileError } from './file-error.js';
 import { FileJournal, type Journal } from './journal.js';
 import { type FilePlace, OwnedFile } from './owned-file.js';
 import { type BatchHead, eventsIn, expectBeginning, type ReadEvent } from './read-journal.js';
+import type { Row } from './row.js';
 import { RowStates } from './row-states.js';
-import type { Row } from './table.js';
 
 export interface OpenResultsFile {
   journal: Journal;

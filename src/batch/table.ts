@@ -1,21 +1,7 @@
 /** A table of rows, read as a stream: JSON Lines, CSV, or a list of files. */
-import { createHash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import { FileError } from '../inputs/files.js';
-import type { RowInputs } from '../inputs/resolve.js';
 import { BatchFileError } from './file-error.js';
-
-/** A row as it stands in the table. */
-export interface Row {
-  /** From 1, over the whole table. */
-  number: number;
-  /** Where it is, for people: `rows.csv:12`. */
-  label: string;
-  /** 16 hexadecimal digits that tell whether the row is what it was. */
-  digest: string;
-  /** What it gives, or what is wrong with it. */
-  inputs: RowInputs | { problem: string };
-}
+import { digestOf, type Row, type TableFile } from './row.js';
 
 /** A table that can be read more than once. */
 export interface Table {
@@ -23,13 +9,6 @@ export interface Table {
   rows(): AsyncGenerator<Row, void, void>;
   /** How many rows there are, where that is known without reading them. */
   readonly size: number | undefined;
-}
-
-/** The digest of a row: of what is the same for all rows, and of its own text. */
-export function digestOf(...texts: readonly (string | Uint8Array)[]): string {
-  const hash = createHash('sha256');
-  for (const text of texts) hash.update(text).update('\0');
-  return hash.digest('hex').slice(0, 16);
 }
 
 /** A row for each file, sent as the document `name`. */
@@ -48,14 +27,6 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
       }
     },
   };
-}
-
-/** A file with rows: what the user calls it, and the folder that its paths are relative to. */
-export interface TableFile {
-  name: string;
-  base: string;
-  /** Its bytes from the start, up to `end` where that is given; as often as it is asked. */
-  open(end?: number): Readable;
 }
 
 /** The table in a file: CSV where its name ends so, or where it does not begin with an object; else JSON Lines. */

@@ -5,7 +5,7 @@
 import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { SignalName } from '../errors.js';
-import type { ExecOptions, ExecResult } from './exec.js';
+import type { ChildEnd, ExecOptions, ExecResult } from './exec.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { Output } from './output.js';
 import { isZombie, processSpace } from './processes.js';
@@ -28,9 +28,6 @@ export interface Clock {
   /** 0 to 1, for the jitter of delays. */
   random(): number;
 }
-
-/** The end of a child process: its code, or the signal that ended it. */
-export type ChildEnd = number | NodeJS.Signals;
 
 interface Child {
   ended: Promise<ChildEnd>;
@@ -63,7 +60,7 @@ export interface Context {
   onSuspend: Suspensions;
   /** Starts a command that shares our standard streams. Rejects if it cannot be started. */
   spawn(command: string, args: readonly string[], env: Record<string, string>): Promise<Child>;
-  /** Runs a command for what it prints, as capture.ts says. */
+  /** Runs a command for what it prints, as `exec` in exec.ts describes. */
   exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult>;
 }
 
@@ -128,7 +125,7 @@ export function processContext(): Context {
     spawn: spawnCommand,
     exec: async (command, args, options) => {
       const { exec } = await import('./exec.js');
-      return exec(command, args, options, systemClock);
+      return exec(command, args, options, systemClock.after);
     },
   };
 }

@@ -1,10 +1,12 @@
 /** Running a command for what it prints. */
 import { spawn } from 'node:child_process';
-import type { ChildEnd, Clock } from './context.js';
 
 /** Milliseconds: how long a command may run, and how long what it leaves behind may hold on to its output. */
 const LIMIT = 60_000;
 const LINGER = 1_000;
+
+/** The end of a child process: its code, or the signal that ended it. */
+export type ChildEnd = number | NodeJS.Signals;
 
 /** What a command wrote, and how it ended: `'timeout'` where it had to be ended. */
 export interface ExecResult {
@@ -22,6 +24,9 @@ export interface ExecOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Calls `action` after `ms` unless the returned function is called first. */
+type Timer = (ms: number, action: () => void) => () => void;
+
 /** Characters of each stream that are kept; the others are read and dropped. */
 const KEPT = 65_536;
 
@@ -33,7 +38,7 @@ export async function exec(
   command: string,
   args: readonly string[],
   { cwd, signal }: ExecOptions,
-  clock: Clock,
+  after: Timer,
 ): Promise<ExecResult> {
   signal?.throwIfAborted();
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
@@ -45,12 +50,12 @@ export async function exec(
       const abort = () => reject(signal?.reason);
       signal?.addEventListener('abort', abort, { once: true });
       cancel.push(() => signal?.removeEventListener('abort', abort));
-      cancel.push(clock.after(LIMIT, () => resolve('timeout')));
+      cancel.push(after(LIMIT, () => resolve('timeout')));
       child.on('error', reject);
       child.on('close', (code, killer) => resolve(killer ?? code ?? 0));
       // A daemon that the command has started keeps its output open, and would keep us waiting.
       child.on('exit', (code, killer) => {
-        cancel.push(clock.after(LINGER, () => resolve(killer ?? code ?? 0)));
+        cancel.push(after(LINGER, () => resolve(killer ?? code ?? 0)));
       });
     });
     return { end, stdout: stdout.text, stderr: stderr.text, missed: stderr.missed };

@@ -17,8 +17,22 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
+import type { CommandResult } from './reported-run.js';
 
 /** A report that can be written once, or be left unwritten. */
+export interface Report {
+  /** As a complaint names it. */
+  name: string;
+  /** Throws the system's error. */
+  write(ended: CommandResult): Promise<void>;
+  /** Leaves nothing behind of what was not written. Never throws. */
+  discard(): Promise<void>;
+}
+
+/** Opens one report. Throws UsageError. */
+export type Opener = () => Promise<Report>;
+
+/** Where bytes are written once, or not at all. */
 interface Destination {
   /** Throws the system's error. */
   write(chunks: Iterable<string | Uint8Array>): Promise<void>;

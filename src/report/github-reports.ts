@@ -2,10 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { type AppendedFile, DestinationError, openAppended } from './destination.js';
+import {
+  type AppendedFile,
+  DestinationError,
+  type Opener,
+  openAppended,
+  type Report,
+} from './destination.js';
 import { annotations, MAX_SIZE, outputLines, stepOutputs, summary } from './github.js';
 import type { CommandResult } from './reported-run.js';
-import type { Opener, Report } from './requests.js';
 
 /** What the text of a file is made from: how it ended, and the bytes that the file already has. */
 type TextOf = (ended: CommandResult, size: number, warn: (text: string) => Promise<void>) => Promise<string>;

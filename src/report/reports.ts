@@ -3,8 +3,9 @@
 import { OutputError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
+import type { Report } from './destination.js';
 import { type CommandResult, nameOf } from './reported-run.js';
-import { openersOf, type Report } from './requests.js';
+import { openersOf } from './requests.js';
 
 export class Reports {
   readonly #reports: Report[] = [];

@@ -3,25 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
-import { DestinationError, openReplaced } from './destination.js';
+import { DestinationError, type Opener, openReplaced } from './destination.js';
 import { githubOpeners } from './github-reports.js';
 import { json } from './json.js';
 import { junit } from './junit.js';
 import { markdown } from './markdown.js';
 import type { CommandResult } from './reported-run.js';
-
-/** A report that can be written once, or be left unwritten. */
-export interface Report {
-  /** As a complaint names it. */
-  name: string;
-  /** Throws the system's error. */
-  write(ended: CommandResult): Promise<void>;
-  /** Leaves nothing behind of what was not written. Never throws. */
-  discard(): Promise<void>;
-}
-
-/** Opens one report. Throws UsageError. */
-export type Opener = () => Promise<Report>;
 
 type Format = (ended: CommandResult) => Iterable<string | Uint8Array>;
 

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { csvRows } from '../../src/batch/csv.js';
-import type { Row } from '../../src/batch/table.js';
+import type { Row } from '../../src/batch/row.js';
 import { UsageError } from '../../src/errors.js';
 import { service } from '../helpers/batch.js';
 import { temporaryFolder } from '../helpers/cli.js';

@@ -77,7 +77,7 @@ export function contextFor(world: World, written = { stdout: '', stderr: '' }): 
   const stderr = world.stderr ?? record('stderr');
   if (world.terminal !== undefined) Object.assign(stderr, terminalMethods(world.terminal, stderr));
   const signals = world.signals ?? new Signals();
-  const { stdin = '' } = world;
+  const { stdin = '', clock = new VirtualClock() } = world;
   return {
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
     stdout: new Output(world.stdout ?? record('stdout'), true),
@@ -90,13 +90,13 @@ export function contextFor(world: World, written = { stdout: '', stderr: '' }): 
     platform: world.platform ?? 'linux',
     nodeVersion: process.versions.node,
     self: { host: 'test-host', pid: process.pid, space: 'test', isAlive: () => true, ...world.self },
-    clock: world.clock ?? new VirtualClock(),
+    clock,
     limits: { ...DEFAULT_LIMITS, ...world.limits },
     onSignal: (listener) => signals.listen(listener),
     onSuspend: () => () => {},
     exec: (command, args, options) =>
       world.mayCapture
-        ? exec(command, args, options, world.clock ?? new VirtualClock())
+        ? exec(command, args, options, (ms, action) => clock.after(ms, action))
         : Promise.reject(new Error('nothing may be run here')),
     spawn: world.spawn ?? (() => Promise.reject(new Error('nothing may be started here'))),
   };

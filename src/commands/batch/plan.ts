@@ -1,6 +1,7 @@
 /** What a batch needs, checked before anything is sent. */
 import { dirname } from 'node:path';
-import { digestOf, type Row, type Table, tableOfFile, tableOfFiles } from '../../batch/table.js';
+import { digestOf, type Row } from '../../batch/row.js';
+import { type Table, tableOfFile, tableOfFiles } from '../../batch/table.js';
 import { loadCredentials } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { type ServiceFlags, serviceSettings } from '../../config/service.js';

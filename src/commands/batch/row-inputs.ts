@@ -1,5 +1,5 @@
 /** From a row of a table to inputs that can be sent. */
-import type { Row } from '../../batch/table.js';
+import type { Row } from '../../batch/row.js';
 import { UsageError } from '../../errors.js';
 import type { Item } from '../../inputs/item.js';
 import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';

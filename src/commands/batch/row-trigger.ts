@@ -1,8 +1,8 @@
 /** The trigger of a row of a batch: sent, sent again while the service is overloaded, held back once the batch stops. */
 import type { Journal } from '../../batch/journal.js';
 import type { Reachability } from '../../batch/reachability.js';
+import type { Row } from '../../batch/row.js';
 import type { RowStates } from '../../batch/row-states.js';
-import type { Row } from '../../batch/table.js';
 import { HttpError, NotTriggeredError, UnknownOutcomeError } from '../../errors.js';
 import type { Input } from '../../service/body.js';
 import { createRun, type Trigger } from '../../service/create-run.js';

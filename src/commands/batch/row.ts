@@ -1,8 +1,8 @@
 /** One row of a batch: what is to be done with it, done, and written down. */
 import type { BatchEvent } from '../../batch/journal.js';
 import { nextAction, type ResendOptions } from '../../batch/next-action.js';
+import type { Row } from '../../batch/row.js';
 import type { RowFact } from '../../batch/row-states.js';
-import type { Row } from '../../batch/table.js';
 import type { WaitSettings } from '../../config/wait.js';
 import { InterruptedError, NoSuchRunError, OutputError, UnknownOutcomeError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../../exit-code.js';

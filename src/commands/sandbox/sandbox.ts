@@ -2,7 +2,8 @@
 import { constants } from 'node:os';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import type { ChildEnd, Context } from '../../platform/context.js';
+import type { Context } from '../../platform/context.js';
+import type { ChildEnd } from '../../platform/exec.js';
 import { Interruption } from '../../platform/signals.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { type SandboxOptions, startSandbox } from '../../sandbox/server.js';
