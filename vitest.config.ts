@@ -1,16 +1,43 @@
+/** The projects of the tests: `npx vitest run --project unit test/run.test.ts`. */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+/** Node reads NODE_EXTRA_CA_CERTS only when a process starts; the tests' certificates have an authority of their own. */
+const trusting = (authority: string) => ({
+  NODE_EXTRA_CA_CERTS: fileURLToPath(new URL(`test/fixtures/tls/${authority}.pem`, import.meta.url)),
+});
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Most of the time a test waits for processes and sockets; by itself, vitest leaves a machine of two cores one worker.
-    maxWorkers: 2,
-    // Without it, a style sheet is read as empty, also where its text is asked for.
+    // Without it, vitest reads a style sheet as empty, even where its text is imported.
     css: true,
-    // Node reads this one only when a process starts: the certificates of the tests are signed by an authority of their own.
-    env: { NODE_EXTRA_CA_CERTS: fileURLToPath(new URL('test/fixtures/tls/ca.pem', import.meta.url)) },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          // Most of the time a test waits for processes and sockets; by default, a machine of two cores has one worker.
+          maxWorkers: 2,
+          env: trusting('ca'),
+        },
+      },
+      {
+        // Real proxies, xmllint, tmux, shells, parallel and Chromium: not every machine has them.
+        extends: true,
+        test: {
+          name: 'peers',
+          include: ['test/peers/**/*.peers.ts'],
+          fileParallelism: false,
+          env: trusting('peers-ca'),
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'soak', include: ['test/soak/*.long.ts'], fileParallelism: false },
+      },
+    ],
   },
 });
