@@ -1,7 +1,7 @@
 /**
- * src/ -> dist/: CommonJS, as Node starts that faster than modules, in one file for each part that a command loads on
- * its own. The dependencies are inside, so that an installation is one package; not minified, with source maps, so that
- * a stack trace can be read.
+ * Bundles src/ and its dependencies into dist/: an installation is one package. The files are CommonJS, which Node
+ * starts faster than modules, one for each part that a command loads on its own. They are not minified and have source
+ * maps, so that stack traces can be read.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
@@ -10,8 +10,8 @@ import { rolldown } from 'rolldown';
 const bundle = await rolldown({
   input: { main: 'src/main.ts' },
   platform: 'node',
-  plugins: [rawText(), withoutUnused(), compiledAtOnce(), inAscii(), withPackageFiles()],
-  // Says nothing where all is well, as it runs at each installation; a warning is a mistake.
+  plugins: [importRawText(), replaceUnusedParts(), compileEagerly(), escapeNonAscii(), addPackageFiles()],
+  // A warning fails the build. Other messages are dropped, as every installation from git runs this.
   onLog(level, log) {
     if (level === 'warn') throw new Error(log.message);
   },
@@ -22,15 +22,15 @@ await bundle.write({
   format: 'cjs',
   sourcemap: true,
   dynamicImportInCjs: false,
-  // A part is made of folders, never of files: moving a file inside its folder changes nothing of what a start loads.
-  // What is in no group has a file for each `import()`, and each file costs a start a third of a millisecond.
+  // Groups name folders, never files: moving a file inside its folder does not change what a start loads.
+  // Other modules get a file for each `import()`; each file that a start loads costs it a third of a millisecond.
   codeSplitting: {
     groups: [
-      // What main.ts imports: every command loads it.
+      // Everything that main.ts imports statically; every command loads it.
       { name: 'start', tags: ['$initial'] },
-      // A mistake on the command line needs nothing else.
+      // The only other file that a usage error loads.
       { name: 'errors', test: inFolders('view/errors') },
-      // What a command that talks to the service needs.
+      // What every command that talks to the service loads.
       {
         name: 'common',
         test: inFolders('commands/shared', 'config', 'history', 'platform', 'service', 'text', 'view'),
@@ -44,17 +44,18 @@ await bundle.write({
 });
 await bundle.close();
 
-/** Path of a module in this project, with slashes: the names of the folders above must not change what is built. */
+/** Returns a module's path in this project, with slashes. The folders above it must not change what is built. */
 function projectPath(id) {
   return relative(import.meta.dirname, id).replaceAll('\\', '/');
 }
 
+/** Returns a function that tells whether a module is in one of these folders of src/. */
 function inFolders(...folders) {
   return (id) => folders.some((folder) => projectPath(id).startsWith(`src/${folder}/`));
 }
 
-/** `import text from './file?raw'` gives the text of the file, as it does in vitest. */
-function rawText() {
+/** Makes `import text from './file?raw'` give the text of the file, as vitest does. */
+function importRawText() {
   return {
     name: 'raw-text',
     load: {
@@ -69,16 +70,16 @@ function rawText() {
 }
 
 /**
- * Parts of the dependencies that wfr never reaches, and that would cost time at every start: undici's HTTP/2 (ALPN
- * offers HTTP/1.1 alone) and the bodies of fetch (ours is an iterable), and commander's commands that are programs of
- * their own.
+ * Replaces parts of the dependencies that wfr never reaches: undici's HTTP/2 (ALPN offers HTTP/1.1 alone) and the bodies
+ * of fetch (ours is an iterable), and commander's commands that are programs of their own. bench/RESULTS.md has what each
+ * saves.
  */
-function withoutUnused() {
+function replaceUnusedParts() {
   const STAND_INS = {
     nothing: 'module.exports = {};',
-    // undici asks it for the default limit of an answer's head, and whether a stream is a server's request.
+    // undici reads the default limit of a response's head, and checks whether a stream is a server's request.
     http: 'module.exports = { maxHeaderSize: 16384, IncomingMessage: class {} };',
-    // Loaded when an assertion fails, so that it fails as ever.
+    // The real module is loaded only when an assertion fails.
     assert: `module.exports = (value, message) => value || require('assert')(value, message);
       module.exports.strictEqual = (a, b, message) => a === b || require('assert').strictEqual(a, b, message);`,
   };
@@ -91,7 +92,7 @@ function withoutUnused() {
     if (id === 'node:assert') return 'assert';
   };
   return {
-    name: 'without-unused',
+    name: 'replace-unused-parts',
     resolveId(id, importer) {
       const name = standIn(id, importer);
       return name && `\0${name}`;
@@ -101,12 +102,12 @@ function withoutUnused() {
 }
 
 /**
- * V8 compiles a function expression in parentheses together with what is around it; an arrow function is parsed once to
- * be skipped and once more to be called.
+ * Turns the wrappers of bundled CommonJS modules into function expressions in parentheses, which V8 compiles with the
+ * code around them. It parses an arrow function twice: once to skip it, and again when it is called.
  */
-function compiledAtOnce() {
+function compileEagerly() {
   return {
-    name: 'compiled-at-once',
+    name: 'compile-eagerly',
     renderChunk: (code) => ({
       code: code.replaceAll(/(__commonJSMin\(\()\((exports, module|exports)\) => \{/g, '$1function($2) {'),
       map: null,
@@ -114,19 +115,19 @@ function compiledAtOnce() {
   };
 }
 
-/** One letter beyond ASCII, and V8 holds the whole file as UTF-16, which takes longer to decode and to scan. */
-function inAscii() {
+/** Escapes letters beyond ASCII: with one of them, V8 holds the whole file as UTF-16, which is slower to decode and hash. */
+function escapeNonAscii() {
   const escaped = (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return {
-    name: 'in-ascii',
+    name: 'escape-non-ascii',
     generateBundle(_options, bundle) {
       for (const chunk of Object.values(bundle)) chunk.code &&= chunk.code.replaceAll(/[^\0-\x7f]/g, escaped);
     },
   };
 }
 
-/** Says that dist/ is CommonJS, and brings along the licences of what is inside. */
-function withPackageFiles() {
+/** Adds a package.json that declares dist/ CommonJS, and the licences of the bundled packages. */
+function addPackageFiles() {
   const packages = new Set();
   return {
     name: 'package-files',
@@ -146,6 +147,7 @@ function withPackageFiles() {
   };
 }
 
+/** Returns the name, the version and the licence of the package in a folder. */
 function licence(folder) {
   const { name, version } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
   const file = readdirSync(folder).find((entry) => /^licen[cs]e(\.(md|txt))?$/i.test(entry));

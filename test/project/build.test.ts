@@ -1,10 +1,10 @@
 /** The build: what it makes depends on the project alone, not on where it lies. */
 import { createHash } from 'node:crypto';
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
-import { ROOT, start } from '../helpers/process.js';
+import { BIN, ROOT, start } from '../helpers/process.js';
 
 const LEFT_OUT = ['.git', 'dist', 'node_modules', 'test'];
 
@@ -49,4 +49,17 @@ describe('the build', () => {
       expect(digestsIn(join(moved, 'dist'))).toEqual(digestsIn(join(ROOT, 'dist')));
     },
   );
+
+  test.each([
+    ['--version', []],
+    ['--help', []],
+    ['--bad', ['errors.js']],
+  ])('wfr %s loads no more than the start and %j', async (flag, others) => {
+    const code = `process.on('exit', () => console.log(Object.keys(require.cache).join('\\n')));
+      require(${JSON.stringify(BIN)});`;
+    const { stdout } = await start(process.execPath, ['--eval', code, 'wfr', flag]).ended;
+    const loaded = stdout.split('\n').filter((line) => line.startsWith(join(ROOT, 'dist')));
+    const expected = ['main.js', 'start.js', 'rolldown-runtime.js', ...others];
+    expect(loaded.map((path) => basename(path)).sort()).toEqual(expected.sort());
+  });
 });
