@@ -21,6 +21,8 @@ await bundle.write({
   cleanDir: true,
   format: 'cjs',
   sourcemap: true,
+  // File, line and function are what a stack trace needs; the text of the sources would double the package.
+  sourcemapExcludeSources: true,
   dynamicImportInCjs: false,
   // Groups name folders, never files: moving a file inside its folder does not change what a start loads.
   // Other modules get a file for each `import()`; each file that a start loads costs it a third of a millisecond.

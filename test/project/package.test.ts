@@ -47,7 +47,7 @@ describe('the package', () => {
     const licences = readFileSync(join(ROOT, 'dist/LICENSES.txt'), 'utf8');
     for (const name of ['undici', 'commander', 'ora', 'chalk', 'mime-types', 'mime-db'])
       expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'));
-    expect(packed.size).toBeLessThan(800_000);
+    expect(packed.size).toBeLessThan(600_000);
   });
 
   test('needs no other package and runs nothing when it is installed', () => {

@@ -19,7 +19,7 @@ import { settleHistory } from './keep-history.js';
 import { type ReportFlags, type ReportSubject, RequestedReports } from './reports.js';
 
 /** What every command that talks to the service has validated before it opens a session. */
-export interface SessionPlan {
+interface SessionPlan {
   settings: ServiceSettings;
   credentials: LoadedCredentials;
   presentation: Presentation;
