@@ -21,7 +21,7 @@ function folder(): string {
 
 /** What the pipeline itself said, its exit code, and the files that it left. */
 async function run(lines: string, env: Record<string, string> = {}, cwd = folder()) {
-  const { exitCode, stdout, stderr } = await bash(`pipeline=${PIPELINE}; export pipeline; ${lines}`, env, {
+  const { exitCode, stdout, stderr } = await bash(`pipeline='${PIPELINE}'; export pipeline; ${lines}`, env, {
     cwd,
   });
   expect(stdout).toBe('');
@@ -33,7 +33,7 @@ const step = (commands: string) => `bash -c '${commands}'`;
 
 describe('both steps', () => {
   test('exit 0: the output is in a file, and nothing is left to wait for', async () => {
-    const { exitCode, said, files, cwd } = await run(`${sandbox()} $pipeline`);
+    const { exitCode, said, files, cwd } = await run(`${sandbox()} "$pipeline"`);
     expect({ exitCode, files }).toEqual({ exitCode: 0, files: ['output.json'] });
     expect(said).toEqual([
       expect.stringMatching(/^started run [0-9a-f-]{36}$/),
@@ -43,7 +43,9 @@ describe('both steps', () => {
   });
 
   test('exit 1: the run failed, and the next start may start another', async () => {
-    const { exitCode, said, stderr, files } = await run(`${sandbox('--fail-step "Check totals"')} $pipeline`);
+    const { exitCode, said, stderr, files } = await run(
+      `${sandbox('--fail-step "Check totals"')} "$pipeline"`,
+    );
     expect({ exitCode, files }).toEqual({ exitCode: 1, files: [] });
     expect(stderr).toContain('Failed at step Check totals');
     expect(said[1]).toMatch(/^run \S+ failed; its step and message are above$/);
@@ -52,11 +54,15 @@ describe('both steps', () => {
 
 describe('the step that starts a run', () => {
   test.each<[number, string, string, Record<string, string>?]>([
-    [2, `${sandbox()} $pipeline start`, 'the command or its files are wrong', { DOCUMENT: 'none.pdf' }],
-    [4, `${sandbox()} ${step('WFR_TOKEN=wrong $pipeline start')}`, 'the token is missing or was refused'],
-    [4, `${sandbox('--reject 403')} $pipeline start`, 'the token is missing or was refused'],
-    [5, `${sandbox('--reject 422')} $pipeline start`, 'the service refused the request'],
-    [7, `${sandbox()} ${step(`${AWAY} $pipeline start`)}`, 'the service cannot be reached; try again later'],
+    [2, `${sandbox()} "$pipeline" start`, 'the command or its files are wrong', { DOCUMENT: 'none.pdf' }],
+    [4, `${sandbox()} ${step('WFR_TOKEN=wrong "$pipeline" start')}`, 'the token is missing or was refused'],
+    [4, `${sandbox('--reject 403')} "$pipeline" start`, 'the token is missing or was refused'],
+    [5, `${sandbox('--reject 422')} "$pipeline" start`, 'the service refused the request'],
+    [
+      7,
+      `${sandbox()} ${step(`${AWAY} "$pipeline" start`)}`,
+      'the service cannot be reached; try again later',
+    ],
   ])('exit %i: nothing was started, and the next one may try (%s)', async (code, lines, words, env = {}) => {
     const { exitCode, said, files } = await run(lines, env);
     expect({ exitCode, files }).toEqual({ exitCode: code, files: [] });
@@ -64,17 +70,17 @@ describe('the step that starts a run', () => {
   });
 
   test('exit 6: the outcome is unknown, and nothing starts a run again until somebody has looked', async () => {
-    const first = await run(`${sandbox('--drop-answer')} $pipeline start`);
+    const first = await run(`${sandbox('--drop-answer')} "$pipeline" start`);
     expect({ exitCode: first.exitCode, files: first.files }).toEqual({ exitCode: 6, files: ['run-id'] });
     expect(first.said).toEqual([expect.stringContaining('a run may exist: never repeat this blindly')]);
-    const again = await run(`${sandbox()} $pipeline`, {}, first.cwd);
+    const again = await run(`${sandbox()} "$pipeline"`, {}, first.cwd);
     expect(again.exitCode).toBe(6);
     expect(again.said).toEqual([expect.stringContaining('not started, for a run may exist')]);
     expect(readFileSync(join(first.cwd, 'run-id'), 'utf8')).toBe('');
   });
 
   test('a run that was started is not started again', async () => {
-    const twice = '$pipeline start; id=$(<run-id); $pipeline start; [[ $(<run-id) == "$id" ]]';
+    const twice = '"$pipeline" start; id=$(<run-id); "$pipeline" start; [[ $(<run-id) == "$id" ]]';
     const { exitCode, said } = await run(`${sandbox()} ${step(twice)}`);
     expect(exitCode).toBe(0);
     expect(said).toEqual([
@@ -84,25 +90,29 @@ describe('the step that starts a run', () => {
   });
 
   test('any other end may have started a run', async () => {
-    const { exitCode, said, files } = await run('wfr() { return 70; }; export -f wfr; $pipeline start');
+    const { exitCode, said, files } = await run('wfr() { return 70; }; export -f wfr; "$pipeline" start');
     expect({ exitCode, files }).toEqual({ exitCode: 70, files: ['run-id'] });
     expect(said).toEqual(['wfr ended with 70, see above: a run may exist']);
   });
 
   test('without wfr there is nothing to do', async () => {
-    const { exitCode, said, files } = await run('PATH=/usr/bin:/bin $pipeline start');
+    const { exitCode, said, files } = await run('PATH=/usr/bin:/bin "$pipeline" start');
     expect({ exitCode, said, files }).toEqual({ exitCode: 127, said: ['wfr is not installed'], files: [] });
   });
 });
 
 describe('the step that waits', () => {
-  const started = '$pipeline start &&';
+  const started = '"$pipeline" start &&';
 
   test.each<[number, string, string, Record<string, string>?]>([
-    [2, `${started} $pipeline wait`, 'is not watched: the command is wrong', { WAIT_FOR: 'soon' }],
-    [4, `${started} WFR_TOKEN=wrong $pipeline wait`, 'may go on, but the token was refused'],
-    [5, 'echo none > run-id; $pipeline wait', 'the service knows no run none'],
-    [7, `${started} ${AWAY} $pipeline wait`, 'may go on, but the service cannot be reached: try again later'],
+    [2, `${started} "$pipeline" wait`, 'is not watched: the command is wrong', { WAIT_FOR: 'soon' }],
+    [4, `${started} WFR_TOKEN=wrong "$pipeline" wait`, 'may go on, but the token was refused'],
+    [5, 'echo none > run-id; "$pipeline" wait', 'the service knows no run none'],
+    [
+      7,
+      `${started} ${AWAY} "$pipeline" wait`,
+      'may go on, but the service cannot be reached: try again later',
+    ],
   ])('exit %i: there is a run to wait for still (%s)', async (code, lines, words, env = {}) => {
     const { exitCode, said, files } = await run(`${sandbox()} ${step(lines)}`, env);
     expect({ exitCode, files }).toEqual({ exitCode: code, files: ['run-id'] });
@@ -110,7 +120,7 @@ describe('the step that waits', () => {
   });
 
   test('exit 8: the run goes on, and the next step goes on waiting for it', async () => {
-    const lines = 'WAIT_FOR=0 $pipeline || echo "exit $?" >&2; $pipeline';
+    const lines = 'WAIT_FOR=0 "$pipeline" || echo "exit $?" >&2; "$pipeline"';
     const { exitCode, said, stderr, files } = await run(`${sandbox('--slow 0.5')} ${step(lines)}`);
     expect({ exitCode, files }).toEqual({ exitCode: 0, files: ['output.json'] });
     expect(stderr).toContain('exit 8\n');
@@ -124,20 +134,20 @@ describe('the step that waits', () => {
 
   test('any other end leaves the run to the next step', async () => {
     const { exitCode, said, files } = await run(
-      'wfr() { return 70; }; export -f wfr; echo x > run-id; $pipeline wait',
+      'wfr() { return 70; }; export -f wfr; echo x > run-id; "$pipeline" wait',
     );
     expect({ exitCode, files }).toEqual({ exitCode: 70, files: ['run-id'] });
     expect(said).toEqual(['wfr ended with 70, see above; run x may go on']);
   });
 
   test('without a run there is nothing to wait for', async () => {
-    const { exitCode, said, files } = await run('$pipeline wait');
+    const { exitCode, said, files } = await run('"$pipeline" wait');
     expect({ exitCode, files }).toEqual({ exitCode: 2, files: [] });
     expect(said).toEqual(['there is no run to wait for: ./pipeline.sh start comes first']);
   });
 
   test('a step that there is not is exit 2', async () => {
-    const { exitCode, said } = await run('$pipeline stop');
+    const { exitCode, said } = await run('"$pipeline" stop');
     expect({ exitCode, said }).toEqual({
       exitCode: 2,
       said: ['stop: is not a step; there are start and wait'],
@@ -154,7 +164,7 @@ describe('a signal', () => {
     const cwd = folder();
     writeFileSync(join(cwd, 'run-id'), 'run-1');
     const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aRun()));
-    const pipeline = startBash(`exec ${PIPELINE} wait`, { WFR_BASE_URL: baseUrl }, { cwd });
+    const pipeline = startBash(`exec '${PIPELINE}' wait`, { WFR_BASE_URL: baseUrl }, { cwd });
     await pipeline.says('RUNNING');
     pipeline.child.kill(signal);
     const { exitCode, stderr } = await pipeline.ended;
@@ -171,7 +181,7 @@ describe('a signal', () => {
     const cwd = folder();
     const { baseUrl, posts } = await scriptedService(handler);
     const env = { WFR_BASE_URL: baseUrl, WORKFLOW: SLOW };
-    const pipeline = startBash(`exec ${PIPELINE} start`, env, { cwd, detached: true });
+    const pipeline = startBash(`exec '${PIPELINE}' start`, env, { cwd, detached: true });
     return { pipeline, posts, id: () => readFileSync(join(cwd, 'run-id'), 'utf8') };
   }
 

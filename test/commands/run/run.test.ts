@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { FAILING, INVOICE, SLOW, sandboxWorld } from '../../helpers/sandbox.js';
 import { acceptsAndShows, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
-const INVOICE_PDF = new URL('../../../examples/invoice.pdf', import.meta.url).pathname;
+const INVOICE_PDF = fileURLToPath(new URL('../../../examples/invoice.pdf', import.meta.url));
 
 function folderWithInvoice(): string {
   const folder = temporaryFolder();
