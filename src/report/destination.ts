@@ -40,7 +40,7 @@ interface Destination {
   discard(): Promise<void>;
 }
 
-export interface AppendedFile extends Destination {
+export interface AppendFile extends Destination {
   /** Bytes that it has now. */
   size(): Promise<number>;
 }
@@ -52,12 +52,12 @@ export class DestinationError extends Error {}
  * A file that is there, whole, once it has been written, and as before until then. A pipe or a character device is not
  * replaced but written to. Throws DestinationError.
  */
-export async function openReplaced(path: string, uuid: string): Promise<Destination> {
-  const found = await lookAt(path);
+export async function openAtomicFile(path: string, uuid: string): Promise<Destination> {
+  const found = await resolveTarget(path);
   if ('write' in found) return { write: found.write, discard: async () => {} };
   const { target, mode } = found;
   const temporary = join(dirname(target), `.wfr-${uuid}`);
-  const handle = await opened(open(temporary, 'wx', mode), target);
+  const handle = await openHandle(open(temporary, 'wx', mode), target);
   return {
     async write(chunks) {
       await writeFile(handle, chunks);
@@ -72,8 +72,8 @@ export async function openReplaced(path: string, uuid: string): Promise<Destinat
 }
 
 /** A file that others write to as well. Throws DestinationError. */
-export async function openAppended(path: string): Promise<AppendedFile> {
-  const handle = await opened(open(path, 'a'), path);
+export async function openAppendFile(path: string): Promise<AppendFile> {
+  const handle = await openHandle(open(path, 'a'), path);
   return {
     size: async () => (await handle.stat()).size,
     write: (chunks) => writeFile(handle, chunks),
@@ -82,7 +82,7 @@ export async function openAppended(path: string): Promise<AppendedFile> {
 }
 
 /** The file that a path leads to, with its mode if it is there; or how to write to what is no file. */
-async function lookAt(
+async function resolveTarget(
   path: string,
 ): Promise<{ target: string; mode?: number } | { write: Destination['write'] }> {
   try {
@@ -101,15 +101,15 @@ async function lookAt(
     return { target, mode: found.mode };
   } catch (error) {
     // There is nothing yet, or not even a folder, which shows when the file is created.
-    if (errorCode(error) === 'ENOENT') return { target: await endOfLinks(path) };
+    if (errorCode(error) === 'ENOENT') return { target: await followLinks(path) };
     throw error instanceof DestinationError ? error : new DestinationError(describeSystemError(error));
   }
 }
 
 /** Where a path leads at which there is nothing: it may be a link to what is not there yet. */
-async function endOfLinks(path: string): Promise<string> {
+async function followLinks(path: string): Promise<string> {
   const link = await readlink(path).catch(() => undefined);
-  return link === undefined ? path : endOfLinks(resolve(await realpath(dirname(path)), link));
+  return link === undefined ? path : followLinks(resolve(await realpath(dirname(path)), link));
 }
 
 /**
@@ -126,7 +126,7 @@ async function writeToDevice(path: string, chunks: Iterable<string | Uint8Array>
   await writeFile(handle, chunks).finally(() => handle.close());
 }
 
-async function opened(opening: Promise<FileHandle>, path: string): Promise<FileHandle> {
+async function openHandle(opening: Promise<FileHandle>, path: string): Promise<FileHandle> {
   try {
     return await opening;
   } catch (error) {

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import {
-  type AppendedFile,
+  type AppendFile,
   DestinationError,
   type Opener,
-  openAppended,
+  openAppendFile,
   type Report,
 } from './destination.js';
-import { annotations, MAX_SIZE, outputLines, stepOutputs, summary } from './github.js';
+import { formatStepOutput, getStepOutputs, MAX_SIZE, renderAnnotations, renderJobSummary } from './github.js';
 import type { CommandResult } from './reported-run.js';
 
 /** What the text of a file is made from: how it ended, and the bytes that the file already has. */
@@ -28,7 +28,7 @@ export function githubOpeners(context: Context): Opener[] {
 function annotationReport({ stderr }: Context): Report {
   return {
     name: '--report github',
-    write: (ended) => stderr.write(annotations(ended)),
+    write: (ended) => stderr.write(renderAnnotations(ended)),
     discard: async () => {},
   };
 }
@@ -39,7 +39,7 @@ async function fileReport(variable: string, textOf: TextOf, { env, stderr }: Con
     throw new UsageError([`--report github: ${variable} is not set; it works in a step of GitHub Actions`]);
   }
   const name = `--report github (${variable} ${path})`;
-  const file: AppendedFile = await openAppended(path).catch((error) => {
+  const file: AppendFile = await openAppendFile(path).catch((error) => {
     throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
   });
   const warn = (text: string) => stderr.write(`warning: ${text}\n`);
@@ -56,16 +56,16 @@ async function fileReport(variable: string, textOf: TextOf, { env, stderr }: Con
 }
 
 const summaryText: TextOf = async (ended, size, warn) => {
-  const text = summary(ended, MAX_SIZE - size - 1);
+  const text = renderJobSummary(ended, MAX_SIZE - size - 1);
   if (text === undefined) await warn('the job summary has no room for the runs: GitHub takes 1 MiB');
   return text ?? '';
 };
 
 const outputText: TextOf = async (ended, _size, warn) => {
   let text = '';
-  for (const [name, value] of Object.entries(stepOutputs(ended))) {
+  for (const [name, value] of Object.entries(getStepOutputs(ended))) {
     // Nobody can have put a line into the value that is the same.
-    if (value !== undefined) text += outputLines(name, value, `wfr-${randomUUID()}`);
+    if (value !== undefined) text += formatStepOutput(name, value, `wfr-${randomUUID()}`);
     else await warn(`the step output ${name} is left out: GitHub takes 1 MiB, two bytes for each character`);
   }
   return text;

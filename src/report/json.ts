@@ -7,21 +7,21 @@ import type { CommandResult, ReportedRun } from './reported-run.js';
 type Chunks = Generator<string | Uint8Array, void, void>;
 
 /** `{exitCode, runs: [{id, workflowId, exitCode, durationMs, error, run}]}`, of a batch with `row` and `label`; what is unknown is null. */
-export function* json({ runs, exit }: CommandResult): Chunks {
-  yield `{\n  "exitCode": ${exitNumber(exit)},\n  "runs": [`;
+export function* renderJson({ runs, exit }: CommandResult): Chunks {
+  yield `{\n  "exitCode": ${toExitCode(exit)},\n  "runs": [`;
   for (const [index, run] of runs.entries()) {
     yield index === 0 ? '\n' : ',\n';
-    yield* entry(run);
+    yield* renderRun(run);
   }
   yield '\n  ]\n}\n';
 }
 
-function* entry({ row, label, id, workflowId, exit, duration, error, run }: ReportedRun): Chunks {
+function* renderRun({ row, label, id, workflowId, exit, duration, error, run }: ReportedRun): Chunks {
   const known = {
     ...(row !== undefined && { row, label }),
     id,
     workflowId,
-    exitCode: exitNumber(exit),
+    exitCode: toExitCode(exit),
     durationMs: Math.round(duration),
     error,
   };
@@ -34,6 +34,6 @@ function* entry({ row, label, id, workflowId, exit, duration, error, run }: Repo
   yield '    }';
 }
 
-function exitNumber(exit: Exit): number {
+function toExitCode(exit: Exit): number {
   return typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
 }

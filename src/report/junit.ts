@@ -5,12 +5,18 @@
 import { ExitCode } from '../exit-code.js';
 import { VERSION } from '../platform/version.js';
 import { escapeCodePoint, sanitize } from '../text/sanitize.js';
-import { type CommandResult, nameOf, placedProblemOf, type ReportedRun, verdictOf } from './reported-run.js';
+import {
+  type CommandResult,
+  nameOf,
+  problemLinesWithStep,
+  type ReportedRun,
+  verdictOf,
+} from './reported-run.js';
 
-export function* junit({ runs, startedAt }: CommandResult): Generator<string, void, void> {
+export function* renderJunit({ runs, startedAt }: CommandResult): Generator<string, void, void> {
   const verdicts = runs.map(verdictOf);
   const count = (verdict: string) => verdicts.filter((candidate) => candidate === verdict).length;
-  const suite = attributes({
+  const suite = formatAttributes({
     id: '0',
     name: 'wfr',
     package: 'wfr',
@@ -20,25 +26,25 @@ export function* junit({ runs, startedAt }: CommandResult): Generator<string, vo
     tests: String(runs.length),
     failures: String(count('failed')),
     errors: String(count('unsettled')),
-    time: seconds(runs.reduce((sum, { duration }) => sum + duration, 0)),
+    time: formatSeconds(runs.reduce((sum, { duration }) => sum + duration, 0)),
   });
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n  <testsuite${suite}>\n`;
-  yield `    <properties>\n      <property${attributes({ name: 'wfr', value: VERSION })}/>\n    </properties>\n`;
-  for (const run of runs) yield testCase(run);
+  yield `    <properties>\n      <property${formatAttributes({ name: 'wfr', value: VERSION })}/>\n    </properties>\n`;
+  for (const run of runs) yield renderTestCase(run);
   yield '    <system-out/>\n    <system-err/>\n  </testsuite>\n</testsuites>\n';
 }
 
-function testCase(run: ReportedRun): string {
+function renderTestCase(run: ReportedRun): string {
   const classname = sanitize(run.workflowId ?? 'wfr');
-  const head = `    <testcase${attributes({ name: nameOf(run), classname, time: seconds(run.duration) })}`;
+  const head = `    <testcase${formatAttributes({ name: nameOf(run), classname, time: formatSeconds(run.duration) })}`;
   const verdict = verdictOf(run);
   if (verdict === 'succeeded') return `${head}/>\n`;
   const element = verdict === 'failed' ? 'failure' : 'error';
-  const lines = placedProblemOf(run);
+  const lines = problemLinesWithStep(run);
   // Of a batch, the name is that of the row.
   const details =
     run.label === undefined || run.id === undefined ? lines : [...lines, `run ${sanitize(run.id)}`];
-  const what = attributes({ type: typeOf(run), message: lines.join('; ') });
+  const what = formatAttributes({ type: typeOf(run), message: lines.join('; ') });
   return `${head}>\n      <${element}${what}>${escapeXml(details.join('\n'))}</${element}>\n    </testcase>\n`;
 }
 
@@ -48,17 +54,17 @@ function typeOf({ exit, isLost }: ReportedRun): string {
   return Object.entries(ExitCode).find(([, code]) => code === exit)?.[0] ?? String(exit);
 }
 
-function seconds(ms: number): string {
+function formatSeconds(ms: number): string {
   return (ms / 1_000).toFixed(3);
 }
 
-function attributes(values: Readonly<Record<string, string>>): string {
+function formatAttributes(values: Readonly<Record<string, string>>): string {
   return Object.entries(values)
     .map(([name, value]) => ` ${name}="${escapeXml(value)}"`)
     .join('');
 }
 
-const REFERENCES: Readonly<Record<string, string>> = {
+const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   // Also the end of a CDATA section, which may not stand in text.
@@ -72,5 +78,5 @@ function escapeXml(text: string): string {
     .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, (character) =>
       escapeCodePoint(character.codePointAt(0) ?? 0),
     )
-    .replace(/[&<>"]/g, (character) => REFERENCES[character] ?? character);
+    .replace(/[&<>"]/g, (character) => ENTITIES[character] ?? character);
 }

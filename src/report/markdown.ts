@@ -4,7 +4,7 @@ import { sanitize } from '../text/sanitize.js';
 import {
   type CommandResult,
   failingStepOf,
-  problemOf,
+  problemLines,
   type ReportedRun,
   statusOf,
   stepsOf,
@@ -16,24 +16,24 @@ export const TABLE_HEAD = `| Run | Workflow | Version | Status | Steps | Duratio
 `;
 
 /** The table alone. */
-export function* markdown({ runs }: CommandResult): Generator<string, void, void> {
+export function* renderMarkdown({ runs }: CommandResult): Generator<string, void, void> {
   yield TABLE_HEAD;
-  for (const run of runs) yield tableRow(run);
+  for (const run of runs) yield renderTableRow(run);
 }
 
 /** The row of one run, with its line feed. */
-export function tableRow(reported: ReportedRun): string {
+export function renderTableRow(reported: ReportedRun): string {
   const { label, id, workflowId = '', run, duration } = reported;
   const names = [label, id].filter((name) => name !== undefined);
   const cells = [
-    names.map((name) => literal(sanitize(name))).join('<br>'),
-    literal(sanitize(workflowId)),
-    literal(sanitize(run?.versionName ?? '')),
-    literal(statusOf(reported)),
+    names.map((name) => escapeMarkdown(sanitize(name))).join('<br>'),
+    escapeMarkdown(sanitize(workflowId)),
+    escapeMarkdown(sanitize(run?.versionName ?? '')),
+    escapeMarkdown(statusOf(reported)),
     stepsOf(reported),
     formatDuration(duration),
-    literal(failingStepOf(reported)),
-    problemOf(reported).map(literal).join('<br>'),
+    escapeMarkdown(failingStepOf(reported)),
+    problemLines(reported).map(escapeMarkdown).join('<br>'),
   ];
   return `| ${cells.join(' | ')} |\n`;
 }
@@ -42,6 +42,6 @@ export function tableRow(reported: ReportedRun): string {
  * What Markdown, its HTML or GitHub's additions to it (links, mentions, emoji, formulas) would act on, as character
  * references, which stand for plain text wherever they are (CommonMark, section 2.5).
  */
-function literal(line: string): string {
+function escapeMarkdown(line: string): string {
   return line.replace(/[!#$&*:<>@[\\\]^_`{|}~]|(?<=www)\./gi, (character) => `&#${character.charCodeAt(0)};`);
 }

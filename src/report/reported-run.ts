@@ -66,7 +66,7 @@ export function failingStepOf({ run }: ReportedRun): string {
 }
 
 /** Why it did not succeed, in one or more lines; none where it did. */
-export function problemOf(reported: ReportedRun): string[] {
+export function problemLines(reported: ReportedRun): string[] {
   const { error, exit, run, duration } = reported;
   if (error !== undefined) return sanitizeLines(error);
   if (exit === ExitCode.ok) return [];
@@ -78,7 +78,7 @@ export function problemOf(reported: ReportedRun): string[] {
 }
 
 /** The same, after a line for the step that failed. */
-export function placedProblemOf(reported: ReportedRun): string[] {
+export function problemLinesWithStep(reported: ReportedRun): string[] {
   const step = failingStepOf(reported);
-  return [...(step === '' ? [] : [`failed at step ${step}`]), ...problemOf(reported)];
+  return [...(step === '' ? [] : [`failed at step ${step}`]), ...problemLines(reported)];
 }

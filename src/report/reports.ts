@@ -5,7 +5,7 @@ import type { Context } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { Report } from './destination.js';
 import { type CommandResult, nameOf } from './reported-run.js';
-import { openersOf } from './requests.js';
+import { parseReportRequest } from './requests.js';
 
 export class Reports {
   readonly #reports: Report[] = [];
@@ -24,7 +24,7 @@ export class Reports {
     };
     for (const request of new Set(requested)) {
       await collect(async () => {
-        for (const open of openersOf(request, context)) {
+        for (const open of parseReportRequest(request, context)) {
           await collect(async () => {
             reports.#reports.push(await open());
           });
@@ -43,7 +43,7 @@ export class Reports {
       await report.write(ended).catch((error) => {
         const isSystemError = errorCode(error) !== undefined;
         failures.push(
-          isSystemError ? new OutputError(error, `${report.name} of ${subjectOf(ended)}`) : error,
+          isSystemError ? new OutputError(error, `${report.name} of ${describeRuns(ended)}`) : error,
         );
       });
     }
@@ -56,7 +56,7 @@ export class Reports {
   }
 }
 
-function subjectOf({ runs }: CommandResult): string {
+function describeRuns({ runs }: CommandResult): string {
   const [only] = runs;
   return runs.length === 1 && only !== undefined ? `run ${nameOf(only)}` : `${runs.length} runs`;
 }

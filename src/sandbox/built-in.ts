@@ -1,5 +1,5 @@
 /** The workflows that the sandbox has without being told of any. */
-import { USUALLY_PENDING_FOR, type Workflow } from './workflow.js';
+import { DEFAULT_PENDING_MS, type Workflow } from './workflow.js';
 
 export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
   {
@@ -9,7 +9,7 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
       ['invoice', 'document'],
       ['customer', 'string'],
     ]),
-    pendingFor: USUALLY_PENDING_FOR,
+    pendingFor: DEFAULT_PENDING_MS,
     steps: [
       { name: 'Read document', duration: 900 },
       { name: 'Extract fields', duration: 1_200 },
@@ -30,7 +30,7 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
     id: 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d',
     versionName: 'failing v1',
     parameters: new Map([['customer', 'string']]),
-    pendingFor: USUALLY_PENDING_FOR,
+    pendingFor: DEFAULT_PENDING_MS,
     steps: [
       { name: 'Find customer', duration: 300 },
       { name: 'Check credit', duration: 300 },
@@ -43,7 +43,7 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
     id: '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e',
     versionName: 'slow v1',
     parameters: new Map([['label', 'string']]),
-    pendingFor: USUALLY_PENDING_FOR,
+    pendingFor: DEFAULT_PENDING_MS,
     steps: Array.from({ length: 10 }, (_, index) => ({ name: `Part ${index + 1}`, duration: 6_000 })),
     output: { label: '{{label}}' },
     failure: undefined,

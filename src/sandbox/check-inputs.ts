@@ -3,17 +3,20 @@ import { type ReceivedDocument, type ReceivedValue, Rejection } from './received
 import type { ParameterType, Workflow } from './workflow.js';
 
 /** What a workflow works with: JSON values, and of documents what is known of them. */
-export type Values = ReadonlyMap<string, unknown>;
+export type InputValues = ReadonlyMap<string, unknown>;
 
 /** The values of inputs that match. Throws Rejection (422) naming every input that does not. */
-export function checkInputs(inputs: ReadonlyMap<string, ReceivedValue>, { parameters }: Workflow): Values {
+export function checkInputs(
+  inputs: ReadonlyMap<string, ReceivedValue>,
+  { parameters }: Workflow,
+): InputValues {
   const complaints: string[] = [];
   const values = new Map<string, unknown>();
   for (const [name, type] of parameters) {
     const received = inputs.get(name);
-    const complaint = received === undefined ? `is missing (${type})` : mismatch(received, type);
+    const complaint = received === undefined ? `is missing (${type})` : describeMismatch(received, type);
     if (complaint !== undefined) complaints.push(`inputs.${name} ${complaint}`);
-    else if (received !== undefined) values.set(name, jsonValueOf(received));
+    else if (received !== undefined) values.set(name, toJsonValue(received));
   }
   for (const name of inputs.keys()) {
     if (!parameters.has(name)) complaints.push(`inputs.${name} is not a parameter of the Start Node`);
@@ -24,7 +27,7 @@ export function checkInputs(inputs: ReadonlyMap<string, ReceivedValue>, { parame
   return values;
 }
 
-function mismatch(received: ReceivedValue, type: ParameterType): string | undefined {
+function describeMismatch(received: ReceivedValue, type: ParameterType): string | undefined {
   const found = typeOf(received);
   if (type === 'document' && received.type === 'malformed-data-uri') {
     return `is not a well-formed document: ${received.complaint}`;
@@ -46,7 +49,7 @@ function typeOf(received: ReceivedValue): string {
   return 'document';
 }
 
-function jsonValueOf(received: ReceivedValue): unknown {
+function toJsonValue(received: ReceivedValue): unknown {
   switch (received.type) {
     case 'string':
       return received.text;

@@ -4,10 +4,10 @@ import type { ReceivedValue } from './received.js';
 
 const HEAD = /^data:([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+);base64,/i;
 /** Longer heads than this are no data URI of a document. */
-export const MAX_HEAD = 300;
+export const MAX_HEAD_LENGTH = 300;
 
 /** The head of a data URI at the start of a text: its length and its media type. */
-export function dataUriHead(text: string): { length: number; mediaType: string } | undefined {
+export function parseDataUriHead(text: string): { length: number; mediaType: string } | undefined {
   const [head = '', mediaType] = HEAD.exec(text) ?? [];
   return mediaType === undefined ? undefined : { length: head.length, mediaType };
 }

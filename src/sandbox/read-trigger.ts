@@ -1,10 +1,10 @@
 /** The JSON of a trigger, read as it streams in: of documents nothing is kept but what data-uri.ts counts. */
 import { ByteStream } from './byte-stream.js';
-import { DataUriReader, dataUriHead, MAX_HEAD } from './data-uri.js';
+import { DataUriReader, MAX_HEAD_LENGTH, parseDataUriHead } from './data-uri.js';
 import { type ReceivedTrigger, type ReceivedValue, Rejection } from './received.js';
 
 /** The most of any value but a document that is kept. */
-const MAX_KEPT = 16 * 1024 * 1024;
+const MAX_VALUE_BYTES = 16 * 1024 * 1024;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -70,15 +70,15 @@ async function readStringInput(bytes: ByteStream): Promise<ReceivedValue> {
   const kept: Buffer[] = [];
   let length = 0;
   let reader: DataUriReader | undefined;
-  await eachPiece(bytes, (piece) => {
-    if (reader !== undefined) return reader.add(unescaped(piece));
+  await readStringPieces(bytes, (piece) => {
+    if (reader !== undefined) return reader.add(unescapeJson(piece));
     kept.push(piece);
     length += piece.length;
-    if (length > MAX_KEPT) throw new Rejection(413, 'A string is larger than 16 MiB.');
+    if (length > MAX_VALUE_BYTES) throw new Rejection(413, 'A string is larger than 16 MiB.');
     // The head may have come in pieces; one that is longer than a head can be is a plain string.
-    if (length - piece.length > MAX_HEAD) return;
-    const text = unescaped(Buffer.concat(kept));
-    const head = dataUriHead(text.slice(0, MAX_HEAD));
+    if (length - piece.length > MAX_HEAD_LENGTH) return;
+    const text = unescapeJson(Buffer.concat(kept));
+    const head = parseDataUriHead(text.slice(0, MAX_HEAD_LENGTH));
     if (head === undefined) return;
     reader = new DataUriReader(head.mediaType);
     reader.add(text.slice(head.length));
@@ -88,13 +88,13 @@ async function readStringInput(bytes: ByteStream): Promise<ReceivedValue> {
 }
 
 /** The text of a piece that holds whole escapes. */
-function unescaped(piece: Buffer): string {
+function unescapeJson(piece: Buffer): string {
   if (!piece.includes(BACKSLASH)) return piece.toString('latin1');
   return JSON.parse(`"${piece.toString('latin1')}"`) as string;
 }
 
 /** Gives the inside of the string that begins here, in pieces that never part an escape. */
-async function eachPiece(bytes: ByteStream, take: (piece: Buffer) => void): Promise<void> {
+async function readStringPieces(bytes: ByteStream, take: (piece: Buffer) => void): Promise<void> {
   await bytes.take();
   for (;;) {
     const piece = await bytes.takeUntil(QUOTE, BACKSLASH);
@@ -118,9 +118,9 @@ async function readEscape(bytes: ByteStream): Promise<Buffer> {
 async function readRawString(bytes: ByteStream): Promise<Buffer> {
   const pieces: Buffer[] = [Buffer.from('"')];
   let length = 0;
-  await eachPiece(bytes, (piece) => {
+  await readStringPieces(bytes, (piece) => {
     length += piece.length;
-    if (length > MAX_KEPT) throw new Rejection(413, 'A string is larger than 16 MiB.');
+    if (length > MAX_VALUE_BYTES) throw new Rejection(413, 'A string is larger than 16 MiB.');
     pieces.push(piece);
   });
   return Buffer.concat([...pieces, Buffer.from('"')]);
@@ -141,7 +141,7 @@ async function readRawValue(bytes: ByteStream): Promise<Buffer> {
     if (byte !== QUOTE && (last === 0x7b || last === 0x5b)) depth++;
     if (byte !== QUOTE && (last === 0x7d || last === 0x5d)) depth--;
     length += piece.length;
-    if (length > MAX_KEPT) throw new Rejection(413, 'A value is larger than 16 MiB.');
+    if (length > MAX_VALUE_BYTES) throw new Rejection(413, 'A value is larger than 16 MiB.');
     kept.push(piece);
   }
 }

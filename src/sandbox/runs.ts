@@ -1,13 +1,13 @@
 /** The runs of the sandbox: their state follows from the time alone. */
 import { randomUUID } from 'node:crypto';
-import type { Values } from './check-inputs.js';
+import type { InputValues } from './check-inputs.js';
 import { fillTemplate } from './template.js';
 import type { Workflow } from './workflow.js';
 
 interface StartedRun {
   id: string;
   workflow: Workflow;
-  values: Values;
+  values: InputValues;
   /** Monotonic milliseconds. */
   started: number;
   createdAt: string;
@@ -24,7 +24,7 @@ export class Runs {
   constructor(private readonly clock: SandboxClock) {}
 
   /** Starts a run and gives its Run object. */
-  start(workflow: Workflow, values: Values): object {
+  start(workflow: Workflow, values: InputValues): object {
     const run: StartedRun = {
       id: randomUUID(),
       workflow,

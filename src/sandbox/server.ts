@@ -70,7 +70,7 @@ async function respond(
   options: SandboxOptions,
   runs: Runs,
 ): Promise<void> {
-  const { status, body, retryAfter } = await handle(request, options, runs).catch(refusal);
+  const { status, body, retryAfter } = await handle(request, options, runs).catch(toErrorReply);
   const line = `${request.method} ${request.url} ${status}`;
   // A trigger that was refused is told so.
   if (options.dropAnswer === true && status === 201) {
@@ -95,7 +95,7 @@ interface Reply {
   retryAfter?: number | undefined;
 }
 
-function refusal(error: unknown): Reply {
+function toErrorReply(error: unknown): Reply {
   if (error instanceof Rejection) {
     const { status, message, retryAfter } = error;
     return { status, body: { error: { message } }, retryAfter };
@@ -116,14 +116,14 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
   const id = path[1];
   const allowed = id === undefined ? 'POST' : 'GET';
   if (request.method !== allowed) throw new Rejection(405, `This path takes ${allowed}.`);
-  if (id === undefined) return trigger(request, options, runs);
-  const run = runs.find(decoded(id));
+  if (id === undefined) return handleTrigger(request, options, runs);
+  const run = runs.find(decodeId(id));
   if (run === undefined) throw new Rejection(404, 'There is no run of this id.');
   return { status: 200, body: run };
 }
 
 /** An id that is not percent-encoded as it should be is no id of ours. */
-function decoded(id: string): string {
+function decodeId(id: string): string {
   try {
     return decodeURIComponent(id);
   } catch {
@@ -131,8 +131,8 @@ function decoded(id: string): string {
   }
 }
 
-async function trigger(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<Reply> {
-  if (options.reject !== undefined) return reject(request, options.reject);
+async function handleTrigger(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<Reply> {
+  if (options.reject !== undefined) return rejectTrigger(request, options.reject);
   const [mediaType = ''] = (request.headers['content-type'] ?? '').split(';');
   if (mediaType.trim().toLowerCase() !== 'application/json') {
     throw new Rejection(415, 'The content type should be application/json.');
@@ -144,7 +144,7 @@ async function trigger(request: IncomingMessage, options: SandboxOptions, runs: 
 }
 
 /** Reads the whole request first: what an error means for a script depends on how much of it had been sent. */
-async function reject(request: IncomingMessage, status: number): Promise<never> {
+async function rejectTrigger(request: IncomingMessage, status: number): Promise<never> {
   await finished(request.resume());
   const isBusy = status === 429 || status === 503;
   throw new Rejection(

@@ -1,5 +1,5 @@
 /** An output template, filled with what a run was given. */
-import type { Values } from './check-inputs.js';
+import type { InputValues } from './check-inputs.js';
 
 const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 
@@ -7,7 +7,7 @@ const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
  * Replaces `{{name}}` and `{{name.member}}` in every string of a JSON value. A string that is one placeholder becomes
  * the value itself, whatever its type; an unknown name stays as it is.
  */
-export function fillTemplate(template: unknown, values: Values): unknown {
+export function fillTemplate(template: unknown, values: InputValues): unknown {
   if (typeof template === 'string') return fillText(template, values);
   if (Array.isArray(template)) return template.map((entry) => fillTemplate(entry, values));
   if (typeof template !== 'object' || template === null) return template;
@@ -16,17 +16,17 @@ export function fillTemplate(template: unknown, values: Values): unknown {
   );
 }
 
-function fillText(text: string, values: Values): unknown {
+function fillText(text: string, values: InputValues): unknown {
   const [, only] = /^\{\{([^{}]+)\}\}$/.exec(text) ?? [];
-  if (only !== undefined) return lookUp(only, values) ?? text;
+  if (only !== undefined) return findValue(only, values) ?? text;
   return text.replace(PLACEHOLDER, (whole, name: string) => {
-    const value = lookUp(name, values);
+    const value = findValue(name, values);
     if (value === undefined) return whole;
     return typeof value === 'string' ? value : JSON.stringify(value);
   });
 }
 
-function lookUp(path: string, values: Values): unknown {
+function findValue(path: string, values: InputValues): unknown {
   if (values.has(path)) return values.get(path);
   const dot = path.lastIndexOf('.');
   const owner = dot < 0 ? undefined : values.get(path.slice(0, dot));

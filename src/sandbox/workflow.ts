@@ -11,7 +11,7 @@ interface Step {
 }
 
 /** How long a run is PENDING, in milliseconds, where nothing else was asked for. */
-export const USUALLY_PENDING_FOR = 300;
+export const DEFAULT_PENDING_MS = 300;
 
 export interface Workflow {
   id: string;
@@ -34,8 +34,8 @@ export class DefinitionError extends Error {
 
 /** The workflows of `{"workflows": [...]}`. Throws DefinitionError. */
 export function parseWorkflows(definition: unknown): Workflow[] {
-  const { workflows } = record(definition, 'the file', ['workflows']);
-  const parsed = list(workflows, 'workflows').map((entry, index) =>
+  const { workflows } = assertObject(definition, 'the file', ['workflows']);
+  const parsed = assertArray(workflows, 'workflows').map((entry, index) =>
     parseWorkflow(entry, `workflows[${index}]`),
   );
   if (parsed.length === 0) throw new DefinitionError('workflows', 'is empty');
@@ -49,18 +49,18 @@ export function parseWorkflows(definition: unknown): Workflow[] {
 
 function parseWorkflow(value: unknown, place: string): Workflow {
   const known = ['id', 'versionName', 'parameters', 'steps', 'output', 'failure'];
-  const fields = record(value, place, known);
-  const steps = list(fields.steps, `${place}.steps`).map((step, index) =>
+  const fields = assertObject(value, place, known);
+  const steps = assertArray(fields.steps, `${place}.steps`).map((step, index) =>
     parseStep(step, `${place}.steps[${index}]`),
   );
   if (steps.length === 0) throw new DefinitionError(`${place}.steps`, 'is empty');
   return {
-    id: text(fields.id, `${place}.id`),
-    versionName: text(fields.versionName, `${place}.versionName`),
+    id: assertText(fields.id, `${place}.id`),
+    versionName: assertText(fields.versionName, `${place}.versionName`),
     parameters: parseParameters(fields.parameters, `${place}.parameters`),
-    pendingFor: USUALLY_PENDING_FOR,
+    pendingFor: DEFAULT_PENDING_MS,
     steps,
-    output: fields.output === undefined ? {} : record(fields.output, `${place}.output`),
+    output: fields.output === undefined ? {} : assertObject(fields.output, `${place}.output`),
     failure:
       fields.failure === undefined ? undefined : parseFailure(fields.failure, `${place}.failure`, steps),
   };
@@ -68,7 +68,7 @@ function parseWorkflow(value: unknown, place: string): Workflow {
 
 function parseParameters(value: unknown, place: string): Map<string, ParameterType> {
   return new Map(
-    Object.entries(record(value, place)).map(([name, type]) => {
+    Object.entries(assertObject(value, place)).map(([name, type]) => {
       const known = PARAMETER_TYPES.find((candidate) => candidate === type);
       if (known !== undefined) return [name, known];
       throw new DefinitionError(
@@ -80,10 +80,10 @@ function parseParameters(value: unknown, place: string): Map<string, ParameterTy
 }
 
 function parseStep(value: unknown, place: string): Step {
-  const { name, duration } = record(value, place, ['name', 'duration']);
+  const { name, duration } = assertObject(value, place, ['name', 'duration']);
   const ms = typeof duration === 'string' ? parseDuration(duration) : undefined;
   if (ms === undefined) throw new DefinitionError(`${place}.duration`, 'should be a duration such as "1.5s"');
-  return { name: text(name, `${place}.name`), duration: ms };
+  return { name: assertText(name, `${place}.name`), duration: ms };
 }
 
 function parseFailure(
@@ -91,18 +91,18 @@ function parseFailure(
   place: string,
   steps: readonly Step[],
 ): { step: string; message: string } {
-  const fields = record(value, place, ['step', 'message']);
-  const step = text(fields.step, `${place}.step`);
+  const fields = assertObject(value, place, ['step', 'message']);
+  const step = assertText(fields.step, `${place}.step`);
   if (!steps.some(({ name }) => name === step)) {
     throw new DefinitionError(
       `${place}.step`,
       `should name one of the steps: ${steps.map((s) => s.name).join(', ')}`,
     );
   }
-  return { step, message: text(fields.message, `${place}.message`) };
+  return { step, message: assertText(fields.message, `${place}.message`) };
 }
 
-function record(value: unknown, place: string, known?: readonly string[]): Record<string, unknown> {
+function assertObject(value: unknown, place: string, known?: readonly string[]): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new DefinitionError(place, 'should be an object');
   }
@@ -116,12 +116,12 @@ function record(value: unknown, place: string, known?: readonly string[]): Recor
   return value as Record<string, unknown>;
 }
 
-function list(value: unknown, place: string): unknown[] {
+function assertArray(value: unknown, place: string): unknown[] {
   if (!Array.isArray(value)) throw new DefinitionError(place, 'should be a list');
   return value;
 }
 
-function text(value: unknown, place: string): string {
+function assertText(value: unknown, place: string): string {
   if (typeof value !== 'string' || value === '')
     throw new DefinitionError(place, 'should be a text that is not empty');
   return value;

@@ -115,8 +115,11 @@ async function spelling(): Promise<Offer> {
 }
 
 async function step({ flags }: Asked, context: Context): Promise<Offer> {
-  const { sandboxOptions } = await import('../sandbox/options.js');
-  const { workflows } = await sandboxOptions(flags.workflows ? { workflows: flags.workflows } : {}, context);
+  const { parseSandboxFlags } = await import('../sandbox/options.js');
+  const { workflows } = await parseSandboxFlags(
+    flags.workflows ? { workflows: flags.workflows } : {},
+    context,
+  );
   const names = workflows.flatMap(({ steps }) => steps.map(({ name }) => name));
   return { candidates: [...new Set(names)].map(named) };
 }

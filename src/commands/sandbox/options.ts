@@ -5,7 +5,6 @@ import type { Context } from '../../platform/context.js';
 import { absolutePath } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { BUILT_IN_WORKFLOWS } from '../../sandbox/built-in.js';
-import { failingAt, slowedBy } from '../../sandbox/overrides.js';
 import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions } from '../../sandbox/server.js';
 import { DefinitionError, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
 
@@ -28,13 +27,13 @@ export { FIELD_SPELLINGS };
 const TOKEN = 'sandbox-token';
 
 /** Throws UsageError with every complaint. */
-export async function sandboxOptions(flags: SandboxFlags, context: Context): Promise<SandboxOptions> {
+export async function parseSandboxFlags(flags: SandboxFlags, context: Context): Promise<SandboxOptions> {
   const { workflows, factor, ...checked } = await collectUsageErrors(
     {
-      workflows: async () => withFailure(flags.failStep, await loadWorkflows(flags.workflows, context)),
-      factor: () => parseFactor(flags.slow),
-      reject: () => parseRejection(flags.reject),
-      agreement: () => checkAgreement(flags),
+      workflows: async () => applyFailStep(flags.failStep, await loadWorkflows(flags.workflows, context)),
+      factor: () => parseSlowFactor(flags.slow),
+      reject: () => parseRejectStatus(flags.reject),
+      agreement: () => assertCompatibleFlags(flags),
       spelling: () => parseSpelling(flags.workflowIdField),
       port: () => parsePort(flags.port),
     },
@@ -42,7 +41,7 @@ export async function sandboxOptions(flags: SandboxFlags, context: Context): Pro
   );
   return {
     ...checked,
-    workflows: slowedBy(factor, workflows),
+    workflows: withScaledDurations(factor, workflows),
     token: TOKEN,
     strict: flags.strict === true,
     dropAnswer: flags.dropAnswer === true,
@@ -61,22 +60,22 @@ async function loadWorkflows(path: string | undefined, context: Context): Promis
   }
 }
 
-function withFailure(step: string | undefined, workflows: readonly Workflow[]): readonly Workflow[] {
+function applyFailStep(step: string | undefined, workflows: readonly Workflow[]): readonly Workflow[] {
   if (step === undefined) return workflows;
   const known = new Set(workflows.flatMap(({ steps }) => steps.map(({ name }) => name)));
-  if (known.has(step)) return failingAt(step, workflows);
+  if (known.has(step)) return withFailingStep(step, workflows);
   throw new UsageError([
     `--fail-step ${step || '""'}: no workflow has this step; the steps are ${[...known].join(', ')}`,
   ]);
 }
 
-function parseFactor(written = '1'): number {
+function parseSlowFactor(written = '1'): number {
   const factor = /^(\d+(\.\d*)?|\.\d+)$/.test(written) ? Number(written) : Number.NaN;
   if (factor >= 0.01 && factor <= 1_000) return factor;
   throw new UsageError([`--slow ${written || '""'}: is not a factor from 0.01 to 1000, such as 0.1 or 10`]);
 }
 
-function parseRejection(written: string | undefined): number | undefined {
+function parseRejectStatus(written: string | undefined): number | undefined {
   if (written === undefined) return undefined;
   if (/^[45]\d\d$/.test(written)) return Number(written);
   throw new UsageError([
@@ -85,7 +84,7 @@ function parseRejection(written: string | undefined): number | undefined {
 }
 
 /** A trigger that is rejected starts no run that could fail or go unanswered. */
-function checkAgreement({ reject, dropAnswer, failStep }: SandboxFlags): void {
+function assertCompatibleFlags({ reject, dropAnswer, failStep }: SandboxFlags): void {
   const others = [dropAnswer && '--drop-answer', failStep !== undefined && `--fail-step ${failStep}`];
   const contradicting = reject === undefined ? [] : others.filter((flag) => typeof flag === 'string');
   if (contradicting.length === 0) return;
@@ -106,4 +105,21 @@ function parsePort(written = '0'): number {
   const port = /^\d{1,5}$/.test(written) ? Number(written) : Number.NaN;
   if (port <= 65_535) return port;
   throw new UsageError([`--port ${written}: is not a port; give a number from 0 to 65535`]);
+}
+
+/** The workflows with every run FAILING at `step`, where there is such a step; those without it stay as they are. */
+function withFailingStep(step: string, workflows: readonly Workflow[]): Workflow[] {
+  const failure = { step, message: `This step fails, as was asked for with --fail-step ${step}.` };
+  return workflows.map((workflow) =>
+    workflow.steps.some(({ name }) => name === step) ? { ...workflow, failure } : workflow,
+  );
+}
+
+/** The workflows with all durations of their runs multiplied by `factor`. */
+function withScaledDurations(factor: number, workflows: readonly Workflow[]): Workflow[] {
+  return workflows.map((workflow) => ({
+    ...workflow,
+    pendingFor: workflow.pendingFor * factor,
+    steps: workflow.steps.map(({ name, duration }) => ({ name, duration: duration * factor })),
+  }));
 }

@@ -10,14 +10,14 @@ import { type SandboxOptions, startSandbox } from '../../sandbox/server.js';
 import type { Workflow } from '../../sandbox/workflow.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
-import { type SandboxFlags, sandboxOptions } from './options.js';
+import { parseSandboxFlags, type SandboxFlags } from './options.js';
 
 export async function sandbox(
   command: readonly string[],
   flags: SandboxFlags,
   context: Context,
 ): Promise<Exit> {
-  const options = await sandboxOptions(flags, context);
+  const options = await parseSandboxFlags(flags, context);
   if (flags.list === true) {
     await context.stdout.write(options.workflows.map(describeWorkflow).join('\n'));
     return ExitCode.ok;
@@ -29,7 +29,7 @@ export async function sandbox(
 async function serve(options: SandboxOptions, context: Context): Promise<Exit> {
   const interruption = new Interruption(context);
   const log = (line: string) => void context.stderr.write(`${sanitize(line)}\n`);
-  const service = await start({ ...options, log });
+  const service = await startService({ ...options, log });
   try {
     await context.stdout.write(`export WFR_BASE_URL=${service.baseUrl}\nexport WFR_TOKEN=${options.token}\n`);
     await context.stderr.write('Serving until Ctrl-C; wfr sandbox --list shows what can be run.\n');
@@ -50,7 +50,7 @@ async function runCommand(
   options: SandboxOptions,
   context: Context,
 ): Promise<Exit> {
-  const service = await start(options);
+  const service = await startService(options);
   const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token };
   const starting = context.spawn(program, args, env);
   // Whoever starts us may end us as soon as the command has said its first word, so we listen from the start.
@@ -64,7 +64,7 @@ async function runCommand(
     const child = await starting.catch((error) => {
       throw new UsageError([`${shellCommand([program])} cannot be started: ${describeSystemError(error)}`]);
     });
-    return exitOfChild(await child.ended);
+    return toExit(await child.ended);
   } finally {
     release();
     await service.stop();
@@ -72,12 +72,12 @@ async function runCommand(
 }
 
 /** A signal of which wfr itself would end otherwise, such as SIGPIPE, is given as a shell gives it. */
-function exitOfChild(end: ChildEnd): Exit {
+function toExit(end: ChildEnd): Exit {
   if (typeof end === 'number') return end;
   return end === 'SIGINT' || end === 'SIGTERM' || end === 'SIGHUP' ? end : 128 + constants.signals[end];
 }
 
-async function start(options: SandboxOptions) {
+async function startService(options: SandboxOptions) {
   try {
     return await startSandbox(options);
   } catch (error) {
@@ -94,12 +94,12 @@ function describeWorkflow({ id, versionName, parameters, steps, failure }: Workf
     object: ':={}',
     array: ':=[]',
   };
-  const items = [...parameters].map(([name, type]) => `${escapeName(name)}${example[type]}`);
+  const items = [...parameters].map(([name, type]) => `${escapeInputName(name)}${example[type]}`);
   const end = failure === undefined ? '' : `; fails at ${failure.step}`;
   const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
   return `${sanitize(versionName)} (${steps.length} steps, ${seconds} s${sanitize(end)})\n  ${shellCommand(['wfr', 'run', id, ...items])}\n`;
 }
 
-function escapeName(name: string): string {
+function escapeInputName(name: string): string {
   return name.replace(/[=:@\\]/g, '\\$&');
 }

@@ -1,8 +1,8 @@
 /** How long the runs took that ended by themselves: a histogram, and the numbers that matter. */
 import { formatDuration } from '../../text/duration.js';
-import { counted, type Markup, markup } from './markup.js';
+import { type Markup, markup, pluralize } from './markup.js';
 import type { Entry } from './outcome.js';
-import { axis, roundStep, words } from './scale.js';
+import { chooseStep, formatTick, renderAxis } from './scale.js';
 
 const MAX_BINS = 24;
 /** Bins for each label of the scale. */
@@ -11,7 +11,7 @@ const BINS_PER_LABEL = 4;
 const LONG_TAIL = 3;
 
 /** The chart; nothing where fewer than two runs ended by themselves. */
-export function durations(entries: readonly Entry[]): Markup {
+export function renderDurations(entries: readonly Entry[]): Markup {
   const sorted = entries
     .filter(({ outcome }) => outcome.label === 'finished' || outcome.label === 'failed')
     .map(({ duration }) => duration)
@@ -20,7 +20,7 @@ export function durations(entries: readonly Entry[]): Markup {
   if (sorted.length < 2 || longest <= 0) return markup``;
   const median = percentile(sorted, 0.5);
   const p95 = percentile(sorted, 0.95);
-  const bins = binsOf(sorted, p95, longest);
+  const bins = computeHistogram(sorted, p95, longest);
   const stats = [
     ['Shortest', percentile(sorted, 0)],
     ['Median', median],
@@ -31,12 +31,12 @@ export function durations(entries: readonly Entry[]): Markup {
 <section aria-labelledby="durations">
 <h2 id="durations">Durations</h2>
 <dl class="stats">${stats.map(([name, ms]) => markup`<div><dt>${name}</dt><dd>${formatDuration(ms)}</dd></div>`)}</dl>
-${histogram(bins, median, p95)}
-<p class="note">Runs that finished or failed, at most ${counted(Math.max(...bins.counts), 'run')} in a bar. The lines are the median and the 95th percentile.</p>
+${renderHistogram(bins, median, p95)}
+<p class="note">Runs that finished or failed, at most ${pluralize(Math.max(...bins.counts), 'run')} in a bar. The lines are the median and the 95th percentile.</p>
 </section>`;
 }
 
-interface Bins {
+interface Histogram {
   /** Milliseconds of each. */
   step: number;
   counts: readonly number[];
@@ -44,9 +44,9 @@ interface Bins {
   isOpen: boolean;
 }
 
-function binsOf(sorted: readonly number[], p95: number, longest: number): Bins {
+function computeHistogram(sorted: readonly number[], p95: number, longest: number): Histogram {
   const isOpen = p95 > 0 && longest > p95 * LONG_TAIL;
-  const step = roundStep(isOpen ? p95 * 1.5 : longest, MAX_BINS);
+  const step = chooseStep(isOpen ? p95 * 1.5 : longest, MAX_BINS);
   const needed = Math.floor((isOpen ? p95 * 1.5 : longest) / step) + 1;
   const counts: number[] = Array(Math.ceil(needed / BINS_PER_LABEL) * BINS_PER_LABEL).fill(0);
   for (const ms of sorted) {
@@ -56,13 +56,13 @@ function binsOf(sorted: readonly number[], p95: number, longest: number): Bins {
   return { step, counts, isOpen };
 }
 
-function histogram({ step, counts, isOpen }: Bins, median: number, p95: number): Markup {
+function renderHistogram({ step, counts, isOpen }: Histogram, median: number, p95: number): Markup {
   const most = Math.max(...counts);
   const width = counts.length;
   const divisions = width / BINS_PER_LABEL;
   const bars = counts.flatMap((runs, index) => {
     const rest = isOpen && index === width - 1;
-    const range = `${words(index * step)} ${rest ? 'or more' : `to ${words((index + 1) * step)}`}`;
+    const range = `${formatTick(index * step)} ${rest ? 'or more' : `to ${formatTick((index + 1) * step)}`}`;
     // What is there must be seen, however little it is.
     const height = Math.max(1.5, (runs / most) * 100);
     return runs === 0
@@ -70,14 +70,14 @@ function histogram({ step, counts, isOpen }: Bins, median: number, p95: number):
       : [
           markup`<rect x="${index + 0.06}" y="${100 - height}" width="0.88" height="${height}"${
             rest ? markup` class="rest"` : ''
-          }><title>${range}: ${counted(runs, 'run')}</title></rect>\n`,
+          }><title>${range}: ${pluralize(runs, 'run')}</title></rect>\n`,
         ];
   });
   const mark = (ms: number) => `M${Math.min(ms / step, width)} 0v100`;
   const label = `Distribution of durations: median ${formatDuration(median)}, 95th percentile ${formatDuration(p95)}`;
   return markup`<svg class="chart bars" role="img" aria-label="${label}" viewBox="0 0 ${width} 100" height="140" preserveAspectRatio="none">
 ${bars}<path class="mark" d="${mark(median)}${mark(p95)}"/></svg>
-${axis(divisions, step * BINS_PER_LABEL, isOpen ? 'longer' : undefined)}`;
+${renderAxis(divisions, step * BINS_PER_LABEL, isOpen ? 'longer' : undefined)}`;
 }
 
 /** The smallest value that at least this share of them does not exceed. */

@@ -1,5 +1,5 @@
 /** Why runs did not succeed, what is alike together, the most frequent first. */
-import { count, counted, type Markup, markup } from './markup.js';
+import { formatCount, type Markup, markup, pluralize } from './markup.js';
 import type { Entry } from './outcome.js';
 
 /** Groups that are seen at once, and the most that are listed; the table has all runs. */
@@ -15,35 +15,35 @@ interface Group {
 }
 
 /** The list; nothing where all runs succeeded. */
-export function failures(entries: readonly Entry[]): Markup {
-  const groups = groupsOf(entries);
+export function renderFailures(entries: readonly Entry[]): Markup {
+  const groups = groupFailures(entries);
   if (groups.length === 0) return markup``;
   const listed = groups.slice(OPEN_GROUPS, MAX_GROUPS);
   const left = groups.slice(MAX_GROUPS);
   return markup`
 <section aria-labelledby="failures">
 <h2 id="failures">Why runs did not succeed</h2>
-${listOf(groups.slice(0, OPEN_GROUPS))}
-${listed.length === 0 ? '' : markup`<details class="rarer"><summary>${summaryOf(listed)}</summary>\n${listOf(listed)}\n</details>`}
-${left.length === 0 ? '' : markup`<p class="note">${summaryOf(left)}: see the table of all runs.</p>`}
+${renderGroups(groups.slice(0, OPEN_GROUPS))}
+${listed.length === 0 ? '' : markup`<details class="rarer"><summary>${countReasons(listed)}</summary>\n${renderGroups(listed)}\n</details>`}
+${left.length === 0 ? '' : markup`<p class="note">${countReasons(left)}: see the table of all runs.</p>`}
 </section>`;
 }
 
 /** `38 more reasons, of 41 runs`. */
-function summaryOf(groups: readonly Group[]): string {
+function countReasons(groups: readonly Group[]): string {
   const runs = groups.reduce((sum, group) => sum + group.runs, 0);
-  return `${counted(groups.length, 'more reason')}, of ${counted(runs, 'run')}`;
+  return `${pluralize(groups.length, 'more reason')}, of ${pluralize(runs, 'run')}`;
 }
 
-function listOf(groups: readonly Group[]): Markup {
+function renderGroups(groups: readonly Group[]): Markup {
   return markup`<table class="groups">
 <thead><tr><th scope="col" class="number">Runs</th><th scope="col">Outcome</th><th scope="col">Failing step</th><th scope="col">Message</th><td></td></tr></thead>
 <tbody>
-${groups.map(row)}</tbody>
+${groups.map(renderGroup)}</tbody>
 </table>`;
 }
 
-function groupsOf(entries: readonly Entry[]): Group[] {
+function groupFailures(entries: readonly Entry[]): Group[] {
   const groups = new Map<string, Group>();
   for (const entry of entries) {
     if (entry.succeeded) continue;
@@ -56,15 +56,15 @@ function groupsOf(entries: readonly Entry[]): Group[] {
 }
 
 /** The button is for the script, which shows it. */
-function row({ first, runs }: Group): Markup {
+function renderGroup({ first, runs }: Group): Markup {
   const { outcome, failingStep, message } = first;
   const search = `${failingStep} ${message}`;
-  const shown = `Show ${runs === 1 ? 'this run' : `these ${count(runs)} runs`} in the table`;
-  return markup`<tr><td class="number">${count(runs)}</td><td class="which"><span class="outcome ${outcome.tone}">${outcome.label}</span></td><td class="step">${failingStep}</td><td class="message">${folded(message)}</td><td class="action"><button type="button" class="show" hidden data-outcome="${outcome.label}" data-search="${search}" aria-label="${shown}">Show</button></td></tr>
+  const shown = `Show ${runs === 1 ? 'this run' : `these ${formatCount(runs)} runs`} in the table`;
+  return markup`<tr><td class="number">${formatCount(runs)}</td><td class="which"><span class="outcome ${outcome.tone}">${outcome.label}</span></td><td class="step">${failingStep}</td><td class="message">${renderMessage(message)}</td><td class="action"><button type="button" class="show" hidden data-outcome="${outcome.label}" data-search="${search}" aria-label="${shown}">Show</button></td></tr>
 `;
 }
 
-function folded(message: string): Markup {
+function renderMessage(message: string): Markup {
   const [head = '', ...rest] = message.split('\n');
   if (message.length <= MAX_OPEN && rest.length < MAX_OPEN_LINES) return markup`<div>${message}</div>`;
   return markup`<details><summary>${head.slice(0, 160)}…</summary><div>${message}</div></details>`;

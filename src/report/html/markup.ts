@@ -12,20 +12,20 @@ type Part = string | number | Markup | readonly Markup[];
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(
     strings
-      .map((string, index) => string + (index < parts.length ? htmlOf(parts[index] ?? '') : ''))
+      .map((string, index) => string + (index < parts.length ? toHtml(parts[index] ?? '') : ''))
       .join(''),
   );
 }
 
-function htmlOf(part: Part): string {
+function toHtml(part: Part): string {
   if (part instanceof Markup) return part.html;
   if (typeof part === 'number') return String(part);
   if (typeof part === 'string')
-    return encodable(part).replace(/[&<>"']/g, (character) => REFERENCES[character] ?? '');
+    return escapeUnencodable(part).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
   return part.map(({ html }) => html).join('');
 }
 
-const REFERENCES: Readonly<Record<string, string>> = {
+const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -34,25 +34,25 @@ const REFERENCES: Readonly<Record<string, string>> = {
 };
 
 /** JSON for a `<script>`, where no `<` means that nothing can end it; it is the same value. */
-export function scriptJson(value: unknown): string {
+export function toScriptJson(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c');
 }
 
 /** Code points that UTF-8 or HTML does not have become `\uXXXX`. */
-export function encodable(text: string): string {
+export function escapeUnencodable(text: string): string {
   return text.replace(/[\p{Surrogate}\p{Noncharacter_Code_Point}]/gu, (character) =>
     escapeCodePoint(character.codePointAt(0) ?? 0),
   );
 }
 
 /** `10,000`. */
-export function count(number: number): string {
-  return NUMBERS.format(number);
+export function formatCount(number: number): string {
+  return NUMBER_FORMAT.format(number);
 }
 
 /** `1 run`, `10,000 runs`. */
-export function counted(number: number, noun: string): string {
-  return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
+export function pluralize(number: number, noun: string): string {
+  return `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`;
 }
 
-const NUMBERS = new Intl.NumberFormat('en');
+const NUMBER_FORMAT = new Intl.NumberFormat('en');

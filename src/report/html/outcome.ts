@@ -1,8 +1,15 @@
 /** What a run came to, in words and in a tone; and all that the page says of it. */
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { sanitize } from '../../text/sanitize.js';
-import { failingStepOf, problemOf, type ReportedRun, statusOf, stepsOf, verdictOf } from '../reported-run.js';
-import { encodable } from './markup.js';
+import {
+  failingStepOf,
+  problemLines,
+  type ReportedRun,
+  statusOf,
+  stepsOf,
+  verdictOf,
+} from '../reported-run.js';
+import { escapeUnencodable } from './markup.js';
 
 /** How it is coloured: over and well, still under way, in doubt or refused, failed. */
 export const TONES = ['good', 'open', 'doubt', 'bad'] as const;
@@ -17,9 +24,9 @@ const FINISHED: Outcome = { label: 'finished', tone: 'good' };
 const ACCEPTED: Outcome = { label: 'accepted', tone: 'open' };
 const LOST: Outcome = { label: 'lost', tone: 'doubt' };
 const INTERRUPTED: Outcome = { label: 'interrupted', tone: 'doubt' };
-const DEFECT: Outcome = { label: 'defect of wfr', tone: 'doubt' };
+const INTERNAL_ERROR: Outcome = { label: 'defect of wfr', tone: 'doubt' };
 
-const OF_CODE: ReadonlyMap<Exit, Outcome> = new Map([
+const OUTCOME_BY_EXIT: ReadonlyMap<Exit, Outcome> = new Map([
   [ExitCode.runFailed, { label: 'failed', tone: 'bad' }],
   [ExitCode.stillRunning, { label: 'still running', tone: 'open' }],
   [ExitCode.unknownOutcome, { label: 'unknown outcome', tone: 'doubt' }],
@@ -34,10 +41,10 @@ const OF_CODE: ReadonlyMap<Exit, Outcome> = new Map([
 export const OUTCOMES: readonly Outcome[] = [
   FINISHED,
   ACCEPTED,
-  ...OF_CODE.values(),
+  ...OUTCOME_BY_EXIT.values(),
   LOST,
   INTERRUPTED,
-  DEFECT,
+  INTERNAL_ERROR,
 ];
 
 /** A run as the page shows it; all texts are inert. */
@@ -61,20 +68,20 @@ export interface Entry {
 }
 
 /** What the page says of a run. */
-export function entryOf(reported: ReportedRun): Entry {
+export function toEntry(reported: ReportedRun): Entry {
   const { label, id, workflowId = '', run, started, duration } = reported;
-  const lineOf = (text: string) => encodable(sanitize(text));
+  const lineOf = (text: string) => escapeUnencodable(sanitize(text));
   return {
     id: lineOf([label, id].filter((name) => name !== undefined).join(' · ')),
     workflow: lineOf(workflowId),
     version: lineOf(run?.versionName ?? ''),
     outcome: outcomeOf(reported),
-    status: encodable(statusOf(reported)),
+    status: escapeUnencodable(statusOf(reported)),
     steps: stepsOf(reported),
     started,
     duration,
-    failingStep: encodable(failingStepOf(reported)),
-    message: encodable(messageOf(reported).join('\n')),
+    failingStep: escapeUnencodable(failingStepOf(reported)),
+    message: escapeUnencodable(messageOf(reported).join('\n')),
     succeeded: verdictOf(reported) === 'succeeded',
   };
 }
@@ -83,11 +90,11 @@ function outcomeOf({ exit, run, isLost }: ReportedRun): Outcome {
   if (isLost) return LOST;
   if (typeof exit === 'string') return INTERRUPTED;
   if (exit === ExitCode.ok) return run === undefined || run.status === 'FINISHED' ? FINISHED : ACCEPTED;
-  return OF_CODE.get(exit) ?? DEFECT;
+  return OUTCOME_BY_EXIT.get(exit) ?? INTERNAL_ERROR;
 }
 
 /** Without the time that it took, so that what is alike reads alike. */
 function messageOf(reported: ReportedRun): string[] {
   const isWaiting = reported.exit === ExitCode.stillRunning && reported.error === undefined;
-  return isWaiting ? [`still ${statusOf(reported) || 'accepted'}; the run goes on`] : problemOf(reported);
+  return isWaiting ? [`still ${statusOf(reported) || 'accepted'}; the run goes on`] : problemLines(reported);
 }

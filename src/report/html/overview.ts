@@ -2,40 +2,40 @@
 
 import { VERSION } from '../../platform/version.js';
 import { formatDuration } from '../../text/duration.js';
-import { count, counted, type Markup, markup } from './markup.js';
+import { formatCount, type Markup, markup, pluralize } from './markup.js';
 import { type Entry, OUTCOMES, type Outcome } from './outcome.js';
 
 type Count = readonly [outcome: Outcome, runs: number];
 
 /** `startedAt` is in milliseconds since 1970, `took` in milliseconds. */
-export function overview(entries: readonly Entry[], startedAt: number, took: number): Markup {
-  const counts = countsOf(entries);
+export function renderOverview(entries: readonly Entry[], startedAt: number, took: number): Markup {
+  const counts = countOutcomes(entries);
   const iso = new Date(startedAt).toISOString();
   const began = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
   return markup`<header>
-<h1>${headline(entries)}</h1>
+<h1>${formatHeadline(entries)}</h1>
 <p class="facts">Began <time datetime="${iso}">${began}</time>, took ${formatDuration(took)}. Written by wfr ${VERSION}.</p>
 </header>
 <section aria-label="What the runs came to">
-${shares(counts, entries.length)}
+${renderShares(counts, entries.length)}
 <dl class="counts">
 ${counts.map(
   ([{ label, tone }, runs]) =>
-    markup`<div class="${tone}"><dt>${label}</dt><dd>${count(runs)}<small>${percent(runs, entries.length)}</small></dd></div>\n`,
+    markup`<div class="${tone}"><dt>${label}</dt><dd>${formatCount(runs)}<small>${formatPercent(runs, entries.length)}</small></dd></div>\n`,
 )}</dl>
 </section>`;
 }
 
 /** `9,700 of 10,000 runs finished`: also the title of the page. */
-export function headline(entries: readonly Entry[]): string {
+export function formatHeadline(entries: readonly Entry[]): string {
   const finished = entries.filter(({ outcome }) => outcome.label === 'finished').length;
   const [only] = entries;
   if (entries.length === 1 && only !== undefined) return `1 run: ${only.outcome.label}`;
-  if (finished === entries.length) return `All ${counted(entries.length, 'run')} finished`;
-  return `${count(finished)} of ${counted(entries.length, 'run')} finished`;
+  if (finished === entries.length) return `All ${pluralize(entries.length, 'run')} finished`;
+  return `${formatCount(finished)} of ${pluralize(entries.length, 'run')} finished`;
 }
 
-function countsOf(entries: readonly Entry[]): Count[] {
+function countOutcomes(entries: readonly Entry[]): Count[] {
   const counts = new Map<Outcome, number>();
   for (const { outcome } of entries) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   return OUTCOMES.flatMap((outcome) => {
@@ -45,7 +45,7 @@ function countsOf(entries: readonly Entry[]): Count[] {
 }
 
 /** One bar, divided as the runs are. */
-function shares(counts: readonly Count[], all: number): Markup {
+function renderShares(counts: readonly Count[], all: number): Markup {
   let left = 0;
   const parts = counts.map(([{ tone }, runs]) => {
     const width = (runs / all) * 1_000;
@@ -58,7 +58,7 @@ function shares(counts: readonly Count[], all: number): Markup {
 }
 
 /** `<0.1 %` rather than none, and `>99.9 %` rather than all. */
-function percent(runs: number, all: number): string {
+function formatPercent(runs: number, all: number): string {
   const share = (runs / all) * 100;
   if (share === 100) return '100 %';
   if (share < 0.1) return '<0.1 %';

@@ -2,32 +2,32 @@
 import { createHash } from 'node:crypto';
 import type { CommandResult } from '../reported-run.js';
 import script from './client.js?raw';
-import { durations } from './durations.js';
-import { failures } from './failures.js';
+import { renderDurations } from './durations.js';
+import { renderFailures } from './failures.js';
 import { Markup, markup } from './markup.js';
-import { entryOf } from './outcome.js';
-import { headline, overview } from './overview.js';
-import { rows } from './rows.js';
+import { toEntry } from './outcome.js';
+import { formatHeadline, renderOverview } from './overview.js';
+import { serializeRows } from './rows.js';
 import style from './style.css?raw';
-import { timeline } from './timeline.js';
+import { renderTimeline } from './timeline.js';
 
 /** The page, piece by piece. */
-export function* html({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
-  const entries = runs.map(entryOf);
-  yield head(headline(entries)).html;
+export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
+  const entries = runs.map(toEntry);
+  yield renderHead(formatHeadline(entries)).html;
   yield '<body>\n<main>\n';
-  yield overview(entries, startedAt, durationMs).html;
-  yield failures(entries).html;
-  yield timeline(entries).html;
-  yield durations(entries).html;
-  yield TABLE.html;
+  yield renderOverview(entries, startedAt, durationMs).html;
+  yield renderFailures(entries).html;
+  yield renderTimeline(entries).html;
+  yield renderDurations(entries).html;
+  yield RUNS_TABLE.html;
   yield '</main>\n<script type="application/json" id="data">';
-  yield* rows(entries);
+  yield* serializeRows(entries);
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
 }
 
 /** Nothing may be loaded, and only this style and this script count, though text from the service should ever get out. */
-function head(title: string): Markup {
+function renderHead(title: string): Markup {
   const policy = [
     "default-src 'none'",
     `style-src '${hashOf(style)}'`,
@@ -56,7 +56,7 @@ function hashOf(text: string): string {
 }
 
 /** The script fills it; there are too many rows to write them all down. */
-const TABLE = markup`
+const RUNS_TABLE = markup`
 <section id="runs" aria-labelledby="all">
 <h2 id="all">All runs</h2>
 <noscript><p class="note">The table of all runs needs JavaScript; what stands above does not.</p></noscript>

@@ -1,6 +1,6 @@
 /** The rows of the table of all runs, for the script of the page. */
 import { formatDuration } from '../../text/duration.js';
-import { scriptJson } from './markup.js';
+import { toScriptJson } from './markup.js';
 import { type Entry, OUTCOMES } from './outcome.js';
 
 /**
@@ -8,7 +8,7 @@ import { type Entry, OUTCOMES } from './outcome.js';
  * words, failing step, message]`: the outcome is a place in `outcomes`, the times are milliseconds, and all else but the
  * id is a place in `texts`, for thousands of runs share a few of them.
  */
-export function* rows(entries: readonly Entry[]): Generator<string, void, void> {
+export function* serializeRows(entries: readonly Entry[]): Generator<string, void, void> {
   const texts = new Map<string, number>();
   const placeOf = (text: string) => {
     const known = texts.get(text);
@@ -31,7 +31,7 @@ export function* rows(entries: readonly Entry[]): Generator<string, void, void> 
       placeOf(entry.failingStep),
       placeOf(entry.message),
     ];
-    yield `${index === 0 ? '\n' : ',\n'}${scriptJson(row)}`;
+    yield `${index === 0 ? '\n' : ',\n'}${toScriptJson(row)}`;
   }
-  yield `\n],\n"texts":${scriptJson([...texts.keys()])},\n"outcomes":${scriptJson(OUTCOMES)}}`;
+  yield `\n],\n"texts":${toScriptJson([...texts.keys()])},\n"outcomes":${toScriptJson(OUTCOMES)}}`;
 }

@@ -7,7 +7,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-const ROUND = [
+const ROUND_STEPS = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
   ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND),
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
@@ -15,13 +15,13 @@ const ROUND = [
 ];
 
 /** The smallest round step, in milliseconds, of which at most `most` cover `span`. */
-export function roundStep(span: number, most: number): number {
-  return ROUND.find((step) => span <= step * most) ?? Math.ceil(span / most / DAY) * DAY;
+export function chooseStep(span: number, most: number): number {
+  return ROUND_STEPS.find((step) => span <= step * most) ?? Math.ceil(span / most / DAY) * DAY;
 }
 
 /** Labels at the edges of `divisions` equal parts, `step` milliseconds each; `end` is the last one's. */
-export function axis(divisions: number, step: number, end = words(divisions * step)): Markup {
-  const labels = Array.from({ length: divisions }, (_, index) => words(index * step));
+export function renderAxis(divisions: number, step: number, end = formatTick(divisions * step)): Markup {
+  const labels = Array.from({ length: divisions }, (_, index) => formatTick(index * step));
   return markup`<ol class="axis" aria-hidden="true">${labels.map(
     (label, index) =>
       markup`<li><span>${label}</span>${index === divisions - 1 ? markup`<span>${end}</span>` : ''}</li>`,
@@ -29,6 +29,6 @@ export function axis(divisions: number, step: number, end = words(divisions * st
 }
 
 /** `5s`, where a duration that was measured is `5.0s`. */
-export function words(ms: number): string {
+export function formatTick(ms: number): string {
   return ms === 0 ? '0' : formatDuration(ms).replace('.0s', 's');
 }

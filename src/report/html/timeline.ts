@@ -1,7 +1,7 @@
 /** All runs over time: a thin bar for each, from its start to its end, side by side while they ran at once. */
-import { count, counted, type Markup, markup } from './markup.js';
+import { formatCount, type Markup, markup, pluralize } from './markup.js';
 import { type Entry, TONES, type Tone } from './outcome.js';
-import { axis, roundStep } from './scale.js';
+import { chooseStep, renderAxis } from './scale.js';
 
 /** Pixels: of the whole, and of one line where there is room. */
 const MAX_HEIGHT = 320;
@@ -21,30 +21,30 @@ interface Bar {
 }
 
 /** The chart, or nothing where no run is known to have taken time. */
-export function timeline(entries: readonly Entry[]): Markup {
-  const bars = barsOf(entries);
+export function renderTimeline(entries: readonly Entry[]): Markup {
+  const bars = layOutBars(entries);
   const begin = bars[0]?.from ?? 0;
   const span = bars.reduce((last, { to }) => Math.max(last, to), begin) - begin;
   if (span === 0) return markup``;
-  const step = roundStep(span, 8);
+  const step = chooseStep(span, 8);
   const divisions = Math.ceil(span / step);
   const lanes = bars.reduce((most, { lane }) => Math.max(most, lane + 1), 0);
   const pitch = Math.max(1, Math.min(MAX_PITCH, Math.floor(MAX_HEIGHT / lanes)));
   const height = Math.min(MAX_HEIGHT, lanes * pitch);
-  const paths = pathsOf(bars, { begin, span: divisions * step, lanes, pitch, height });
-  const label = `${counted(bars.length, 'run')} over time; the table below has the start and the duration of each`;
+  const paths = renderPaths(bars, { begin, span: divisions * step, lanes, pitch, height });
+  const label = `${pluralize(bars.length, 'run')} over time; the table below has the start and the duration of each`;
   return markup`
 <section aria-labelledby="timeline">
 <h2 id="timeline">Timeline</h2>
 <svg class="chart" role="img" aria-label="${label}" viewBox="0 0 ${WIDTH} ${height}" height="${height}" preserveAspectRatio="none">
-${grid(divisions, height)}${paths}</svg>
-${axis(divisions, step)}
-<p class="note">${noteOn(bars.length, entries.length, lanes)}</p>
+${renderGrid(divisions, height)}${paths}</svg>
+${renderAxis(divisions, step)}
+<p class="note">${describeChart(bars.length, entries.length, lanes)}</p>
 </section>`;
 }
 
 /** In the order of their starts, each in a lane that is free from its start to its end. */
-function barsOf(entries: readonly Entry[]): Bar[] {
+function layOutBars(entries: readonly Entry[]): Bar[] {
   const bars = entries
     .flatMap(({ started, duration, outcome }) =>
       // One that took no time has a lane, too.
@@ -66,7 +66,7 @@ function barsOf(entries: readonly Entry[]): Bar[] {
   return bars;
 }
 
-function grid(divisions: number, height: number): Markup {
+function renderGrid(divisions: number, height: number): Markup {
   const lines = Array.from(
     { length: divisions + 1 },
     (_, index) => `M${(index * WIDTH) / divisions} 0v${height}`,
@@ -85,7 +85,7 @@ interface Frame {
 }
 
 /** One path for each tone, failures on top. Bars that share a line of pixels become one where they meet. */
-function pathsOf(bars: readonly Bar[], { begin, span, lanes, pitch, height }: Frame): Markup[] {
+function renderPaths(bars: readonly Bar[], { begin, span, lanes, pitch, height }: Frame): Markup[] {
   const thick = pitch < 4 ? pitch : pitch - Math.ceil(pitch / 5);
   const xOf = (time: number) => Math.round(((time - begin) / span) * WIDTH);
   return TONES.flatMap((tone) => {
@@ -101,25 +101,25 @@ function pathsOf(bars: readonly Bar[], { begin, span, lanes, pitch, height }: Fr
         before.to = Math.max(before.to, to);
         continue;
       }
-      if (before !== undefined) path.push(rectangle(before, y, thick));
+      if (before !== undefined) path.push(formatRectangle(before, y, thick));
       last.set(y, { from, to });
     }
-    for (const [y, rest] of last) path.push(rectangle(rest, y, thick));
+    for (const [y, rest] of last) path.push(formatRectangle(rest, y, thick));
     return path.length === 0 ? [] : [markup`<path class="${tone}" d="${path.join('')}"/>\n`];
   });
 }
 
-function rectangle({ from, to }: { from: number; to: number }, y: number, height: number): string {
+function formatRectangle({ from, to }: { from: number; to: number }, y: number, height: number): string {
   return `M${from} ${y}H${to}v${height}H${from}z`;
 }
 
-function noteOn(shown: number, all: number, lanes: number): string {
+function describeChart(shown: number, all: number, lanes: number): string {
   const missing = all - shown;
-  const together = lanes === 1 ? 'one after the other' : `${count(lanes)} at once at most`;
+  const together = lanes === 1 ? 'one after the other' : `${formatCount(lanes)} at once at most`;
   const sharing = shown > MAX_HEIGHT ? '; at so many, neighbours may flow together' : '';
   const left =
     missing === 0
       ? ''
-      : ` ${counted(missing, 'run')} without a known start ${missing === 1 ? 'is' : 'are'} left out.`;
+      : ` ${pluralize(missing, 'run')} without a known start ${missing === 1 ? 'is' : 'are'} left out.`;
   return `A bar for each run, from its start to its end; ${together}${sharing}.${left}`;
 }

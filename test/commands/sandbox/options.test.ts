@@ -1,8 +1,8 @@
 /** What `wfr sandbox` forces upon a script, seen from the script's side. */
 import { describe, expect, test } from 'vitest';
-import { type CliResult, runCli, Signals } from '../helpers/cli.js';
-import { VirtualClock } from '../helpers/clock.js';
-import { FAILING, INVOICE, SLOW, sandboxWorld } from '../helpers/sandbox.js';
+import { type CliResult, runCli, Signals } from '../../helpers/cli.js';
+import { VirtualClock } from '../../helpers/clock.js';
+import { FAILING, INVOICE, SLOW, sandboxWorld } from '../../helpers/sandbox.js';
 
 const LABELLED = [SLOW, 'label=x'];
 const DOCUMENTED = [INVOICE, 'invoice@-;type=text/plain', 'customer=x'];
