@@ -1,4 +1,4 @@
-/** Where a report goes: a file that is replaced in one step, one that is only added to, or whoever reads a pipe. */
+/** Where reports are written: a file that is replaced atomically, a file that is appended to, a pipe or a device. */
 import { constants, open as openDescriptor } from 'node:fs';
 import {
   access,
@@ -19,38 +19,38 @@ import { promisify } from 'node:util';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { CommandResult } from './reported-run.js';
 
-/** A report that can be written once, or be left unwritten. */
+/** An opened report: written once, or discarded. */
 export interface Report {
-  /** As a complaint names it. */
+  /** How errors name it, such as `--report json=r.json`. */
   name: string;
-  /** Throws the system's error. */
-  write(ended: CommandResult): Promise<void>;
-  /** Leaves nothing behind of what was not written. Never throws. */
+  /** Throws the system error. */
+  write(result: CommandResult): Promise<void>;
+  /** Removes what was not written completely. Never throws. */
   discard(): Promise<void>;
 }
 
-/** Opens one report. Throws UsageError. */
+/** Opens one report. Throws UsageError if it cannot be written. */
 export type Opener = () => Promise<Report>;
 
-/** Where bytes are written once, or not at all. */
+/** An opened target: written once, or discarded. */
 interface Destination {
-  /** Throws the system's error. */
+  /** Writes all chunks. Throws the system error. */
   write(chunks: Iterable<string | Uint8Array>): Promise<void>;
-  /** Leaves nothing behind of what was not written. Never throws. */
+  /** Removes what was not written completely. Never throws. */
   discard(): Promise<void>;
 }
 
 export interface AppendFile extends Destination {
-  /** Bytes that it has now. */
+  /** Returns the current size in bytes. */
   size(): Promise<number>;
 }
 
-/** A file cannot be written; the message says why. */
+/** A report cannot be written to this path; the message says why. */
 export class DestinationError extends Error {}
 
 /**
- * A file that is there, whole, once it has been written, and as before until then. A pipe or a character device is not
- * replaced but written to. Throws DestinationError.
+ * Opens a file that keeps its old content until the new one is complete. Pipes and character devices are written to
+ * directly. Throws DestinationError.
  */
 export async function openAtomicFile(path: string, uuid: string): Promise<Destination> {
   const found = await resolveTarget(path);
@@ -71,7 +71,7 @@ export async function openAtomicFile(path: string, uuid: string): Promise<Destin
   };
 }
 
-/** A file that others write to as well. Throws DestinationError. */
+/** Opens a file that other programs append to as well. Throws DestinationError. */
 export async function openAppendFile(path: string): Promise<AppendFile> {
   const handle = await openHandle(open(path, 'a'), path);
   return {
@@ -81,7 +81,7 @@ export async function openAppendFile(path: string): Promise<AppendFile> {
   };
 }
 
-/** The file that a path leads to, with its mode if it is there; or how to write to what is no file. */
+/** Returns the file behind a path, with its mode if it exists; or how to write to a pipe or device. */
 async function resolveTarget(
   path: string,
 ): Promise<{ target: string; mode?: number } | { write: Destination['write'] }> {
@@ -90,31 +90,31 @@ async function resolveTarget(
     if (found.isDirectory()) throw new DestinationError('it is a directory');
     const write = found.isFIFO() ? writeToPipe : found.isCharacterDevice() ? writeToDevice : undefined;
     if (write !== undefined) {
-      // Opening a device may have effects of its own.
+      // Checked without opening: opening a device may have side effects.
       await access(path, constants.W_OK);
       return { write: (chunks) => write(path, chunks) };
     }
     if (!found.isFile()) throw new DestinationError('it is neither a file nor a pipe');
     const target = await realpath(path);
-    // A file that may not be written is not to be replaced either, though its folder would allow it.
+    // rename() would replace a read-only file; that must fail like writing to it.
     await (await open(target, constants.O_WRONLY)).close();
     return { target, mode: found.mode };
   } catch (error) {
-    // There is nothing yet, or not even a folder, which shows when the file is created.
+    // A missing folder is reported when the temporary file is created.
     if (errorCode(error) === 'ENOENT') return { target: await followLinks(path) };
     throw error instanceof DestinationError ? error : new DestinationError(describeSystemError(error));
   }
 }
 
-/** Where a path leads at which there is nothing: it may be a link to what is not there yet. */
+/** Resolves dangling symbolic links, so that the report is created where they point. */
 async function followLinks(path: string): Promise<string> {
   const link = await readlink(path).catch(() => undefined);
   return link === undefined ? path : followLinks(resolve(await realpath(dirname(path)), link));
 }
 
 /**
- * Opened only now: with O_NONBLOCK, a pipe that nobody reads is an error (ENXIO) where the opening would wait for ever,
- * and before the run its reader need not be there yet. A socket waits for a slow reader without blocking a thread.
+ * Opens the pipe only when the report is written, as its reader may start late. O_NONBLOCK makes a pipe without a reader
+ * fail (ENXIO) instead of blocking forever; a Socket waits for a slow reader without blocking a thread.
  */
 async function writeToPipe(path: string, chunks: Iterable<string | Uint8Array>): Promise<void> {
   const fd = await promisify(openDescriptor)(path, constants.O_WRONLY | constants.O_NONBLOCK);
@@ -126,12 +126,13 @@ async function writeToDevice(path: string, chunks: Iterable<string | Uint8Array>
   await writeFile(handle, chunks).finally(() => handle.close());
 }
 
+/** Awaits an open(). Throws DestinationError. */
 async function openHandle(opening: Promise<FileHandle>, path: string): Promise<FileHandle> {
   try {
     return await opening;
   } catch (error) {
     if (errorCode(error) === 'ENOENT')
-      throw new DestinationError(`there is no folder ${dirname(path)} (ENOENT)`);
+      throw new DestinationError(`the folder ${dirname(path)} does not exist (ENOENT)`);
     throw new DestinationError(describeSystemError(error));
   }
 }

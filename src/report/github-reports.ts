@@ -1,4 +1,4 @@
-/** `--report github`: where GitHub Actions looks for what a step has to say. */
+/** `--report github`: writes annotations to stderr, and appends to the files of GitHub Actions. */
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -12,10 +12,14 @@ import {
 import { formatStepOutput, getStepOutputs, MAX_SIZE, renderAnnotations, renderJobSummary } from './github.js';
 import type { CommandResult } from './reported-run.js';
 
-/** What the text of a file is made from: how it ended, and the bytes that the file already has. */
-type TextOf = (ended: CommandResult, size: number, warn: (text: string) => Promise<void>) => Promise<string>;
+/** Renders the text for a file that already has `size` bytes. */
+type RenderText = (
+  result: CommandResult,
+  size: number,
+  warn: (text: string) => Promise<void>,
+) => Promise<string>;
 
-/** The annotations, the job summary and the step's outputs. */
+/** Returns the openers of the annotations, the job summary and the step outputs. */
 export function githubOpeners(context: Context): Opener[] {
   return [
     async () => annotationReport(context),
@@ -24,19 +28,25 @@ export function githubOpeners(context: Context): Opener[] {
   ];
 }
 
-/** On stderr: stdout carries the answer alone, and the runner reads commands from both. */
+/** On stderr, because the runner reads commands from both streams and stdout carries only the output. */
 function annotationReport({ stderr }: Context): Report {
   return {
     name: '--report github',
-    write: (ended) => stderr.write(renderAnnotations(ended)),
+    write: (result) => stderr.write(renderAnnotations(result)),
     discard: async () => {},
   };
 }
 
-async function fileReport(variable: string, textOf: TextOf, { env, stderr }: Context): Promise<Report> {
+async function fileReport(
+  variable: string,
+  renderText: RenderText,
+  { env, stderr }: Context,
+): Promise<Report> {
   const path = env[variable];
   if (!path) {
-    throw new UsageError([`--report github: ${variable} is not set; it works in a step of GitHub Actions`]);
+    throw new UsageError([
+      `--report github: ${variable} is not set; this report works only in a step of GitHub Actions`,
+    ]);
   }
   const name = `--report github (${variable} ${path})`;
   const file: AppendFile = await openAppendFile(path).catch((error) => {
@@ -45,28 +55,28 @@ async function fileReport(variable: string, textOf: TextOf, { env, stderr }: Con
   const warn = (text: string) => stderr.write(`warning: ${text}\n`);
   return {
     name,
-    async write(ended) {
+    async write(result) {
       const size = await file.size();
-      const text = await textOf(ended, size, warn);
-      // Whoever wrote before may have left the last line open.
+      const text = await renderText(result, size, warn);
+      // The last line of an earlier writer may lack its line feed.
       if (text !== '') await file.write([size > 0 ? `\n${text}` : text]);
     },
     discard: file.discard,
   };
 }
 
-const summaryText: TextOf = async (ended, size, warn) => {
-  const text = renderJobSummary(ended, MAX_SIZE - size - 1);
-  if (text === undefined) await warn('the job summary has no room for the runs: GitHub takes 1 MiB');
+const summaryText: RenderText = async (result, size, warn) => {
+  const text = renderJobSummary(result, MAX_SIZE - size - 1);
+  if (text === undefined) await warn('the job summary is full (1 MiB at most); it does not list the runs');
   return text ?? '';
 };
 
-const outputText: TextOf = async (ended, _size, warn) => {
+const outputText: RenderText = async (result, _size, warn) => {
   let text = '';
-  for (const [name, value] of Object.entries(getStepOutputs(ended))) {
-    // Nobody can have put a line into the value that is the same.
+  for (const [name, value] of Object.entries(getStepOutputs(result))) {
+    // A random delimiter, so that no line of the value can equal it.
     if (value !== undefined) text += formatStepOutput(name, value, `wfr-${randomUUID()}`);
-    else await warn(`the step output ${name} is left out: GitHub takes 1 MiB, two bytes for each character`);
+    else await warn(`the step output ${name} is omitted: it exceeds 1 MiB, counted as two bytes a character`);
   }
   return text;
 };

@@ -1,4 +1,4 @@
-/** What GitHub Actions takes from a step: annotations, a job summary, and the step's outputs. */
+/** Renders a command's result for GitHub Actions: annotations, a job summary and step outputs. */
 import { compactJson } from '../text/json/layout.js';
 import { sanitize } from '../text/sanitize.js';
 import { renderTableRow, TABLE_HEAD } from './markdown.js';
@@ -11,12 +11,12 @@ import {
   verdictOf,
 } from './reported-run.js';
 
-/** The most that GitHub shows for one step. */
+/** GitHub shows no more for one step. */
 const MAX_ANNOTATIONS = 10;
-/** The largest summary and the largest output that GitHub takes, in bytes: 1 MiB. */
+/** GitHub's limit for a job summary, and for a step output, in bytes. */
 export const MAX_SIZE = 1024 * 1024;
 
-/** Workflow commands, a line for each run that did not succeed; the last one counts those beyond GitHub's limit. */
+/** Returns one workflow command for each run that did not succeed; the last one counts those beyond GitHub's limit. */
 export function renderAnnotations({ runs }: CommandResult): string {
   const failing = runs.filter((run) => verdictOf(run) !== 'succeeded');
   const shown = failing.length <= MAX_ANNOTATIONS ? failing : failing.slice(0, MAX_ANNOTATIONS - 1);
@@ -29,33 +29,34 @@ export function renderAnnotations({ runs }: CommandResult): string {
   ].join('');
 }
 
-/** As the runner's ActionCommand reads it: `%` begins an escape, `:` and `,` end a property. */
+/** Escapes as the runner's ActionCommand unescapes: `%` begins an escape, `:` and `,` end a property. */
 function formatErrorCommand(title: string, message: string): string {
   const data = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
   const property = (text: string) => data(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
   return `::error title=${property(title)}::${data(message)}\n`;
 }
 
-/** Bytes kept free for the sentence that says what was left out. */
+/** Bytes kept free for the sentence that counts the omitted runs. */
 const RESERVED_BYTES = 200;
 
-/** The table in at most `room` bytes, with a sentence on what is left out; undefined where not even that has room. */
-export function renderJobSummary({ runs }: CommandResult, room: number): string | undefined {
+/** Returns the table in at most `maxBytes`, counting the runs that it omits; undefined if not even that fits. */
+export function renderJobSummary({ runs }: CommandResult, maxBytes: number): string | undefined {
   let text = `### Workflow runs\n\n${TABLE_HEAD}`;
-  let left = room - RESERVED_BYTES - Buffer.byteLength(text);
+  let left = maxBytes - RESERVED_BYTES - Buffer.byteLength(text);
   if (left < 0) return undefined;
   for (const [index, run] of runs.entries()) {
     const row = renderTableRow(run);
     left -= Buffer.byteLength(row);
-    if (left < 0) return `${text}\n${runs.length - index} more runs are left out: GitHub takes 1 MiB.\n`;
+    if (left < 0)
+      return `${text}\n${runs.length - index} more runs are omitted: a job summary is limited to 1 MiB.\n`;
     text += row;
   }
   return `${text}\n`;
 }
 
 /**
- * The values of the outputs `run-id`, `status` and `output` by name, undefined where one is larger than GitHub takes.
- * Of several runs, a line each, and a JSON array with null for a run without output.
+ * Returns the step outputs `run-id`, `status` and `output`; undefined for one over GitHub's limit. Several runs have a
+ * line each, and their outputs are a JSON array with null for a run without output.
  */
 export function getStepOutputs({ runs }: CommandResult): Record<string, string | undefined> {
   return {
@@ -65,7 +66,7 @@ export function getStepOutputs({ runs }: CommandResult): Record<string, string |
   };
 }
 
-/** One output as lines of the file that GITHUB_OUTPUT names; no line of `value` may be the delimiter. */
+/** Formats one output for the GITHUB_OUTPUT file; no line of `value` may equal the delimiter. */
 export function formatStepOutput(name: string, value: string, delimiter: string): string {
   return `${name}<<${delimiter}\n${value}\n${delimiter}\n`;
 }
@@ -92,7 +93,7 @@ function* outputChunks({ run }: ReportedRun, otherwise: string): Generator<strin
   else yield* compactJson(run.output ?? Buffer.from('null'));
 }
 
-/** All chunks as one text without the last line feed. GitHub counts two bytes for each UTF-16 code unit. */
+/** Joins the chunks without a final line feed; undefined over the limit. GitHub counts two bytes a UTF-16 code unit. */
 function joinWithinLimit(chunks: Iterable<string | Uint8Array>): string | undefined {
   const decoder = new TextDecoder();
   let text = '';

@@ -1,4 +1,4 @@
-/** The Runs as the service sent them, with what wfr knows besides. */
+/** `--report json`: the Runs as the service sent them, with exit codes, durations and errors. */
 import { type Exit, SIGNAL_EXIT_CODES } from '../exit-code.js';
 import { compactJson } from '../text/json/layout.js';
 import { sanitizedJson } from '../text/sanitize.js';
@@ -6,7 +6,7 @@ import type { CommandResult, ReportedRun } from './reported-run.js';
 
 type Chunks = Generator<string | Uint8Array, void, void>;
 
-/** `{exitCode, runs: [{id, workflowId, exitCode, durationMs, error, run}]}`, of a batch with `row` and `label`; what is unknown is null. */
+/** Yields `{exitCode, runs: [{id, workflowId, exitCode, durationMs, error, run}]}`; batches add `row` and `label`; unknown values are null. */
 export function* renderJson({ runs, exit }: CommandResult): Chunks {
   yield `{\n  "exitCode": ${toExitCode(exit)},\n  "runs": [`;
   for (const [index, run] of runs.entries()) {

@@ -1,6 +1,6 @@
 /**
- * JUnit XML, a test case for each run. Its elements and attributes are those that the schemas of Jenkins and of Ant's
- * JUnit task both take; Ant's asks for the empty ones.
+ * `--report junit`: JUnit XML with a test case for each run. It is valid for the schemas of both Jenkins and Ant's JUnit
+ * task; Ant's requires the empty elements.
  */
 import { ExitCode } from '../exit-code.js';
 import { VERSION } from '../platform/version.js';
@@ -20,7 +20,7 @@ export function* renderJunit({ runs, startedAt }: CommandResult): Generator<stri
     id: '0',
     name: 'wfr',
     package: 'wfr',
-    // What Ant's schema asks for where there is no host to name.
+    // Required by Ant's schema.
     hostname: 'localhost',
     timestamp: new Date(startedAt).toISOString().slice(0, 19),
     tests: String(runs.length),
@@ -41,14 +41,14 @@ function renderTestCase(run: ReportedRun): string {
   if (verdict === 'succeeded') return `${head}/>\n`;
   const element = verdict === 'failed' ? 'failure' : 'error';
   const lines = problemLinesWithStep(run);
-  // Of a batch, the name is that of the row.
+  // In a batch the name is the row's label, so the run id is added.
   const details =
     run.label === undefined || run.id === undefined ? lines : [...lines, `run ${sanitize(run.id)}`];
   const what = formatAttributes({ type: typeOf(run), message: lines.join('; ') });
   return `${head}>\n      <${element}${what}>${escapeXml(details.join('\n'))}</${element}>\n    </testcase>\n`;
 }
 
-/** What kind of end it was, in one word. */
+/** Returns the kind of outcome in one word, for tools that group by it. */
 function typeOf({ exit, isLost }: ReportedRun): string {
   if (isLost) return 'lost';
   return Object.entries(ExitCode).find(([, code]) => code === exit)?.[0] ?? String(exit);
@@ -67,12 +67,12 @@ function formatAttributes(values: Readonly<Record<string, string>>): string {
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
-  // Also the end of a CDATA section, which may not stand in text.
+  // XML forbids `]]>` in text (section 2.4).
   '>': '&gt;',
   '"': '&quot;',
 };
 
-/** Text for an element or an attribute; code points that XML 1.0 (section 2.2) does not have become `\uXXXX`. */
+/** Escapes text for an element or attribute; code points that XML 1.0 (section 2.2) forbids become `\uXXXX`. */
 function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, (character) =>

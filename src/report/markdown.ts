@@ -1,4 +1,4 @@
-/** A Markdown table of runs, one a row. */
+/** `--report markdown`: a table with a row for each run; also the body of GitHub's job summary. */
 import { formatDuration } from '../text/duration.js';
 import { sanitize } from '../text/sanitize.js';
 import {
@@ -10,18 +10,16 @@ import {
   stepsOf,
 } from './reported-run.js';
 
-/** The rows above those of the runs. */
 export const TABLE_HEAD = `| Run | Workflow | Version | Status | Steps | Duration | Failing step | Message |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 `;
 
-/** The table alone. */
 export function* renderMarkdown({ runs }: CommandResult): Generator<string, void, void> {
   yield TABLE_HEAD;
   for (const run of runs) yield renderTableRow(run);
 }
 
-/** The row of one run, with its line feed. */
+/** Returns one run's row, with its line feed. */
 export function renderTableRow(reported: ReportedRun): string {
   const { label, id, workflowId = '', run, duration } = reported;
   const names = [label, id].filter((name) => name !== undefined);
@@ -39,8 +37,8 @@ export function renderTableRow(reported: ReportedRun): string {
 }
 
 /**
- * What Markdown, its HTML or GitHub's additions to it (links, mentions, emoji, formulas) would act on, as character
- * references, which stand for plain text wherever they are (CommonMark, section 2.5).
+ * Replaces what Markdown, HTML or GitHub's extensions (links, mentions, emoji, formulas) would interpret by character
+ * references, which always mean plain text (CommonMark, section 2.5).
  */
 function escapeMarkdown(line: string): string {
   return line.replace(/[!#$&*:<>@[\\\]^_`{|}~]|(?<=www)\./gi, (character) => `&#${character.charCodeAt(0)};`);

@@ -1,5 +1,4 @@
-/** What a run came to, as every report sees it, and what follows from that. All texts given here are inert. */
-
+/** The outcome of a run as all reports see it, and the texts derived from it. All returned texts are sanitized. */
 import { type Exit, ExitCode } from '../exit-code.js';
 import type { Run } from '../service/run.js';
 import { formatDuration } from '../text/duration.js';
@@ -7,77 +6,76 @@ import { sanitize, sanitizeLines } from '../text/sanitize.js';
 import { stepsDone, totalSteps } from '../view/progress/run-progress.js';
 
 export interface ReportedRun {
-  /** Of a batch: the number of its row, from 1. */
+  /** In a batch: the row number, from 1. */
   row?: number;
-  /** Of a batch: where its row stands, such as `rows.csv:12`, or the path of its file. */
+  /** In a batch: the row's file and line, such as `rows.csv:12`, or the path of its document. */
   label?: string;
-  /** Undefined where the service never told it. */
+  /** Undefined if the service never returned it. */
   id: string | undefined;
-  /** Undefined for a run that was only watched: a Run does not name its workflow. */
+  /** Undefined for a run that was only watched, as a Run does not name its workflow. */
   workflowId: string | undefined;
-  /** As it was seen last. */
+  /** The last response for it. */
   run: Run | undefined;
   exit: Exit;
-  /** Of a batch: whether the service no longer knows the run that it accepted. */
+  /** In a batch: the service no longer knows the run that it accepted. */
   isLost?: true;
-  /** Milliseconds since 1970, where it is known: the moment from which `duration` counts. */
+  /** Milliseconds since 1970, if known: when `duration` begins. */
   started?: number;
-  /** Milliseconds since it was accepted or first asked for; where there is no run, since the command began. */
+  /** Milliseconds since it was accepted or first polled; without a run, since the command began. */
   duration: number;
-  /** The words of the error that ended the work on it, if one did. */
+  /** The message of the error that ended the work on it, if any. */
   error: string | undefined;
 }
 
-/** All that one command came to. */
+/** The outcome of a whole command. */
 export interface CommandResult {
   runs: readonly ReportedRun[];
   exit: Exit;
   /** Milliseconds since 1970. */
   startedAt: number;
-  /** Milliseconds of the whole command. */
   durationMs: number;
 }
 
-/** `failed` is the run's own verdict; `unsettled` means that wfr did not see it end well, for whatever reason. */
+/** Returns `failed` for a run that ended FAILED, `unsettled` for any other outcome but success. */
 export function verdictOf({ exit }: ReportedRun): 'succeeded' | 'failed' | 'unsettled' {
   if (exit === ExitCode.ok) return 'succeeded';
   return exit === ExitCode.runFailed ? 'failed' : 'unsettled';
 }
 
-/** The place of its row, which is the same however often it is sent; else the run's id, or its workflow's where it has none. */
+/** Returns the row's label, which stays the same when the row is sent again; else the run's id, else the workflow's. */
 export function nameOf({ label, id, workflowId }: ReportedRun): string {
   return sanitize(label ?? id ?? workflowId ?? 'unknown');
 }
 
-/** The status as it was seen last; empty where no run was seen. */
+/** Returns the last known status; empty if no run was seen. */
 export function statusOf({ run }: ReportedRun): string {
   return run === undefined ? '' : sanitize(run.status ?? 'accepted');
 }
 
-/** `2 of 4`; empty where it is not known. */
+/** Returns progress such as `2 of 4`; empty if unknown. */
 export function stepsOf({ run }: ReportedRun): string {
   const total = run === undefined ? undefined : totalSteps(run);
   return run === undefined || total === undefined ? '' : `${stepsDone(run)} of ${total}`;
 }
 
-/** The step that failed; empty where none did. */
+/** Returns the step that failed; empty if none did. */
 export function failingStepOf({ run }: ReportedRun): string {
   return run?.status === 'FAILED' ? sanitize(run.error?.step ?? '') : '';
 }
 
-/** Why it did not succeed, in one or more lines; none where it did. */
+/** Returns why the run did not succeed, in one or more lines; none if it did. */
 export function problemLines(reported: ReportedRun): string[] {
   const { error, exit, run, duration } = reported;
   if (error !== undefined) return sanitizeLines(error);
   if (exit === ExitCode.ok) return [];
   if (exit === ExitCode.stillRunning) {
-    if (run === undefined) return ['it was not seen to end; the run goes on'];
-    return [`still ${statusOf(reported)} after ${formatDuration(duration)}; the run goes on`];
+    if (run === undefined) return ['its end was not seen; the run continues'];
+    return [`still ${statusOf(reported)} after ${formatDuration(duration)}; the run continues`];
   }
   return sanitizeLines(run?.error?.message || '(the service gave no message)');
 }
 
-/** The same, after a line for the step that failed. */
+/** Returns the problem's lines after one for the failed step, if known. */
 export function problemLinesWithStep(reported: ReportedRun): string[] {
   const step = failingStepOf(reported);
   return [...(step === '' ? [] : [`failed at step ${step}`]), ...problemLines(reported)];

@@ -1,5 +1,4 @@
-/** The reports that a command line asked for: opened before anything is sent, written at the end. */
-
+/** The reports of one command: opened before anything is sent, written at the end. */
 import { OutputError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
@@ -12,7 +11,7 @@ export class Reports {
 
   private constructor() {}
 
-  /** Opens all that are `requested`, or none. Throws UsageError with every problem. */
+  /** Opens all requested reports, or none. Throws UsageError with every problem. */
   static async open(requested: readonly string[], context: Context): Promise<Reports> {
     const reports = new Reports();
     const problems: string[] = [];
@@ -36,21 +35,21 @@ export class Reports {
     throw new UsageError(problems);
   }
 
-  /** Writes all of them, and gives what kept any from being written: OutputError, or a defect. */
-  async write(ended: CommandResult): Promise<unknown[]> {
+  /** Writes all reports and returns the errors: OutputError for a system error, anything else unchanged. */
+  async write(result: CommandResult): Promise<unknown[]> {
     const failures: unknown[] = [];
     for (const report of this.#reports) {
-      await report.write(ended).catch((error) => {
+      await report.write(result).catch((error) => {
         const isSystemError = errorCode(error) !== undefined;
         failures.push(
-          isSystemError ? new OutputError(error, `${report.name} of ${describeRuns(ended)}`) : error,
+          isSystemError ? new OutputError(error, `${report.name} of ${describeRuns(result)}`) : error,
         );
       });
     }
     return failures;
   }
 
-  /** Leaves nothing behind of those that were not written. */
+  /** Removes the temporary files of reports that were not written. */
   async discard(): Promise<void> {
     for (const report of this.#reports) await report.discard();
   }

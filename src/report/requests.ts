@@ -1,4 +1,4 @@
-/** `--report` as it was written -> what is to be opened. */
+/** Parses the values of `--report` into openers of reports. */
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -10,7 +10,7 @@ import { renderJunit } from './junit.js';
 import { renderMarkdown } from './markdown.js';
 import type { CommandResult } from './reported-run.js';
 
-type Renderer = (ended: CommandResult) => Iterable<string | Uint8Array>;
+type Renderer = (result: CommandResult) => Iterable<string | Uint8Array>;
 
 interface FileFormat {
   load: () => Promise<Renderer>;
@@ -21,33 +21,31 @@ const FILE_FORMATS: Readonly<Record<string, FileFormat>> = {
   junit: { load: async () => renderJunit, example: 'report.xml' },
   markdown: { load: async () => renderMarkdown, example: 'report.md' },
   json: { load: async () => renderJson, example: 'report.json' },
-  // Larger than the others together.
+  // Loaded on demand: larger than the others together.
   html: { load: async () => (await import('./html/page.js')).renderPage, example: 'report.html' },
 };
 
-/** What `--report` takes; behind those that end in `=`, a file. */
+/** The values that `--report` takes; a file follows those that end in `=`. */
 export const REPORT_KINDS: readonly string[] = [
   'github',
   ...Object.keys(FILE_FORMATS).map((kind) => `${kind}=`),
 ];
 
-/** What one `--report` asks for. Throws UsageError. */
-export function parseReportRequest(written: string, context: Context): Opener[] {
-  const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(written) ?? [];
-  const complain = (complaint: string) => new UsageError([`--report ${written}: ${complaint}`]);
+/** Returns the openers for one `--report`. Throws UsageError for an invalid value. */
+export function parseReportRequest(raw: string, context: Context): Opener[] {
+  const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(raw) ?? [];
+  const usageError = (problem: string) => new UsageError([`--report ${raw}: ${problem}`]);
   if (kind === 'github') {
-    if (path !== undefined) throw complain('it takes no file; write --report github');
+    if (path !== undefined) throw usageError('takes no file; use --report github');
     return githubOpeners(context);
   }
   const known = Object.hasOwn(FILE_FORMATS, kind) ? FILE_FORMATS[kind] : undefined;
   if (known === undefined) {
-    throw complain(
-      'there is no such report; choose github, junit=<file>, markdown=<file>, json=<file> or html=<file>',
-    );
+    throw usageError('unknown report; use github, junit=<file>, markdown=<file>, json=<file> or html=<file>');
   }
-  if (!path) throw complain(`it needs a file, as in --report ${kind}=${known.example}`);
-  if (path === '-') throw complain("stdout carries wfr's answer alone; give a file");
-  return [fileOpener(`--report ${written}`, resolvePath(path, context.cwd, context), known.load)];
+  if (!path) throw usageError(`a file is required, such as --report ${kind}=${known.example}`);
+  if (path === '-') throw usageError("stdout is reserved for the run's output; use a file");
+  return [fileOpener(`--report ${raw}`, resolvePath(path, context.cwd, context), known.load)];
 }
 
 function fileOpener(name: string, path: string, load: FileFormat['load']): Opener {
@@ -56,6 +54,6 @@ function fileOpener(name: string, path: string, load: FileFormat['load']): Opene
     const { write, discard } = await openAtomicFile(path, randomUUID()).catch((error) => {
       throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
     });
-    return { name, write: (ended) => write(format(ended)), discard };
+    return { name, write: (result) => write(format(result)), discard };
   };
 }

@@ -108,7 +108,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'RUNNING',
     junit: '<error type="stillRunning" ',
     outcome: 'still running',
-    words: 'still RUNNING after 6.0s; the run goes on',
+    words: 'still RUNNING after 6.0s; the run continues',
   },
   {
     name: 'Ctrl-C while it is watched',
@@ -164,7 +164,7 @@ const ENDINGS: readonly Ending[] = [
     id: null,
     status: '',
     junit: '<error type="refused" ',
-    outcome: 'refused',
+    outcome: 'rejected',
     words: 'x is missing',
   },
   {
@@ -372,7 +372,7 @@ describe("GitHub's limits", () => {
     expect(Buffer.byteLength(summary)).toBeGreaterThan(1_000_000);
     expect(tableRows(markdown).length).toBe(300);
     const table =
-      /\nno line feed\n### Workflow runs\n\n([\s\S]*)\n(\d+) more runs are left out: GitHub takes 1 MiB\.\n$/;
+      /\nno line feed\n### Workflow runs\n\n([\s\S]*)\n(\d+) more runs are omitted: a job summary is limited to 1 MiB\.\n$/;
     const [, kept = '', left] = table.exec(summary) ?? [];
     expect(tableRows(kept).length + Number(left)).toBe(300);
   });
@@ -382,7 +382,7 @@ describe("GitHub's limits", () => {
     writeFileSync(join(cwd, 'summary.md'), 'x'.repeat(1024 * 1024));
     const { summary, stderr } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN, { cwd });
     expect(summary.length).toBe(1024 * 1024);
-    expect(stderr).toContain('warning: the job summary has no room for the runs: GitHub takes 1 MiB\n');
+    expect(stderr).toContain('warning: the job summary is full (1 MiB at most); it does not list the runs\n');
   });
 
   test('an output of more than 1 MiB, as UTF-16, is left out with a warning', async () => {
@@ -392,7 +392,7 @@ describe("GitHub's limits", () => {
     expect(small.outputs.get('output')?.length).toBe(500_002);
     const large = await withOutput(600_000);
     expect([...large.outputs.keys()]).toEqual(['run-id', 'status']);
-    expect(large.stderr).toContain('warning: the step output output is left out: GitHub takes 1 MiB');
+    expect(large.stderr).toContain('warning: the step output output is omitted: it exceeds 1 MiB');
     expect(large.exitCode).toBe(0);
   });
 
@@ -418,18 +418,15 @@ describe('complaints, all at once and before anything is sent', () => {
   }
 
   test.each([
-    [
-      'pdf=x',
-      'there is no such report; choose github, junit=<file>, markdown=<file>, json=<file> or html=<file>',
-    ],
-    ['html', 'it needs a file, as in --report html=report.html'],
-    ['', 'there is no such report'],
-    ['constructor=x', 'there is no such report'],
-    ['junit', 'it needs a file, as in --report junit=report.xml'],
-    ['markdown=', 'it needs a file, as in --report markdown=report.md'],
-    ['json=-', "stdout carries wfr's answer alone; give a file"],
-    ['github=x', 'it takes no file; write --report github'],
-    ['junit=missing/x.xml', /there is no folder \/.*\/missing \(ENOENT\)/],
+    ['pdf=x', 'unknown report; use github, junit=<file>, markdown=<file>, json=<file> or html=<file>'],
+    ['html', 'a file is required, such as --report html=report.html'],
+    ['', 'unknown report'],
+    ['constructor=x', 'unknown report'],
+    ['junit', 'a file is required, such as --report junit=report.xml'],
+    ['markdown=', 'a file is required, such as --report markdown=report.md'],
+    ['json=-', "stdout is reserved for the run's output; use a file"],
+    ['github=x', 'takes no file; use --report github'],
+    ['junit=missing/x.xml', /the folder \/.*\/missing does not exist \(ENOENT\)/],
     ['junit=.', 'it is a directory'],
     ['junit=socket', 'it is neither a file nor a pipe'],
     ['junit=file/x.xml', 'a part of the path is not a directory (ENOTDIR)'],
@@ -450,12 +447,14 @@ describe('complaints, all at once and before anything is sent', () => {
   test('outside GitHub, each variable that is missing', async () => {
     const { stderr } = await complaints([...RUN, '--report', 'github'], { env: { GITHUB_OUTPUT: '' } });
     for (const name of ['GITHUB_STEP_SUMMARY', 'GITHUB_OUTPUT'])
-      expect(stderr).toContain(`--report github: ${name} is not set; it works in a step of GitHub Actions`);
+      expect(stderr).toContain(
+        `--report github: ${name} is not set; this report works only in a step of GitHub Actions`,
+      );
     const one = await complaints([...RUN, '--report', 'github'], { env: { GITHUB_OUTPUT: '/dev/null' } });
     expect(one.stderr).not.toContain('GITHUB_OUTPUT');
     const env = { GITHUB_OUTPUT: '/dev/null', GITHUB_STEP_SUMMARY: '/nowhere/summary' };
     expect((await complaints([...RUN, '--report', 'github'], { env })).stderr).toContain(
-      '--report github (GITHUB_STEP_SUMMARY /nowhere/summary): there is no folder /nowhere (ENOENT)',
+      '--report github (GITHUB_STEP_SUMMARY /nowhere/summary): the folder /nowhere does not exist (ENOENT)',
     );
   });
 
@@ -598,7 +597,7 @@ describe('writing', () => {
     symlinkSync('/nowhere/r.xml', join(cwd, 'r.xml'));
     const { exitCode, stderr, service } = await runWithReports(refuses, RUN, { cwd });
     expect({ exitCode, connections: service.connections() }).toEqual({ exitCode: 2, connections: 0 });
-    expect(stderr).toContain('--report junit=r.xml: there is no folder /nowhere (ENOENT)');
+    expect(stderr).toContain('--report junit=r.xml: the folder /nowhere does not exist (ENOENT)');
   });
 
   /** The folder of the JUnit report goes away while the run is under way. */

@@ -1,33 +1,38 @@
 /**
- * The table of all runs: sorted by the column whose head is pressed, filtered by text and outcome, filled slice by slice
- * as it is scrolled. Text reaches the page as text alone.
+ * The script of the HTML report: renders the table of all runs, sorts and filters it, and adds rows while it is scrolled.
+ * All texts are set with textContent, never as HTML.
  */
 const SLICE = 100;
 
 const { rows, texts, outcomes } = JSON.parse(document.getElementById('data').textContent);
 
-/** What a row of the data holds, by place. */
-const [ID, WORKFLOW, VERSION, OUTCOME, STATUS, STEPS, STARTED, DURATION, DURATION_WORDS, STEP, MESSAGE] =
+/** Indexes of a row's values; see rows.ts. */
+const [ID, WORKFLOW, VERSION, OUTCOME, STATUS, STEPS, STARTED, DURATION, DURATION_TEXT, STEP, MESSAGE] =
   Array(11).keys();
 
-/** The places of texts in their order, so that rows are compared by number. */
+/** The rank of each text, so that rows are compared by number. */
 const order = Intl.Collator('en', { numeric: true }).compare;
-const ranks = rankOf(texts, order);
-const text = (place) => (row) => texts[row[place]];
-const rank = (place) => (row) => (texts[row[place]] === '' ? null : ranks[row[place]]);
+const ranks = rankAll(texts, order);
+const textAt = (index) => (row) => texts[row[index]];
+const rankAt = (index) => (row) => (texts[row[index]] === '' ? null : ranks[row[index]]);
 
-/** `key` gives a number, or null for what is not there, which comes last in both directions. */
+/** `key` returns a number, or null for a missing value, which is last in both directions. */
 const COLUMNS = [
   { name: '#', kind: 'number', cell: (_row, index) => String(index + 1), key: (_row, index) => index },
   { name: 'Run', kind: 'id', cell: (row) => row[ID], keys: () => idRanks() },
-  { name: 'Workflow', kind: 'id', cell: text(WORKFLOW), key: rank(WORKFLOW) },
-  { name: 'Version', kind: 'version', cell: text(VERSION), key: rank(VERSION) },
+  { name: 'Workflow', kind: 'id', cell: textAt(WORKFLOW), key: rankAt(WORKFLOW) },
+  { name: 'Version', kind: 'version', cell: textAt(VERSION), key: rankAt(VERSION) },
   { name: 'Status', kind: 'status', cell: statusCell, key: (row) => row[OUTCOME] },
-  { name: 'Steps', kind: 'number', cell: text(STEPS), key: (row) => parse(texts[row[STEPS]]) },
-  { name: 'Start (UTC)', kind: 'number', cell: (row) => timeOf(row[STARTED]), key: (row) => row[STARTED] },
-  { name: 'Duration', kind: 'number', cell: text(DURATION_WORDS), key: (row) => row[DURATION] },
-  { name: 'Failing step', kind: 'step', cell: text(STEP), key: rank(STEP) },
-  { name: 'Message', kind: 'message', cell: text(MESSAGE), key: rank(MESSAGE) },
+  { name: 'Steps', kind: 'number', cell: textAt(STEPS), key: (row) => parseSteps(texts[row[STEPS]]) },
+  {
+    name: 'Start (UTC)',
+    kind: 'number',
+    cell: (row) => formatTime(row[STARTED]),
+    key: (row) => row[STARTED],
+  },
+  { name: 'Duration', kind: 'number', cell: textAt(DURATION_TEXT), key: (row) => row[DURATION] },
+  { name: 'Failing step', kind: 'step', cell: textAt(STEP), key: rankAt(STEP) },
+  { name: 'Message', kind: 'message', cell: textAt(MESSAGE), key: rankAt(MESSAGE) },
 ];
 
 const form = document.querySelector('.filters');
@@ -37,22 +42,24 @@ const table = document.querySelector('.runs');
 const more = document.querySelector('.more');
 
 let sorted = [...rows.keys()];
-let shown = sorted;
-let filled = 0;
-let haystack;
+let matching = sorted;
+let renderedCount = 0;
+let searchTexts;
 
 start();
 
 function start() {
-  table.tHead.rows[0].append(...COLUMNS.map(headOf));
+  table.tHead.rows[0].append(...COLUMNS.map(createHead));
   const present = new Set(rows.map((row) => row[OUTCOME]));
   for (const [index, { label }] of outcomes.entries()) {
     if (present.has(index)) choice.append(new Option(label, String(index)));
   }
   form.addEventListener('input', filter);
   form.addEventListener('submit', (event) => event.preventDefault());
-  more.addEventListener('click', fill);
-  new IntersectionObserver(([seen]) => seen.isIntersecting && fill(), { rootMargin: '600px' }).observe(more);
+  more.addEventListener('click', appendRows);
+  new IntersectionObserver(([seen]) => seen.isIntersecting && appendRows(), { rootMargin: '600px' }).observe(
+    more,
+  );
   for (const button of document.querySelectorAll('.show')) {
     button.hidden = false;
     button.addEventListener('click', () => showGroup(button.dataset));
@@ -61,9 +68,9 @@ function start() {
   filter();
 }
 
-/** Narrows the table to one group of failures. */
-function showGroup({ outcome, search: words }) {
-  search.value = oneLine(words);
+/** Filters the table by one group of failures. */
+function showGroup({ outcome, search: query }) {
+  search.value = oneLine(query);
   choice.value = String(outcomes.findIndex(({ label }) => label === outcome));
   filter();
   document.getElementById('runs').scrollIntoView();
@@ -71,11 +78,12 @@ function showGroup({ outcome, search: words }) {
 }
 
 function filter() {
-  const words = oneLine(search.value).toLowerCase();
-  const wanted = choice.value === '' ? undefined : Number(choice.value);
-  haystack ??= rows.map(searchable);
-  shown = sorted.filter(
-    (index) => (wanted === undefined || rows[index][OUTCOME] === wanted) && haystack[index].includes(words),
+  const query = oneLine(search.value).toLowerCase();
+  const outcome = choice.value === '' ? undefined : Number(choice.value);
+  searchTexts ??= rows.map(searchTextOf);
+  matching = sorted.filter(
+    (index) =>
+      (outcome === undefined || rows[index][OUTCOME] === outcome) && searchTexts[index].includes(query),
   );
   render();
 }
@@ -100,27 +108,27 @@ function sortBy(column, head) {
 
 function render() {
   table.tBodies[0].replaceChildren();
-  filled = 0;
-  const all = count(rows.length);
+  renderedCount = 0;
+  const all = formatCount(rows.length);
   result.value =
-    shown.length === rows.length
+    matching.length === rows.length
       ? `${all} ${rows.length === 1 ? 'run' : 'runs'}`
-      : `${count(shown.length)} of ${all} runs`;
-  fill();
+      : `${formatCount(matching.length)} of ${all} runs`;
+  appendRows();
 }
 
-function fill() {
-  const next = shown.slice(filled, filled + SLICE);
-  table.tBodies[0].append(...next.map(rowOf));
-  filled += next.length;
-  const left = shown.length - filled;
+function appendRows() {
+  const next = matching.slice(renderedCount, renderedCount + SLICE);
+  table.tBodies[0].append(...next.map(createRow));
+  renderedCount += next.length;
+  const left = matching.length - renderedCount;
   more.hidden = left === 0;
-  more.textContent = `${count(left)} more`;
+  more.textContent = `${formatCount(left)} more`;
 }
 
-function headOf(column) {
-  const head = element('th', column.kind);
-  const button = element('button', '', column.name);
+function createHead(column) {
+  const head = createElement('th', column.kind);
+  const button = createElement('button', '', column.name);
   head.scope = 'col';
   button.type = 'button';
   button.addEventListener('click', () => sortBy(column, head));
@@ -128,14 +136,14 @@ function headOf(column) {
   return head;
 }
 
-function rowOf(index) {
+function createRow(index) {
   const line = document.createElement('tr');
   for (const { name, kind, cell } of COLUMNS) {
     const content = cell(rows[index], index);
-    const td = element('td', kind);
-    // On a narrow page, where the head of the column is far away.
+    const td = createElement('td', kind);
+    // The label of the cell on narrow screens, where the table has no head.
     td.dataset.name = name;
-    td.append(kind === 'message' ? foldable(content) : content);
+    td.append(kind === 'message' ? collapse(content) : content);
     if (kind === 'id') td.title = content;
     line.append(td);
   }
@@ -144,64 +152,64 @@ function rowOf(index) {
 
 function statusCell(row) {
   const { label, tone } = outcomes[row[OUTCOME]];
-  const cell = element('span', `outcome ${tone}`, label);
+  const cell = createElement('span', `outcome ${tone}`, label);
   const status = texts[row[STATUS]];
-  // The service's own word, where it says more.
-  if (status !== '' && status.toLowerCase() !== label) cell.append(' ', element('small', '', status));
+  // The service's status, if it differs.
+  if (status !== '' && status.toLowerCase() !== label) cell.append(' ', createElement('small', '', status));
   return cell;
 }
 
-function foldable(message) {
+function collapse(message) {
   if (message.length <= 160 && !message.includes('\n')) return message;
   const details = document.createElement('details');
   const head = message.split('\n', 1)[0].slice(0, 140);
-  details.append(element('summary', '', `${head}…`), element('div', '', message));
+  details.append(createElement('summary', '', `${head}…`), createElement('div', '', message));
   return details;
 }
 
-function element(name, className, content = '') {
+function createElement(name, className, content = '') {
   const made = document.createElement(name);
   made.className = className;
   made.textContent = content;
   return made;
 }
 
-function searchable(row) {
+function searchTextOf(row) {
   const { label } = outcomes[row[OUTCOME]];
-  const places = [WORKFLOW, VERSION, STATUS].map((place) => texts[row[place]]);
+  const fields = [WORKFLOW, VERSION, STATUS].map((index) => texts[row[index]]);
   const why = oneLine(`${texts[row[STEP]]} ${texts[row[MESSAGE]]}`);
-  return [row[ID], ...places, label, why].join('\n').toLowerCase();
+  return [row[ID], ...fields, label, why].join('\n').toLowerCase();
 }
 
-function oneLine(words) {
-  return words.replace(/\s+/g, ' ').trim();
+function oneLine(text) {
+  return text.replace(/\s+/g, ' ').trim();
 }
 
-function rankOf(values, compare) {
+function rankAll(values, compare) {
   const ranked = [];
-  for (const [place, index] of [...values.keys()].sort((a, b) => compare(values[a], values[b])).entries()) {
-    ranked[index] = place;
+  for (const [rank, index] of [...values.keys()].sort((a, b) => compare(values[a], values[b])).entries()) {
+    ranked[index] = rank;
   }
   return ranked;
 }
 
 function idRanks() {
-  // As they stand: the digits in an id are no numbers.
-  const ranked = rankOf(
+  // By code unit, as digits in an id are not numbers.
+  const ranked = rankAll(
     rows.map((row) => row[ID]),
     (a, b) => (a < b ? -1 : Number(a > b)),
   );
   return rows.map((row, index) => (row[ID] === '' ? null : ranked[index]));
 }
 
-function parse(steps) {
+function parseSteps(steps) {
   return steps === '' ? null : Number.parseInt(steps, 10);
 }
 
-function timeOf(ms) {
+function formatTime(ms) {
   return ms === null ? '' : new Date(ms).toISOString().slice(11, 19);
 }
 
-function count(number) {
+function formatCount(number) {
   return number.toLocaleString('en');
 }

@@ -1,16 +1,16 @@
-/** How long the runs took that ended by themselves: a histogram, and the numbers that matter. */
+/** The page's section on durations: statistics and a histogram of the runs that FINISHED or FAILED. */
 import { formatDuration } from '../../text/duration.js';
 import { type Markup, markup, pluralize } from './markup.js';
 import type { Entry } from './outcome.js';
 import { chooseStep, formatTick, renderAxis } from './scale.js';
 
 const MAX_BINS = 24;
-/** Bins for each label of the scale. */
+/** Bins between two labels of the axis. */
 const BINS_PER_LABEL = 4;
-/** A tail that is longer than so many times the 95th percentile is gathered in the last bin. */
+/** Durations are collected in the last bin if the longest exceeds the 95th percentile by this factor. */
 const LONG_TAIL = 3;
 
-/** The chart; nothing where fewer than two runs ended by themselves. */
+/** Renders the section; empty if fewer than two runs ended. */
 export function renderDurations(entries: readonly Entry[]): Markup {
   const sorted = entries
     .filter(({ outcome }) => outcome.label === 'finished' || outcome.label === 'failed')
@@ -32,15 +32,15 @@ export function renderDurations(entries: readonly Entry[]): Markup {
 <h2 id="durations">Durations</h2>
 <dl class="stats">${stats.map(([name, ms]) => markup`<div><dt>${name}</dt><dd>${formatDuration(ms)}</dd></div>`)}</dl>
 ${renderHistogram(bins, median, p95)}
-<p class="note">Runs that finished or failed, at most ${pluralize(Math.max(...bins.counts), 'run')} in a bar. The lines are the median and the 95th percentile.</p>
+<p class="note">Runs that finished or failed; the highest bar is ${pluralize(Math.max(...bins.counts), 'run')}. The lines mark the median and the 95th percentile.</p>
 </section>`;
 }
 
 interface Histogram {
-  /** Milliseconds of each. */
+  /** Width of a bin in milliseconds. */
   step: number;
   counts: readonly number[];
-  /** Whether the last one holds all that is longer. */
+  /** Whether the last bin has no upper bound. */
   isOpen: boolean;
 }
 
@@ -63,7 +63,7 @@ function renderHistogram({ step, counts, isOpen }: Histogram, median: number, p9
   const bars = counts.flatMap((runs, index) => {
     const rest = isOpen && index === width - 1;
     const range = `${formatTick(index * step)} ${rest ? 'or more' : `to ${formatTick((index + 1) * step)}`}`;
-    // What is there must be seen, however little it is.
+    // Even a single run must be visible.
     const height = Math.max(1.5, (runs / most) * 100);
     return runs === 0
       ? []
@@ -80,7 +80,7 @@ ${bars}<path class="mark" d="${mark(median)}${mark(p95)}"/></svg>
 ${renderAxis(divisions, step * BINS_PER_LABEL, isOpen ? 'longer' : undefined)}`;
 }
 
-/** The smallest value that at least this share of them does not exceed. */
+/** Returns the smallest value that at least this share of the values does not exceed (nearest rank). */
 function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
 }

@@ -1,11 +1,11 @@
-/** Why runs did not succeed, what is alike together, the most frequent first. */
+/** The page's section on failures: runs with the same outcome, step and message are one group, largest first. */
 import { formatCount, type Markup, markup, pluralize } from './markup.js';
 import type { Entry } from './outcome.js';
 
-/** Groups that are seen at once, and the most that are listed; the table has all runs. */
+/** Groups shown at once, and listed at all; the table of runs has every run. */
 const OPEN_GROUPS = 12;
 const MAX_GROUPS = 200;
-/** A longer message is folded. */
+/** Longer messages are collapsed. */
 const MAX_OPEN = 400;
 const MAX_OPEN_LINES = 6;
 
@@ -14,7 +14,7 @@ interface Group {
   runs: number;
 }
 
-/** The list; nothing where all runs succeeded. */
+/** Renders the section; empty if all runs succeeded. */
 export function renderFailures(entries: readonly Entry[]): Markup {
   const groups = groupFailures(entries);
   if (groups.length === 0) return markup``;
@@ -29,7 +29,7 @@ ${left.length === 0 ? '' : markup`<p class="note">${countReasons(left)}: see the
 </section>`;
 }
 
-/** `38 more reasons, of 41 runs`. */
+/** Returns text such as `38 more reasons, of 41 runs`. */
 function countReasons(groups: readonly Group[]): string {
   const runs = groups.reduce((sum, group) => sum + group.runs, 0);
   return `${pluralize(groups.length, 'more reason')}, of ${pluralize(runs, 'run')}`;
@@ -55,7 +55,7 @@ function groupFailures(entries: readonly Entry[]): Group[] {
   return [...groups.values()].sort((a, b) => b.runs - a.runs);
 }
 
-/** The button is for the script, which shows it. */
+/** The button stays hidden unless the page's script runs. */
 function renderGroup({ first, runs }: Group): Markup {
   const { outcome, failingStep, message } = first;
   const search = `${failingStep} ${message}`;

@@ -1,14 +1,14 @@
-/** HTML as a value of its own: whatever is put into it is text, unless it is HTML already. */
+/** A template tag for HTML that escapes every value, unless it is Markup itself. */
 import { escapeCodePoint } from '../../text/sanitize.js';
 
-/** A piece of HTML; only `markup` makes one. */
+/** A piece of HTML. Use the tag `markup` to build one from untrusted text. */
 export class Markup {
   constructor(readonly html: string) {}
 }
 
 type Part = string | number | Markup | readonly Markup[];
 
-/** A template whose values are escaped, but for those that are Markup. Attributes stand in double quotes. */
+/** Escapes the values of the template, except Markup. Attributes must be in double quotes. */
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   return new Markup(
     strings
@@ -33,24 +33,24 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** JSON for a `<script>`, where no `<` means that nothing can end it; it is the same value. */
+/** Serializes to JSON for a `<script>` element: without `<`, no text can close it. */
 export function toScriptJson(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c');
 }
 
-/** Code points that UTF-8 or HTML does not have become `\uXXXX`. */
+/** Replaces code points that UTF-8 or HTML cannot represent by `\uXXXX`. */
 export function escapeUnencodable(text: string): string {
   return text.replace(/[\p{Surrogate}\p{Noncharacter_Code_Point}]/gu, (character) =>
     escapeCodePoint(character.codePointAt(0) ?? 0),
   );
 }
 
-/** `10,000`. */
+/** Returns text such as `10,000`. */
 export function formatCount(number: number): string {
   return NUMBER_FORMAT.format(number);
 }
 
-/** `1 run`, `10,000 runs`. */
+/** Returns text such as `1 run` and `10,000 runs`. */
 export function pluralize(number: number, noun: string): string {
   return `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`;
 }

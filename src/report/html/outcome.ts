@@ -1,4 +1,4 @@
-/** What a run came to, in words and in a tone; and all that the page says of it. */
+/** Turns a reported run into the entry that the page shows: its outcome, color and texts. */
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { sanitize } from '../../text/sanitize.js';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../reported-run.js';
 import { escapeUnencodable } from './markup.js';
 
-/** How it is coloured: over and well, still under way, in doubt or refused, failed. */
+/** CSS classes: succeeded, still running, uncertain or rejected, failed. */
 export const TONES = ['good', 'open', 'doubt', 'bad'] as const;
 export type Tone = (typeof TONES)[number];
 
@@ -24,20 +24,20 @@ const FINISHED: Outcome = { label: 'finished', tone: 'good' };
 const ACCEPTED: Outcome = { label: 'accepted', tone: 'open' };
 const LOST: Outcome = { label: 'lost', tone: 'doubt' };
 const INTERRUPTED: Outcome = { label: 'interrupted', tone: 'doubt' };
-const INTERNAL_ERROR: Outcome = { label: 'defect of wfr', tone: 'doubt' };
+const INTERNAL_ERROR: Outcome = { label: 'internal error', tone: 'doubt' };
 
 const OUTCOME_BY_EXIT: ReadonlyMap<Exit, Outcome> = new Map([
   [ExitCode.runFailed, { label: 'failed', tone: 'bad' }],
   [ExitCode.stillRunning, { label: 'still running', tone: 'open' }],
   [ExitCode.unknownOutcome, { label: 'unknown outcome', tone: 'doubt' }],
   [ExitCode.unreachable, { label: 'unreachable', tone: 'doubt' }],
-  [ExitCode.refused, { label: 'refused', tone: 'doubt' }],
+  [ExitCode.refused, { label: 'rejected', tone: 'doubt' }],
   [ExitCode.notAuthorized, { label: 'not authorized', tone: 'doubt' }],
   [ExitCode.usage, { label: 'not sent', tone: 'doubt' }],
   [ExitCode.cannotWrite, { label: 'not written', tone: 'doubt' }],
 ] as const satisfies [Exit, Outcome][]);
 
-/** Every outcome, in the order in which they are listed. */
+/** Every outcome, in the order of the page's lists. */
 export const OUTCOMES: readonly Outcome[] = [
   FINISHED,
   ACCEPTED,
@@ -47,14 +47,14 @@ export const OUTCOMES: readonly Outcome[] = [
   INTERNAL_ERROR,
 ];
 
-/** A run as the page shows it; all texts are inert. */
+/** A run as the page shows it; all texts are sanitized. */
 export interface Entry {
-  /** The run's id, after the place of its row if it is one of a batch. */
+  /** The run's id; in a batch, after the row's label. */
   id: string;
   workflow: string;
   version: string;
   outcome: Outcome;
-  /** The service's own word. */
+  /** The service's status. */
   status: string;
   steps: string;
   /** Milliseconds since 1970. */
@@ -62,26 +62,25 @@ export interface Entry {
   /** Milliseconds. */
   duration: number;
   failingStep: string;
-  /** Lines, joined with line feeds; empty where all went well. */
+  /** May have several lines; empty if the run succeeded. */
   message: string;
   succeeded: boolean;
 }
 
-/** What the page says of a run. */
 export function toEntry(reported: ReportedRun): Entry {
   const { label, id, workflowId = '', run, started, duration } = reported;
-  const lineOf = (text: string) => escapeUnencodable(sanitize(text));
+  const toLine = (text: string) => escapeUnencodable(sanitize(text));
   return {
-    id: lineOf([label, id].filter((name) => name !== undefined).join(' · ')),
-    workflow: lineOf(workflowId),
-    version: lineOf(run?.versionName ?? ''),
+    id: toLine([label, id].filter((name) => name !== undefined).join(' · ')),
+    workflow: toLine(workflowId),
+    version: toLine(run?.versionName ?? ''),
     outcome: outcomeOf(reported),
     status: escapeUnencodable(statusOf(reported)),
     steps: stepsOf(reported),
     started,
     duration,
     failingStep: escapeUnencodable(failingStepOf(reported)),
-    message: escapeUnencodable(messageOf(reported).join('\n')),
+    message: escapeUnencodable(messageLines(reported).join('\n')),
     succeeded: verdictOf(reported) === 'succeeded',
   };
 }
@@ -93,8 +92,10 @@ function outcomeOf({ exit, run, isLost }: ReportedRun): Outcome {
   return OUTCOME_BY_EXIT.get(exit) ?? INTERNAL_ERROR;
 }
 
-/** Without the time that it took, so that what is alike reads alike. */
-function messageOf(reported: ReportedRun): string[] {
+/** Omits the elapsed time, so that equal problems are grouped. */
+function messageLines(reported: ReportedRun): string[] {
   const isWaiting = reported.exit === ExitCode.stillRunning && reported.error === undefined;
-  return isWaiting ? [`still ${statusOf(reported) || 'accepted'}; the run goes on`] : problemLines(reported);
+  return isWaiting
+    ? [`still ${statusOf(reported) || 'accepted'}; the run continues`]
+    : problemLines(reported);
 }

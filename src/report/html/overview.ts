@@ -1,5 +1,4 @@
-/** The head of the page: what the runs came to, when it began, how long it took. */
-
+/** The top of the page: outcomes of the runs, start and duration of the command. */
 import { VERSION } from '../../platform/version.js';
 import { formatDuration } from '../../text/duration.js';
 import { formatCount, type Markup, markup, pluralize } from './markup.js';
@@ -7,16 +6,16 @@ import { type Entry, OUTCOMES, type Outcome } from './outcome.js';
 
 type Count = readonly [outcome: Outcome, runs: number];
 
-/** `startedAt` is in milliseconds since 1970, `took` in milliseconds. */
-export function renderOverview(entries: readonly Entry[], startedAt: number, took: number): Markup {
+/** Renders the section; `startedAt` is in milliseconds since 1970. */
+export function renderOverview(entries: readonly Entry[], startedAt: number, durationMs: number): Markup {
   const counts = countOutcomes(entries);
   const iso = new Date(startedAt).toISOString();
   const began = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
   return markup`<header>
 <h1>${formatHeadline(entries)}</h1>
-<p class="facts">Began <time datetime="${iso}">${began}</time>, took ${formatDuration(took)}. Written by wfr ${VERSION}.</p>
+<p class="facts">Began <time datetime="${iso}">${began}</time>, took ${formatDuration(durationMs)}. Written by wfr ${VERSION}.</p>
 </header>
-<section aria-label="What the runs came to">
+<section aria-label="Outcomes">
 ${renderShares(counts, entries.length)}
 <dl class="counts">
 ${counts.map(
@@ -26,7 +25,7 @@ ${counts.map(
 </section>`;
 }
 
-/** `9,700 of 10,000 runs finished`: also the title of the page. */
+/** Returns text such as `9,700 of 10,000 runs finished`; also the page's title. */
 export function formatHeadline(entries: readonly Entry[]): string {
   const finished = entries.filter(({ outcome }) => outcome.label === 'finished').length;
   const [only] = entries;
@@ -44,20 +43,20 @@ function countOutcomes(entries: readonly Entry[]): Count[] {
   });
 }
 
-/** One bar, divided as the runs are. */
+/** Renders one bar, divided in proportion to the outcomes. */
 function renderShares(counts: readonly Count[], all: number): Markup {
   let left = 0;
   const parts = counts.map(([{ tone }, runs]) => {
     const width = (runs / all) * 1_000;
     left += width;
-    // The least that can be seen.
+    // Narrower would be invisible.
     const shown = Math.max(2, width - 1);
     return markup`<rect class="${tone}" x="${(left - width).toFixed(2)}" width="${shown.toFixed(2)}" height="8"/>`;
   });
   return markup`<svg class="shares" aria-hidden="true" viewBox="0 0 1000 8" height="8" preserveAspectRatio="none">${parts}</svg>`;
 }
 
-/** `<0.1 %` rather than none, and `>99.9 %` rather than all. */
+/** Never rounds to 0 % or 100 %: returns `<0.1 %` and `>99.9 %` instead. */
 function formatPercent(runs: number, all: number): string {
   const share = (runs / all) * 100;
   if (share === 100) return '100 %';

@@ -1,4 +1,4 @@
-/** One page of HTML with everything inside: what a person reads of many runs, opened from disk, without a network. */
+/** `--report html`: a self-contained page for people, opened from disk without a network. */
 import { createHash } from 'node:crypto';
 import type { CommandResult } from '../reported-run.js';
 import script from './client.js?raw';
@@ -11,7 +11,7 @@ import { serializeRows } from './rows.js';
 import style from './style.css?raw';
 import { renderTimeline } from './timeline.js';
 
-/** The page, piece by piece. */
+/** Yields the page in chunks. */
 export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
   const entries = runs.map(toEntry);
   yield renderHead(formatHeadline(entries)).html;
@@ -26,7 +26,7 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
 }
 
-/** Nothing may be loaded, and only this style and this script count, though text from the service should ever get out. */
+/** The policy forbids all loading and any other style or script, should text from the service ever escape its context. */
 function renderHead(title: string): Markup {
   const policy = [
     "default-src 'none'",
@@ -55,11 +55,11 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-/** The script fills it; there are too many rows to write them all down. */
+/** Filled by the script: thousands of rows would make the page slow to open. */
 const RUNS_TABLE = markup`
 <section id="runs" aria-labelledby="all">
 <h2 id="all">All runs</h2>
-<noscript><p class="note">The table of all runs needs JavaScript; what stands above does not.</p></noscript>
+<noscript><p class="note">The table of all runs needs JavaScript; the rest of the page does not.</p></noscript>
 <form class="filters" role="search" hidden>
 <label>Find <input type="search" name="text" autocomplete="off" spellcheck="false"></label>
 <label>Outcome <select name="outcome"><option value="">all</option></select></label>

@@ -1,16 +1,16 @@
-/** The rows of the table of all runs, for the script of the page. */
+/** Serializes all runs for the page's script, which renders the table. */
 import { formatDuration } from '../../text/duration.js';
 import { toScriptJson } from './markup.js';
 import { type Entry, OUTCOMES } from './outcome.js';
 
 /**
- * `{rows, texts, outcomes}`. A row is `[id, workflow, version, outcome, status, steps, started, duration, duration in
- * words, failing step, message]`: the outcome is a place in `outcomes`, the times are milliseconds, and all else but the
- * id is a place in `texts`, for thousands of runs share a few of them.
+ * Yields `{rows, texts, outcomes}`. A row is `[id, workflow, version, outcome, status, steps, started, duration, formatted
+ * duration, failing step, message]`: the outcome is an index of `outcomes`, times are milliseconds, and the others but
+ * the id are indexes of `texts`, because thousands of runs share a few texts.
  */
 export function* serializeRows(entries: readonly Entry[]): Generator<string, void, void> {
   const texts = new Map<string, number>();
-  const placeOf = (text: string) => {
+  const indexOfText = (text: string) => {
     const known = texts.get(text);
     if (known !== undefined) return known;
     texts.set(text, texts.size);
@@ -20,16 +20,16 @@ export function* serializeRows(entries: readonly Entry[]): Generator<string, voi
   for (const [index, entry] of entries.entries()) {
     const row = [
       entry.id,
-      placeOf(entry.workflow),
-      placeOf(entry.version),
+      indexOfText(entry.workflow),
+      indexOfText(entry.version),
       OUTCOMES.indexOf(entry.outcome),
-      placeOf(entry.status),
-      placeOf(entry.steps),
+      indexOfText(entry.status),
+      indexOfText(entry.steps),
       entry.started ?? null,
       Math.round(entry.duration),
-      placeOf(formatDuration(entry.duration)),
-      placeOf(entry.failingStep),
-      placeOf(entry.message),
+      indexOfText(formatDuration(entry.duration)),
+      indexOfText(entry.failingStep),
+      indexOfText(entry.message),
     ];
     yield `${index === 0 ? '\n' : ',\n'}${toScriptJson(row)}`;
   }

@@ -1,4 +1,4 @@
-/** Scales of time: round steps, and the line of labels below a chart. */
+/** Time axes of the charts: round steps, and the labels below a chart. */
 import { formatDuration } from '../../text/duration.js';
 import { type Markup, markup } from './markup.js';
 
@@ -14,12 +14,12 @@ const ROUND_STEPS = [
   ...[1, 2, 3, 6, 12, 24].map((hours) => hours * HOUR),
 ];
 
-/** The smallest round step, in milliseconds, of which at most `most` cover `span`. */
-export function chooseStep(span: number, most: number): number {
-  return ROUND_STEPS.find((step) => span <= step * most) ?? Math.ceil(span / most / DAY) * DAY;
+/** Returns the smallest round step, in milliseconds, of which at most `maxSteps` cover `span`. */
+export function chooseStep(span: number, maxSteps: number): number {
+  return ROUND_STEPS.find((step) => span <= step * maxSteps) ?? Math.ceil(span / maxSteps / DAY) * DAY;
 }
 
-/** Labels at the edges of `divisions` equal parts, `step` milliseconds each; `end` is the last one's. */
+/** Renders labels at the edges of `divisions` equal parts, `step` milliseconds each; `end` is the last label. */
 export function renderAxis(divisions: number, step: number, end = formatTick(divisions * step)): Markup {
   const labels = Array.from({ length: divisions }, (_, index) => formatTick(index * step));
   return markup`<ol class="axis" aria-hidden="true">${labels.map(
@@ -28,7 +28,7 @@ export function renderAxis(divisions: number, step: number, end = formatTick(div
   )}</ol>`;
 }
 
-/** `5s`, where a duration that was measured is `5.0s`. */
+/** Returns text such as `5s`, without the decimals of a measured duration. */
 export function formatTick(ms: number): string {
   return ms === 0 ? '0' : formatDuration(ms).replace('.0s', 's');
 }

@@ -1,14 +1,14 @@
-/** All runs over time: a thin bar for each, from its start to its end, side by side while they ran at once. */
+/** The page's timeline: a bar for each run from its start to its end, in parallel lanes while runs overlap. */
 import { formatCount, type Markup, markup, pluralize } from './markup.js';
 import { type Entry, TONES, type Tone } from './outcome.js';
 import { chooseStep, renderAxis } from './scale.js';
 
-/** Pixels: of the whole, and of one line where there is room. */
+/** Pixels: of the chart, and of one lane at most. */
 const MAX_HEIGHT = 320;
 const MAX_PITCH = 14;
-/** Units across; the browser stretches them to the width that there is. */
+/** Width in SVG units; the browser scales it to the page. */
 const WIDTH = 2_000;
-/** Units: the least that can be seen, and what is left free after a bar that is wide enough. */
+/** SVG units: the narrowest visible bar, and the gap after a bar. */
 const MIN_BAR = 3;
 const GAP = 2;
 
@@ -20,7 +20,7 @@ interface Bar {
   lane: number;
 }
 
-/** The chart, or nothing where no run is known to have taken time. */
+/** Renders the section; empty if no run has a known duration. */
 export function renderTimeline(entries: readonly Entry[]): Markup {
   const bars = layOutBars(entries);
   const begin = bars[0]?.from ?? 0;
@@ -43,11 +43,11 @@ ${renderAxis(divisions, step)}
 </section>`;
 }
 
-/** In the order of their starts, each in a lane that is free from its start to its end. */
+/** Assigns each run, in order of start, to a lane that is free until its end. */
 function layOutBars(entries: readonly Entry[]): Bar[] {
   const bars = entries
     .flatMap(({ started, duration, outcome }) =>
-      // One that took no time has a lane, too.
+      // At least 1 ms, so that a run without duration occupies a lane.
       started === undefined
         ? []
         : [{ tone: outcome.tone, from: started, to: started + Math.max(1, duration), lane: 0 }],
@@ -58,7 +58,7 @@ function layOutBars(entries: readonly Entry[]): Bar[] {
   let lanes = 0;
   let ended = 0;
   for (const bar of bars) {
-    // Whatever has ended has begun before, so that its lane is known.
+    // A run that ended before has begun before, so its lane is assigned.
     for (; (ending[ended]?.to ?? Number.POSITIVE_INFINITY) <= bar.from; ended++)
       free.push(ending[ended]?.lane ?? 0);
     bar.lane = free.pop() ?? lanes++;
@@ -75,16 +75,16 @@ function renderGrid(divisions: number, height: number): Markup {
 }
 
 interface Frame {
-  /** Milliseconds since 1970 at its left edge, and milliseconds across. */
+  /** Milliseconds since 1970 at the left edge; milliseconds of the width. */
   begin: number;
   span: number;
   lanes: number;
-  /** Pixels: of a lane, and of all. */
+  /** Pixels: of a lane, and of the chart. */
   pitch: number;
   height: number;
 }
 
-/** One path for each tone, failures on top. Bars that share a line of pixels become one where they meet. */
+/** Returns one path for each tone, failures on top. Adjacent bars in one row of pixels are merged. */
 function renderPaths(bars: readonly Bar[], { begin, span, lanes, pitch, height }: Frame): Markup[] {
   const thick = pitch < 4 ? pitch : pitch - Math.ceil(pitch / 5);
   const xOf = (time: number) => Math.round(((time - begin) / span) * WIDTH);
@@ -115,11 +115,11 @@ function formatRectangle({ from, to }: { from: number; to: number }, y: number, 
 
 function describeChart(shown: number, all: number, lanes: number): string {
   const missing = all - shown;
-  const together = lanes === 1 ? 'one after the other' : `${formatCount(lanes)} at once at most`;
-  const sharing = shown > MAX_HEIGHT ? '; at so many, neighbours may flow together' : '';
+  const together = lanes === 1 ? 'runs did not overlap' : `at most ${formatCount(lanes)} in parallel`;
+  const sharing = shown > MAX_HEIGHT ? '; neighboring bars may be merged' : '';
   const left =
     missing === 0
       ? ''
-      : ` ${pluralize(missing, 'run')} without a known start ${missing === 1 ? 'is' : 'are'} left out.`;
+      : ` ${pluralize(missing, 'run')} without a known start ${missing === 1 ? 'is' : 'are'} not shown.`;
   return `A bar for each run, from its start to its end; ${together}${sharing}.${left}`;
 }

@@ -7,7 +7,7 @@ import { acceptsAndShows, aFinishedRun, aRun, type Handler } from '../../helpers
 
 const failed = (message: string, step: string) => ({ status: 'FAILED', error: { message, step } });
 
-/** Ids say what becomes of a run: `read-…` and `sort-…` fail there, `open-…` goes on, others finish. */
+/** Ids say what becomes of a run: `read-…` and `sort-…` fail there, `open-…` continues, others finish. */
 const byId: Handler = (request, reply) => {
   const id = decodeURIComponent(request.path.slice('/runs/'.length));
   const run = id.startsWith('open') ? aRun() : aFinishedRun();
@@ -44,7 +44,7 @@ describe('a page of several runs', () => {
     expect(body.split('</tr>').map((row) => textOf(row, /(.*)/s))).toEqual([
       '2 failed sort cannot sort Show',
       '1 failed read cannot read Show',
-      '1 still running still RUNNING; the run goes on Show',
+      '1 still running still RUNNING; the run continues Show',
       '',
     ]);
   });
