@@ -1,4 +1,4 @@
-/** The workflows that the sandbox has without being told of any. */
+/** The workflows of the sandbox without `--workflows`. */
 import { DEFAULT_PENDING_MS, type Workflow } from './workflow.js';
 
 export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [

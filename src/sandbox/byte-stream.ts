@@ -1,55 +1,55 @@
-/** The bytes of a request, one at a time or a run of them, whatever the chunks are. */
+/** Reads the bytes of a request across chunk boundaries, one at a time or in slices of a chunk. */
 import { Rejection } from './received.js';
 
 export class ByteStream {
   readonly #chunks: AsyncIterator<Buffer>;
   #chunk: Buffer = Buffer.alloc(0);
-  #at = 0;
+  #offset = 0;
 
   constructor(chunks: AsyncIterable<Buffer>) {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  /** The next byte, which stays; undefined at the end. */
+  /** Returns the next byte without consuming it; undefined at the end. */
   async peek(): Promise<number | undefined> {
-    if (this.#at >= this.#chunk.length) await this.#more();
-    return this.#chunk[this.#at];
+    if (this.#offset >= this.#chunk.length) await this.#more();
+    return this.#chunk[this.#offset];
   }
 
-  /** The next byte. Throws Rejection at the end. */
+  /** Consumes the next byte. Throws Rejection at the end. */
   async take(): Promise<number> {
     const byte = await this.peek();
     if (byte === undefined) throw new Rejection(400, 'The body ends too early.');
-    this.#at++;
+    this.#offset++;
     return byte;
   }
 
-  /** At least one byte, up to the first that is `a` or `b` or the end of the chunk; none if that is the next one. */
+  /** Consumes the bytes before the first `a` or `b`, or the rest of the chunk; none if the next byte is one of them. Throws Rejection at the end. */
   async takeUntil(a: number, b: number): Promise<Buffer> {
     if ((await this.peek()) === undefined)
       throw new Rejection(400, 'The body ends in the middle of a string.');
-    const ends = [a, b].map((byte) => this.#chunk.indexOf(byte, this.#at)).filter((at) => at >= 0);
-    const run = this.#chunk.subarray(this.#at, Math.min(...ends, this.#chunk.length));
-    this.#at += run.length;
+    const ends = [a, b].map((byte) => this.#chunk.indexOf(byte, this.#offset)).filter((at) => at >= 0);
+    const run = this.#chunk.subarray(this.#offset, Math.min(...ends, this.#chunk.length));
+    this.#offset += run.length;
     return run;
   }
 
-  /** A bracket, or what stands before the next bracket, comma or quote; of one chunk. Throws Rejection at the end. */
+  /** Consumes one structural byte, or the bytes of this chunk before the next one. Throws Rejection at the end. */
   async takeValuePiece(): Promise<Buffer> {
     if ((await this.peek()) === undefined) throw new Rejection(400, 'The body ends too early.');
-    let end = this.#at;
+    let end = this.#offset;
     while (end < this.#chunk.length && !isStructural(this.#chunk[end])) end++;
-    const piece = this.#chunk.subarray(this.#at, Math.max(end, this.#at + 1));
-    this.#at += piece.length;
+    const piece = this.#chunk.subarray(this.#offset, Math.max(end, this.#offset + 1));
+    this.#offset += piece.length;
     return piece;
   }
 
-  /** The next byte that is not white space, which stays. */
+  /** Skips white space and returns the next byte without consuming it. */
   async peekPastSpace(): Promise<number | undefined> {
     for (;;) {
       const byte = await this.peek();
       if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) return byte;
-      this.#at++;
+      this.#offset++;
     }
   }
 
@@ -58,12 +58,12 @@ export class ByteStream {
       const { done, value } = await this.#chunks.next();
       if (done) return;
       this.#chunk = value;
-      this.#at = 0;
+      this.#offset = 0;
     } while (this.#chunk.length === 0);
   }
 }
 
-/** Brackets, commas and quotes: what a value is divided by. */
+/** Whether a byte is a bracket, comma or quote of JSON. */
 function isStructural(byte: number | undefined): boolean {
   return byte === 0x22 || byte === 0x2c || byte === 0x5b || byte === 0x5d || byte === 0x7b || byte === 0x7d;
 }

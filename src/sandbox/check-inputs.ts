@@ -1,28 +1,28 @@
-/** "Must exactly match the Start Node parameters (keys and types)": whether inputs do, and what came of them. */
+/** Checks a trigger's inputs against the workflow: they "must exactly match the Start Node parameters (keys and types)". */
 import { type ReceivedDocument, type ReceivedValue, Rejection } from './received.js';
 import type { ParameterType, Workflow } from './workflow.js';
 
-/** What a workflow works with: JSON values, and of documents what is known of them. */
+/** The values of inputs by name; a document is a ReceivedDocument. */
 export type InputValues = ReadonlyMap<string, unknown>;
 
-/** The values of inputs that match. Throws Rejection (422) naming every input that does not. */
+/** Returns the values of the inputs. Throws Rejection (422) naming every input that does not match. */
 export function checkInputs(
   inputs: ReadonlyMap<string, ReceivedValue>,
   { parameters }: Workflow,
 ): InputValues {
-  const complaints: string[] = [];
+  const problems: string[] = [];
   const values = new Map<string, unknown>();
   for (const [name, type] of parameters) {
     const received = inputs.get(name);
-    const complaint = received === undefined ? `is missing (${type})` : describeMismatch(received, type);
-    if (complaint !== undefined) complaints.push(`inputs.${name} ${complaint}`);
+    const problem = received === undefined ? `is missing (${type})` : describeMismatch(received, type);
+    if (problem !== undefined) problems.push(`inputs.${name} ${problem}`);
     else if (received !== undefined) values.set(name, toJsonValue(received));
   }
   for (const name of inputs.keys()) {
-    if (!parameters.has(name)) complaints.push(`inputs.${name} is not a parameter of the Start Node`);
+    if (!parameters.has(name)) problems.push(`inputs.${name} is not a parameter of the Start Node`);
   }
-  if (complaints.length > 0) {
-    throw new Rejection(422, `The inputs do not match the Start Node: ${complaints.join('; ')}.`);
+  if (problems.length > 0) {
+    throw new Rejection(422, `The inputs do not match the Start Node: ${problems.join('; ')}.`);
   }
   return values;
 }
@@ -30,14 +30,14 @@ export function checkInputs(
 function describeMismatch(received: ReceivedValue, type: ParameterType): string | undefined {
   const found = typeOf(received);
   if (type === 'document' && received.type === 'malformed-data-uri') {
-    return `is not a well-formed document: ${received.complaint}`;
+    return `is not a valid document: ${received.problem}`;
   }
   if (type === 'document' && received.type === 'string') {
-    return 'should be a document, as data:<media type>;base64,<data>';
+    return 'must be a document: data:<media type>;base64,<data>';
   }
-  // A data URI is a string as well.
+  // A data URI is also a string.
   const fits = found === type || (type === 'string' && found === 'document');
-  return fits ? undefined : `should be of type ${type} and is ${found}`;
+  return fits ? undefined : `must be of type ${type}, found ${found}`;
 }
 
 function typeOf(received: ReceivedValue): string {
@@ -56,7 +56,7 @@ function toJsonValue(received: ReceivedValue): unknown {
     case 'data-uri':
       return received.document satisfies ReceivedDocument;
     case 'malformed-data-uri':
-      return `data: (${received.complaint})`;
+      return `data: (${received.problem})`;
     case 'other':
       return received.value;
   }

@@ -1,15 +1,15 @@
-/** The JSON of a trigger, read as it streams in: of documents nothing is kept but what data-uri.ts counts. */
+/** Parses the JSON of a trigger as it is received, so that documents of any size need constant memory. */
 import { ByteStream } from './byte-stream.js';
 import { DataUriReader, MAX_HEAD_LENGTH, parseDataUriHead } from './data-uri.js';
 import { type ReceivedTrigger, type ReceivedValue, Rejection } from './received.js';
 
-/** The most of any value but a document that is kept. */
+/** Limit of every value except documents. */
 const MAX_VALUE_BYTES = 16 * 1024 * 1024;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Throws Rejection for a body that is not a JSON object. */
+/** Parses the body of a trigger. Throws Rejection for a body that is not a JSON object. */
 export async function readTrigger(chunks: AsyncIterable<Buffer>): Promise<ReceivedTrigger> {
   const bytes = new ByteStream(chunks);
   const fields = new Map<string, unknown>();
@@ -27,7 +27,8 @@ export async function readTrigger(chunks: AsyncIterable<Buffer>): Promise<Receiv
   }).catch((error) => {
     throw error instanceof SyntaxError ? new Rejection(400, `The body is not JSON: ${error.message}`) : error;
   });
-  if ((await bytes.peekPastSpace()) !== undefined) throw new Rejection(400, 'Something follows the body.');
+  if ((await bytes.peekPastSpace()) !== undefined)
+    throw new Rejection(400, 'Unexpected data after the JSON object.');
   return { fields, inputs };
 }
 
@@ -65,46 +66,46 @@ async function readInput(bytes: ByteStream): Promise<ReceivedValue> {
   return { type: 'other', value: JSON.parse((await readRawValue(bytes)).toString('utf8')) };
 }
 
-/** A string; if it is a data URI, what streams by is decoded at once. */
+/** Reads a string; a data URI is decoded while it is received. */
 async function readStringInput(bytes: ByteStream): Promise<ReceivedValue> {
-  const kept: Buffer[] = [];
+  const pieces: Buffer[] = [];
   let length = 0;
   let reader: DataUriReader | undefined;
   await readStringPieces(bytes, (piece) => {
     if (reader !== undefined) return reader.add(unescapeJson(piece));
-    kept.push(piece);
+    pieces.push(piece);
     length += piece.length;
     if (length > MAX_VALUE_BYTES) throw new Rejection(413, 'A string is larger than 16 MiB.');
-    // The head may have come in pieces; one that is longer than a head can be is a plain string.
+    // The head may arrive in several pieces; without one in this length it is a plain string.
     if (length - piece.length > MAX_HEAD_LENGTH) return;
-    const text = unescapeJson(Buffer.concat(kept));
+    const text = unescapeJson(Buffer.concat(pieces));
     const head = parseDataUriHead(text.slice(0, MAX_HEAD_LENGTH));
     if (head === undefined) return;
     reader = new DataUriReader(head.mediaType);
     reader.add(text.slice(head.length));
   });
   if (reader !== undefined) return (reader as DataUriReader).end();
-  return { type: 'string', text: JSON.parse(`"${Buffer.concat(kept).toString('utf8')}"`) as string };
+  return { type: 'string', text: JSON.parse(`"${Buffer.concat(pieces).toString('utf8')}"`) as string };
 }
 
-/** The text of a piece that holds whole escapes. */
+/** Decodes a piece that contains only whole escapes. */
 function unescapeJson(piece: Buffer): string {
   if (!piece.includes(BACKSLASH)) return piece.toString('latin1');
   return JSON.parse(`"${piece.toString('latin1')}"`) as string;
 }
 
-/** Gives the inside of the string that begins here, in pieces that never part an escape. */
-async function readStringPieces(bytes: ByteStream, take: (piece: Buffer) => void): Promise<void> {
+/** Passes the content of the string that begins here to `onPiece`, never splitting an escape. */
+async function readStringPieces(bytes: ByteStream, onPiece: (piece: Buffer) => void): Promise<void> {
   await bytes.take();
   for (;;) {
     const piece = await bytes.takeUntil(QUOTE, BACKSLASH);
-    if (piece.length > 0) take(piece);
+    if (piece.length > 0) onPiece(piece);
     const byte = await bytes.peek();
     if (byte === QUOTE) {
       await bytes.take();
       return;
     }
-    if (byte === BACKSLASH) take(await readEscape(bytes));
+    if (byte === BACKSLASH) onPiece(await readEscape(bytes));
   }
 }
 
@@ -126,22 +127,22 @@ async function readRawString(bytes: ByteStream): Promise<Buffer> {
   return Buffer.concat([...pieces, Buffer.from('"')]);
 }
 
-/** The text of any value, as long as its brackets balance; whether it is JSON is for JSON.parse to say. */
+/** Reads the text of any value by balancing brackets; JSON.parse validates it. */
 async function readRawValue(bytes: ByteStream): Promise<Buffer> {
-  const kept: Buffer[] = [];
+  const pieces: Buffer[] = [];
   let length = 0;
   let depth = 0;
   for (;;) {
     const byte = await bytes.peek();
     const isEnd = byte === undefined || byte === 0x2c || byte === 0x7d || byte === 0x5d;
-    if (depth === 0 && isEnd) return Buffer.concat(kept);
+    if (depth === 0 && isEnd) return Buffer.concat(pieces);
     const piece = byte === QUOTE ? await readRawString(bytes) : await bytes.takeValuePiece();
-    // A bracket is a piece of its own.
+    // Brackets are always pieces of their own.
     const last = piece.at(-1);
     if (byte !== QUOTE && (last === 0x7b || last === 0x5b)) depth++;
     if (byte !== QUOTE && (last === 0x7d || last === 0x5d)) depth--;
     length += piece.length;
     if (length > MAX_VALUE_BYTES) throw new Rejection(413, 'A value is larger than 16 MiB.');
-    kept.push(piece);
+    pieces.push(piece);
   }
 }

@@ -1,27 +1,26 @@
-/** What a trigger brought, once it has been read from the stream. */
-
+/** A trigger after parsing, and the error that rejects a request. */
 export interface ReceivedDocument {
   mediaType: string;
-  /** Of the decoded document. */
+  /** Size of the decoded document. */
   bytes: number;
-  /** Of the decoded document, in hexadecimal. */
+  /** Digest of the decoded document, in hexadecimal. */
   sha256: string;
 }
 
 export type ReceivedValue =
   | { type: 'string'; text: string }
   | { type: 'data-uri'; document: ReceivedDocument }
-  | { type: 'malformed-data-uri'; complaint: string }
+  | { type: 'malformed-data-uri'; problem: string }
   | { type: 'other'; value: unknown };
 
 export interface ReceivedTrigger {
-  /** The members beside `inputs`, in their order. */
+  /** The members except `inputs`, in order. */
   fields: Map<string, unknown>;
-  /** Undefined where there was no such member. */
+  /** Undefined if the member is missing. */
   inputs: Map<string, ReceivedValue> | undefined;
 }
 
-/** The service's refusal of a request. */
+/** Rejects a request with this status and message. */
 export class Rejection extends Error {
   constructor(
     readonly status: number,

@@ -1,4 +1,4 @@
-/** The runs of the sandbox: their state follows from the time alone. */
+/** The runs of the sandbox; their state is computed from the elapsed time. */
 import { randomUUID } from 'node:crypto';
 import type { InputValues } from './check-inputs.js';
 import { fillTemplate } from './template.js';
@@ -23,7 +23,7 @@ export class Runs {
 
   constructor(private readonly clock: SandboxClock) {}
 
-  /** Starts a run and gives its Run object. */
+  /** Starts a run and returns its Run object. */
   start(workflow: Workflow, values: InputValues): object {
     const run: StartedRun = {
       id: randomUUID(),
@@ -36,7 +36,7 @@ export class Runs {
     return this.#stateOf(run);
   }
 
-  /** The Run object as it is now; undefined for an unknown id. */
+  /** Returns the current Run object; undefined for an unknown id. */
   find(id: string): object | undefined {
     const run = this.#runs.get(id);
     return run === undefined ? undefined : this.#stateOf(run);

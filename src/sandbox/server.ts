@@ -1,4 +1,4 @@
-/** A local service that speaks the interface, written from its description and not from our client. */
+/** The sandbox's HTTP server: a second implementation of the interface, independent of wfr's client. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
@@ -14,35 +14,35 @@ export type FieldSpelling = (typeof FIELD_SPELLINGS)[number];
 export interface SandboxOptions {
   workflows: readonly Workflow[];
   token: string;
-  /** 0 for any free one. */
+  /** 0 for any free port. */
   port: number;
-  /** The member that the workflow's id is read from. */
+  /** The accepted spelling of the member with the workflow's id. */
   spelling: FieldSpelling;
-  /** Refuse a trigger with members that the interface does not name. */
+  /** Reject a trigger with unknown members. */
   strict: boolean;
-  /** The status that every trigger is answered with, in place of starting a run. */
+  /** Reject every trigger with this status. */
   reject?: number | undefined;
-  /** Start the run of every trigger, and close its connection without an answer. */
+  /** Start the run of every trigger, then close the connection without a response. */
   dropAnswer?: boolean;
   clock: SandboxClock;
-  /** Called with a line for each request that was answered. */
+  /** Called with one line for each request. */
   log?(line: string): void;
 }
 
 export interface Sandbox {
   baseUrl: string;
-  /** How many runs have been started. */
+  /** Returns how many runs have been started. */
   runCount(): number;
   stop(): Promise<void>;
 }
 
 const PREFIX = '/v1';
 
-/** Serves at 127.0.0.1 until it is stopped. Rejects where it cannot listen. */
+/** Serves on 127.0.0.1 until it is stopped. Throws the system error if it cannot listen. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const runs = new Runs(options.clock);
   const server = createServer((request, response) => void respond(request, response, options, runs));
-  // A document may take its time.
+  // Large documents may take longer than Node's limit of 5 minutes.
   server.requestTimeout = 0;
   await listen(server, options.port);
   const { port } = server.address() as AddressInfo;
@@ -72,9 +72,9 @@ async function respond(
 ): Promise<void> {
   const { status, body, retryAfter } = await handle(request, options, runs).catch(toErrorReply);
   const line = `${request.method} ${request.url} ${status}`;
-  // A trigger that was refused is told so.
+  // Rejections are still answered.
   if (options.dropAnswer === true && status === 201) {
-    options.log?.(`${line}, not answered: run ${(body as { id: string }).id}`);
+    options.log?.(`${line}, response dropped: run ${(body as { id: string }).id}`);
     request.socket.destroy();
     return;
   }
@@ -82,7 +82,7 @@ async function respond(
   if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
   response.writeHead(status, {
     'content-type': 'application/json',
-    // What is left of a refused body is not worth reading.
+    // Do not read the rest of a rejected body.
     ...(request.complete ? {} : { connection: 'close' }),
   });
   response.end(`${JSON.stringify(body)}\n`);
@@ -106,23 +106,21 @@ function toErrorReply(error: unknown): Reply {
 
 async function handle(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<Reply> {
   if (request.headers.authorization !== `Bearer ${options.token}`) {
-    throw new Rejection(
-      401,
-      'The access token is missing or wrong; the sandbox printed the one that it accepts.',
-    );
+    throw new Rejection(401, 'The access token is missing or invalid; use the one that the sandbox printed.');
   }
   const path = /^\/v1\/runs(?:\/([^/]+))?$/.exec(request.url ?? '');
-  if (path === null) throw new Rejection(404, `There is nothing at this path; runs are at ${PREFIX}/runs.`);
+  if (path === null) throw new Rejection(404, `Unknown path; runs are at ${PREFIX}/runs.`);
   const id = path[1];
   const allowed = id === undefined ? 'POST' : 'GET';
-  if (request.method !== allowed) throw new Rejection(405, `This path takes ${allowed}.`);
+  if (request.method !== allowed)
+    throw new Rejection(405, `Method not allowed; this path supports ${allowed}.`);
   if (id === undefined) return handleTrigger(request, options, runs);
   const run = runs.find(decodeId(id));
-  if (run === undefined) throw new Rejection(404, 'There is no run of this id.');
+  if (run === undefined) throw new Rejection(404, 'There is no run with this id.');
   return { status: 200, body: run };
 }
 
-/** An id that is not percent-encoded as it should be is no id of ours. */
+/** Returns an empty id, which no run has, for invalid percent-encoding. */
 function decodeId(id: string): string {
   try {
     return decodeURIComponent(id);
@@ -135,7 +133,7 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
   if (options.reject !== undefined) return rejectTrigger(request, options.reject);
   const [mediaType = ''] = (request.headers['content-type'] ?? '').split(';');
   if (mediaType.trim().toLowerCase() !== 'application/json') {
-    throw new Rejection(415, 'The content type should be application/json.');
+    throw new Rejection(415, 'The content type must be application/json.');
   }
   const received = await readTrigger(request);
   const workflow = findWorkflow(received, options);
@@ -143,13 +141,13 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
   return { status: 201, body: runs.start(workflow, checkInputs(received.inputs, workflow)) };
 }
 
-/** Reads the whole request first: what an error means for a script depends on how much of it had been sent. */
+/** Reads the whole request first, because the outcome for the client depends on how much it has sent. */
 async function rejectTrigger(request: IncomingMessage, status: number): Promise<never> {
   await finished(request.resume());
   const isBusy = status === 429 || status === 503;
   throw new Rejection(
     status,
-    `Every trigger is rejected, as was asked for with --reject ${status}.`,
+    `The sandbox rejects every trigger (--reject ${status}).`,
     isBusy ? 1 : undefined,
   );
 }

@@ -1,11 +1,11 @@
-/** An output template, filled with what a run was given. */
+/** Fills the placeholders of a workflow's output template with the inputs of a run. */
 import type { InputValues } from './check-inputs.js';
 
 const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
 
 /**
  * Replaces `{{name}}` and `{{name.member}}` in every string of a JSON value. A string that is one placeholder becomes
- * the value itself, whatever its type; an unknown name stays as it is.
+ * the value itself, of any type; an unknown placeholder is left unchanged.
  */
 export function fillTemplate(template: unknown, values: InputValues): unknown {
   if (typeof template === 'string') return fillText(template, values);

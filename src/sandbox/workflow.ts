@@ -1,4 +1,4 @@
-/** What a workflow of the sandbox is, and how it is read from a file. */
+/** The workflows of the sandbox, and the parser of `--workflows` files. */
 import { parseDuration } from '../text/duration.js';
 
 const PARAMETER_TYPES = ['string', 'document', 'number', 'boolean', 'object', 'array'] as const;
@@ -10,7 +10,7 @@ interface Step {
   duration: number;
 }
 
-/** How long a run is PENDING, in milliseconds, where nothing else was asked for. */
+/** How long a run is PENDING, in milliseconds, before `--slow` is applied. */
 export const DEFAULT_PENDING_MS = 300;
 
 export interface Workflow {
@@ -20,19 +20,19 @@ export interface Workflow {
   /** Milliseconds. */
   pendingFor: number;
   steps: readonly Step[];
-  /** JSON in which `{{name}}`, `{{name.bytes}}`, `{{name.mediaType}}` and `{{name.sha256}}` stand for what arrived. */
+  /** JSON with the placeholders `{{name}}`, `{{name.bytes}}`, `{{name.mediaType}}` and `{{name.sha256}}`. */
   output: unknown;
   failure: { step: string; message: string } | undefined;
 }
 
-/** A definition is not as it should be; the message begins with the place, such as `workflows[0].steps[2].duration`. */
+/** A definition is invalid; the message begins with its path, such as `workflows[0].steps[2].duration`. */
 export class DefinitionError extends Error {
-  constructor(place: string, complaint: string) {
-    super(`${place} ${complaint}`);
+  constructor(jsonPath: string, problem: string) {
+    super(`${jsonPath} ${problem}`);
   }
 }
 
-/** The workflows of `{"workflows": [...]}`. Throws DefinitionError. */
+/** Parses `{"workflows": [...]}`. Throws DefinitionError for the first error. */
 export function parseWorkflows(definition: unknown): Workflow[] {
   const { workflows } = assertObject(definition, 'the file', ['workflows']);
   const parsed = assertArray(workflows, 'workflows').map((entry, index) =>
@@ -42,87 +42,91 @@ export function parseWorkflows(definition: unknown): Workflow[] {
   parsed.forEach(({ id }, index) => {
     const twin = parsed.findIndex((other) => other.id === id);
     if (twin < index)
-      throw new DefinitionError(`workflows[${index}].id`, `is that of workflows[${twin}], too`);
+      throw new DefinitionError(
+        `workflows[${index}].id`,
+        `is the same as workflows[${twin}].id; ids must be unique`,
+      );
   });
   return parsed;
 }
 
-function parseWorkflow(value: unknown, place: string): Workflow {
+function parseWorkflow(value: unknown, jsonPath: string): Workflow {
   const known = ['id', 'versionName', 'parameters', 'steps', 'output', 'failure'];
-  const fields = assertObject(value, place, known);
-  const steps = assertArray(fields.steps, `${place}.steps`).map((step, index) =>
-    parseStep(step, `${place}.steps[${index}]`),
+  const fields = assertObject(value, jsonPath, known);
+  const steps = assertArray(fields.steps, `${jsonPath}.steps`).map((step, index) =>
+    parseStep(step, `${jsonPath}.steps[${index}]`),
   );
-  if (steps.length === 0) throw new DefinitionError(`${place}.steps`, 'is empty');
+  if (steps.length === 0) throw new DefinitionError(`${jsonPath}.steps`, 'is empty');
   return {
-    id: assertText(fields.id, `${place}.id`),
-    versionName: assertText(fields.versionName, `${place}.versionName`),
-    parameters: parseParameters(fields.parameters, `${place}.parameters`),
+    id: assertText(fields.id, `${jsonPath}.id`),
+    versionName: assertText(fields.versionName, `${jsonPath}.versionName`),
+    parameters: parseParameters(fields.parameters, `${jsonPath}.parameters`),
     pendingFor: DEFAULT_PENDING_MS,
     steps,
-    output: fields.output === undefined ? {} : assertObject(fields.output, `${place}.output`),
+    output: fields.output === undefined ? {} : assertObject(fields.output, `${jsonPath}.output`),
     failure:
-      fields.failure === undefined ? undefined : parseFailure(fields.failure, `${place}.failure`, steps),
+      fields.failure === undefined ? undefined : parseFailure(fields.failure, `${jsonPath}.failure`, steps),
   };
 }
 
-function parseParameters(value: unknown, place: string): Map<string, ParameterType> {
+function parseParameters(value: unknown, jsonPath: string): Map<string, ParameterType> {
   return new Map(
-    Object.entries(assertObject(value, place)).map(([name, type]) => {
+    Object.entries(assertObject(value, jsonPath)).map(([name, type]) => {
       const known = PARAMETER_TYPES.find((candidate) => candidate === type);
       if (known !== undefined) return [name, known];
       throw new DefinitionError(
-        `${place}[${JSON.stringify(name)}]`,
-        `should be one of ${PARAMETER_TYPES.join(', ')}`,
+        `${jsonPath}[${JSON.stringify(name)}]`,
+        `must be one of ${PARAMETER_TYPES.join(', ')}`,
       );
     }),
   );
 }
 
-function parseStep(value: unknown, place: string): Step {
-  const { name, duration } = assertObject(value, place, ['name', 'duration']);
+function parseStep(value: unknown, jsonPath: string): Step {
+  const { name, duration } = assertObject(value, jsonPath, ['name', 'duration']);
   const ms = typeof duration === 'string' ? parseDuration(duration) : undefined;
-  if (ms === undefined) throw new DefinitionError(`${place}.duration`, 'should be a duration such as "1.5s"');
-  return { name: assertText(name, `${place}.name`), duration: ms };
+  if (ms === undefined)
+    throw new DefinitionError(`${jsonPath}.duration`, 'must be a duration such as "1.5s"');
+  return { name: assertText(name, `${jsonPath}.name`), duration: ms };
 }
 
 function parseFailure(
   value: unknown,
-  place: string,
+  jsonPath: string,
   steps: readonly Step[],
 ): { step: string; message: string } {
-  const fields = assertObject(value, place, ['step', 'message']);
-  const step = assertText(fields.step, `${place}.step`);
+  const fields = assertObject(value, jsonPath, ['step', 'message']);
+  const step = assertText(fields.step, `${jsonPath}.step`);
   if (!steps.some(({ name }) => name === step)) {
     throw new DefinitionError(
-      `${place}.step`,
-      `should name one of the steps: ${steps.map((s) => s.name).join(', ')}`,
+      `${jsonPath}.step`,
+      `must be one of the steps: ${steps.map((s) => s.name).join(', ')}`,
     );
   }
-  return { step, message: assertText(fields.message, `${place}.message`) };
+  return { step, message: assertText(fields.message, `${jsonPath}.message`) };
 }
 
-function assertObject(value: unknown, place: string, known?: readonly string[]): Record<string, unknown> {
+function assertObject(value: unknown, jsonPath: string, known?: readonly string[]): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new DefinitionError(place, 'should be an object');
+    throw new DefinitionError(jsonPath, 'must be an object');
   }
   const unknown = Object.keys(value).find((key) => known !== undefined && !known.includes(key));
   if (unknown !== undefined) {
     throw new DefinitionError(
-      place,
-      `has an unknown field ${JSON.stringify(unknown)}; it may have ${known?.join(', ')}`,
+      jsonPath,
+      `has an unknown field ${JSON.stringify(unknown)}; expected ${known?.join(', ')}`,
     );
   }
   return value as Record<string, unknown>;
 }
 
-function assertArray(value: unknown, place: string): unknown[] {
-  if (!Array.isArray(value)) throw new DefinitionError(place, 'should be a list');
+function assertArray(value: unknown, jsonPath: string): unknown[] {
+  if (!Array.isArray(value)) throw new DefinitionError(jsonPath, 'must be an array');
   return value;
 }
 
-function assertText(value: unknown, place: string): string {
+function assertText(value: unknown, jsonPath: string): string {
   if (typeof value !== 'string' || value === '')
-    throw new DefinitionError(place, 'should be a text that is not empty');
+    throw new DefinitionError(jsonPath, 'must be a non-empty string');
   return value;
 }

@@ -69,7 +69,7 @@ describe('the sandbox as a service', () => {
     ['[]', 400, 'The body is not a JSON object.'],
     ['{"a":tru}', 400, 'The body is not JSON'],
     ['{"a":1', 400, 'The body ends too early.'],
-    ['{"a":1}x', 400, 'Something follows the body.'],
+    ['{"a":1}x', 400, 'Unexpected data after the JSON object.'],
     ['{"inputs":{"a":1,"a":2}}', 400, '"inputs" has the member "a" twice.'],
     ['{}', 400, 'The field "worfklowId" is missing.'],
     [`{"worfklowId":"${INVOICE}"}`, 400, 'The field "inputs" is missing.'],
@@ -79,22 +79,22 @@ describe('the sandbox as a service', () => {
       'The fields "worfklowId" and "workflowId" differ.',
     ],
     ['{"worfklowId":"x","inputs":{}}', 404, 'There is no workflow "x".'],
-    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.invoice should be a document'],
-    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.customer should be of type string and is number'],
+    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.invoice must be a document'],
+    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.customer must be of type string, found number'],
     [
       trigger({ invoice: 'data:application/pdf;base64,a?b=', customer: 'x' }),
       422,
-      'holds characters that are not base64',
+      'contains characters that are not base64',
     ],
     [
       trigger({ invoice: 'data:application/pdf;base64,aaaaa', customer: 'x' }),
       422,
-      'not have a multiple of four',
+      'is not a multiple of four',
     ],
     [trigger({ invoice: 'data:application/pdf;base64,aa==aaaa', customer: 'x' }), 422, 'not base64'],
     [trigger({ customer: 'x' }), 422, 'inputs.invoice is missing (document)'],
-    [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer should be of type string and is array'],
-  ])('refuses %s with %i, saying what was wrong', async (body, status, words) => {
+    [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer must be of type string, found array'],
+  ])('rejects %s with %i, naming the error', async (body, status, words) => {
     const { sandbox } = await sandboxWorld();
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);
     expect(answer.status).toBe(status);
@@ -118,13 +118,13 @@ describe('the sandbox as a service', () => {
     expect(await status('GET', '/runs/%ff')).toBe(404);
   });
 
-  test('takes large JSON values in good time, and refuses what is larger than it keeps', async () => {
+  test('parses large JSON values quickly, and rejects values over its limit', async () => {
     const { sandbox } = await sandboxWorld();
     const numbers = `[${'7,'.repeat(2_000_000)}7]`;
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [
       `{"worfklowId":"${SLOW}","inputs":{"label":${numbers}}}`,
     ]);
-    expect(answer.body.error?.message).toContain('inputs.label should be of type string and is array');
+    expect(answer.body.error?.message).toContain('inputs.label must be of type string, found array');
     const tooLarge = `{"worfklowId":"${SLOW}","inputs":{"label":"${'x'.repeat(17 * 1024 * 1024)}"}}`;
     expect((await speak(sandbox.baseUrl, 'POST', '/runs', [tooLarge])).status).toBe(413);
     const manyValues = `{"worfklowId":"${SLOW}","inputs":{"label":[${'"xxxxxxxxxxxxxxx",'.repeat(1_100_000)}1]}}`;
@@ -190,7 +190,7 @@ describe('wfr sandbox', () => {
     const taken = await runCli(['sandbox', '--port', port]);
     expect(taken.exitCode).toBe(2);
     expect(taken.stderr).toContain(`--port ${port}: `);
-    expect((await runCli(['sandbox', '--port', '70000'])).stderr).toContain('--port 70000: is not a port');
+    expect((await runCli(['sandbox', '--port', '70000'])).stderr).toContain('--port 70000: must be a port');
     expect((await runCli(['sandbox', '--workflow-id-field', 'x'])).stderr).toContain(
       'choose one of worfklowId, workflowId, either',
     );
@@ -255,29 +255,29 @@ describe('workflows from a file', () => {
 
   test.each<[unknown, string]>([
     ['{', 'w.json: '],
-    [{}, 'workflows should be a list'],
+    [{}, 'workflows must be an array'],
     [{ workflows: [] }, 'workflows is empty'],
     [{ workflows: [], more: 1 }, 'the file has an unknown field "more"'],
-    [{ workflows: [{ ...valid, id: '' }] }, 'workflows[0].id should be a text that is not empty'],
-    [{ workflows: [valid, valid] }, 'workflows[1].id is that of workflows[0], too'],
+    [{ workflows: [{ ...valid, id: '' }] }, 'workflows[0].id must be a non-empty string'],
+    [{ workflows: [valid, valid] }, 'workflows[1].id is the same as workflows[0].id'],
     [
       { workflows: [{ ...valid, parameters: { n: 'int' } }] },
-      'workflows[0].parameters["n"] should be one of string, document',
+      'workflows[0].parameters["n"] must be one of string, document',
     ],
     [{ workflows: [{ ...valid, steps: [] }] }, 'workflows[0].steps is empty'],
     [
       { workflows: [{ ...valid, steps: [{ name: 'x', duration: 5 }] }] },
-      'workflows[0].steps[0].duration should be a duration',
+      'workflows[0].steps[0].duration must be a duration',
     ],
-    [{ workflows: [{ ...valid, output: [] }] }, 'workflows[0].output should be an object'],
+    [{ workflows: [{ ...valid, output: [] }] }, 'workflows[0].output must be an object'],
     [
       { workflows: [{ ...valid, failure: { step: 'other', message: 'm' } }] },
-      'workflows[0].failure.step should name one of the steps: only',
+      'workflows[0].failure.step must be one of the steps: only',
     ],
-  ])('%j is refused, naming the place', async (definition, complaint) => {
+  ])('%j is rejected, naming the path', async (definition, problem) => {
     const { exitCode, stderr } = await sandboxWith(definition);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(problem);
   });
 
   test('a file that is missing is exit 2', async () => {

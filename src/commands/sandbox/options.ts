@@ -1,4 +1,4 @@
-/** The flags of `wfr sandbox`, as what it is to serve. */
+/** Parses the flags of `wfr sandbox` into the options of its server. */
 import { readFile } from 'node:fs/promises';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import type { Context } from '../../platform/context.js';
@@ -8,7 +8,7 @@ import { BUILT_IN_WORKFLOWS } from '../../sandbox/built-in.js';
 import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions } from '../../sandbox/server.js';
 import { DefinitionError, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
 
-/** The flags, as they were written. */
+/** The raw flags. */
 export interface SandboxFlags {
   port?: string;
   workflows?: string;
@@ -23,17 +23,17 @@ export interface SandboxFlags {
 
 export { FIELD_SPELLINGS };
 
-/** It guards nothing but shows that a token is sent; being the same each time, it can stand in a script. */
+/** Fixed, so that scripts can contain it: it protects nothing and only proves that a token is sent. */
 const TOKEN = 'sandbox-token';
 
-/** Throws UsageError with every complaint. */
+/** Parses the flags. Throws UsageError with every problem. */
 export async function parseSandboxFlags(flags: SandboxFlags, context: Context): Promise<SandboxOptions> {
   const { workflows, factor, ...checked } = await collectUsageErrors(
     {
       workflows: async () => applyFailStep(flags.failStep, await loadWorkflows(flags.workflows, context)),
       factor: () => parseSlowFactor(flags.slow),
       reject: () => parseRejectStatus(flags.reject),
-      agreement: () => assertCompatibleFlags(flags),
+      compatible: () => assertCompatibleFlags(flags),
       spelling: () => parseSpelling(flags.workflowIdField),
       port: () => parsePort(flags.port),
     },
@@ -69,53 +69,51 @@ function applyFailStep(step: string | undefined, workflows: readonly Workflow[])
   ]);
 }
 
-function parseSlowFactor(written = '1'): number {
-  const factor = /^(\d+(\.\d*)?|\.\d+)$/.test(written) ? Number(written) : Number.NaN;
+function parseSlowFactor(raw = '1'): number {
+  const factor = /^(\d+(\.\d*)?|\.\d+)$/.test(raw) ? Number(raw) : Number.NaN;
   if (factor >= 0.01 && factor <= 1_000) return factor;
-  throw new UsageError([`--slow ${written || '""'}: is not a factor from 0.01 to 1000, such as 0.1 or 10`]);
+  throw new UsageError([`--slow ${raw || '""'}: must be a factor from 0.01 to 1000, such as 0.1 or 10`]);
 }
 
-function parseRejectStatus(written: string | undefined): number | undefined {
-  if (written === undefined) return undefined;
-  if (/^[45]\d\d$/.test(written)) return Number(written);
-  throw new UsageError([
-    `--reject ${written || '""'}: is not a status that rejects; give one from 400 to 599, such as 503`,
-  ]);
+function parseRejectStatus(raw: string | undefined): number | undefined {
+  if (raw === undefined) return undefined;
+  if (/^[45]\d\d$/.test(raw)) return Number(raw);
+  throw new UsageError([`--reject ${raw || '""'}: must be a status from 400 to 599, such as 503`]);
 }
 
-/** A trigger that is rejected starts no run that could fail or go unanswered. */
+/** Throws UsageError for flags about runs beside `--reject`, which starts none. */
 function assertCompatibleFlags({ reject, dropAnswer, failStep }: SandboxFlags): void {
   const others = [dropAnswer && '--drop-answer', failStep !== undefined && `--fail-step ${failStep}`];
   const contradicting = reject === undefined ? [] : others.filter((flag) => typeof flag === 'string');
   if (contradicting.length === 0) return;
   throw new UsageError(
     contradicting.map(
-      (flag) => `--reject ${reject} and ${flag} exclude each other: what is rejected never runs`,
+      (flag) => `--reject ${reject} and ${flag} exclude each other: a rejected trigger starts no run`,
     ),
   );
 }
 
-function parseSpelling(written = 'either'): FieldSpelling {
-  const spelling = FIELD_SPELLINGS.find((candidate) => candidate === written);
+function parseSpelling(raw = 'either'): FieldSpelling {
+  const spelling = FIELD_SPELLINGS.find((candidate) => candidate === raw);
   if (spelling !== undefined) return spelling;
-  throw new UsageError([`--workflow-id-field ${written}: choose one of ${FIELD_SPELLINGS.join(', ')}`]);
+  throw new UsageError([`--workflow-id-field ${raw}: choose one of ${FIELD_SPELLINGS.join(', ')}`]);
 }
 
-function parsePort(written = '0'): number {
-  const port = /^\d{1,5}$/.test(written) ? Number(written) : Number.NaN;
+function parsePort(raw = '0'): number {
+  const port = /^\d{1,5}$/.test(raw) ? Number(raw) : Number.NaN;
   if (port <= 65_535) return port;
-  throw new UsageError([`--port ${written}: is not a port; give a number from 0 to 65535`]);
+  throw new UsageError([`--port ${raw}: must be a port from 0 to 65535`]);
 }
 
-/** The workflows with every run FAILING at `step`, where there is such a step; those without it stay as they are. */
+/** Returns the workflows with every run failing at `step`; workflows without it are unchanged. */
 function withFailingStep(step: string, workflows: readonly Workflow[]): Workflow[] {
-  const failure = { step, message: `This step fails, as was asked for with --fail-step ${step}.` };
+  const failure = { step, message: `The sandbox fails this step (--fail-step ${step}).` };
   return workflows.map((workflow) =>
     workflow.steps.some(({ name }) => name === step) ? { ...workflow, failure } : workflow,
   );
 }
 
-/** The workflows with all durations of their runs multiplied by `factor`. */
+/** Returns the workflows with all durations multiplied by `factor`. */
 function withScaledDurations(factor: number, workflows: readonly Workflow[]): Workflow[] {
   return workflows.map((workflow) => ({
     ...workflow,

@@ -1,4 +1,4 @@
-/** `wfr sandbox`: the local service, alone or around a command. */
+/** `wfr sandbox`: serves the sandbox until a signal, or while a command runs. */
 import { constants } from 'node:os';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -12,6 +12,7 @@ import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { parseSandboxFlags, type SandboxFlags } from './options.js';
 
+/** Lists the workflows, serves until a signal, or runs a command against the sandbox. */
 export async function sandbox(
   command: readonly string[],
   flags: SandboxFlags,
@@ -32,7 +33,7 @@ async function serve(options: SandboxOptions, context: Context): Promise<Exit> {
   const service = await startService({ ...options, log });
   try {
     await context.stdout.write(`export WFR_BASE_URL=${service.baseUrl}\nexport WFR_TOKEN=${options.token}\n`);
-    await context.stderr.write('Serving until Ctrl-C; wfr sandbox --list shows what can be run.\n');
+    await context.stderr.write('Serving until Ctrl-C. To list the workflows: wfr sandbox --list\n');
     await new Promise((resolve) => interruption.signal.addEventListener('abort', resolve, { once: true }));
     throw interruption.signal.reason;
   } catch (error) {
@@ -53,9 +54,9 @@ async function runCommand(
   const service = await startService(options);
   const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token };
   const starting = context.spawn(program, args, env);
-  // Whoever starts us may end us as soon as the command has said its first word, so we listen from the start.
+  // Registered before the command starts, as a signal may follow its first output at once.
   const release = context.onSignal((signal) => {
-    // A terminal sends Ctrl-C to the command itself; passed on, it would be the second one.
+    // A terminal sends Ctrl-C to the command as well; forwarding it would be a second one.
     const onTerminal = context.stdin.isTTY || context.stdout.isTerminal || context.stderr.isTerminal;
     if (signal === 'SIGINT' && onTerminal) return;
     starting.then((child) => child.kill(signal)).catch(() => {});
@@ -71,7 +72,7 @@ async function runCommand(
   }
 }
 
-/** A signal of which wfr itself would end otherwise, such as SIGPIPE, is given as a shell gives it. */
+/** Returns signals that wfr raises again; any other, such as SIGPIPE, as 128 + its number, like a shell. */
 function toExit(end: ChildEnd): Exit {
   if (typeof end === 'number') return end;
   return end === 'SIGINT' || end === 'SIGTERM' || end === 'SIGHUP' ? end : 128 + constants.signals[end];
@@ -81,7 +82,9 @@ async function startService(options: SandboxOptions) {
   try {
     return await startSandbox(options);
   } catch (error) {
-    throw new UsageError([`--port ${options.port}: ${describeSystemError(error)}; choose another, or none`]);
+    throw new UsageError([
+      `--port ${options.port}: ${describeSystemError(error)}; use another port, or omit --port`,
+    ]);
   }
 }
 

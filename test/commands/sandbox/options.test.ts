@@ -1,4 +1,4 @@
-/** What `wfr sandbox` forces upon a script, seen from the script's side. */
+/** The flags of `wfr sandbox` that force failures, seen by the command that it runs. */
 import { describe, expect, test } from 'vitest';
 import { type CliResult, runCli, Signals } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
@@ -24,7 +24,7 @@ async function under(flags: readonly string[], args: readonly string[], env = {}
 }
 
 describe('--fail-step', () => {
-  test('every run fails there, with a message that says it was asked for', async () => {
+  test('every run fails there, with a message that names the flag', async () => {
     const { exitCode, stdout, stderr } = await under(
       ['--fail-step', 'Check totals'],
       ['run', ...DOCUMENTED, '-o', 'json'],
@@ -37,20 +37,20 @@ describe('--fail-step', () => {
       output: null,
       error: {
         step: 'Check totals',
-        message: 'This step fails, as was asked for with --fail-step Check totals.',
+        message: 'The sandbox fails this step (--fail-step Check totals).',
       },
     });
     expect(stderr).toContain('Failed at step Check totals');
   });
 
-  test('a run that would have failed elsewhere fails there, and one without such a step goes on as ever', async () => {
+  test('a run that would have failed elsewhere fails there, and one without such a step is unchanged', async () => {
     const flags = ['--fail-step', 'Write result'];
     const { stderr } = await under(flags, ['run', FAILING, 'customer=x']);
     expect(stderr).toContain('Failed at step Write result');
     expect((await under(flags, ['run', ...LABELLED])).exitCode).toBe(0);
   });
 
-  test('a step that no workflow has is exit 2, with the steps there are', async () => {
+  test('a step that no workflow has is exit 2, with the known steps', async () => {
     const { exitCode, stderr } = await runCli(['sandbox', '--fail-step', 'Sort', '--', 'true']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
@@ -82,14 +82,14 @@ describe('--reject', () => {
   ])('%i makes a trigger exit %i after %i requests, and no run exists', async (status, code, requests) => {
     const result = await under(['--reject', `${status}`], ['run', ...LABELLED, '--verbose']);
     expect({ exitCode: result.exitCode, stdout: result.stdout }).toEqual({ exitCode: code, stdout: '' });
-    expect(result.stderr).toContain(`| Every trigger is rejected, as was asked for with --reject ${status}.`);
+    expect(result.stderr).toContain(`| The sandbox rejects every trigger (--reject ${status}).`);
     expect(result.stderr.match(/POST/g)?.length).toBe(requests);
     const { sandbox, env, posts, clock } = await sandboxWorld({ reject: status });
     await runCli(['run', ...LABELLED], { env, clock });
     expect({ posts: posts(), runs: sandbox.runCount() }).toEqual({ posts: requests, runs: 0 });
   });
 
-  test.each([429, 503])('%i asks to be left alone for a second', async (status) => {
+  test.each([429, 503])('%i has a Retry-After of one second', async (status) => {
     const { sandbox } = await sandboxWorld({ reject: status });
     const answer = await fetch(`${sandbox.baseUrl}/runs`, {
       method: 'POST',
@@ -101,11 +101,11 @@ describe('--reject', () => {
       retryAfter: '1',
     });
     expect(await answer.json()).toEqual({
-      error: { message: `Every trigger is rejected, as was asked for with --reject ${status}.` },
+      error: { message: `The sandbox rejects every trigger (--reject ${status}).` },
     });
   });
 
-  test('has read the whole document before it answers, so that 500 is an unknown outcome', async () => {
+  test('reads the whole document before it answers, so that 500 is an unknown outcome', async () => {
     const { env, clock } = await sandboxWorld({ reject: 500 });
     const { exitCode } = await runCli(['run', ...DOCUMENTED], {
       env,
@@ -115,13 +115,13 @@ describe('--reject', () => {
     expect(exitCode).toBe(6);
   });
 
-  test('leaves a wrong token what it is', async () => {
+  test('a wrong token is still exit 4', async () => {
     expect((await under(['--reject', '503'], ['run', ...LABELLED], { WFR_TOKEN: 'other' })).exitCode).toBe(4);
   });
 });
 
 describe('--drop-answer', () => {
-  test('the run exists and goes on, and the client cannot know: exit 6 after one request', async () => {
+  test('the run exists and continues, and the client cannot know: exit 6 after one request', async () => {
     const { sandbox, env, posts, log, clock } = await sandboxWorld({ dropAnswer: true });
     const { exitCode, stdout, stderr } = await runCli(['run', ...LABELLED], { env, clock });
     expect({ exitCode, stdout, posts: posts(), runs: sandbox.runCount() }).toEqual({
@@ -131,7 +131,7 @@ describe('--drop-answer', () => {
       runs: 1,
     });
     expect(stderr).toContain('the outcome is unknown: a run may have been created');
-    const [, id = ''] = /^POST \/v1\/runs 201, not answered: run (\S+)$/.exec(log[0] ?? '') ?? [];
+    const [, id = ''] = /^POST \/v1\/runs 201, response dropped: run (\S+)$/.exec(log[0] ?? '') ?? [];
     expect((await runCli(['watch', id], { env, clock })).exitCode).toBe(0);
   });
 
@@ -147,10 +147,10 @@ describe('--drop-answer', () => {
         signals.raise('SIGINT');
       },
     });
-    expect(stderr).toMatch(/^POST \/v1\/runs 201, not answered: run [0-9a-f-]{36}$/m);
+    expect(stderr).toMatch(/^POST \/v1\/runs 201, response dropped: run [0-9a-f-]{36}$/m);
   });
 
-  test('a trigger that is refused is told so', async () => {
+  test('a rejected trigger still gets its response', async () => {
     expect((await under(['--drop-answer'], ['run', SLOW, 'other=x'])).exitCode).toBe(5);
   });
 });
@@ -175,29 +175,29 @@ describe('--slow', () => {
   });
 });
 
-describe('mistakes', () => {
+describe('invalid flags', () => {
   test.each([
-    [['--slow', '0'], '--slow 0: is not a factor from 0.01 to 1000'],
-    [['--slow', '1001'], '--slow 1001: is not a factor'],
-    [['--slow', '1e2'], '--slow 1e2: is not a factor'],
-    [['--slow', ''], '--slow "": is not a factor'],
-    [['--reject', '399'], '--reject 399: is not a status that rejects; give one from 400 to 599'],
-    [['--reject', '600'], '--reject 600: is not'],
-    [['--reject', ''], '--reject "": is not'],
+    [['--slow', '0'], '--slow 0: must be a factor from 0.01 to 1000'],
+    [['--slow', '1001'], '--slow 1001: must be a factor'],
+    [['--slow', '1e2'], '--slow 1e2: must be a factor'],
+    [['--slow', ''], '--slow "": must be a factor'],
+    [['--reject', '399'], '--reject 399: must be a status from 400 to 599'],
+    [['--reject', '600'], '--reject 600: must be'],
+    [['--reject', ''], '--reject "": must be'],
     [['--fail-step', ''], '--fail-step "": no workflow has this step'],
     [['--reject', '500', '--drop-answer'], '--reject 500 and --drop-answer exclude each other'],
     [
       ['--reject', '500', '--fail-step', 'Part 1'],
-      '--reject 500 and --fail-step Part 1 exclude each other: what is rejected never runs',
+      '--reject 500 and --fail-step Part 1 exclude each other: a rejected trigger starts no run',
     ],
-  ])('%j gets a clear complaint and exit 2', async (flags, complaint) => {
+  ])('%j is an error and exit 2', async (flags, problem) => {
     const { exitCode, stdout, stderr } = await runCli(['sandbox', ...flags, '--', 'true']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(problem);
     expect(stderr).toContain('wfr help sandbox');
   });
 
-  test('come all at once', async () => {
+  test('are all reported at once', async () => {
     const { stderr } = await runCli([
       'sandbox',
       '--slow',
@@ -213,7 +213,7 @@ describe('mistakes', () => {
   });
 });
 
-test('thousands of runs are served, each as itself', async () => {
+test('thousands of runs are served, each with its own output', async () => {
   const { sandbox, env, clock } = await sandboxWorld();
   const headers = { authorization: `Bearer ${env.WFR_TOKEN}`, 'content-type': 'application/json' };
   const speak = async (path: string, init = {}) => {
