@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
-# What action.yml runs: its inputs, as the environment holds them, become a command line of wfr. The bash of macOS is
-# 3.2, which has no mapfile and takes an empty array for an unset one.
+# The step of action.yml: builds the command line of wfr from the action's inputs in the environment. Works with bash 3.2
+# of macOS, which has no mapfile and treats an empty array as unset.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# The action's own checkout is wfr as it was asked for, and this builds it, also in a job with NODE_ENV=production. The
-# token is none of npm's business.
+# Builds wfr in the action's checkout, also in a job with NODE_ENV=production. npm does not get the token.
 if [[ ! -e $root/dist/main.js ]]; then
   (cd "$root" && env -u INPUT_TOKEN -u WFR_TOKEN npm ci --include=dev --no-audit --no-fund) >&2
 fi
 
-# An input that was left empty leaves the job's own variable what it is.
+# An empty input keeps the job's own variable.
 if [[ -n ${INPUT_BASE_URL:-} ]]; then export WFR_BASE_URL=$INPUT_BASE_URL; fi
 if [[ -n ${INPUT_TOKEN:-} ]]; then export WFR_TOKEN=$INPUT_TOKEN; fi
 
@@ -22,7 +21,7 @@ while IFS= read -r line; do
   if [[ -n $line ]]; then flags+=("--report=$line"); fi
 done <<<"${INPUT_REPORT:-}"
 
-# After --, nothing is taken for a flag.
+# After --, no item is parsed as a flag.
 items=("${INPUT_WORKFLOW:-}")
 while IFS= read -r line; do
   line=${line%$'\r'}

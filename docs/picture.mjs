@@ -1,6 +1,6 @@
 /**
- * Makes docs/run.svg: records a run through the built-in sandbox in a real terminal (tmux), and draws what was on the
- * screen, frame by frame. Run it with `node docs/picture.mjs` after `npm run build`.
+ * Creates docs/run.svg: records a run against the built-in sandbox in a real terminal (tmux) and draws the screen frame
+ * by frame. Needs tmux. Usage: `npm run build && node docs/picture.mjs`.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -12,33 +12,36 @@ import { fileURLToPath } from 'node:url';
 const COLUMNS = 84;
 const ROWS = 15;
 const COMMAND = 'wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@invoice.pdf customer=ACME';
-/** Milliseconds between two looks at the screen, and for how long the end stands. */
-const LOOK = 200;
-const END = 5_000;
+/** Milliseconds between two captures of the screen, and for which the last frame is shown. */
+const CAPTURE_INTERVAL = 200;
+const LAST_FRAME = 5_000;
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
 const bin = path('../bin/wfr.js');
 const folder = mkdtempSync(join(tmpdir(), 'wfr-picture-'));
 
-/** The text between two frames of the recording, each `{at, lines}`, with tmux's escape sequences for colours. */
-async function record() {
-  symlinkSync(bin, join(folder, 'wfr'));
-  copyFileSync(path('../examples/invoice.pdf'), join(folder, 'invoice.pdf'));
-  const sandbox = spawn(process.execPath, [bin, 'sandbox'], { stdio: ['ignore', 'pipe', 'pipe'] });
+/** Starts the sandbox and resolves with the process and the settings that it prints. */
+async function startSandbox() {
+  const child = spawn(process.execPath, [bin, 'sandbox'], { stdio: ['ignore', 'pipe', 'ignore'] });
   const settings = await new Promise((resolve) => {
     let text = '';
-    for (const stream of [sandbox.stdout, sandbox.stderr]) {
-      stream.on('data', (chunk) => {
-        text += chunk;
-        const [, url] = /WFR_BASE_URL=(\S+)/.exec(text) ?? [];
-        if (url !== undefined) resolve({ WFR_BASE_URL: url, WFR_TOKEN: 'sandbox-token' });
-      });
-    }
+    child.stdout.on('data', (chunk) => {
+      text += chunk;
+      const [, url] = /WFR_BASE_URL=(\S+)/.exec(text) ?? [];
+      if (url !== undefined) resolve({ WFR_BASE_URL: url, WFR_TOKEN: 'sandbox-token' });
+    });
   });
-  const tmux = (...args) => {
-    const env = { ...process.env, LC_ALL: 'C.UTF-8', TMUX: '' };
-    return spawnSync('tmux', ['-S', join(folder, 'socket'), ...args], { encoding: 'utf8', env }).stdout;
-  };
+  return { child, settings };
+}
+
+/** Runs a command of the recording's own tmux server and returns its output. */
+function tmux(...args) {
+  const env = { ...process.env, LC_ALL: 'C.UTF-8', TMUX: '' };
+  return spawnSync('tmux', ['-S', join(folder, 'socket'), ...args], { encoding: 'utf8', env }).stdout;
+}
+
+/** Opens a terminal with a bare bash whose environment is `settings` and no more than it needs. */
+function openTerminal(settings) {
   const env = {
     PATH: `${folder}:${process.env.PATH}`,
     HOME: folder,
@@ -49,26 +52,22 @@ async function record() {
   };
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const size = ['-x', `${COLUMNS}`, '-y', `${ROWS}`];
-  tmux(
-    '-f',
-    '/dev/null',
-    'new-session',
-    '-d',
-    ...size,
-    '-c',
-    folder,
-    'env',
-    '-i',
-    ...variables,
-    'bash',
-    '--norc',
-  );
+  const shell = ['env', '-i', ...variables, 'bash', '--norc'];
+  tmux('-f', '/dev/null', 'new-session', '-d', ...size, '-c', folder, ...shell);
+}
+
+/** Returns the frames of the recording, `{at, screen}`, with tmux's escape sequences for colors; `at` is in ms. */
+async function record() {
+  symlinkSync(bin, join(folder, 'wfr'));
+  copyFileSync(path('../examples/invoice.pdf'), join(folder, 'invoice.pdf'));
+  const { child, settings } = await startSandbox();
+  openTerminal(settings);
   await sleep(500);
   tmux('send-keys', '-l', COMMAND);
-  await sleep(LOOK);
+  await sleep(CAPTURE_INTERVAL);
   const started = performance.now();
   const frames = [];
-  for (let entered = false; ; await sleep(LOOK)) {
+  for (let entered = false; ; await sleep(CAPTURE_INTERVAL)) {
     const screen = tmux('capture-pane', '-p', '-e').trimEnd();
     if (frames.at(-1)?.screen !== screen) frames.push({ at: performance.now() - started, screen });
     if (!entered && frames.length > 0 && performance.now() - started > 800) {
@@ -78,46 +77,46 @@ async function record() {
     if (/Finished/.test(screen) && /\$\s*$/.test(screen)) break;
   }
   tmux('kill-server');
-  sandbox.kill();
+  child.kill();
   return frames;
 }
 
 const WIDTH = 8.4;
 const HEIGHT = 20;
 const MARGIN = 16;
-const COLOURS = { 31: '#ff7b72', 32: '#7ee787', 33: '#e3b341', 36: '#76e3ea' };
+const COLORS = { 31: '#ff7b72', 32: '#7ee787', 33: '#e3b341', 36: '#76e3ea' };
 
-function restyled(style, code) {
+function applyCode(style, code) {
   if (code === 0) return {};
   if (code === 1) return { ...style, bold: true };
   if (code === 2) return { ...style, dim: true };
   if (code === 22) return { ...style, bold: false, dim: false };
-  if (code === 39) return { ...style, colour: undefined };
-  return COLOURS[code] ? { ...style, colour: COLOURS[code] } : style;
+  if (code === 39) return { ...style, color: undefined };
+  return COLORS[code] ? { ...style, color: COLORS[code] } : style;
 }
 
-/** A line with escape sequences -> pieces of text, each with its column and its look. */
-function pieces(line) {
-  const found = [];
+/** Splits a line with escape sequences into pieces of text, each with its column and style. */
+function parseLine(line) {
+  const pieces = [];
   let column = 0;
   let style = {};
   for (const part of `[m${line}`.split('\u001b')) {
     const [, codes = '', text = ''] = /^\[([\d;]*)m(.*)$/.exec(part) ?? [];
-    style = codes.split(';').map(Number).reduce(restyled, style);
-    found.push({ column, text, ...style });
+    style = codes.split(';').map(Number).reduce(applyCode, style);
+    pieces.push({ column, text, ...style });
     column += [...text].length;
   }
-  return found.filter(({ text }) => text.trim() !== '');
+  return pieces.filter(({ text }) => text.trim() !== '');
 }
 
 const escapeXml = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
 function drawLine(line, row) {
   const y = MARGIN + 30 + (row + 1) * HEIGHT;
-  return pieces(line)
-    .map(({ column, text, bold, dim, colour }) => {
-      const look = [bold && 'font-weight:700', dim && 'opacity:.65', colour && `fill:${colour}`];
-      const style = look.filter(Boolean).join(';');
+  return parseLine(line)
+    .map(({ column, text, bold, dim, color }) => {
+      const rules = [bold && 'font-weight:700', dim && 'opacity:.65', color && `fill:${color}`];
+      const style = rules.filter(Boolean).join(';');
       const x = (MARGIN + column * WIDTH).toFixed(1);
       const length = ([...text].length * WIDTH).toFixed(1);
       return `<text x="${x}" y="${y}" textLength="${length}"${style && ` style="${style}"`}>${escapeXml(text)}</text>`;
@@ -125,8 +124,9 @@ function drawLine(line, row) {
     .join('');
 }
 
+/** Draws the frames as an animated SVG. */
 function draw(frames) {
-  const whole = frames.at(-1).at + END;
+  const whole = frames.at(-1).at + LAST_FRAME;
   const share = (ms) => `${((ms / whole) * 100).toFixed(2)}%`;
   const styles = frames.map(({ at }, n) => {
     const until = frames[n + 1]?.at ?? whole;

@@ -1,6 +1,6 @@
 /**
- * What `npm run demo` runs: a real document through the built-in sandbox. It is no line of package.json, as npm takes a
- * workflow's id for a secret and hides it in the command that it shows.
+ * `npm run demo`: sends a real document through the built-in sandbox. It is not a line of package.json, because npm
+ * mistakes the workflow's id for a secret and hides it in the command that it prints.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Starts a run in one step and waits for it in another:
 #
-#   ./pipeline.sh start   keeps the run's id in the file run-id
-#   ./pipeline.sh wait    writes the run's output to the file output.json
-#   ./pipeline.sh         both
+#   ./pipeline.sh start   starts a run and writes its id to the file run-id
+#   ./pipeline.sh wait    waits for the run and writes its output to the file output.json
+#   ./pipeline.sh         does both
 #
-# It ends with wfr's exit code, having said in one line what that means here. As long as there is a file run-id, nothing
-# is started: there is a run to wait for, or, where it is empty, there may be one. WORKFLOW, DOCUMENT and CUSTOMER change
-# what is run, and WAIT_FOR how long it is waited for.
+# It explains wfr's exit code in one line and exits with the same code. While the file run-id exists, it starts no run: the
+# file has the id of a run to wait for, or is empty if a run may exist whose id is unknown. WORKFLOW, DOCUMENT and
+# CUSTOMER set the run's workflow and inputs, and WAIT_FOR the timeout.
 #
-# wfr sandbox tries it out: wfr sandbox --drop-answer -- ./pipeline.sh
+# To try it with the sandbox: wfr sandbox --drop-answer -- ./pipeline.sh
 set -euo pipefail
 
 workflow=${WORKFLOW:-5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e}
@@ -17,7 +17,7 @@ document=${DOCUMENT:-scan.pdf}
 customer=${CUSTOMER:-ACME}
 wait_for=${WAIT_FOR:-10m}
 
-# The exit code of a signal that has come to this script, and the wfr that it is passed on to.
+# The exit code for a signal that this script received, and the process id of the wfr to forward it to.
 stop=0
 watching=
 
@@ -36,13 +36,13 @@ start() {
     return
   fi
   if [[ -e run-id ]]; then
-    say "not started, for a run may exist: look at the service, then write its id into run-id, or remove that file"
+    say "no run was started, because one may exist: check the service, then write its id to run-id or remove that file"
     exit 6
   fi
-  # From here on, until somebody knows better.
+  # An empty file marks that a run may exist.
   : >run-id || exit 74
   local id code=0
-  # A signal to this script waits until the service has answered. With -o id, one to wfr does not lose the id either.
+  # bash handles a signal only after this command. With -o id, wfr prints the id even if it is interrupted itself.
   id=$(wfr run --detach -o id -- "$workflow" "invoice@$document" "customer=$customer") || code=$?
   case $code in
     2 | 4 | 5 | 7) rm run-id ;;
@@ -50,19 +50,19 @@ start() {
   esac
   case $code in
     0) say "started run $id" ;;
-    2) say "nothing was started: the command or its files are wrong, see above" ;;
-    4) say "nothing was started: the token is missing or was refused; renew it" ;;
-    5) say "nothing was started: the service refused the request; mend it, for it will be refused again" ;;
-    6) say "a run may exist: never repeat this blindly, look at the service first" ;;
-    7) say "nothing was started: the service cannot be reached; try again later" ;;
-    129 | 130 | 143) say "interrupted: see above whether there is a run" ;;
-    *) say "wfr ended with $code, see above: a run may exist" ;;
+    2) say "no run was started: the command or its files are invalid, see above" ;;
+    4) say "no run was started: the token is missing or was rejected; renew it" ;;
+    5) say "no run was started: the service rejected the request; fix it before you try again" ;;
+    6) say "a run may exist: check the service before you start another" ;;
+    7) say "no run was started: the service cannot be reached; try again later" ;;
+    129 | 130 | 143) say "interrupted: see above whether a run exists" ;;
+    *) say "wfr exited with $code, see above: a run may exist" ;;
   esac
   if ((code == 0)); then code=$stop; fi
   if ((code != 0)); then exit "$code"; fi
 }
 
-# wfr watch in the background, for bash hears a signal only between commands, or while it waits like this.
+# Runs wfr watch in the background, because bash handles signals only between commands or during wait.
 watch() {
   local code
   wfr watch --timeout "$wait_for" -- "$1" >output.json &
@@ -71,7 +71,7 @@ watch() {
   while :; do
     code=0
     wait "$watching" || code=$?
-    # A signal ends wait before wfr has ended.
+    # A signal ends wait while wfr is still running.
     kill -0 "$watching" 2>/dev/null || break
   done
   watching=
@@ -83,7 +83,7 @@ wait_for_end() {
   local id code=0
   id=$(cat run-id 2>/dev/null) || true
   if [[ -z $id ]]; then
-    say "there is no run to wait for: ./pipeline.sh start comes first"
+    say "no run to wait for: start one with ./pipeline.sh start"
     exit 2
   fi
   : >output.json || exit 74
@@ -91,15 +91,15 @@ wait_for_end() {
   case $code in
     0) say "run $id finished; its output is in output.json" ;;
     1) say "run $id failed; its step and message are above" ;;
-    2) say "run $id is not watched: the command is wrong, see above" ;;
-    4) say "run $id may go on, but the token was refused: renew it, then ./pipeline.sh wait" ;;
-    5) say "the service knows no run $id: is it the service that it was started at?" ;;
-    7) say "run $id may go on, but the service cannot be reached: try again later with ./pipeline.sh wait" ;;
-    8) say "run $id goes on; the next ./pipeline.sh wait goes on waiting" ;;
-    129 | 130 | 143) say "interrupted; run $id goes on, and so does the next ./pipeline.sh wait" ;;
-    *) say "wfr ended with $code, see above; run $id may go on" ;;
+    2) say "run $id is not watched: the command is invalid, see above" ;;
+    4) say "run $id may continue, but the token was rejected: renew it, then run ./pipeline.sh wait" ;;
+    5) say "the service knows no run $id: check that it was started at the same service" ;;
+    7) say "run $id may continue, but the service cannot be reached: try ./pipeline.sh wait again later" ;;
+    8) say "run $id continues; to wait longer, run ./pipeline.sh wait" ;;
+    129 | 130 | 143) say "interrupted; run $id continues; to wait for it, run ./pipeline.sh wait" ;;
+    *) say "wfr exited with $code, see above; run $id may continue" ;;
   esac
-  # Only of a run that has ended is there nothing more to wait for.
+  # Keep the id of a run that has not ended.
   if ((code == 0 || code == 1)); then rm run-id; fi
   if ((code != 0)); then rm output.json; fi
   exit "$code"
@@ -117,7 +117,7 @@ case ${1:-both} in
     wait_for_end
     ;;
   *)
-    say "$1: is not a step; there are start and wait"
+    say "unknown step $1; use start or wait"
     exit 2
     ;;
 esac

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Spreads a batch over several machines, or several processes of this one, with GNU parallel, then joins the results:
+# Splits a batch over several machines, or several processes of this one, with GNU parallel, then joins the results:
 #
 #   ./parallel.sh <shards> <workflow> <table> [option of wfr batch...]
 #   HOSTS="one two" ./parallel.sh 8 invoice rows.csv --profile production
 #
-# The same command goes on where it stopped, whatever stopped it, and sends no row twice. It ends with the exit code of
-# wfr results, over all rows. HOSTS are what ssh can reach; without any, the shards are processes of this machine. JOBS
-# is how many are at work on each at once, all by default; RESULTS is the folder for the results, results by default.
+# To continue after any interruption, run the same command again: it sends no row twice. It exits with the code of
+# wfr results over all rows. HOSTS are destinations of ssh; without it, the shards are processes of this machine. JOBS is
+# the number of shards that run at once on each host (default: all); RESULTS is the results folder (default: results).
 #
-# Every host has wfr, and its token, such as in a profile; each works in the folder of the same name as this one. The
-# table is copied there, and the results are copied back; documents of the table are there already. A folder that all
-# hosts share does as well. Hosts need rsync, and this machine GNU parallel 20160222 or later.
+# Every host needs wfr, its token (such as in a profile), rsync, a folder with the same path as this one, and in it the
+# documents of the table. The table is copied to the hosts and the results are copied back; a shared folder works, too.
+# This machine needs GNU parallel 20160222 or later.
 set -euo pipefail
 
 say() {
@@ -18,7 +18,7 @@ say() {
 }
 
 if (($# < 3)) || [[ ! $1 =~ ^[1-9][0-9]{0,3}$ ]]; then
-  say "give the number of shards, the workflow and the table: ./parallel.sh 4 invoice rows.csv"
+  say "expected the number of shards, the workflow and the table, such as ./parallel.sh 4 invoice rows.csv"
   exit 2
 fi
 shards=$1 workflow=$2 table=$3
@@ -30,32 +30,32 @@ for program in wfr parallel; do
   command -v "$program" >/dev/null || { say "$program is not installed"; exit 127; }
 done
 if [[ $table == /* || $results == /* ]]; then
-  say "the table and RESULTS are relative to this folder, for they have the same place on every host"
+  say "the table and RESULTS must be relative paths, which are the same on every host"
   exit 2
 fi
-# Said once here, not by every shard.
+# Reports invalid rows once, instead of in every shard.
 wfr batch "$workflow" --rows "$table" "$@" --check
 
-# A shard is gone on with from its results, which are at its host: other shards, or other hosts, would send rows again.
+# The results of a shard are on its host: with another number of shards or other hosts, rows would be sent again.
 mkdir -p "$results"
 plan="$shards shards on ${hosts[*]}"
 begun=$(cat "$results/plan" 2>/dev/null) || true
 if [[ -n $begun && $begun != "$plan" ]]; then
-  say "$results was begun with $begun, not with $plan: go on with those, or name another RESULTS for another batch"
+  say "$results was created with $begun, not with $plan: continue with those, or set another RESULTS for another batch"
   exit 2
 fi
 echo "$plan" >"$results/plan"
 
-# What each shard runs is in a file, since parallel would see placeholders in a command with {}.
+# The command of a shard is in a file, because parallel would replace {} in its arguments.
 {
   printf 'mkdir -p %q\n' "$results"
   printf 'exec wfr batch'
   printf ' %q' "$workflow" --rows "$table" "$@"
-  # shellcheck disable=SC2016 # for the shell that will run it
+  # shellcheck disable=SC2016 # expanded by the shell that runs it
   printf ' --shard "$1/%d" --results %q/"$1-of-%d.jsonl"\n' "$shards" "$results" "$shards"
 } >"$results/shard.sh"
 
-# Each shard has its host: 1@g0 is shard 1 in the group of the first one.
+# Assigns each shard to a host: 1@g0 is shard 1 in the group of the first host.
 logins=()
 for index in "${!hosts[@]}"; do
   logins+=(--sshlogin "@g$index/${hosts[index]}")
@@ -70,9 +70,9 @@ if [[ -n ${HOSTS:-} ]]; then
   transfer=(--workdir . --basefile "$table" --basefile "$results/shard.sh" --return "$results/{}-of-$shards.jsonl")
 fi
 
-# A shard that is told to stop waits for the answers to what it has sent. What it came to is in its results.
+# A stopped shard waits for responses to triggers in flight; its results file has the outcome.
 parallel --hostgroups "${logins[@]}" --jobs "${JOBS:-$shards}" "${transfer[@]}" \
   --termseq TERM,20000,KILL,25 --line-buffer --tagstring 'shard {}' \
-  bash "$results/shard.sh" '{}' ::: "${places[@]}" </dev/null || say "not all shards ended with 0"
+  bash "$results/shard.sh" '{}' ::: "${places[@]}" </dev/null || say "some shards did not exit with 0"
 
 exec wfr results "$results"/*-of-"$shards".jsonl --report html="$results/report.html"

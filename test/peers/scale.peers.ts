@@ -145,7 +145,7 @@ mkdir -p "${homes}/$host" && cd "${homes}/$host" && HOME=$PWD SHELL=/bin/bash ex
   expect(other).toMatchObject({
     exitCode: 2,
     stderr: expect.stringContaining(
-      'results was begun with 4 shards on one two, not with 4 shards on two one',
+      'results was created with 4 shards on one two, not with 4 shards on two one',
     ),
   });
   expect((await bash(COMMAND.replace('4', '5'), hosts, here)).exitCode).toBe(2);

@@ -54,28 +54,31 @@ describe('both steps', () => {
 
 describe('the step that starts a run', () => {
   test.each<[number, string, string, Record<string, string>?]>([
-    [2, `${sandbox()} "$pipeline" start`, 'the command or its files are wrong', { DOCUMENT: 'none.pdf' }],
-    [4, `${sandbox()} ${step('WFR_TOKEN=wrong "$pipeline" start')}`, 'the token is missing or was refused'],
-    [4, `${sandbox('--reject 403')} "$pipeline" start`, 'the token is missing or was refused'],
-    [5, `${sandbox('--reject 422')} "$pipeline" start`, 'the service refused the request'],
+    [2, `${sandbox()} "$pipeline" start`, 'the command or its files are invalid', { DOCUMENT: 'none.pdf' }],
+    [4, `${sandbox()} ${step('WFR_TOKEN=wrong "$pipeline" start')}`, 'the token is missing or was rejected'],
+    [4, `${sandbox('--reject 403')} "$pipeline" start`, 'the token is missing or was rejected'],
+    [5, `${sandbox('--reject 422')} "$pipeline" start`, 'the service rejected the request'],
     [
       7,
       `${sandbox()} ${step(`${AWAY} "$pipeline" start`)}`,
       'the service cannot be reached; try again later',
     ],
-  ])('exit %i: nothing was started, and the next one may try (%s)', async (code, lines, words, env = {}) => {
-    const { exitCode, said, files } = await run(lines, env);
-    expect({ exitCode, files }).toEqual({ exitCode: code, files: [] });
-    expect(said).toEqual([expect.stringContaining(`nothing was started: ${words}`)]);
-  });
+  ])(
+    'exit %i: no run was started, and the next start may try again (%s)',
+    async (code, lines, words, env = {}) => {
+      const { exitCode, said, files } = await run(lines, env);
+      expect({ exitCode, files }).toEqual({ exitCode: code, files: [] });
+      expect(said).toEqual([expect.stringContaining(`no run was started: ${words}`)]);
+    },
+  );
 
   test('exit 6: the outcome is unknown, and nothing starts a run again until somebody has looked', async () => {
     const first = await run(`${sandbox('--drop-answer')} "$pipeline" start`);
     expect({ exitCode: first.exitCode, files: first.files }).toEqual({ exitCode: 6, files: ['run-id'] });
-    expect(first.said).toEqual([expect.stringContaining('a run may exist: never repeat this blindly')]);
+    expect(first.said).toEqual([expect.stringContaining('a run may exist: check the service')]);
     const again = await run(`${sandbox()} "$pipeline"`, {}, first.cwd);
     expect(again.exitCode).toBe(6);
-    expect(again.said).toEqual([expect.stringContaining('not started, for a run may exist')]);
+    expect(again.said).toEqual([expect.stringContaining('no run was started, because one may exist')]);
     expect(readFileSync(join(first.cwd, 'run-id'), 'utf8')).toBe('');
   });
 
@@ -92,7 +95,7 @@ describe('the step that starts a run', () => {
   test('any other end may have started a run', async () => {
     const { exitCode, said, files } = await run('wfr() { return 70; }; export -f wfr; "$pipeline" start');
     expect({ exitCode, files }).toEqual({ exitCode: 70, files: ['run-id'] });
-    expect(said).toEqual(['wfr ended with 70, see above: a run may exist']);
+    expect(said).toEqual(['wfr exited with 70, see above: a run may exist']);
   });
 
   test('without wfr there is nothing to do', async () => {
@@ -105,13 +108,13 @@ describe('the step that waits', () => {
   const started = '"$pipeline" start &&';
 
   test.each<[number, string, string, Record<string, string>?]>([
-    [2, `${started} "$pipeline" wait`, 'is not watched: the command is wrong', { WAIT_FOR: 'soon' }],
-    [4, `${started} WFR_TOKEN=wrong "$pipeline" wait`, 'may go on, but the token was refused'],
+    [2, `${started} "$pipeline" wait`, 'is not watched: the command is invalid', { WAIT_FOR: 'soon' }],
+    [4, `${started} WFR_TOKEN=wrong "$pipeline" wait`, 'may continue, but the token was rejected'],
     [5, 'echo none > run-id; "$pipeline" wait', 'the service knows no run none'],
     [
       7,
       `${started} ${AWAY} "$pipeline" wait`,
-      'may go on, but the service cannot be reached: try again later',
+      'may continue, but the service cannot be reached: try ./pipeline.sh wait again later',
     ],
   ])('exit %i: there is a run to wait for still (%s)', async (code, lines, words, env = {}) => {
     const { exitCode, said, files } = await run(`${sandbox()} ${step(lines)}`, env);
@@ -119,14 +122,14 @@ describe('the step that waits', () => {
     expect(said.at(-1)).toContain(words);
   });
 
-  test('exit 8: the run goes on, and the next step goes on waiting for it', async () => {
+  test('exit 8: the run continues, and the next step waits for it', async () => {
     const lines = 'WAIT_FOR=0 "$pipeline" || echo "exit $?" >&2; "$pipeline"';
     const { exitCode, said, stderr, files } = await run(`${sandbox('--slow 0.5')} ${step(lines)}`);
     expect({ exitCode, files }).toEqual({ exitCode: 0, files: ['output.json'] });
     expect(stderr).toContain('exit 8\n');
     expect(said.map((text) => text.replace(/run \S+/, 'run X'))).toEqual([
       'started run X',
-      'run X goes on; the next ./pipeline.sh wait goes on waiting',
+      'run X continues; to wait longer, run ./pipeline.sh wait',
       'run X was started before; not started again',
       'run X finished; its output is in output.json',
     ]);
@@ -137,20 +140,20 @@ describe('the step that waits', () => {
       'wfr() { return 70; }; export -f wfr; echo x > run-id; "$pipeline" wait',
     );
     expect({ exitCode, files }).toEqual({ exitCode: 70, files: ['run-id'] });
-    expect(said).toEqual(['wfr ended with 70, see above; run x may go on']);
+    expect(said).toEqual(['wfr exited with 70, see above; run x may continue']);
   });
 
   test('without a run there is nothing to wait for', async () => {
     const { exitCode, said, files } = await run('"$pipeline" wait');
     expect({ exitCode, files }).toEqual({ exitCode: 2, files: [] });
-    expect(said).toEqual(['there is no run to wait for: ./pipeline.sh start comes first']);
+    expect(said).toEqual(['no run to wait for: start one with ./pipeline.sh start']);
   });
 
   test('a step that there is not is exit 2', async () => {
     const { exitCode, said } = await run('"$pipeline" stop');
     expect({ exitCode, said }).toEqual({
       exitCode: 2,
-      said: ['stop: is not a step; there are start and wait'],
+      said: ['unknown step stop; use start or wait'],
     });
   });
 });
@@ -170,7 +173,7 @@ describe('a signal', () => {
     const { exitCode, stderr } = await pipeline.ended;
     expect(stderr).toContain('Interrupted; run run-1 goes on.');
     expect(stderr).toMatch(
-      /pipeline: interrupted; run run-1 goes on, and so does the next .\/pipeline.sh wait\n$/,
+      /pipeline: interrupted; run run-1 continues; to wait for it, run .\/pipeline.sh wait\n$/,
     );
     expect(exitCode).toBe(code);
     expect(existsSync(join(cwd, 'run-id'))).toBe(true);
@@ -208,7 +211,7 @@ describe('a signal', () => {
     });
     const { exitCode, stderr } = await pipeline.ended;
     expect({ exitCode, id: id() }).toEqual({ exitCode: 130, id: 'run-1' });
-    expect(stderr).toMatch(/pipeline: interrupted: see above whether there is a run\n$/);
+    expect(stderr).toMatch(/pipeline: interrupted: see above whether a run exists\n$/);
   });
 
   test('to wfr as well, before the service has answered, leaves a run that may exist', async () => {
@@ -218,6 +221,6 @@ describe('a signal', () => {
     });
     const { exitCode, stderr } = await pipeline.ended;
     expect({ exitCode, id: id(), posts: posts().length }).toEqual({ exitCode: 143, id: '', posts: 1 });
-    expect(stderr).toMatch(/pipeline: interrupted: see above whether there is a run\n$/);
+    expect(stderr).toMatch(/pipeline: interrupted: see above whether a run exists\n$/);
   });
 });

@@ -43,7 +43,7 @@ describe('the workflow of GitHub Actions', () => {
   const stepsOf = (name: string) => github.jobs[name]?.steps ?? [];
   const script = (name: string, step: string) =>
     stepsOf(name).find((candidate) => candidate.name === step)?.run ?? '';
-  const [latest, send] = [script('shard', 'Go on from the latest results'), script('shard', 'Send the rows')];
+  const [latest, send] = [script('shard', 'Restore the latest results'), script('shard', 'Send the rows')];
 
   /** One attempt of the workflow at a shard: what it keeps goes where a later one gets it from. */
   async function attempt(world: Awaited<ReturnType<typeof tenRows>>, shard: number, number: number) {
@@ -82,7 +82,7 @@ describe('the workflow of GitHub Actions', () => {
     expect(readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8')).toContain('FINISHED');
   });
 
-  test('goes on from the latest of the results that earlier attempts kept', async () => {
+  test('continues from the latest results that earlier attempts uploaded', async () => {
     const world = await tenRows();
     const { kept } = await attempt(world, 1, 1);
     firstLines(kept, 2);
@@ -94,20 +94,20 @@ describe('the workflow of GitHub Actions', () => {
     expect(world.posts()).toBe(4);
   });
 
-  test('refuses to begin where results were lost, or cannot be seen', async () => {
+  test('fails before it sends anything if earlier results are missing or hidden', async () => {
     const world = await tenRows();
     const { kept } = await attempt(world, 1, 1);
     rmSync(kept);
     const lost = await attempt(world, 1, 2);
     expect(lost).toMatchObject({
       exitCode: 6,
-      stdout: '::error::the results of attempt 1 are lost: rows may have been sent; look at the service\n',
+      stdout: '::error::the results of attempt 1 are missing: rows may have been sent; check the service\n',
     });
     rmSync(join(world.cwd, 'earlier'), { recursive: true });
     const unseen = await attempt(world, 1, 2);
     expect(unseen).toMatchObject({
       exitCode: 6,
-      stdout: expect.stringContaining('first attempt kept is gone'),
+      stdout: expect.stringContaining('artifacts of the first attempt are missing'),
     });
     expect(world.posts()).toBe(2);
   });
@@ -157,7 +157,7 @@ describe('the Jobs of Kubernetes', () => {
     expect(readdirSync(join(world.cwd, 'results'))).toHaveLength(6);
   });
 
-  test('a pod that replaces one that was killed, with its host name and process, goes on', async () => {
+  test('a pod that replaces a killed one, with its host name and process id, continues', async () => {
     const world = await tenRows();
     await pod(world, 0);
     const results = join(world.cwd, 'results/shard-1.jsonl');
