@@ -1,4 +1,4 @@
-/** A batch: how many rows a second, in how much memory, what the results file costs, and what a busy service does to it. */
+/** Measures batches: throughput, memory, the cost of the results file, and the effect of rate limits (429). */
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ async function quickService(mode) {
   return { ...service, env: { WFR_BASE_URL: `http://127.0.0.1:${service.text.trim()}` } };
 }
 
-/** One batch of so many rows: seconds, and the peak of resident memory in MB. */
+/** Runs one batch of `count` rows; resolves with seconds and peak resident memory in MB. */
 function batch(count, env, ...flags) {
   const results = at('results.jsonl');
   rmSync(results, { force: true });
@@ -45,7 +45,7 @@ function batch(count, env, ...flags) {
 
 title('Batch');
 
-// One run after the other, as scripts do it: so many of them as take a few seconds.
+// The baseline: one process for each run, as in a shell script.
 writeFileSync(
   at('workflows.json'),
   JSON.stringify({
@@ -71,7 +71,7 @@ const whole = await batch(ROWS, env);
 sandbox.stop();
 const together = ROWS / whole.seconds;
 table(
-  ['against the sandbox', 'rows a second', 'times as many', 'peak MB'],
+  ['against the sandbox', 'rows per second', 'ratio', 'peak MB'],
   [
     [`xargs -P 8 wfr run (${SINGLE} rows)`, number(single, 1), '1.0', ''],
     [
@@ -91,11 +91,11 @@ rmSync('/dev/shm/wfr-results.jsonl', { force: true });
 quick.stop();
 console.log(
   `A simulated service: 10,000 rows ${number(small.peak)} MB, 50,000 rows ${number(large.peak)} MB: ` +
-    `${number(((large.peak - small.peak) * 1e6) / 40_000)} bytes more a row. ` +
-    `Having the results on the disk instead of in memory costs ${number(((small.seconds - inMemory.seconds) / 10_000) * 1e6)} µs a row.\n`,
+    `${number(((large.peak - small.peak) * 1e6) / 40_000)} more bytes per row. ` +
+    `The results file costs ${number(((small.seconds - inMemory.seconds) / 10_000) * 1e6)} µs per row on the disk, compared with a file in memory.\n`,
 );
 
-// What is known of a million rows, read again.
+// Reading the results of a million rows.
 const MILLION = 1_000_000;
 const done = at('done.jsonl');
 const first = await quickService('at-once');
@@ -118,7 +118,7 @@ console.log(
 );
 first.stop();
 
-// A service that answers 429 to every second request: the ideal is two requests for each that is needed.
+// A service that answers every second request with 429; ideally each request is sent twice at the full rate.
 const busy = await quickService('busy');
 const BUSY = 100;
 const rate = 50;
@@ -143,6 +143,6 @@ const slow = await measure(
 busy.stop();
 const ideal = (BUSY * 2 * 2) / rate;
 console.log(
-  `429 to every second request, ${BUSY} rows at --rate ${rate}: ${number(slow.seconds, 1)} s; ` +
-    `at the full rate, with each request sent twice, it would be ${number(ideal, 1)} s.\n`,
+  `429 to every second request, ${BUSY} rows at --rate ${rate}: ${number(slow.seconds, 1)} s ` +
+    `(ideal: ${number(ideal, 1)} s).\n`,
 );

@@ -1,6 +1,6 @@
 /**
- * A wait of an hour at the default intervals, on a clock that runs so many times as fast. Watches the run of argv[3] at
- * WFR_BASE_URL and prints `{cpu, early, late}`: seconds of CPU, and megabytes of heap after a fifth of it and at its end.
+ * Watches a run for an hour at the default intervals, on a faster clock. Usage: node --expose-gc hour.mjs SPEED RUN-ID, with
+ * WFR_BASE_URL. Prints `{exit, cpu, early, late}`: seconds of CPU, and megabytes of heap after 20 % of the time and at the end.
  */
 import { createRequire } from 'node:module';
 
@@ -15,13 +15,13 @@ const fast = {
   after: (ms, action) => clock.after(ms / speed, action),
   random: clock.random,
 };
-const used = () => {
+const usedHeap = () => {
   globalThis.gc();
   return process.memoryUsage().heapUsed / 1e6;
 };
 let early;
-setTimeout(() => (early = used()), (3_600_000 / speed) * 0.2).unref();
+setTimeout(() => (early = usedHeap()), (3_600_000 / speed) * 0.2).unref();
 const before = process.cpuUsage();
 const exit = await main(['watch', process.argv[3]], { ...context, clock: fast });
 const { user, system } = process.cpuUsage(before);
-console.log(JSON.stringify({ exit, cpu: (user + system) / 1e6, early, late: used() }));
+console.log(JSON.stringify({ exit, cpu: (user + system) / 1e6, early, late: usedHeap() }));

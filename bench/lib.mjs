@@ -1,4 +1,4 @@
-/** Whole processes, timed in turn; medians, and ratios of pairs. */
+/** Helpers of the benchmarks: measure whole processes in alternating rounds, and print Markdown tables. */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
@@ -8,28 +8,28 @@ import { fileURLToPath } from 'node:url';
 export const BIN = fileURLToPath(new URL('../bin/wfr.js', import.meta.url));
 export const HERE = fileURLToPath(new URL('.', import.meta.url));
 
-/** Where NODE_EXTRA_CA_CERTS is set, Node alone takes longer to start. */
+/** Without NODE_EXTRA_CA_CERTS, which slows down Node itself. */
 const { NODE_EXTRA_CA_CERTS, ...OTHERS } = process.env;
 const ENV = { ...OTHERS, XDG_CONFIG_HOME: '/nonexistent' };
 
-/** Runs a shell line's worth of work to its end: seconds, and the peak of resident memory in MB. */
+/** Runs a process; resolves with seconds and peak resident memory in MB. Throws for another exit code than `expect`. */
 export function measure(command, args, { env = {}, expect = 0 } = {}) {
   return new Promise((resolve, reject) => {
     const started = process.hrtime.bigint();
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...ENV, ...env } });
     let peak = 0;
     let stderr = '';
-    const look = () => {
+    const sampleMemory = () => {
       try {
         peak = Math.max(
           peak,
           Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0),
         );
       } catch {
-        // It has ended, or this is not Linux.
+        // The process has ended, or this is not Linux.
       }
     };
-    const timer = setInterval(look, 10);
+    const timer = setInterval(sampleMemory, 10);
     child.stdout.resume();
     child.stderr.on('data', (chunk) => (stderr += chunk));
     child.on('error', reject);
@@ -42,11 +42,11 @@ export function measure(command, args, { env = {}, expect = 0 } = {}) {
   });
 }
 
-/** The contestants' figures over `rounds`, each round in turn: `{name: [{seconds, peak}]}`; one round is not counted. */
-export async function inTurn(contestants, rounds) {
-  const results = Object.fromEntries(contestants.map(({ name }) => [name, []]));
+/** Measures all candidates in each round, after one warm-up round; resolves with `{name: [{seconds, peak}]}`. */
+export async function measureInTurn(candidates, rounds) {
+  const results = Object.fromEntries(candidates.map(({ name }) => [name, []]));
   for (let round = -1; round < rounds; round++) {
-    for (const { name, run } of contestants) {
+    for (const { name, run } of candidates) {
       const figures = await run();
       if (round >= 0) results[name].push(figures);
     }
@@ -60,12 +60,12 @@ export function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** The median of the ratios of what was measured in the same round. */
+/** Returns the median of the ratios within each round. */
 export function ratio(of, to, value = ({ seconds }) => seconds) {
   return median(of.map((figures, round) => value(figures) / value(to[round])));
 }
 
-/** A table in Markdown. */
+/** Prints a Markdown table. */
 export function table(head, rows) {
   const lines = [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`);
   console.log(`${lines.join('\n')}\n`);
@@ -76,21 +76,21 @@ export function title(text) {
   console.log(`## ${text}\n\nNode ${process.version}, ${cpus().length} x ${model.trim()}.\n`);
 }
 
-/** Whether a program is here; says so where it is not. */
-export function has(program) {
+/** Returns whether a program is installed; prints a note if not. */
+export function isInstalled(program) {
   const found = spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
-  if (!found) console.log(`(${program} is not installed, so it is not compared.)\n`);
+  if (!found) console.log(`(${program} is not installed and not compared.)\n`);
   return found;
 }
 
-/** A folder that goes away at the end. */
+/** Creates a folder that is removed at exit. */
 export function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'wfr-bench-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Starts a service and waits for the first line that it prints. */
+/** Starts a service and waits for its first output. */
 export async function startService(command, args, env = {}) {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'ignore'], env: { ...ENV, ...env } });
   process.on('exit', () => child.kill('SIGKILL'));

@@ -1,9 +1,19 @@
-/** A run whose output is 200 MB of JSON, printed. */
-
+/** Measures printing an output of 200 MB of JSON, compared with jq. */
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { BIN, has, inTurn, measure, median, number, ratio, table, temporaryFolder, title } from './lib.mjs';
+import {
+  BIN,
+  isInstalled,
+  measure,
+  measureInTurn,
+  median,
+  number,
+  ratio,
+  table,
+  temporaryFolder,
+  title,
+} from './lib.mjs';
 
 const ROUNDS = Number(process.argv[2] ?? 3);
 const SIZE = 200e6;
@@ -29,20 +39,14 @@ const server = createServer((_request, response) => response.end(run)).listen(0,
 await new Promise((resolve) => server.once('listening', resolve));
 const env = { WFR_BASE_URL: `http://127.0.0.1:${server.address().port}` };
 
-const contestants = [
+const candidates = [
   { name: 'wfr watch', run: () => measure(process.execPath, [BIN, 'watch', '-q', 'r'], { env }) },
 ];
-if (has('jq')) contestants.push({ name: 'jq .', run: () => measure('jq', ['.', file]) });
-const results = await inTurn(contestants, ROUNDS);
+if (isInstalled('jq')) candidates.push({ name: 'jq .', run: () => measure('jq', ['.', file]) });
+const results = await measureInTurn(candidates, ROUNDS);
 table(
-  [
-    `${number(json.length / 1e6)} MB`,
-    'median s',
-    'wfr takes so many times as long',
-    'peak MB',
-    'times its size',
-  ],
-  contestants.map(({ name }) => [
+  [`${number(json.length / 1e6)} MB`, 'median s', 'time of wfr / time', 'peak MB', 'peak / size'],
+  candidates.map(({ name }) => [
     name,
     number(median(results[name].map(({ seconds }) => seconds)), 2),
     number(ratio(results['wfr watch'], results[name]), 2),

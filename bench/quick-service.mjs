@@ -1,6 +1,6 @@
 /**
- * A service that has every run done at the first look, or at once: what is measured is the client. `argv[2]` is `at-once`, or
- * `busy` for one that answers 429 to every second request.
+ * A service as fast as possible, so that the client is measured: runs finish at the first poll. With the argument `at-once`
+ * triggers return finished runs; with `busy` every second request is answered with 429.
  */
 import { createServer } from 'node:http';
 

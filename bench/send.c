@@ -1,4 +1,4 @@
-/* Sends a finished body, which lies in a file, to 127.0.0.1: the limit that the machine sets for an upload.
+/* Sends a finished request body from a file to 127.0.0.1: the upper limit of the machine for an upload.
  * Usage: send PORT FILE. Build: cc -O2 -o send send.c */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 int main(int argc, char **argv) {
   if (argc != 3) return 2;
   int file = open(argv[2], O_RDONLY);
-  struct stat found;
-  if (file < 0 || fstat(file, &found)) return 1;
-  size_t left = (size_t)found.st_size;
+  struct stat info;
+  if (file < 0 || fstat(file, &info)) return 1;
+  size_t left = (size_t)info.st_size;
   const char *body = mmap(NULL, left, PROT_READ, MAP_SHARED, file, 0);
   if (body == MAP_FAILED) return 1;
   int fd = socket(AF_INET, SOCK_STREAM, 0);

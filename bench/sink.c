@@ -1,5 +1,5 @@
-/* Reads HTTP requests on 127.0.0.1 and drops their bodies, as fast as one process can: the other side of the upload
- * benchmark. Answers each with a finished run. Prints its port. Build: cc -O2 -o sink sink.c */
+/* The service of the upload benchmark: reads HTTP requests on 127.0.0.1, discards their bodies and answers each with a
+ * finished run. Prints its port. Build: cc -O2 -o sink sink.c */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -32,10 +32,10 @@ static void serve(int fd) {
     left -= n;
     if (n >= 5) memcpy(tail, buffer + n - 5, 5);
   }
-  const char *answer =
+  const char *response =
       "HTTP/1.1 200 OK\r\ncontent-length: 44\r\nconnection: close\r\n\r\n"
       "{\"id\":\"r\",\"status\":\"FINISHED\",\"output\":null}";
-  if (write(fd, answer, strlen(answer)) < 0) return;
+  if (write(fd, response, strlen(response)) < 0) return;
 }
 
 int main(void) {

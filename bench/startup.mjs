@@ -1,5 +1,16 @@
-/** How long a command takes that has little to do, against `node -e 0` and other tools. */
-import { BIN, has, inTurn, measure, median, number, ratio, startService, table, title } from './lib.mjs';
+/** Measures the start-up time of commands, compared with `node -e 0` and other tools. */
+import {
+  BIN,
+  isInstalled,
+  measure,
+  measureInTurn,
+  median,
+  number,
+  ratio,
+  startService,
+  table,
+  title,
+} from './lib.mjs';
 
 const ROUNDS = Number(process.argv[2] ?? 21);
 const node = process.execPath;
@@ -13,7 +24,7 @@ const { id } = await (await fetch(`${baseUrl}/runs`, { method: 'POST', headers, 
 const env = { WFR_BASE_URL: baseUrl, WFR_TOKEN: 'sandbox-token' };
 
 const wfr = (name, args, options = {}) => ({ name, run: () => measure(node, [BIN, ...args], options) });
-const contestants = [
+const candidates = [
   { name: 'node -e 0', run: () => measure(node, ['-e', '0']) },
   wfr('wfr --version', ['--version']),
   wfr('wfr --help', ['--help']),
@@ -21,13 +32,14 @@ const contestants = [
   wfr('wfr --bad (a usage error)', ['--bad'], { expect: 2 }),
   wfr('wfr status <id>, loopback', ['status', id], { env }),
 ];
-if (has('gh')) contestants.push({ name: 'gh --version', run: () => measure('gh', ['--version']) });
-if (has('http')) contestants.push({ name: 'http --version', run: () => measure('http', ['--version']) });
+if (isInstalled('gh')) candidates.push({ name: 'gh --version', run: () => measure('gh', ['--version']) });
+if (isInstalled('http'))
+  candidates.push({ name: 'http --version', run: () => measure('http', ['--version']) });
 
-const results = await inTurn(contestants, ROUNDS);
+const results = await measureInTurn(candidates, ROUNDS);
 table(
-  ['whole process', 'median ms', 'times `node -e 0`', 'peak MB'],
-  contestants.map(({ name }) => [
+  ['whole process', 'median ms', 'ratio to `node -e 0`', 'peak MB'],
+  candidates.map(({ name }) => [
     name,
     number(median(results[name].map(({ seconds }) => seconds)) * 1000, 1),
     number(ratio(results[name], results['node -e 0']), 2),

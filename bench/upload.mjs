@@ -1,4 +1,4 @@
-/** A document to a service that reads and drops: how fast, and in how much memory. */
+/** Measures uploads of documents to a service that discards them: throughput and memory. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, truncateSync, writeFileSync } from 'node:fs';
@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import {
   BIN,
   HERE,
-  has,
-  inTurn,
+  isInstalled,
   measure,
+  measureInTurn,
   median,
   number,
   ratio,
@@ -25,19 +25,19 @@ const folder = temporaryFolder();
 function build(name) {
   const output = join(folder, name);
   const { status } = spawnSync('cc', ['-O2', '-o', output, join(HERE, `${name}.c`)], { stdio: 'inherit' });
-  if (status !== 0) throw new Error('a C compiler (cc) is needed for the other side');
+  if (status !== 0) throw new Error('a C compiler (cc) is required to build the service');
   return output;
 }
 
-function sparse(name, bytes) {
+function createSparseFile(name, bytes) {
   const path = join(folder, name);
   writeFileSync(path, '');
   truncateSync(path, bytes);
   return path;
 }
 
-/** A file of the length that the body of a document has, all of it in memory. */
-function finished(path) {
+/** Creates a file with a finished request body for a document. */
+function createBody(path) {
   const body = `${path}.body`;
   if (!existsSync(body)) spawnSync('sh', ['-c', `base64 -w0 ${path} > ${body}`]);
   return body;
@@ -57,18 +57,18 @@ const WHOLE = `
   const fs = require('fs');
   const document = 'data:application/pdf;base64,' + fs.readFileSync(process.argv[1]).toString('base64');
   fetch(process.argv[2], { method: 'POST', body: JSON.stringify({ workflowId: 'w', inputs: { document } }) })
-    .then((answer) => answer.text());`;
+    .then((response) => response.text());`;
 
 for (const [label, bytes, names] of [
   ['200 MB', 200e6, ['wfr', 'limit', 'curl', 'whole']],
   ['1 GB', 1e9, ['wfr', 'limit', 'curl']],
 ]) {
-  const path = sparse(label.replace(' ', ''), bytes);
+  const path = createSparseFile(label.replace(' ', ''), bytes);
   const all = {
     wfr: wfr('wfr', path),
     limit: {
       name: 'limit: a C program sends the finished body',
-      run: () => measure(send, [port, finished(path)]),
+      run: () => measure(send, [port, createBody(path)]),
     },
     curl: {
       name: 'base64 -w0 | curl -T-',
@@ -80,13 +80,13 @@ for (const [label, bytes, names] of [
       run: () => measure(node, ['-e', WHOLE, path, `${env.WFR_BASE_URL}/runs`]),
     },
   };
-  const contestants = names
-    .filter((name) => name !== 'curl' || (has('curl') && has('base64')))
+  const candidates = names
+    .filter((name) => name !== 'curl' || (isInstalled('curl') && isInstalled('base64')))
     .map((name) => all[name]);
-  const results = await inTurn(contestants, ROUNDS);
+  const results = await measureInTurn(candidates, ROUNDS);
   table(
-    [label, 'median MB/s', 'wfr is so many times as fast', 'peak MB'],
-    contestants.map(({ name }) => [
+    [label, 'median MB/s', 'throughput of wfr / throughput', 'peak MB'],
+    candidates.map(({ name }) => [
       name,
       number(bytes / 1e6 / median(results[name].map(({ seconds }) => seconds))),
       number(ratio(results[name], results.wfr), 2),
@@ -95,20 +95,20 @@ for (const [label, bytes, names] of [
   );
 }
 
-const hundred = Array.from({ length: 100 }, (_, n) => sparse(`document-${n}`, 10e6));
-const contestants = [
-  wfr('4 GB in one document', sparse('4gb', 4e9)),
-  wfr('100 documents of 10 MB', ...hundred),
-  wfr('one document of 1 kB', sparse('1kb', 1e3)),
+const documents = Array.from({ length: 100 }, (_, n) => createSparseFile(`document-${n}`, 10e6));
+const candidates = [
+  wfr('4 GB in one document', createSparseFile('4gb', 4e9)),
+  wfr('100 documents of 10 MB', ...documents),
+  wfr('one document of 1 kB', createSparseFile('1kb', 1e3)),
 ];
-const results = await inTurn(contestants, 1);
+const results = await measureInTurn(candidates, 1);
 table(
   ['wfr alone', 'seconds', 'peak MB'],
-  contestants.map(({ name }) => [name, number(results[name][0].seconds, 2), number(results[name][0].peak)]),
+  candidates.map(({ name }) => [name, number(results[name][0].seconds, 2), number(results[name][0].peak)]),
 );
 sink.stop();
 
-// That the bytes are the right ones: the sandbox says what it received.
+// Verifies the uploaded bytes with the digest that the sandbox returns.
 const random = join(folder, 'random.pdf');
 spawnSync('sh', ['-c', `head -c 1000000000 /dev/urandom > ${random}`]);
 const hash = createHash('sha256');
@@ -117,5 +117,5 @@ const invoice = ['run', '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e', `invoice@${rando
 const { stdout } = spawnSync(node, [BIN, 'sandbox', '--', node, BIN, ...invoice], { encoding: 'utf8' });
 const same = JSON.parse(stdout).document.sha256 === hash.digest('hex');
 console.log(
-  `1 GB of random bytes through the sandbox: the SHA-256 in the output is ${same ? 'the file' : 'NOT the file'}'s.\n`,
+  `1 GB of random bytes through the sandbox: the SHA-256 in the output ${same ? 'equals' : 'DIFFERS FROM'} the file's.\n`,
 );

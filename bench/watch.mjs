@@ -1,10 +1,10 @@
-/** Waiting: how soon wfr ends after the run has, how often it asks, and what a long wait costs. */
+/** Measures waiting: the delay after a run's end, the number of polls, and the cost of a long wait. */
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { BIN, HERE, measure, median, number, table, title } from './lib.mjs';
 
 const ROUNDS = Number(process.argv[2] ?? 7);
-/** Seconds of the long wait; 600 for ten real minutes. */
+/** Seconds of the long wait. */
 const LONG = Number(process.argv[3] ?? 30);
 
 title('Waiting');
@@ -50,7 +50,7 @@ for (const [interval, length] of [
   ]);
 }
 table(
-  ['interval', "run's end to exit, median ms", 'worst ms', 'allowed ms', 'shortest gap between polls, ms'],
+  ['interval', 'median delay from end to exit, ms', 'maximum, ms', 'limit, ms', 'shortest poll interval, ms'],
   rows,
 );
 
@@ -61,7 +61,7 @@ const { peak } = await watch();
 const after = process.resourceUsage();
 console.log(
   `A wait of ${LONG} s at the default intervals: ${polls.length} polls, peak ${number(peak)} MB;` +
-    ` the service's own CPU for it ${number((after.userCPUTime - before.userCPUTime) / 1e6, 2)} s.\n`,
+    ` CPU of the service ${number((after.userCPUTime - before.userCPUTime) / 1e6, 2)} s.\n`,
 );
 
 const SPEED = 100;
@@ -71,13 +71,13 @@ const script = `${HERE}/hour.mjs`;
 const hour = spawn(process.execPath, ['--expose-gc', script, `${SPEED}`, 'r'], {
   env: { ...process.env, ...env },
 });
-let [said, lines] = ['', 0];
-hour.stdout.on('data', (text) => (said += text));
+let [output, lines] = ['', 0];
+hour.stdout.on('data', (text) => (output += text));
 hour.stderr.on('data', (text) => (lines += String(text).split('\n').length - 1));
 await new Promise((resolve) => hour.once('close', resolve));
-const { exit, cpu, early, late } = JSON.parse(said.trim().split('\n').at(-1));
+const { exit, cpu, early, late } = JSON.parse(output.trim().split('\n').at(-1));
 console.log(
-  `An hour at the default intervals, on a clock ${SPEED} times as fast: exit ${exit}, ${polls.length} polls, ${lines} lines,` +
-    ` ${number(cpu, 2)} s of CPU, ${number(early, 2)} MB of heap after a fifth of it and ${number(late, 2)} MB at its end.\n`,
+  `An hour at the default intervals, on a clock ${SPEED} times faster: exit ${exit}, ${polls.length} polls, ${lines} lines,` +
+    ` ${number(cpu, 2)} s of CPU, ${number(early, 2)} MB of heap after 20 % of the time and ${number(late, 2)} MB at the end.\n`,
 );
 server.close();
