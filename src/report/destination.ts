@@ -53,9 +53,9 @@ export class DestinationError extends Error {}
  * directly. Throws DestinationError.
  */
 export async function openAtomicFile(path: string, uuid: string): Promise<Destination> {
-  const found = await resolveTarget(path);
-  if ('write' in found) return { write: found.write, discard: async () => {} };
-  const { target, mode } = found;
+  const resolved = await resolveTarget(path);
+  if ('write' in resolved) return { write: resolved.write, discard: async () => {} };
+  const { target, mode } = resolved;
   const temporary = join(dirname(target), `.wfr-${uuid}`);
   const handle = await openHandle(open(temporary, 'wx', mode), target);
   return {
@@ -86,19 +86,19 @@ async function resolveTarget(
   path: string,
 ): Promise<{ target: string; mode?: number } | { write: Destination['write'] }> {
   try {
-    const found = await stat(path);
-    if (found.isDirectory()) throw new DestinationError('it is a directory');
-    const write = found.isFIFO() ? writeToPipe : found.isCharacterDevice() ? writeToDevice : undefined;
+    const stats = await stat(path);
+    if (stats.isDirectory()) throw new DestinationError('it is a directory');
+    const write = stats.isFIFO() ? writeToPipe : stats.isCharacterDevice() ? writeToDevice : undefined;
     if (write !== undefined) {
       // Checked without opening: opening a device may have side effects.
       await access(path, constants.W_OK);
       return { write: (chunks) => write(path, chunks) };
     }
-    if (!found.isFile()) throw new DestinationError('it is neither a file nor a pipe');
+    if (!stats.isFile()) throw new DestinationError('it is neither a file nor a pipe');
     const target = await realpath(path);
     // rename() would replace a read-only file; that must fail like writing to it.
     await (await open(target, constants.O_WRONLY)).close();
-    return { target, mode: found.mode };
+    return { target, mode: stats.mode };
   } catch (error) {
     // A missing folder is reported when the temporary file is created.
     if (errorCode(error) === 'ENOENT') return { target: await followLinks(path) };

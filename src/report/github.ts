@@ -60,8 +60,8 @@ export function renderJobSummary({ runs }: CommandResult, maxBytes: number): str
  */
 export function getStepOutputs({ runs }: CommandResult): Record<string, string | undefined> {
   return {
-    'run-id': joinWithinLimit(eachLine(runs, ({ id = '' }) => sanitize(id))),
-    status: joinWithinLimit(eachLine(runs, statusOf)),
+    'run-id': joinWithinLimit(linesOf(runs, ({ id = '' }) => sanitize(id))),
+    status: joinWithinLimit(linesOf(runs, statusOf)),
     output: joinWithinLimit(allOutputChunks(runs)),
   };
 }
@@ -71,7 +71,7 @@ export function formatStepOutput(name: string, value: string, delimiter: string)
   return `${name}<<${delimiter}\n${value}\n${delimiter}\n`;
 }
 
-function* eachLine(runs: readonly ReportedRun[], textOf: (run: ReportedRun) => string): Generator<string> {
+function* linesOf(runs: readonly ReportedRun[], textOf: (run: ReportedRun) => string): Generator<string> {
   for (const run of runs) yield `${textOf(run)}\n`;
 }
 
@@ -88,8 +88,8 @@ function* allOutputChunks(runs: readonly ReportedRun[]): Generator<string | Uint
   yield ']';
 }
 
-function* outputChunks({ run }: ReportedRun, otherwise: string): Generator<string | Uint8Array> {
-  if (run?.status !== 'FINISHED') yield otherwise;
+function* outputChunks({ run }: ReportedRun, fallback: string): Generator<string | Uint8Array> {
+  if (run?.status !== 'FINISHED') yield fallback;
   else yield* compactJson(run.output ?? Buffer.from('null'));
 }
 

@@ -6,7 +6,10 @@ import type { CommandResult, ReportedRun } from './reported-run.js';
 
 type Chunks = Generator<string | Uint8Array, void, void>;
 
-/** Yields `{exitCode, runs: [{id, workflowId, exitCode, durationMs, error, run}]}`; batches add `row` and `label`; unknown values are null. */
+/**
+ * Yields `{exitCode, runs: [{id, workflowId, exitCode, durationMs, error, run}]}`. Batches add `row` and `label`; unknown
+ * values are null.
+ */
 export function* renderJson({ runs, exit }: CommandResult): Chunks {
   yield `{\n  "exitCode": ${toExitCode(exit)},\n  "runs": [`;
   for (const [index, run] of runs.entries()) {

@@ -44,8 +44,8 @@ function renderTestCase(run: ReportedRun): string {
   // In a batch the name is the row's label, so the run id is added.
   const details =
     run.label === undefined || run.id === undefined ? lines : [...lines, `run ${sanitize(run.id)}`];
-  const what = formatAttributes({ type: typeOf(run), message: lines.join('; ') });
-  return `${head}>\n      <${element}${what}>${escapeXml(details.join('\n'))}</${element}>\n    </testcase>\n`;
+  const summary = formatAttributes({ type: typeOf(run), message: lines.join('; ') });
+  return `${head}>\n      <${element}${summary}>${escapeXml(details.join('\n'))}</${element}>\n    </testcase>\n`;
 }
 
 /** Returns the kind of outcome in one word, for tools that group by it. */

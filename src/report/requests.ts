@@ -39,21 +39,21 @@ export function parseReportRequest(raw: string, context: Context): Opener[] {
     if (path !== undefined) throw usageError('takes no file; use --report github');
     return githubOpeners(context);
   }
-  const known = Object.hasOwn(FILE_FORMATS, kind) ? FILE_FORMATS[kind] : undefined;
-  if (known === undefined) {
+  const format = Object.hasOwn(FILE_FORMATS, kind) ? FILE_FORMATS[kind] : undefined;
+  if (format === undefined) {
     throw usageError('unknown report; use github, junit=<file>, markdown=<file>, json=<file> or html=<file>');
   }
-  if (!path) throw usageError(`a file is required, such as --report ${kind}=${known.example}`);
+  if (!path) throw usageError(`a file is required, such as --report ${kind}=${format.example}`);
   if (path === '-') throw usageError("stdout is reserved for the run's output; use a file");
-  return [fileOpener(`--report ${raw}`, resolvePath(path, context.cwd, context), known.load)];
+  return [fileOpener(`--report ${raw}`, resolvePath(path, context.cwd, context), format.load)];
 }
 
 function fileOpener(name: string, path: string, load: FileFormat['load']): Opener {
   return async () => {
-    const format = await load();
+    const render = await load();
     const { write, discard } = await openAtomicFile(path, randomUUID()).catch((error) => {
       throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
     });
-    return { name, write: (result) => write(format(result)), discard };
+    return { name, write: (result) => write(render(result)), discard };
   };
 }

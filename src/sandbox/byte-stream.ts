@@ -12,7 +12,7 @@ export class ByteStream {
 
   /** Returns the next byte without consuming it; undefined at the end. */
   async peek(): Promise<number | undefined> {
-    if (this.#offset >= this.#chunk.length) await this.#more();
+    if (this.#offset >= this.#chunk.length) await this.#readChunk();
     return this.#chunk[this.#offset];
   }
 
@@ -24,14 +24,17 @@ export class ByteStream {
     return byte;
   }
 
-  /** Consumes the bytes before the first `a` or `b`, or the rest of the chunk; none if the next byte is one of them. Throws Rejection at the end. */
+  /**
+   * Consumes the bytes of this chunk before the first `a` or `b`; none if the next byte is one of them. Throws Rejection
+   * at the end.
+   */
   async takeUntil(a: number, b: number): Promise<Buffer> {
     if ((await this.peek()) === undefined)
       throw new Rejection(400, 'The body ends in the middle of a string.');
     const ends = [a, b].map((byte) => this.#chunk.indexOf(byte, this.#offset)).filter((at) => at >= 0);
-    const run = this.#chunk.subarray(this.#offset, Math.min(...ends, this.#chunk.length));
-    this.#offset += run.length;
-    return run;
+    const slice = this.#chunk.subarray(this.#offset, Math.min(...ends, this.#chunk.length));
+    this.#offset += slice.length;
+    return slice;
   }
 
   /** Consumes one structural byte, or the bytes of this chunk before the next one. Throws Rejection at the end. */
@@ -53,7 +56,7 @@ export class ByteStream {
     }
   }
 
-  async #more(): Promise<void> {
+  async #readChunk(): Promise<void> {
     do {
       const { done, value } = await this.#chunks.next();
       if (done) return;

@@ -1,4 +1,4 @@
-/** Checks a trigger's inputs against the workflow: they "must exactly match the Start Node parameters (keys and types)". */
+/** Checks a trigger's inputs, which "must exactly match the Start Node parameters (keys and types)". */
 import { type ReceivedDocument, type ReceivedValue, Rejection } from './received.js';
 import type { ParameterType, Workflow } from './workflow.js';
 

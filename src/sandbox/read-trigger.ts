@@ -34,10 +34,10 @@ export async function readTrigger(chunks: AsyncIterable<Buffer>): Promise<Receiv
 
 async function readObject(
   bytes: ByteStream,
-  what: string,
+  subject: string,
   onMember: (name: string) => Promise<void>,
 ): Promise<void> {
-  if ((await bytes.peekPastSpace()) !== 0x7b) throw new Rejection(400, `${what} is not a JSON object.`);
+  if ((await bytes.peekPastSpace()) !== 0x7b) throw new Rejection(400, `${subject} is not a JSON object.`);
   await bytes.take();
   const seen = new Set<string>();
   if ((await bytes.peekPastSpace()) === 0x7d) {
@@ -46,18 +46,18 @@ async function readObject(
   }
   for (;;) {
     if ((await bytes.peekPastSpace()) !== QUOTE)
-      throw new Rejection(400, `${what} has a member without a name.`);
+      throw new Rejection(400, `${subject} has a member without a name.`);
     const name = JSON.parse((await readRawString(bytes)).toString('utf8')) as string;
-    if (seen.has(name)) throw new Rejection(400, `${what} has the member ${JSON.stringify(name)} twice.`);
+    if (seen.has(name)) throw new Rejection(400, `${subject} has the member ${JSON.stringify(name)} twice.`);
     seen.add(name);
     await bytes.peekPastSpace();
-    if ((await bytes.take()) !== 0x3a) throw new Rejection(400, `${what} has a member without a value.`);
+    if ((await bytes.take()) !== 0x3a) throw new Rejection(400, `${subject} has a member without a value.`);
     await bytes.peekPastSpace();
     await onMember(name);
     await bytes.peekPastSpace();
     const next = await bytes.take();
     if (next === 0x7d) return;
-    if (next !== 0x2c) throw new Rejection(400, `${what} is not JSON: a comma or its end is missing.`);
+    if (next !== 0x2c) throw new Rejection(400, `${subject} is not JSON: a comma or its end is missing.`);
   }
 }
 

@@ -40,11 +40,11 @@ export function parseWorkflows(definition: unknown): Workflow[] {
   );
   if (parsed.length === 0) throw new DefinitionError('workflows', 'is empty');
   parsed.forEach(({ id }, index) => {
-    const twin = parsed.findIndex((other) => other.id === id);
-    if (twin < index)
+    const duplicate = parsed.findIndex((other) => other.id === id);
+    if (duplicate < index)
       throw new DefinitionError(
         `workflows[${index}].id`,
-        `is the same as workflows[${twin}].id; ids must be unique`,
+        `is the same as workflows[${duplicate}].id; ids must be unique`,
       );
   });
   return parsed;
