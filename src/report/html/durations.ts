@@ -57,14 +57,14 @@ function computeHistogram(sorted: readonly number[], p95: number, longest: numbe
 }
 
 function renderHistogram({ step, counts, isOpen }: Histogram, median: number, p95: number): Markup {
-  const most = Math.max(...counts);
+  const highest = Math.max(...counts);
   const width = counts.length;
   const divisions = width / BINS_PER_LABEL;
   const bars = counts.flatMap((runs, index) => {
     const rest = isOpen && index === width - 1;
     const range = `${formatTick(index * step)} ${rest ? 'or more' : `to ${formatTick((index + 1) * step)}`}`;
     // Even a single run must be visible.
-    const height = Math.max(1.5, (runs / most) * 100);
+    const height = Math.max(1.5, (runs / highest) * 100);
     return runs === 0
       ? []
       : [
