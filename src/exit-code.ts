@@ -16,7 +16,7 @@ import {
   UnreadableResponseError,
   UsageError,
 } from './errors.js';
-import { isExhaustion } from './platform/system-error.js';
+import { isResourceExhaustion } from './platform/system-error.js';
 import type { TerminalStatus } from './service/run.js';
 
 export const ExitCode = {
@@ -77,7 +77,7 @@ export function exitOfError(error: unknown): Exit {
   if (error instanceof InterruptedError) return error.signal;
   if (error instanceof UsageError || error instanceof FileChangedError) return ExitCode.usage;
   if (error instanceof FileReadError)
-    return isExhaustion(error.cause) ? ExitCode.unreachable : ExitCode.usage;
+    return isResourceExhaustion(error.cause) ? ExitCode.unreachable : ExitCode.usage;
   if (error instanceof MissingTokenError) return ExitCode.notAuthorized;
   if (error instanceof HttpError) return exitCodeOfRefusal(error.info.status);
   if (error instanceof NoSuchRunError) return ExitCode.refused;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ItemError, parseItem } from '../src/inputs/item.js';
-import { compactJson, formatJson } from '../src/text/json/layout.js';
+import { compactJson, formatJson } from '../src/text/json/format-json.js';
 import { quoteLines, sanitize } from '../src/text/sanitize.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
 import { aRun, scriptedService } from './helpers/service.js';
@@ -52,7 +52,7 @@ describe('the parser of items', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'=:@\\;type=/-~ a\ufffd\ud800\n') }), (item) => {
         try {
-          expect(parseItem(item).item).toBe(item);
+          expect(parseItem(item).raw).toBe(item);
         } catch (error) {
           expect(error).toBeInstanceOf(ItemError);
         }

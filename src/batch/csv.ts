@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse';
-import { type ItemHead, itemOfCell, parseItemHead } from '../inputs/item.js';
+import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
 import { BatchFileError } from './file-error.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
@@ -24,7 +24,7 @@ type CsvRecord = string[] & { line: number };
 
 /** The rows below the header; an empty cell gives no input. Throws BatchFileError for a header or a quote that is wrong. */
 export async function* csvRows({ open, name, base }: TableFile): AsyncGenerator<Row, void, void> {
-  let heads: ItemHead[] | undefined;
+  let heads: ColumnHeader[] | undefined;
   let number = 0;
   for await (const cells of recordsOf(open(), name)) {
     const label = `${name}:${cells.line}`;
@@ -33,7 +33,7 @@ export async function* csvRows({ open, name, base }: TableFile): AsyncGenerator<
       continue;
     }
     number++;
-    const digest = digestOf(...heads.map(({ head }) => head), ...cells);
+    const digest = digestOf(...heads.map(({ text }) => text), ...cells);
     yield { number, label, digest, inputs: inputsOf(cells, heads, base) };
   }
   if (heads === undefined) throw new BatchFileError(`${name}: is empty; CSV begins with a header`);
@@ -94,14 +94,14 @@ function areText(cells: readonly string[]): boolean {
   return cells.every((cell) => !cell.includes('\uFFFD') && !cell.includes('\0'));
 }
 
-function headsOf(cells: readonly string[], label: string): ItemHead[] {
+function headsOf(cells: readonly string[], label: string): ColumnHeader[] {
   if (!areText(cells)) throw new BatchFileError(`${label}: ${NOT_TEXT}`);
   if (cells.length === 1 && /[;\t]/.test(cells[0] ?? '')) {
     throw new BatchFileError(`${label}: has no comma; separate the columns with commas, not with ; or tabs`);
   }
   const heads = cells.map((cell) => {
     try {
-      return parseItemHead(cell.trim());
+      return parseColumnHeader(cell.trim());
     } catch (error) {
       throw new BatchFileError(`${label}: ${error instanceof Error ? error.message : error}`);
     }
@@ -112,7 +112,7 @@ function headsOf(cells: readonly string[], label: string): ItemHead[] {
   return heads;
 }
 
-function inputsOf(cells: readonly string[], heads: readonly ItemHead[], base: string): Row['inputs'] {
+function inputsOf(cells: readonly string[], heads: readonly ColumnHeader[], base: string): Row['inputs'] {
   if (cells.every((cell) => cell.trim() === '')) {
     return { problem: 'has only empty cells; remove the line, or fill in its cells' };
   }
@@ -125,7 +125,7 @@ function inputsOf(cells: readonly string[], heads: readonly ItemHead[], base: st
   try {
     const items = heads.flatMap((head, index) => {
       const cell = cells[index] ?? '';
-      return cell === '' ? [] : [itemOfCell(head, cell)];
+      return cell === '' ? [] : [parseCell(head, cell)];
     });
     return { items, base };
   } catch (error) {

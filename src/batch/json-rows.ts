@@ -1,5 +1,5 @@
 /** Rows as JSON Lines: each line is like an inputs file. */
-import { withoutByteOrderMark } from '../text/byte-order-mark.js';
+import { stripByteOrderMark } from '../text/utf8.js';
 import { linesOf } from './lines.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
@@ -7,7 +7,7 @@ import { digestOf, type Row, type TableFile } from './row.js';
 export async function* jsonRows({ open, name, base }: TableFile): AsyncGenerator<Row, void, void> {
   let number = 0;
   for await (const line of linesOf(open())) {
-    const json = line.number === 1 ? withoutByteOrderMark(line.bytes) : line.bytes;
+    const json = line.number === 1 ? stripByteOrderMark(line.bytes) : line.bytes;
     if (/^[ \t\r]*$/.test(json.subarray(0, 100).toString('latin1')) && json.toString('latin1').trim() === '')
       continue;
     number++;

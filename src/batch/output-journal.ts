@@ -2,7 +2,7 @@
 
 import { OutputError } from '../errors.js';
 import type { Output } from '../platform/output.js';
-import { compactJson } from '../text/json/layout.js';
+import { compactJson } from '../text/json/format-json.js';
 import { type BatchEvent, type Journal, lineOf } from './journal.js';
 
 /** Events as lines on an output, or nowhere; they are said to be on the disk once they are written. */
@@ -39,6 +39,7 @@ export class OutputJournal implements Journal {
     const output = this.#output;
     if (output === undefined) return;
     for (const chunk of compactJson(bytes)) await output.write(chunk);
-    if (output.isGone) throw new OutputError(new Error('its reader has gone away'), 'the results to stdout');
+    if (output.isClosed)
+      throw new OutputError(new Error('its reader has gone away'), 'the results to stdout');
   }
 }

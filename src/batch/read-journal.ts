@@ -2,7 +2,7 @@
 import { createReadStream, promises } from 'node:fs';
 import { parseRun } from '../service/parse-run.js';
 import type { Run } from '../service/run.js';
-import { membersOf } from '../text/json/members.js';
+import { parseMembers } from '../text/json/members.js';
 import { eventProblem, isKnownEvent } from './event-check.js';
 import { BatchFileError } from './file-error.js';
 import { isBlank, linesOf } from './lines.js';
@@ -101,7 +101,7 @@ function parseEvent(bytes: Buffer): ReadEvent | undefined {
 function parseEnded(bytes: Buffer): ReadEvent {
   const fields: Record<string, unknown> = {};
   let run: Run | undefined;
-  for (const { name, value } of membersOf(bytes) ?? []) {
+  for (const { name, value } of parseMembers(bytes) ?? []) {
     if (name === 'run') run = runOf(value);
     else fields[name] = JSON.parse(Buffer.from(value).toString('utf8'));
   }

@@ -17,7 +17,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
     size: files.length,
     async *rows() {
       for (const [index, path] of files.entries()) {
-        const item = { item: `${name}@${path}`, name, type: 'document', path, mediaType: undefined } as const;
+        const item = { raw: `${name}@${path}`, name, type: 'document', path, mediaType: undefined } as const;
         yield {
           number: index + 1,
           label: path,

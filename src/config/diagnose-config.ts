@@ -1,8 +1,8 @@
 /** The messages for mistakes in a config file: where each one is, what is wrong, and how to fix it. */
 import { isUtf8 } from 'node:buffer';
-import { firstNonUtf8 } from '../inputs/text.js';
 import { findPositions, lineAndColumn, pointerTo } from '../text/json/positions.js';
 import { type JsonSyntaxCode, JsonSyntaxError } from '../text/json/scanner.js';
+import { findInvalidUtf8 } from '../text/utf8.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { type ConfigError, checkConfig } from './check-config.js';
 import { SETTINGS } from './settings-table.js';
@@ -24,7 +24,8 @@ export function diagnoseConfig(bytes: Buffer, path: string): string[] {
 }
 
 function locateErrors(bytes: Buffer): LocatedError[] {
-  if (!isUtf8(bytes)) return [{ offset: firstNonUtf8(bytes), message: 'not UTF-8; save the file as UTF-8' }];
+  if (!isUtf8(bytes))
+    return [{ offset: findInvalidUtf8(bytes), message: 'not UTF-8; save the file as UTF-8' }];
   try {
     const { positions, duplicates } = findPositions(bytes);
     const errors = checkConfig(JSON.parse(bytes.toString('utf8'))).map((error) => {

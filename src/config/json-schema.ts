@@ -4,7 +4,7 @@ import { CONFIG_FILE, type NameSchema, SETTINGS, type Setting, type ValueSchema 
 type Json = Record<string, unknown>;
 
 /** Returns the schema of a config file, in draft-07, which most editors support. */
-export function configJsonSchema(): Json {
+export function createJsonSchema(): Json {
   return { $schema: 'http://json-schema.org/draft-07/schema#', ...toJsonSchema(CONFIG_FILE) };
 }
 

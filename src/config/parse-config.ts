@@ -1,9 +1,9 @@
 /** Parses the bytes of a config file. Loaded only where there is one, and diagnose-config.ts only for one with mistakes. */
 import { isUtf8 } from 'node:buffer';
 import { UsageError } from '../errors.js';
-import { withoutByteOrderMark } from '../text/byte-order-mark.js';
 import { findPositions, lineAndColumn, type Positions, pointerTo } from '../text/json/positions.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
+import { stripByteOrderMark } from '../text/utf8.js';
 import { checkConfig } from './check-config.js';
 import type { ConfigContent } from './settings-table.js';
 
@@ -16,7 +16,7 @@ export interface ConfigFile {
 
 /** Parses a config file. Throws UsageError with every mistake in it. */
 export async function parseConfig(file: Buffer, path: string): Promise<ConfigFile> {
-  const bytes = withoutByteOrderMark(file);
+  const bytes = stripByteOrderMark(file);
   const parsed = parseValid(bytes);
   if (parsed === undefined) throw new UsageError(await findConfigErrors(bytes, path), 'wfr help config');
   const { content, positions } = parsed;
@@ -30,7 +30,7 @@ export async function parseConfig(file: Buffer, path: string): Promise<ConfigFil
 /** Returns a message for each mistake in a config file, in their order: `path:line:column: error; fix`. */
 export async function findConfigErrors(file: Buffer, path: string): Promise<string[]> {
   const { diagnoseConfig } = await import('./diagnose-config.js');
-  return diagnoseConfig(withoutByteOrderMark(file), path);
+  return diagnoseConfig(stripByteOrderMark(file), path);
 }
 
 /** Returns undefined for a file with mistakes. */

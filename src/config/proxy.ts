@@ -1,7 +1,7 @@
 /** Finds the proxy for a URL in the environment: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, in upper or lower case. */
 import { UsageError } from '../errors.js';
 import type { ProxyServer } from '../service/connect.js';
-import { isLoopback, parseUrl, unbracketed } from '../text/url.js';
+import { isLoopback, parseUrl, stripBrackets } from '../text/url.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -9,7 +9,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Returns the proxy for `url`; undefined for a direct connection, as always to loopback. An empty variable counts as
  * unset. Throws UsageError that names an invalid variable, but not its value, which may contain a password.
  */
-export function proxyFor(url: URL, env: Environment): ProxyServer | undefined {
+export function findProxy(url: URL, env: Environment): ProxyServer | undefined {
   const name = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const variable = env[name.toLowerCase()] ? name.toLowerCase() : name;
   const value = env[variable];
@@ -30,7 +30,7 @@ function parseProxy(variable: string, value: string): ProxyServer {
   const port = Number(url.port) || (protocol === 'https:' ? 443 : 80);
   return {
     protocol,
-    hostname: unbracketed(hostname),
+    hostname: stripBrackets(hostname),
     port,
     authorization: basic(variable, username, password),
   };
@@ -48,7 +48,7 @@ function basic(variable: string, username: string, password: string): string | u
 
 /** NO_PROXY: names (with their subdomains), `.suffixes`, `*.suffixes`, addresses, each with an optional port; `*` for all. */
 function isExempt(url: URL, noProxy: string): boolean {
-  const hostname = unbracketed(url.hostname);
+  const hostname = stripBrackets(url.hostname);
   const port = url.port || (url.protocol === 'https:' ? '443' : '80');
   return noProxy
     .toLowerCase()
@@ -57,7 +57,7 @@ function isExempt(url: URL, noProxy: string): boolean {
       if (entry === '*') return true;
       const [, name, onlyPort] = /^(.*?)(?::(\d+))?$/.exec(entry.replace(/^\*?\./, '')) ?? [];
       const isAddress = entry.split(':').length > 2;
-      const pattern = isAddress ? unbracketed(entry) : name;
+      const pattern = isAddress ? stripBrackets(entry) : name;
       if (!pattern || (!isAddress && onlyPort !== undefined && onlyPort !== port)) return false;
       return hostname === pattern || hostname.endsWith(`.${pattern}`);
     });

@@ -6,7 +6,7 @@ import { isLoopback, parseUrl } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { parseHeaders } from './headers.js';
 import type { Profile, ProfileFlags } from './profile.js';
-import { proxyFor } from './proxy.js';
+import { findProxy } from './proxy.js';
 import { isOn, type RawSetting, resolveSetting } from './resolve-setting.js';
 import { formatSource } from './setting-source.js';
 import { findTokenSource, type TokenFlags } from './token-source.js';
@@ -24,11 +24,11 @@ export interface ServiceSettings {
   headers: Readonly<Record<string, string>>;
   warnings: string[];
   /** The flags that name the same service in another command, such as the one that resumes watching a run. */
-  sameService: string[];
+  resumeFlags: string[];
 }
 
 /** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
-export async function serviceSettings(
+export async function resolveServiceSettings(
   flags: ServiceFlags,
   profile: Profile | undefined,
   context: Context,
@@ -38,13 +38,13 @@ export async function serviceSettings(
   const { target, headers } = await collectUsageErrors({
     target: () => {
       const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp);
-      return { baseUrl, proxy: proxyFor(baseUrl, context.env) };
+      return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
     headers: () => parseHeaders(flags.header ?? [], flags.token === false),
   });
   const { withheld } = findTokenSource(flags, profile, context);
-  const warnings = [...warningsOf(target.baseUrl, context), ...(withheld === undefined ? [] : [withheld])];
-  return { ...target, headers, warnings, sameService: sameService(flags) };
+  const warnings = [...findWarnings(target.baseUrl, context), ...(withheld === undefined ? [] : [withheld])];
+  return { ...target, headers, warnings, resumeFlags: findResumeFlags(flags) };
 }
 
 /** Returns the URL. Throws UsageError, which never shows user info. */
@@ -64,7 +64,7 @@ function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean): URL {
   return url;
 }
 
-function warningsOf(baseUrl: URL, { env }: Context): string[] {
+function findWarnings(baseUrl: URL, { env }: Context): string[] {
   const warnings: string[] = [];
   if (baseUrl.protocol === 'http:' && !isLoopback(baseUrl.hostname)) {
     warnings.push(
@@ -79,7 +79,7 @@ function warningsOf(baseUrl: URL, { env }: Context): string[] {
   return warnings;
 }
 
-function sameService(flags: ServiceFlags): string[] {
+function findResumeFlags(flags: ServiceFlags): string[] {
   return [
     ...(flags.baseUrl === undefined ? [] : ['--base-url', flags.baseUrl]),
     ...(flags.profile === undefined ? [] : ['--profile', flags.profile]),

@@ -17,7 +17,7 @@ export interface EffectiveSetting {
 }
 
 /** Returns the effective settings in the order of the table. */
-export function effectiveSettings(
+export function resolveEffectiveSettings(
   flags: SettingFlags & TokenFlags,
   profile: Profile | undefined,
   context: Context,

@@ -24,7 +24,7 @@ export async function runTokenCommand(
     signal?.throwIfAborted();
     throw failed(`cannot be started: ${describeSystemError(error)}`);
   });
-  if (result.end !== 0) throw failed(describeEnd(result.end), shownStderr(result));
+  if (result.exitStatus !== 0) throw failed(describeEnd(result.exitStatus), shownStderr(result));
   const [token = ''] = result.stdout.split(/\r?\n/, 1);
   try {
     return checkToken(token, `the first line of output of ${command} (${source})`);
@@ -36,7 +36,7 @@ export async function runTokenCommand(
   }
 }
 
-function describeEnd(end: ExecResult['end']): string {
+function describeEnd(end: ExecResult['exitStatus']): string {
   if (end === 'timeout') return `timed out after ${formatDuration(60_000)}`;
   return typeof end === 'number' ? `failed with exit code ${end}` : `was killed by ${end}`;
 }
@@ -45,9 +45,9 @@ function describeEnd(end: ExecResult['end']): string {
 const MAX_LINES = 10;
 
 /** Returns the end of stderr, where programs say what went wrong, and how many lines were left out. */
-function shownStderr({ stdout, stderr, missed }: ExecResult): string {
+function shownStderr({ stdout, stderr, omittedLines }: ExecResult): string {
   const lines = withoutPrinted(stderr, stdout).trimEnd().split(/\r?\n/);
-  const omitted = missed + Math.max(0, lines.length - MAX_LINES);
+  const omitted = omittedLines + Math.max(0, lines.length - MAX_LINES);
   const mark = omitted === 0 ? [] : [`… ${omitted} more ${omitted === 1 ? 'line' : 'lines'}`];
   return [...mark, ...lines.slice(-MAX_LINES)].join('\n');
 }

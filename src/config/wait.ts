@@ -21,7 +21,7 @@ export interface WaitSettings {
 }
 
 /** Resolves the settings of waiting. Throws UsageError with every error. */
-export function waitSettings(flags: WaitFlags, profile: Profile | undefined): WaitSettings {
+export function resolveWaitSettings(flags: WaitFlags, profile: Profile | undefined): WaitSettings {
   const problems: string[] = [];
   const parse = (name: keyof WaitFlags, minimum: number) => {
     // No environment variable sets any of them.

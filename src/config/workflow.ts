@@ -8,7 +8,7 @@ import { isOn, resolveSetting } from './resolve-setting.js';
 import { formatSource } from './setting-source.js';
 
 /** Resolves the field that carries the workflow's id. Throws UsageError. */
-export function workflowIdField(
+export function resolveWorkflowIdField(
   flags: { workflowIdField?: string },
   profile: Profile | undefined,
   context: Context,
@@ -34,7 +34,7 @@ export function mayResend503(
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 
 /** Returns the id of a workflow from its id, its URL, or its name in the profile. Throws UsageError. */
-export function workflowId(workflow: string, profile: Profile | undefined): string {
+export function resolveWorkflowId(workflow: string, profile: Profile | undefined): string {
   if (workflow === '') throw new UsageError(['the workflow is empty; pass its UUID or its URL']);
   const { workflows = {} } = profile?.settings ?? {};
   if (Object.hasOwn(workflows, workflow)) return workflows[workflow] ?? workflow;
@@ -49,7 +49,7 @@ export function workflowId(workflow: string, profile: Profile | undefined): stri
 }
 
 /** Returns a warning for a workflow that is not a UUID, a URL or a name in the profile; none if the profile has no names. */
-export function unknownNameWarning(workflow: string, profile: Profile | undefined): string[] {
+export function checkWorkflowName(workflow: string, profile: Profile | undefined): string[] {
   const names = Object.keys(profile?.settings.workflows ?? {});
   if (profile === undefined || names.length === 0 || names.includes(workflow)) return [];
   if (new RegExp(`^(https?://|${UUID.source}$)`, 'i').test(workflow)) return [];

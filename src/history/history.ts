@@ -19,14 +19,14 @@ export interface PastRun {
   status: string | undefined;
 }
 
-type Sight = Pick<PastRun, 'id' | 'baseUrl' | 'status'>;
+type StatusRecord = Pick<PastRun, 'id' | 'baseUrl' | 'status'>;
 
 /** Names beyond these would make a record too long to be written in one piece. */
 const MAX_NAMES = 50;
-const MAX_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 /** The disk of the history does not answer. */
-export class HangingHistoryError extends Error {
+export class HistoryTimeoutError extends Error {
   constructor() {
     super('the disk does not answer');
   }
@@ -47,26 +47,26 @@ export class History {
   }
 
   /** The history of this user: in the folder for state of the platform, unless WFR_HISTORY=0. */
-  static of(context: Context): History {
+  static open(context: Context): History {
     const { WFR_HISTORY, XDG_STATE_HOME = '', LOCALAPPDATA } = context.env;
     // One that is relative is to be ignored (XDG Base Directory Specification).
     const named = isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : LOCALAPPDATA;
-    const state = named || homeOf(context)?.concat('/.local/state');
+    const state = named || findHome(context)?.concat('/.local/state');
     const isKept = WFR_HISTORY !== '0' && state !== undefined;
     return new History(isKept ? join(state, 'wfr') : undefined, context);
   }
 
   /** Keeps a run that the service has accepted, in the background. */
-  triggered(run: Omit<PastRun, 'triggered'>): void {
-    const inputs = run.inputs.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME));
+  recordTrigger(run: Omit<PastRun, 'triggered'>): void {
+    const inputs = run.inputs.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME_LENGTH));
     const triggered = new Date(this.#clock.now()).toISOString();
     this.#inBackground(() => this.#append({ ...run, inputs, triggered }));
   }
 
   /** Keeps the status in which a run was seen, if the run is known and was not seen in it before, in the background. */
-  seen({ id, baseUrl, status }: Sight): void {
+  recordStatus({ id, baseUrl, status }: StatusRecord): void {
     this.#inBackground(async () => {
-      const known = (await this.runs()).find((run) => isSame(run, { id, baseUrl, status }));
+      const known = (await this.readRuns()).find((run) => isSame(run, { id, baseUrl, status }));
       const isNew = known !== undefined && known.status !== status;
       return isNew ? this.#append({ id, baseUrl, status }) : undefined;
     });
@@ -76,10 +76,10 @@ export class History {
    * Resolves once everything is kept, with what kept it from being written first; undefined if nothing did. Gives a
    * HangingHistoryError where the disk does not answer in time.
    */
-  async settled(): Promise<unknown> {
+  async flush(): Promise<unknown> {
     let cancel = () => {};
     const late = new Promise((resolve) => {
-      cancel = this.#clock.after(this.#limit, () => resolve(new HangingHistoryError()));
+      cancel = this.#clock.after(this.#limit, () => resolve(new HistoryTimeoutError()));
     });
     return Promise.race([this.#writing, late]).finally(() => cancel());
   }
@@ -89,7 +89,7 @@ export class History {
   }
 
   /** The runs that are known, the latest first. */
-  async runs(): Promise<PastRun[]> {
+  async readRuns(): Promise<PastRun[]> {
     if (this.folder === undefined) return [];
     const runs = new Map<string, PastRun>();
     for (const record of await readRecords(this.folder)) {
@@ -106,7 +106,7 @@ export class History {
   }
 }
 
-function homeOf(context: Context): string | undefined {
+function findHome(context: Context): string | undefined {
   try {
     return context.home;
   } catch {
@@ -116,7 +116,7 @@ function homeOf(context: Context): string | undefined {
 }
 
 /** Ids are compared without case, as everywhere. */
-function isSame(run: Sight, other: Sight): boolean {
+function isSame(run: StatusRecord, other: StatusRecord): boolean {
   return run.baseUrl === other.baseUrl && run.id.toLowerCase() === other.id.toLowerCase();
 }
 

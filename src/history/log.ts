@@ -10,19 +10,23 @@ const CURRENT = 'history.jsonl';
 const OLDER = 'history.1.jsonl';
 const LOCK = 'history.lock';
 /** A pipe in the place of a file must not keep a run waiting; Windows has no such flag. */
-const AT_ONCE = constants.O_NONBLOCK ?? 0;
+const NON_BLOCKING = constants.O_NONBLOCK ?? 0;
 
 /** Bytes of one of the two files. */
 const MAX_SIZE = 256 * 1024;
 /** Milliseconds after which whoever held the lock has been killed. */
-const STALE = 10_000;
+const LOCK_TIMEOUT = 10_000;
 
 /** Adds a record, at `now` (ms since 1970). Resolves with what kept it from being written, such as a full disk; undefined if nothing did. */
 export async function appendRecord(folder: string, record: object, now: number): Promise<unknown> {
   try {
     await mkdirp(folder, 0o700);
     const { O_APPEND, O_CREAT, O_WRONLY } = constants;
-    const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | AT_ONCE, 0o600);
+    const file = await promises.open(
+      join(folder, CURRENT),
+      O_APPEND | O_CREAT | O_WRONLY | NON_BLOCKING,
+      0o600,
+    );
     try {
       // The line feed before it ends what a writer that was killed may have left.
       await file.appendFile(`\n${JSON.stringify(record)}\n`);
@@ -39,13 +43,13 @@ export async function appendRecord(folder: string, record: object, now: number):
 
 /** The records of both files, the oldest first; what is not a JSON object is skipped. */
 export async function readRecords(folder: string): Promise<Record<string, unknown>[]> {
-  const texts = await Promise.all([OLDER, CURRENT].map((name) => textOf(join(folder, name))));
+  const texts = await Promise.all([OLDER, CURRENT].map((name) => readText(join(folder, name))));
   return texts.flatMap((text) => text.split('\n')).flatMap(parseRecord);
 }
 
-async function textOf(path: string): Promise<string> {
+async function readText(path: string): Promise<string> {
   try {
-    const file = await promises.open(path, constants.O_RDONLY | AT_ONCE);
+    const file = await promises.open(path, constants.O_RDONLY | NON_BLOCKING);
     try {
       return (await file.stat()).isFile() ? await file.readFile('utf8') : '';
     } finally {
@@ -71,7 +75,7 @@ async function rotate(folder: string, now: number): Promise<void> {
   const held = await promises.open(lock, 'wx').catch(() => undefined);
   if (held === undefined) {
     const { mtimeMs } = await promises.stat(lock);
-    if (now - mtimeMs > STALE) await promises.unlink(lock);
+    if (now - mtimeMs > LOCK_TIMEOUT) await promises.unlink(lock);
     return;
   }
   try {

@@ -15,7 +15,7 @@ export interface FileIdentity {
 }
 
 /** A file that has just been looked at; `name` is what the user calls it. */
-export function fileSource(path: string, name: string, identity: FileIdentity): Source {
+export function createFileSource(path: string, name: string, identity: FileIdentity): Source {
   const size = Number(identity.size);
   return {
     size,
@@ -24,19 +24,19 @@ export function fileSource(path: string, name: string, identity: FileIdentity): 
         throw new FileReadError(name, error);
       });
       try {
-        await expectUnchanged(() => handle.stat({ bigint: true }), name, identity);
+        await assertUnchanged(() => handle.stat({ bigint: true }), name, identity);
         yield* readBlocks(handle, size, name, buffers);
       } finally {
         await handle.close();
       }
     },
-    verify: () => expectUnchanged(() => stat(path, { bigint: true }), name, identity),
+    verify: () => assertUnchanged(() => stat(path, { bigint: true }), name, identity),
     close: async () => {},
   };
 }
 
 /** An open file of ours that nobody else can reach, such as an unlinked one: there is nothing to verify. */
-export function handleSource(handle: FileHandle, size: number, name: string): Source {
+export function createHandleSource(handle: FileHandle, size: number, name: string): Source {
   return {
     size,
     blocks: (buffers) => readBlocks(handle, size, name, buffers),
@@ -90,7 +90,7 @@ async function readFully(handle: FileHandle, into: Buffer, offset: number, name:
   return into;
 }
 
-async function expectUnchanged(
+async function assertUnchanged(
   look: () => Promise<FileIdentity>,
   name: string,
   before: FileIdentity,

@@ -5,25 +5,26 @@ import { Readable } from 'node:stream';
 import { FileReadError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
-import { describeSystemError, isExhaustion } from '../platform/system-error.js';
+import { describeSystemError, isResourceExhaustion } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
-import { fileSource, handleSource } from './file-source.js';
+import { createFileSource, createHandleSource } from './file-source.js';
 import { createSpool } from './spool.js';
 
 /** A file cannot be used as it is; the message names it and says why. */
 export class FileError extends Error {}
 
 /** What is wrong with a file; a FileReadError where it is not the file but this machine's resources. */
-function fileError(path: string, error: unknown, what = nameOf(path), hint = ''): Error {
-  if (error instanceof Error && isExhaustion(error)) return new FileReadError(nameOf(path), error);
+function toFileError(path: string, error: unknown, what = formatPath(path), hint = ''): Error {
+  if (error instanceof Error && isResourceExhaustion(error))
+    return new FileReadError(formatPath(path), error);
   return new FileError(`${what}: ${describeSystemError(error)}${hint}`);
 }
 
 /** Bytes that are read at once of a file that is only looked through. */
-const CHUNK = 256 * 1024;
+const CHUNK_SIZE = 256 * 1024;
 
 /** Text is kept in memory; what is larger should travel as a document. */
-const MAX_TEXT = 64 * 1024 * 1024;
+const MAX_TEXT_SIZE = 64 * 1024 * 1024;
 
 /** All bytes of a file, or of standard input for `-`. Throws FileError. */
 export async function readBytes(path: string, base: string, context: Context): Promise<Buffer> {
@@ -33,14 +34,14 @@ export async function readBytes(path: string, base: string, context: Context): P
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     chunks.push(bytes);
     size += bytes.length;
-    if (size > MAX_TEXT) {
-      throw new FileError(`${nameOf(path)} has more than 64 MiB; send it as a document, with name@path`);
+    if (size > MAX_TEXT_SIZE) {
+      throw new FileError(`${formatPath(path)} has more than 64 MiB; send it as a document, with name@path`);
     }
   };
   const handle = path === '-' ? undefined : await openFile(path, base, context);
   try {
-    const stream = handle?.createReadStream({ autoClose: false }) ?? (await standardInput(context));
-    for await (const chunk of chunksOf(stream, path)) keep(chunk);
+    const stream = handle?.createReadStream({ autoClose: false }) ?? (await openStdin(context));
+    for await (const chunk of readChunks(stream, path)) keep(chunk);
   } finally {
     await handle?.close();
   }
@@ -53,18 +54,18 @@ export async function readBytes(path: string, base: string, context: Context): P
  */
 export async function openDocument(path: string, base: string, context: Context): Promise<Source> {
   if (path === '-') {
-    const copy = await copyOf(await standardInput(context), '-', context);
-    return sourceOfCopy(copy, '-');
+    const copy = await copyToTemporaryFile(await openStdin(context), '-', context);
+    return createCopySource(copy, '-');
   }
   const absolute = resolvePath(path, base, context);
   const handle = await openFile(path, base, context);
   try {
     const identity = await handle.stat({ bigint: true });
-    if (identity.isFile() && (await hasItsSize(handle, identity.size, path))) {
-      return fileSource(absolute, path, identity);
+    if (identity.isFile() && (await isSizeReal(handle, identity.size, path))) {
+      return createFileSource(absolute, path, identity);
     }
-    const copy = await copyOf(handle.createReadStream({ autoClose: false }), path, context);
-    return await sourceOfCopy(copy, path);
+    const copy = await copyToTemporaryFile(handle.createReadStream({ autoClose: false }), path, context);
+    return await createCopySource(copy, path);
   } finally {
     await handle.close();
   }
@@ -88,8 +89,8 @@ export async function openRereadable(
 }
 
 async function copyAndClose(handle: FileHandle | undefined, path: string, context: Context) {
-  const stream = handle?.createReadStream({ autoClose: false }) ?? (await standardInput(context));
-  return copyOf(stream, path, context).finally(() => handle?.close());
+  const stream = handle?.createReadStream({ autoClose: false }) ?? (await openStdin(context));
+  return copyToTemporaryFile(stream, path, context).finally(() => handle?.close());
 }
 
 /** A stream of the file's own would close the file when it is left early. Throws FileError. */
@@ -100,9 +101,9 @@ async function* readFromStart(
 ): AsyncGenerator<Buffer> {
   for (let position = 0; position < end; ) {
     const { bytesRead, buffer } = await handle
-      .read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, position)
+      .read(Buffer.allocUnsafe(CHUNK_SIZE), 0, CHUNK_SIZE, position)
       .catch((error) => {
-        throw fileError(path, error);
+        throw toFileError(path, error);
       });
     if (bytesRead === 0) return;
     position += bytesRead;
@@ -111,16 +112,16 @@ async function* readFromStart(
 }
 
 /** Whether a file ends where its size says: those of /proc say 0, and those of /sys 4096, whatever they hold. */
-async function hasItsSize(handle: FileHandle, size: bigint, path: string): Promise<boolean> {
+async function isSizeReal(handle: FileHandle, size: bigint, path: string): Promise<boolean> {
   if (size === 0n) return false;
   const last = await handle.read(Buffer.alloc(1), 0, 1, Number(size) - 1).catch((error) => {
-    throw fileError(path, error);
+    throw toFileError(path, error);
   });
   return last.bytesRead === 1;
 }
 
 /** Standard input; a person at a terminal is told that wfr waits for them. */
-async function standardInput({ stdin, stderr }: Context): Promise<Context['stdin']> {
+async function openStdin({ stdin, stderr }: Context): Promise<Context['stdin']> {
   if (stdin.isTTY === true)
     await stderr.write('wfr: reading from the terminal; Ctrl-D at the start of a line ends it\n');
   return stdin;
@@ -133,21 +134,21 @@ async function openFile(path: string, base: string, context: Context): Promise<F
     if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     return await open(absolute, constants.O_RDONLY);
   } catch (error) {
-    throw fileError(path, error);
+    throw toFileError(path, error);
   }
 }
 
 /** The chunks of a stream. Throws FileError where it cannot be read on. */
-async function* chunksOf(stream: AsyncIterable<Buffer | string>, path: string) {
+async function* readChunks(stream: AsyncIterable<Buffer | string>, path: string) {
   try {
     yield* stream;
   } catch (error) {
-    throw fileError(path, error);
+    throw toFileError(path, error);
   }
 }
 
 /** A temporary file with all that a stream gives. Throws FileError. */
-async function copyOf(
+async function copyToTemporaryFile(
   stream: AsyncIterable<Buffer | string>,
   path: string,
   { tmpdir }: Context,
@@ -155,21 +156,21 @@ async function copyOf(
   let copy: FileHandle | undefined;
   try {
     copy = await createSpool(tmpdir);
-    await writeFile(copy, chunksOf(stream, path));
+    await writeFile(copy, readChunks(stream, path));
     return copy;
   } catch (error) {
     await copy?.close();
     if (error instanceof FileError || error instanceof FileReadError) throw error;
     const hint = 'TMPDIR can name another folder';
-    throw fileError(path, error, `${nameOf(path)} could not be copied to ${tmpdir}`, `; ${hint}`);
+    throw toFileError(path, error, `${formatPath(path)} could not be copied to ${tmpdir}`, `; ${hint}`);
   }
 }
 
-async function sourceOfCopy(copy: FileHandle, path: string): Promise<Source> {
+async function createCopySource(copy: FileHandle, path: string): Promise<Source> {
   const { size } = await copy.stat();
-  return handleSource(copy, size, nameOf(path));
+  return createHandleSource(copy, size, formatPath(path));
 }
 
-function nameOf(path: string): string {
+function formatPath(path: string): string {
   return path === '-' ? 'standard input' : path;
 }

@@ -1,9 +1,10 @@
 /** A JSON object of inputs from a file, in which `{"$document": "scan.pdf"}` stands for a document. */
-import { withoutByteOrderMark } from '../text/byte-order-mark.js';
-import { decodeString, membersOf } from '../text/json/members.js';
+
+import { decodeString, parseMembers } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
+import { stripByteOrderMark } from '../text/utf8.js';
 import { isMediaType } from './item.js';
-import { checkJson, placeOf, TextError } from './text.js';
+import { checkJson, formatPosition, TextError } from './text.js';
 
 /** JSON text, or a document that stands at its place. */
 export type Segment = Uint8Array | { path: string; mediaType: string | undefined };
@@ -15,21 +16,21 @@ export interface FileInput {
 
 /** The inputs of a JSON object (UTF-8, with or without byte order mark), in their order. Throws TextError. */
 export function parseInputsFile(file: Buffer): FileInput[] {
-  const bytes = withoutByteOrderMark(file);
+  const bytes = stripByteOrderMark(file);
   checkJson(bytes);
-  const members = membersOf(bytes);
+  const members = parseMembers(bytes);
   if (members === undefined)
     throw new TextError('holds JSON that is not an object; write {"name": value, ...}');
   const seen = new Set<string>();
   return members.map(({ name, value }) => {
     if (seen.has(name)) throw new TextError(`gives ${JSON.stringify(name)} twice`);
     seen.add(name);
-    return { name, segments: segmentsOf(asBuffer(value), bytes) };
+    return { name, segments: splitAtDocuments(asBuffer(value), bytes) };
   });
 }
 
 /** Cuts a value at the objects that stand for documents, however deep they lie. */
-function segmentsOf(value: Buffer, file: Buffer): Segment[] {
+function splitAtDocuments(value: Buffer, file: Buffer): Segment[] {
   const segments: Segment[] = [];
   const open: { start: number; isDocument: boolean }[] = [];
   const scanner = new JsonScanner(value);
@@ -45,10 +46,10 @@ function segmentsOf(value: Buffer, file: Buffer): Segment[] {
     } else if (token === '}' || token === ']') {
       const closed = open.pop();
       if (closed?.isDocument && !open.some((outer) => outer.isDocument)) {
-        const place = placeOf(file, value.byteOffset - file.byteOffset + closed.start);
+        const place = formatPosition(file, value.byteOffset - file.byteOffset + closed.start);
         segments.push(
           value.subarray(done, closed.start),
-          documentOf(value.subarray(closed.start, scanner.end), place),
+          parseDocument(value.subarray(closed.start, scanner.end), place),
         );
         done = scanner.end;
       }
@@ -57,11 +58,11 @@ function segmentsOf(value: Buffer, file: Buffer): Segment[] {
   return [...segments, value.subarray(done)];
 }
 
-function documentOf(object: Uint8Array, place: string): Exclude<Segment, Uint8Array> {
+function parseDocument(object: Uint8Array, place: string): Exclude<Segment, Uint8Array> {
   const form =
     'write {"$document": "path", "type": "type/subtype"}, the type only where the name does not tell it';
   const fields = new Map<string, string>();
-  for (const { name, value } of membersOf(object) ?? []) {
+  for (const { name, value } of parseMembers(object) ?? []) {
     const isText = value[0] === 0x22;
     if (!isText || (name !== '$document' && name !== 'type') || fields.has(name)) {
       throw new TextError(`the document ${place} has an unfit ${JSON.stringify(name)}; ${form}`);

@@ -1,15 +1,15 @@
 /**
- * The grammar of one input on the command line. The separator decides the type, never the value; the first one that
- * is not escaped counts, the longest at its place first.
+ * Parses one input of the command line, or one cell of a table. The separator decides the type, never the value: the
+ * first unescaped separator counts, and the longest at that position.
  */
 
-interface Written {
+interface RawItem {
   name: string;
-  /** The item as the user wrote it, for complaints. */
-  item: string;
+  /** The item as the user wrote it, for error messages. */
+  raw: string;
 }
 
-export type Item = Written &
+export type Item = RawItem &
   (
     | { type: 'string'; text: string }
     | { type: 'json'; text: string }
@@ -18,10 +18,10 @@ export type Item = Written &
     | { type: 'document'; path: string; mediaType: string | undefined }
   );
 
-/** An item that does not follow the grammar. The message names it as written and says how to mend it. */
+/** An item that does not follow the grammar. The message quotes it and says how to fix it. */
 export class ItemError extends Error {
-  constructor(item: string, complaint: string) {
-    super(`${item === '' ? '""' : item}: ${complaint}`);
+  constructor(raw: string, problem: string) {
+    super(`${raw === '' ? '""' : raw}: ${problem}`);
   }
 }
 
@@ -31,99 +31,100 @@ type Separator = (typeof SEPARATORS)[number];
 /** `type/subtype` without parameters: two restricted names (RFC 6838, section 4.2). */
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i;
 
-/** Whether a text is a media type without parameters. */
+/** Returns whether a text is a media type without parameters. */
 export function isMediaType(text: string): boolean {
   return MEDIA_TYPE.test(text);
 }
 
-/** Parses one item as the user wrote it. Throws ItemError, and nothing else. */
-export function parseItem(item: string): Item {
-  if (item.includes('\uFFFD')) {
+/** Parses one item of the command line. Throws ItemError, and nothing else. */
+export function parseItem(raw: string): Item {
+  if (raw.includes('\uFFFD')) {
     throw new ItemError(
-      item,
+      raw,
       'holds bytes that are not UTF-8; put the text into a UTF-8 file and write name=@file',
     );
   }
-  if (!item.isWellFormed()) {
-    throw new ItemError(item, 'holds half of a surrogate pair, which is no text');
+  if (!raw.isWellFormed()) {
+    throw new ItemError(raw, 'holds half of a surrogate pair, which is no text');
   }
-  const { name, separator, value } = split(item);
-  if (name === '') throw new ItemError(item, `has no name before "${separator}"`);
+  const { name, separator, value } = split(raw);
+  if (name === '') throw new ItemError(raw, `has no name before "${separator}"`);
   const isText = separator === '=' || separator === ':=';
-  return itemOf(item, name, separator, isText ? unescapeValue(value) : value);
+  return createItem(raw, name, separator, isText ? unescapeValue(value) : value);
 }
 
-function itemOf(item: string, name: string, separator: Separator, value: string): Item {
+function createItem(raw: string, name: string, separator: Separator, value: string): Item {
   switch (separator) {
     case '=':
-      return { item, name, type: 'string', text: value };
+      return { raw, name, type: 'string', text: value };
     case ':=':
-      return { item, name, type: 'json', text: value };
+      return { raw, name, type: 'json', text: value };
     case '=@':
-      return { item, name, type: 'string-file', path: requirePath(item, value) };
+      return { raw, name, type: 'string-file', path: requirePath(raw, value) };
     case ':=@':
-      return { item, name, type: 'json-file', path: requirePath(item, value) };
+      return { raw, name, type: 'json-file', path: requirePath(raw, value) };
     case '@':
-      return { item, name, type: 'document', ...splitMediaType(item, value) };
+      return { raw, name, type: 'document', ...splitMediaType(raw, value) };
   }
 }
 
-/** What the head of a column says: the name of an input and how its cells are written. Throws ItemError. */
-export interface ItemHead {
-  head: string;
+/** The header of a table's column: the name of an input, and the separator that its cells follow. */
+export interface ColumnHeader {
+  /** The header as the user wrote it. */
+  text: string;
   name: string;
   separator: Separator;
 }
 
-/** Parses the head of a column: a name, and the separator of an item; a name alone stands for text. */
-export function parseItemHead(head: string): ItemHead {
+/** Parses the header of a column; a name without a separator means `name=`. Throws ItemError. */
+export function parseColumnHeader(text: string): ColumnHeader {
   let parts: ReturnType<typeof split>;
   try {
-    parts = split(head);
+    parts = split(text);
   } catch {
-    parts = split(`${head}=`);
+    parts = split(`${text}=`);
   }
   const { name, separator, value } = parts;
-  if (name === '') throw new ItemError(head, 'is a column without a name');
+  if (name === '') throw new ItemError(text, 'is a column without a name');
   if (value !== '') {
     throw new ItemError(
-      head,
-      `has text behind "${separator}"; name the column ${head.slice(0, -value.length)}`,
+      text,
+      `has text behind "${separator}"; name the column ${text.slice(0, -value.length)}`,
     );
   }
-  return { head, name, separator };
+  return { text, name, separator };
 }
 
-/** The item that a cell stands for: its text is taken as it is, whatever it begins with. Throws ItemError. */
-export function itemOfCell({ head, name, separator }: ItemHead, cell: string): Item {
-  return itemOf(`${head}${head.endsWith(separator) ? '' : separator}${cell}`, name, separator, cell);
+/** Parses a cell, whose text is taken verbatim, whatever it begins with. Throws ItemError. */
+export function parseCell({ text, name, separator }: ColumnHeader, cell: string): Item {
+  return createItem(`${text}${text.endsWith(separator) ? '' : separator}${cell}`, name, separator, cell);
 }
 
-/** Where the path begins in an item that names a file, also one that is not yet written; else undefined. */
-export function startOfPath(item: string): number | undefined {
+/** Returns the offset of the path in an item, complete or not, that names a file; undefined for any other text. */
+export function findPathStart(raw: string): number | undefined {
   try {
-    const { separator, value } = split(item);
-    return separator.endsWith('@') ? item.length - value.length : undefined;
+    const { separator, value } = split(raw);
+    return separator.endsWith('@') ? raw.length - value.length : undefined;
   } catch (error) {
     if (error instanceof ItemError) return undefined;
     throw error;
   }
 }
 
-function split(item: string): { name: string; separator: Separator; value: string } {
+function split(raw: string): { name: string; separator: Separator; value: string } {
   let name = '';
-  for (let at = 0; at < item.length; at++) {
-    const character = item.charAt(at);
-    if (character === '\\' && '=:@\\'.includes(item.charAt(at + 1) || ' ')) {
-      name += item.charAt(++at);
+  for (let index = 0; index < raw.length; index++) {
+    const character = raw.charAt(index);
+    if (character === '\\' && '=:@\\'.includes(raw.charAt(index + 1) || ' ')) {
+      name += raw.charAt(++index);
       continue;
     }
-    const separator = SEPARATORS.find((candidate) => item.startsWith(candidate, at));
-    if (separator !== undefined) return { name, separator, value: item.slice(at + separator.length) };
+    const separator = SEPARATORS.find((candidate) => raw.startsWith(candidate, index));
+    if (separator !== undefined) return { name, separator, value: raw.slice(index + separator.length) };
     name += character;
   }
   throw new ItemError(
-    item,
+    raw,
     'is not an input; write name=text, name:=json, name@document, name=@textfile or name:=@jsonfile',
   );
 }
@@ -132,20 +133,20 @@ function unescapeValue(value: string): string {
   return value.startsWith('\\@') ? value.slice(1) : value;
 }
 
-function requirePath(item: string, path: string): string {
-  if (path === '') throw new ItemError(item, 'names no file after "@"');
+function requirePath(raw: string, path: string): string {
+  if (path === '') throw new ItemError(raw, 'names no file after "@"');
   return path;
 }
 
-function splitMediaType(item: string, value: string): { path: string; mediaType: string | undefined } {
-  const at = value.lastIndexOf(';type=');
-  if (at < 0) return { path: requirePath(item, value), mediaType: undefined };
-  const mediaType = value.slice(at + ';type='.length);
+function splitMediaType(raw: string, value: string): { path: string; mediaType: string | undefined } {
+  const start = value.lastIndexOf(';type=');
+  if (start < 0) return { path: requirePath(raw, value), mediaType: undefined };
+  const mediaType = value.slice(start + ';type='.length);
   if (!isMediaType(mediaType)) {
     throw new ItemError(
-      item,
+      raw,
       `"${mediaType}" is not a media type; write ;type=type/subtype, without parameters`,
     );
   }
-  return { path: requirePath(item, value.slice(0, at)), mediaType };
+  return { path: requirePath(raw, value.slice(0, start)), mediaType };
 }

@@ -9,7 +9,7 @@ export function mediaTypeOf(path: string): string | undefined {
 }
 
 /** What people use, where mime-types' first choice is another, or where a service's own spelling is unknown to it. */
-const USUAL: Readonly<Record<string, string>> = {
+const PREFERRED_EXTENSIONS: Readonly<Record<string, string>> = {
   'application/csv': 'csv',
   'application/postscript': 'ps',
   'application/x-gzip': 'gz',
@@ -31,5 +31,5 @@ const USUAL: Readonly<Record<string, string>> = {
 
 /** The extension, without a dot, of files of a media type; undefined for one that is unknown. */
 export function extensionOf(mediaType: string): string | undefined {
-  return USUAL[mediaType] ?? (mime.extension(mediaType) || undefined);
+  return PREFERRED_EXTENSIONS[mediaType] ?? (mime.extension(mediaType) || undefined);
 }

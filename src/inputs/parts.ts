@@ -4,8 +4,8 @@ import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import type { NamedFile } from '../platform/same-file.js';
 import type { Part, Source } from '../service/body.js';
-import { withoutByteOrderMark } from '../text/byte-order-mark.js';
 import { shellCommand } from '../text/shell-quote.js';
+import { stripByteOrderMark } from '../text/utf8.js';
 import { openDocument, readBytes } from './files.js';
 import type { Segment } from './inputs-file.js';
 import type { Item } from './item.js';
@@ -31,32 +31,32 @@ export class PartReader {
   }
 
   /** The parts of a piece of an inputs file, whose paths are relative to `base`. Throws TextError or FileError. */
-  async segmentParts(segment: Segment, base: string): Promise<readonly Part[]> {
+  async readSegment(segment: Segment, base: string): Promise<readonly Part[]> {
     if (segment instanceof Uint8Array) return [segment];
     const fix = `add "type": "type/subtype" beside "$document"`;
     return this.#documentParts(segment.path, segment.mediaType, base, segment.path, fix);
   }
 
   /** The parts of an item, whose path is relative to `base`. Throws TextError or FileError. */
-  async partsOf(item: Item, base: string): Promise<readonly Part[]> {
+  async readItem(item: Item, base: string): Promise<readonly Part[]> {
     switch (item.type) {
       case 'string':
         return [Buffer.from(JSON.stringify(item.text))];
       case 'json':
-        return [checkedJson(Buffer.from(item.text), `; for a string write ${item.name}=${item.text}`)];
+        return [validateJson(Buffer.from(item.text), `; for a string write ${item.name}=${item.text}`)];
       case 'string-file':
-        this.#claim(item.path, base, item.item);
+        this.#claim(item.path, base, item.raw);
         return [Buffer.from(JSON.stringify(decodeUtf8(await readBytes(item.path, base, this.#context))))];
       case 'json-file': {
-        this.#claim(item.path, base, item.item);
+        this.#claim(item.path, base, item.raw);
         const bytes = await readBytes(item.path, base, this.#context);
         decodeUtf8(bytes);
-        return [checkedJson(withoutByteOrderMark(bytes))];
+        return [validateJson(stripByteOrderMark(bytes))];
       }
       case 'document': {
         // Quoted: a shell takes the semicolon for itself.
-        const fix = `add ;type=type/subtype, such as ${shellCommand([`${item.item};type=application/pdf`])}`;
-        return this.#documentParts(item.path, item.mediaType, base, item.item, fix);
+        const fix = `add ;type=type/subtype, such as ${shellCommand([`${item.raw};type=application/pdf`])}`;
+        return this.#documentParts(item.path, item.mediaType, base, item.raw, fix);
       }
     }
   }
@@ -98,7 +98,7 @@ async function guessMediaType(path: string): Promise<string | undefined> {
   return mediaTypeOf(path);
 }
 
-function checkedJson(bytes: Buffer, hint = ''): Buffer {
+function validateJson(bytes: Buffer, hint = ''): Buffer {
   try {
     checkJson(bytes);
   } catch (error) {

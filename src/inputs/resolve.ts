@@ -75,8 +75,8 @@ class Resolver {
     const resolved = new Map(fileInputs);
     const { cwd } = this.#context;
     for (const item of parsed.values()) {
-      await this.#collect(item.item, async () => {
-        resolved.set(item.name, { name: item.name, parts: await this.#reader.partsOf(item, cwd) });
+      await this.#collect(item.raw, async () => {
+        resolved.set(item.name, { name: item.name, parts: await this.#reader.readItem(item, cwd) });
       });
     }
     return this.#finish(resolved);
@@ -87,10 +87,10 @@ class Resolver {
     const own = new Map<string, Input>();
     if (json !== undefined)
       await this.#collect(place, () => this.#readObject(json, base, place, own, new Set()));
-    for (const item of row.items) await this.#resolveItem(item, base, `${place}: ${item.item}`, own);
+    for (const item of row.items) await this.#resolveItem(item, base, `${place}: ${item.raw}`, own);
     const inputs = new Map<string, Input>();
     for (const item of defaults) {
-      if (!own.has(item.name)) await this.#resolveItem(item, this.#context.cwd, item.item, inputs);
+      if (!own.has(item.name)) await this.#resolveItem(item, this.#context.cwd, item.raw, inputs);
     }
     return this.#finish(new Map([...inputs, ...own]));
   }
@@ -98,7 +98,7 @@ class Resolver {
   async #resolveItem(item: Item, base: string, what: string, into: Map<string, Input>): Promise<void> {
     await this.#collect(what, async () => {
       if (into.has(item.name)) throw new TextError(`gives "${item.name}" a second time`);
-      into.set(item.name, { name: item.name, parts: await this.#reader.partsOf(item, base) });
+      into.set(item.name, { name: item.name, parts: await this.#reader.readItem(item, base) });
     });
   }
 
@@ -122,7 +122,7 @@ class Resolver {
         const item = parseItem(text);
         const earlier = items.get(item.name);
         if (earlier === undefined) items.set(item.name, item);
-        else this.#problems.push(`${text}: gives "${item.name}" a second time, after ${earlier.item}`);
+        else this.#problems.push(`${text}: gives "${item.name}" a second time, after ${earlier.raw}`);
       } catch (error) {
         if (!(error instanceof ItemError)) throw error;
         this.#problems.push(error.message);
@@ -169,7 +169,7 @@ class Resolver {
       // What an item will put in this place is not opened here.
       if (overridden.has(name)) continue;
       await this.#collect(`${label}: ${name}`, async () => {
-        for (const segment of segments) parts.push(...(await this.#reader.segmentParts(segment, base)));
+        for (const segment of segments) parts.push(...(await this.#reader.readSegment(segment, base)));
       });
     }
   }

@@ -1,27 +1,17 @@
-/** Text and JSON that the user gave: whether it is what it should be, and where it is not. */
+/** Checks the text and JSON that users provide, and reports where they are invalid. */
 import { isUtf8 } from 'node:buffer';
 import { decodeString } from '../text/json/members.js';
 import { lineAndColumn } from '../text/json/positions.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
+import { findInvalidUtf8 } from '../text/utf8.js';
 
-/** The user's text is not UTF-8 or not JSON; the message says where. */
+/** The user's text is not valid; the message says where. */
 export class TextError extends Error {}
 
-/** Decodes UTF-8. Throws TextError naming the first byte that is not. */
+/** Decodes UTF-8. Throws TextError with the position of the first invalid byte. */
 export function decodeUtf8(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
-  throw new TextError(`not UTF-8 at byte ${firstNonUtf8(bytes) + 1}`);
-}
-
-/** The offset of the first byte that is not UTF-8, in bytes that are not all of it. */
-export function firstNonUtf8(bytes: Buffer): number {
-  const text = bytes.toString('utf8');
-  for (let at = text.indexOf('\uFFFD'); at >= 0; at = text.indexOf('\uFFFD', at + 1)) {
-    const offset = Buffer.byteLength(text.slice(0, at));
-    // A replacement character that stands in the file itself is text like any other.
-    if (bytes.readUIntBE(offset, Math.min(3, bytes.length - offset)) !== 0xefbfbd) return offset;
-  }
-  return 0;
+  throw new TextError(`not UTF-8 at byte ${findInvalidUtf8(bytes) + 1}`);
 }
 
 /** Checks that UTF-8 `bytes` are one JSON value whose strings are well-formed. Throws TextError with line and column. */
@@ -36,13 +26,13 @@ export function checkJson(bytes: Buffer): void {
     }
   } catch (error) {
     if (error instanceof JsonSyntaxError)
-      throw new TextError(`${error.reason} ${placeOf(bytes, error.offset)}`);
+      throw new TextError(`${error.reason} ${formatPosition(bytes, error.offset)}`);
     throw error;
   }
 }
 
-/** `at line 3, column 14`; columns count characters. */
-export function placeOf(bytes: Buffer, offset: number): string {
+/** Returns a position as messages show it: `at line 3, column 14`. */
+export function formatPosition(bytes: Buffer, offset: number): string {
   const { line, column } = lineAndColumn(bytes, offset);
   return `at line ${line}, column ${column}`;
 }

@@ -10,13 +10,13 @@ export interface DataUri {
 }
 
 /** Longer than any header of a data URI that means one. */
-const MAX_HEADER = 4000;
+const MAX_HEADER_LENGTH = 4000;
 /** The media type, which may be missing, and the parameters. */
 const HEADER = /^data:([\w.!#$&^+-]+\/[\w.!#$&^+-]+)? *((?:;[^;]*)*)$/i;
 /** What stands for a missing media type. */
-const PLAIN = 'text/plain';
+const DEFAULT_MEDIA_TYPE = 'text/plain';
 /** A multiple of four, so that each piece is base64 by itself. */
-const PIECE = 64 * 1024;
+const PIECE_LENGTH = 64 * 1024;
 const PERCENT = 0x25;
 
 const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
@@ -26,7 +26,7 @@ export function parseDataUri(token: Uint8Array): DataUri | 'broken' | undefined 
   if (!/^data:/i.test(latin1(token.subarray(1, 6)))) return undefined;
   // An escaped solidus is common in JSON, and so are line breaks in base64.
   const text = token.includes(0x5c) ? Buffer.from(decodeString(token)) : token.subarray(1, -1);
-  const comma = text.subarray(0, MAX_HEADER).indexOf(0x2c);
+  const comma = text.subarray(0, MAX_HEADER_LENGTH).indexOf(0x2c);
   if (comma < 0) return undefined;
   const header = latin1(text.subarray(0, comma));
   const data = text.subarray(comma + 1);
@@ -34,9 +34,9 @@ export function parseDataUri(token: Uint8Array): DataUri | 'broken' | undefined 
 }
 
 function parseBase64(header: string, data: Uint8Array): DataUri | 'broken' {
-  const [whole, mediaType = PLAIN] = HEADER.exec(header) ?? [];
+  const [whole, mediaType = DEFAULT_MEDIA_TYPE] = HEADER.exec(header) ?? [];
   if (whole === undefined) return 'broken';
-  const bytes = base64Decoded(data) ?? base64Decoded(percentDecoded(data, isSpace));
+  const bytes = decodeBase64(data) ?? decodeBase64(decodePercent(data, isSpace));
   return bytes === undefined ? 'broken' : { mediaType: mediaType.toLowerCase(), bytes };
 }
 
@@ -46,29 +46,29 @@ function parsePlain(header: string, data: Uint8Array): DataUri | undefined {
   if (whole === undefined || !/^(; *[^\s;=]+=[^;]*)*$/.test(parameters)) return undefined;
   if (mediaType === undefined && data.some(isSpace)) return undefined;
   return {
-    mediaType: (mediaType ?? PLAIN).toLowerCase(),
+    mediaType: (mediaType ?? DEFAULT_MEDIA_TYPE).toLowerCase(),
     *bytes() {
-      yield percentDecoded(data);
+      yield decodePercent(data);
     },
   };
 }
 
-function base64Decoded(data: Uint8Array): DataUri['bytes'] | undefined {
-  for (let from = 0; from < data.length; from += PIECE) {
-    const isLast = from + PIECE >= data.length;
-    const piece = latin1(data.subarray(from, from + PIECE));
+function decodeBase64(data: Uint8Array): DataUri['bytes'] | undefined {
+  for (let from = 0; from < data.length; from += PIECE_LENGTH) {
+    const isLast = from + PIECE_LENGTH >= data.length;
+    const piece = latin1(data.subarray(from, from + PIECE_LENGTH));
     const wanted = isLast ? /^([\w+/-]{4})*([\w+/-]{2,3})?={0,2}$/ : /^[\w+/-]*$/;
     if (!wanted.test(piece)) return undefined;
   }
   return function* () {
-    for (let from = 0; from < data.length; from += PIECE) {
-      yield Buffer.from(latin1(data.subarray(from, from + PIECE)), 'base64');
+    for (let from = 0; from < data.length; from += PIECE_LENGTH) {
+      yield Buffer.from(latin1(data.subarray(from, from + PIECE_LENGTH)), 'base64');
     }
   };
 }
 
 /** Byte by byte: as text, a hundred megabytes would take many seconds, in which nothing else can happen. */
-function percentDecoded(data: Uint8Array, isLeftOut = (_byte: number) => false): Buffer {
+function decodePercent(data: Uint8Array, isLeftOut = (_byte: number) => false): Buffer {
   const decoded = Buffer.allocUnsafe(data.length);
   let length = 0;
   for (let at = 0; at < data.length; at++) {

@@ -7,10 +7,15 @@ import { absolutePath, mkdirp } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Run } from '../service/run.js';
 import { FileNames } from './file-name.js';
-import { type EmbeddedDocument, type FoundDocuments, findDocuments, placeText } from './find-documents.js';
+import {
+  type EmbeddedDocument,
+  type FoundDocuments,
+  findDocuments,
+  formatJsonPath,
+} from './find-documents.js';
 
 /** Places that a warning names. */
-const MAX_PLACES = 10;
+const MAX_PATHS = 10;
 
 export interface FolderOptions {
   /** As the user wrote it. */
@@ -94,29 +99,29 @@ export class DocumentFolder {
     const names = new FileNames();
     const files = found.documents.map((document) => ({
       document,
-      path: join(home, names.forDocument(document.place, document.mediaType)),
+      path: join(home, names.forDocument(document.jsonPath, document.mediaType)),
     }));
     if (files.length === 0) return { run, paths: [], warnings };
-    if (this.#options.severalRuns) await this.#attempt(home, makeHome);
-    if (!this.#options.force) for (const { path } of files) await this.#attempt(path, expectNothing);
+    if (this.#options.severalRuns) await this.#attempt(home, makeRunFolder);
+    if (!this.#options.force) for (const { path } of files) await this.#attempt(path, assertAbsent);
     await this.#writeAll(files);
-    const saved = withPaths(output, files);
+    const saved = replaceDocuments(output, files);
     const before = output.byteOffset - json.byteOffset;
     const whole = [json.subarray(0, before), saved, json.subarray(before + output.length)];
     const replaced = { ...run, output: saved, json: Buffer.concat(whole) };
     return { run: replaced, paths: files.map(({ path }) => path), warnings };
   }
 
-  #warnings(id: string, { further, broken }: FoundDocuments): string[] {
+  #warnings(id: string, { omitted, invalid }: FoundDocuments): string[] {
     const whose = this.#options.severalRuns ? `run ${id}: ` : '';
     const left: string[] = [];
-    if (broken.length > 0) {
-      const places = broken.slice(0, MAX_PLACES).map(placeText).join(', ');
-      const more = broken.length > MAX_PLACES ? ` and ${broken.length - MAX_PLACES} more` : '';
+    if (invalid.length > 0) {
+      const places = invalid.slice(0, MAX_PATHS).map(formatJsonPath).join(', ');
+      const more = invalid.length > MAX_PATHS ? ` and ${invalid.length - MAX_PATHS} more` : '';
       left.push(`data that cannot be decoded stays in the output: ${places}${more}`);
     }
-    if (further > 0)
-      left.push(`documents beyond the first ${this.#most} stay in the output: ${further} more`);
+    if (omitted > 0)
+      left.push(`documents beyond the first ${this.#most} stay in the output: ${omitted} more`);
     return left.map((text) => `${whose}${text}`);
   }
 
@@ -158,7 +163,7 @@ export class DocumentFolder {
 }
 
 /** Makes the folder of a run, which may exist, but not as a link: that would lead out of the user's folder. */
-async function makeHome(path: string): Promise<void> {
+async function makeRunFolder(path: string): Promise<void> {
   await mkdirp(dirname(path));
   try {
     await promises.mkdir(path);
@@ -170,12 +175,12 @@ async function makeHome(path: string): Promise<void> {
   }
 }
 
-async function expectNothing(path: string): Promise<void> {
+async function assertAbsent(path: string): Promise<void> {
   const found = await promises.lstat(path).catch(() => undefined);
   if (found !== undefined) throw Object.assign(new Error('it exists already'), { code: 'EEXIST' });
 }
 
-function withPaths(json: Uint8Array, files: readonly FileToWrite[]): Buffer {
+function replaceDocuments(json: Uint8Array, files: readonly FileToWrite[]): Buffer {
   const parts: Uint8Array[] = [];
   let done = 0;
   for (const { document, path } of files) {

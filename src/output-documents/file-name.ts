@@ -1,26 +1,26 @@
 /** Names for files, made of what a service says. */
 import { extensionOf } from '../inputs/media-type.js';
-import type { Place } from './find-documents.js';
+import type { JsonPath } from './find-documents.js';
 
-const LONGEST = 100;
+const MAX_LENGTH = 100;
 /** Names of devices, with any extension (Windows). */
-const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 /** Names in one folder, of harmless characters; none twice, whatever the case. */
 export class FileNames {
   readonly #taken = new Set<string>();
 
   /** The name of a file that tells where a document stood: `pages-0-image.png` for the one at pages[0].image. */
-  forDocument(place: Place, mediaType: string): string {
+  forDocument(place: JsonPath, mediaType: string): string {
     const extension = `.${extensionOf(mediaType) ?? 'bin'}`;
-    const written = harmless(place.join('-'));
+    const written = toSafeName(place.join('-'));
     const stem = written.toLowerCase().endsWith(extension) ? written.slice(0, -extension.length) : written;
     return this.#take(stem || 'document', extension);
   }
 
   /** The name of the folder of a run. */
   forRun(id: string): string {
-    return this.#take(harmless(id) || 'run', '');
+    return this.#take(toSafeName(id) || 'run', '');
   }
 
   #take(stem: string, extension: string): string {
@@ -34,11 +34,11 @@ export class FileNames {
 }
 
 /** A name that stays in its folder and is no option, no hidden file and no device. */
-function harmless(text: string): string {
+function toSafeName(text: string): string {
   const plain = text
     .replace(/[^A-Za-z0-9._-]+/g, '_')
     .replace(/^[.-]+/, '')
-    .slice(0, LONGEST)
+    .slice(0, MAX_LENGTH)
     .replace(/\.+$/, '');
-  return DEVICE.test(plain) ? `_${plain}` : plain;
+  return DEVICE_NAME.test(plain) ? `_${plain}` : plain;
 }

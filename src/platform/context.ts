@@ -5,10 +5,10 @@
 import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { SignalName } from '../errors.js';
-import type { ChildEnd, ExecOptions, ExecResult } from './exec.js';
+import type { ExecOptions, ExecResult, ExitStatus } from './exec.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { Output } from './output.js';
-import { isZombie, processSpace } from './processes.js';
+import { isZombie, readPidNamespace } from './processes.js';
 
 /** Node's timers fire at once for more than this (2^31-1 ms). */
 const MAX_TIMER = 2 ** 31 - 1;
@@ -30,12 +30,12 @@ export interface Clock {
 }
 
 interface Child {
-  ended: Promise<ChildEnd>;
+  exited: Promise<ExitStatus>;
   kill(signal: SignalName): void;
 }
 
 /** Registers what surrounds a suspension, until the returned function is called. */
-export type Suspensions = (around: { before(): void; after(): void }) => () => void;
+export type OnSuspend = (around: { before(): void; after(): void }) => () => void;
 
 export interface Context {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
@@ -57,7 +57,7 @@ export interface Context {
   /** Calls `listener` for each SIGINT, SIGTERM and SIGHUP until the returned function is called. */
   onSignal(listener: (signal: SignalName) => void): () => void;
   /** Calls `before` when the process is about to be suspended (Ctrl-Z), and `after` when it goes on. */
-  onSuspend: Suspensions;
+  onSuspend: OnSuspend;
   /** Starts a command that shares our standard streams. Rejects if it cannot be started. */
   spawn(command: string, args: readonly string[], env: Record<string, string>): Promise<Child>;
   /** Runs a command for what it prints, as `exec` in exec.ts describes. */
@@ -104,10 +104,10 @@ export function processContext(): Context {
       return process.stdin;
     },
     get cwd() {
-      return workingFolder();
+      return findWorkingFolder();
     },
     get home() {
-      return homeFolder();
+      return findHomeFolder();
     },
     stdout: new Output(process.stdout, true),
     stderr: new Output(process.stderr, false),
@@ -116,7 +116,7 @@ export function processContext(): Context {
     platform: process.platform,
     nodeVersion: process.versions.node,
     get self() {
-      return { host: hostname(), pid: process.pid, space: processSpace(), isAlive };
+      return { host: hostname(), pid: process.pid, space: readPidNamespace(), isAlive };
     },
     clock: systemClock,
     limits: DEFAULT_LIMITS,
@@ -131,7 +131,7 @@ export function processContext(): Context {
 }
 
 /** Another process may have removed it; absolute paths work all the same. */
-function workingFolder(): string {
+function findWorkingFolder(): string {
   try {
     return process.cwd();
   } catch {
@@ -140,7 +140,7 @@ function workingFolder(): string {
 }
 
 /** A user whom the system does not know, and who has no HOME, has no folder; that is no fault of wfr. */
-function homeFolder(): string {
+function findHomeFolder(): string {
   try {
     return homedir();
   } catch {
@@ -166,7 +166,7 @@ function onSignal(listener: (signal: SignalName) => void): () => void {
   };
 }
 
-const onSuspend: Suspensions = ({ before, after }) => {
+const onSuspend: OnSuspend = ({ before, after }) => {
   // Windows has neither signal.
   if (process.platform === 'win32') return () => {};
   const suspend = () => {
@@ -189,11 +189,11 @@ async function spawnCommand(
   // Loaded only where there is something to start: it costs every other command 3 ms.
   const { spawn } = await import('node:child_process');
   const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
-  const ended = new Promise<ChildEnd>((resolve) => {
+  const exited = new Promise<ExitStatus>((resolve) => {
     child.on('exit', (code, signal) => resolve(signal ?? code ?? 0));
   });
   return new Promise((resolve, reject) => {
     child.on('error', reject);
-    child.on('spawn', () => resolve({ ended, kill: (signal) => void child.kill(signal) }));
+    child.on('spawn', () => resolve({ exited, kill: (signal) => void child.kill(signal) }));
   });
 }

@@ -2,21 +2,21 @@
 import { spawn } from 'node:child_process';
 
 /** Milliseconds: how long a command may run, and how long what it leaves behind may hold on to its output. */
-const LIMIT = 60_000;
-const LINGER = 1_000;
+const TIMEOUT = 60_000;
+const OUTPUT_TIMEOUT = 1_000;
 
 /** The end of a child process: its code, or the signal that ended it. */
-export type ChildEnd = number | NodeJS.Signals;
+export type ExitStatus = number | NodeJS.Signals;
 
 /** What a command wrote, and how it ended: `'timeout'` where it had to be ended. */
 export interface ExecResult {
-  end: ChildEnd | 'timeout';
+  exitStatus: ExitStatus | 'timeout';
   /** From its start. */
   stdout: string;
   /** To its end. */
   stderr: string;
   /** Lines of stderr before those. */
-  missed: number;
+  omittedLines: number;
 }
 
 export interface ExecOptions {
@@ -28,7 +28,7 @@ export interface ExecOptions {
 type Timer = (ms: number, action: () => void) => () => void;
 
 /** Characters of each stream that are kept; the others are read and dropped. */
-const KEPT = 65_536;
+const MAX_LENGTH = 65_536;
 
 /**
  * Runs a command in `cwd`, without a shell and without standard input, and gives what it wrote. It is ended after 60 s,
@@ -46,19 +46,19 @@ export async function exec(
   const stderr = keepEnd(child.stderr);
   const cancel: (() => void)[] = [];
   try {
-    const end = await new Promise<ExecResult['end']>((resolve, reject) => {
+    const exitStatus = await new Promise<ExecResult['exitStatus']>((resolve, reject) => {
       const abort = () => reject(signal?.reason);
       signal?.addEventListener('abort', abort, { once: true });
       cancel.push(() => signal?.removeEventListener('abort', abort));
-      cancel.push(after(LIMIT, () => resolve('timeout')));
+      cancel.push(after(TIMEOUT, () => resolve('timeout')));
       child.on('error', reject);
       child.on('close', (code, killer) => resolve(killer ?? code ?? 0));
       // A daemon that the command has started keeps its output open, and would keep us waiting.
       child.on('exit', (code, killer) => {
-        cancel.push(after(LINGER, () => resolve(killer ?? code ?? 0)));
+        cancel.push(after(OUTPUT_TIMEOUT, () => resolve(killer ?? code ?? 0)));
       });
     });
-    return { end, stdout: stdout.text, stderr: stderr.text, missed: stderr.missed };
+    return { exitStatus, stdout: stdout.text, stderr: stderr.text, omittedLines: stderr.missed };
   } finally {
     for (const undo of cancel) undo();
     // Harmless to one that has ended.
@@ -73,7 +73,7 @@ function keepStart(stream: NodeJS.ReadableStream): { text: string } {
   const kept = { text: '' };
   stream.setEncoding('utf8');
   stream.on('data', (chunk: string) => {
-    kept.text += chunk.slice(0, KEPT - kept.text.length);
+    kept.text += chunk.slice(0, MAX_LENGTH - kept.text.length);
   });
   return kept;
 }
@@ -84,8 +84,8 @@ function keepEnd(stream: NodeJS.ReadableStream): { text: string; missed: number 
   stream.setEncoding('utf8');
   stream.on('data', (chunk: string) => {
     kept.text += chunk;
-    if (kept.text.length <= KEPT) return;
-    const start = kept.text.indexOf('\n', kept.text.length - KEPT) + 1 || kept.text.length - KEPT;
+    if (kept.text.length <= MAX_LENGTH) return;
+    const start = kept.text.indexOf('\n', kept.text.length - MAX_LENGTH) + 1 || kept.text.length - MAX_LENGTH;
     kept.missed += kept.text.slice(0, start).split('\n').length - 1;
     kept.text = kept.text.slice(start);
   });

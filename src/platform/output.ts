@@ -13,13 +13,13 @@ export class Output {
 
   constructor(
     readonly stream: OutputStream,
-    readonly required: boolean,
+    readonly isRequired: boolean,
   ) {
     stream.on('error', (error: NodeJS.ErrnoException) => this.#fail(error));
   }
 
   /** Whether its reader has gone away, so that what is written is dropped. */
-  get isGone(): boolean {
+  get isClosed(): boolean {
     return this.#gone;
   }
 
@@ -42,7 +42,7 @@ export class Output {
         });
       });
     }
-    if (this.#failure !== undefined && this.required) throw new OutputError(this.#failure);
+    if (this.#failure !== undefined && this.isRequired) throw new OutputError(this.#failure);
   }
 
   #fail(error: NodeJS.ErrnoException): void {

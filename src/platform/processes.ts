@@ -2,7 +2,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 
 /** The boot and the namespace of processes, where the system (Linux) tells them. */
-export function processSpace(): string {
+export function readPidNamespace(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
     return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;

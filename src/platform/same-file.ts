@@ -14,7 +14,7 @@ export interface NamedFile {
 }
 
 /** Files that are looked at together. */
-const AT_ONCE = 1_000;
+const CONCURRENCY = 1_000;
 /** As many symbolic links in a row as Linux follows. */
 const MAX_LINKS = 40;
 
@@ -24,9 +24,9 @@ export async function assertDistinctFiles(files: readonly NamedFile[]): Promise<
   const problems: string[] = [];
   // What is written comes first: files that are only read may be the same.
   const sorted = [...files.filter(({ isWritten }) => isWritten), ...files.filter((file) => !file.isWritten)];
-  for (let from = 0; from < sorted.length; from += AT_ONCE) {
-    const some = sorted.slice(from, from + AT_ONCE);
-    const identities = await Promise.all(some.map(({ path }) => identityOf(path)));
+  for (let from = 0; from < sorted.length; from += CONCURRENCY) {
+    const some = sorted.slice(from, from + CONCURRENCY);
+    const identities = await Promise.all(some.map(({ path }) => findIdentity(path)));
     for (const [index, file] of some.entries()) {
       const identity = identities[index];
       if (identity === undefined) continue;
@@ -39,11 +39,11 @@ export async function assertDistinctFiles(files: readonly NamedFile[]): Promise<
 }
 
 /** Device and inode; of what does not exist yet, those of its folder, and its name. Undefined for what is no file. */
-async function identityOf(path: string, links = 0): Promise<string | undefined> {
+async function findIdentity(path: string, links = 0): Promise<string | undefined> {
   const found = await stat(path, { bigint: true }).catch(() => undefined);
   if (found !== undefined) return found.isFile() ? `${found.dev}:${found.ino}` : undefined;
   const link = links < MAX_LINKS ? await readlink(path).catch(() => undefined) : undefined;
-  if (link !== undefined) return identityOf(resolve(dirname(path), link), links + 1);
+  if (link !== undefined) return findIdentity(resolve(dirname(path), link), links + 1);
   const folder = await stat(dirname(path), { bigint: true }).catch(() => undefined);
   return folder === undefined ? path : `${folder.dev}:${folder.ino}/${basename(path)}`;
 }

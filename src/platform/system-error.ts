@@ -1,6 +1,6 @@
 /** The operating system's error codes in plain words. */
 
-const WORDS: Readonly<Record<string, string>> = {
+const MESSAGES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use',
   EACCES: 'permission denied',
   EBUSY: 'it is in use',
@@ -31,7 +31,7 @@ export function errorCode(error: unknown): string | undefined {
 }
 
 /** Whether a system call failed because this machine had no open files or no memory left, which may soon change. */
-export function isExhaustion(error: unknown): boolean {
+export function isResourceExhaustion(error: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '');
 }
 
@@ -39,6 +39,6 @@ export function isExhaustion(error: unknown): boolean {
 export function describeSystemError(error: unknown): string {
   const code = errorCode(error);
   if (code === undefined) return error instanceof Error ? error.message : String(error);
-  const words = WORDS[code];
+  const words = MESSAGES[code];
   return words === undefined ? code : `${words} (${code})`;
 }

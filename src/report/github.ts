@@ -1,5 +1,5 @@
 /** Renders a command's result for GitHub Actions: annotations, a job summary and step outputs. */
-import { compactJson } from '../text/json/layout.js';
+import { compactJson } from '../text/json/format-json.js';
 import { sanitize } from '../text/sanitize.js';
 import { renderTableRow, TABLE_HEAD } from './markdown.js';
 import {

@@ -1,7 +1,7 @@
 /** `--report json`: the Runs as the service sent them, with exit codes, durations and errors. */
 import { type Exit, SIGNAL_EXIT_CODES } from '../exit-code.js';
-import { compactJson } from '../text/json/layout.js';
-import { sanitizedJson } from '../text/sanitize.js';
+import { compactJson } from '../text/json/format-json.js';
+import { sanitizeJson } from '../text/sanitize.js';
 import type { CommandResult, ReportedRun } from './reported-run.js';
 
 type Chunks = Generator<string | Uint8Array, void, void>;
@@ -30,7 +30,7 @@ function* renderRun({ row, label, id, workflowId, exit, duration, error, run }: 
   };
   yield '    {\n';
   for (const [name, value] of Object.entries(known))
-    yield `      "${name}": ${sanitizedJson(value ?? null)},\n`;
+    yield `      "${name}": ${sanitizeJson(value ?? null)},\n`;
   yield '      "run": ';
   if (run === undefined) yield 'null\n';
   else yield* compactJson(run.json);

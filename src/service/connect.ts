@@ -7,7 +7,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { NetworkError, type NetworkFault } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
-import { unbracketed } from '../text/url.js';
+import { stripBrackets } from '../text/url.js';
 
 export interface ProxyServer {
   protocol: 'http:' | 'https:';
@@ -32,7 +32,7 @@ const HELD_ERROR = 1_000;
 export async function openSocket(route: Route, clock: Clock, signal: AbortSignal): Promise<Socket> {
   const { origin, proxy } = route;
   const secure = origin.protocol === 'https:';
-  const target = { host: unbracketed(origin.hostname), port: Number(origin.port) || (secure ? 443 : 80) };
+  const target = { host: stripBrackets(origin.hostname), port: Number(origin.port) || (secure ? 443 : 80) };
   const through = proxy === undefined ? undefined : await openTunnel(proxy, target, signal);
   if (!secure) return holdWriteErrors(through ?? (await openTcp(target, signal, false)), clock);
   return holdWriteErrors(await openTls(target, through, signal, false), clock);

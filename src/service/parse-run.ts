@@ -1,6 +1,6 @@
 /** From the bytes of an answer to a Run. */
 import { UnreadableResponseError } from '../errors.js';
-import { decodeString, membersOf } from '../text/json/members.js';
+import { decodeString, parseMembers } from '../text/json/members.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
 import type { Run } from './run.js';
 
@@ -37,7 +37,7 @@ export function isUsableId(id: string): boolean {
 
 function readMembers(bytes: Uint8Array) {
   try {
-    const members = membersOf(bytes);
+    const members = parseMembers(bytes);
     if (members !== undefined) return members;
   } catch (error) {
     if (error instanceof JsonSyntaxError) throw new UnreadableResponseError(error.message);
@@ -65,6 +65,6 @@ function asNumber(value: Uint8Array | undefined): number | undefined {
 function asError(value: Uint8Array | undefined): Run['error'] {
   if (value?.[0] === 0x22) return { message: decodeString(value), step: undefined };
   if (value?.[0] !== 0x7b) return undefined;
-  const fields = new Map(membersOf(value)?.map((member) => [member.name, member.value]));
+  const fields = new Map(parseMembers(value)?.map((member) => [member.name, member.value]));
   return { message: asString(fields.get('message')), step: asString(fields.get('step')) };
 }

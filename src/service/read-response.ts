@@ -4,7 +4,7 @@ import { NetworkError, WfrError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
 import { errorCode } from '../platform/system-error.js';
-import { withoutByteOrderMark } from '../text/byte-order-mark.js';
+import { stripByteOrderMark } from '../text/utf8.js';
 import type { Deadline } from './deadline.js';
 import { codingOf, decodeBody, type IncomingBody } from './decode-body.js';
 
@@ -87,7 +87,7 @@ async function readAll(
     if (size > MAX_RESPONSE) throw tooLarge;
     chunks.push(chunk);
   });
-  const bytes = withoutByteOrderMark(Buffer.concat(chunks, size));
+  const bytes = stripByteOrderMark(Buffer.concat(chunks, size));
   // What is not UTF-8 becomes replacement characters, as it does in every JSON parser.
   return isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8'));
 }

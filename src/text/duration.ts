@@ -15,10 +15,10 @@ export function formatDuration(ms: number): string {
   if (ms < 9_950) return `${(ms / 1_000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3_600) return joined(Math.floor(seconds / 60), 'm', seconds % 60, 's');
-  return joined(Math.floor(seconds / 3_600), 'h', Math.floor((seconds % 3_600) / 60), 'm');
+  if (seconds < 3_600) return formatUnits(Math.floor(seconds / 60), 'm', seconds % 60, 's');
+  return formatUnits(Math.floor(seconds / 3_600), 'h', Math.floor((seconds % 3_600) / 60), 'm');
 }
 
-function joined(large: number, largeUnit: string, small: number, smallUnit: string): string {
+function formatUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`;
 }

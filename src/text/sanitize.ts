@@ -17,7 +17,7 @@ export function isUnsafe(codePoint: number): boolean {
 }
 
 /** The most characters of one field that are shown. */
-const MAX_FIELD = 2_000;
+const MAX_FIELD_LENGTH = 2_000;
 
 /** `\uXXXX`, as JSON writes it. */
 export function escapeCodePoint(codePoint: number): string {
@@ -30,7 +30,7 @@ export function sanitize(text: string): string {
 }
 
 /** Whether a text stands on one line as it is: no terminal, log or script would act on it, or see two lines. */
-export function isInertLine(text: string): boolean {
+export function isSanitized(text: string): boolean {
   return sanitizeLine(text) === text;
 }
 
@@ -43,7 +43,7 @@ export function sanitizeLines(text: string): string[] {
 }
 
 /** JSON text on one line with escapes in place of what is dangerous: the same value. */
-export function sanitizedJson(value: unknown): string {
+export function sanitizeJson(value: unknown): string {
   return escapeUnsafe(JSON.stringify(value), () => false);
 }
 
@@ -65,8 +65,10 @@ export function quoteLines(text: string): string {
 }
 
 function truncate(text: string): string {
-  if (text.length <= MAX_FIELD) return text;
-  const end = /[\ud800-\udbff]/.test(text.charAt(MAX_FIELD - 1)) ? MAX_FIELD - 1 : MAX_FIELD;
+  if (text.length <= MAX_FIELD_LENGTH) return text;
+  const end = /[\ud800-\udbff]/.test(text.charAt(MAX_FIELD_LENGTH - 1))
+    ? MAX_FIELD_LENGTH - 1
+    : MAX_FIELD_LENGTH;
   return `${text.slice(0, end)}… (${text.length - end} more characters)`;
 }
 

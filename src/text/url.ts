@@ -11,6 +11,6 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /** An IPv6 address without the brackets that URLs put around it. */
-export function unbracketed(hostname: string): string {
+export function stripBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }

@@ -17,14 +17,14 @@ export function wrap(text: string, width: number): string[] {
 }
 
 /** Narrower than this, broken lines are harder to read than those that the terminal breaks. */
-const NARROWEST = 30;
+const MIN_WIDTH = 30;
 
 /**
  * The lines as they fit a terminal of `width` columns; a width of 0 is none. What continues a line stands two columns
  * further in, or behind `| ` where the service speaks.
  */
 export function wrapLines(lines: readonly string[], width: number): string[] {
-  if (width < NARROWEST) return [...lines];
+  if (width < MIN_WIDTH) return [...lines];
   return lines.flatMap((line) => {
     const [start = ''] = /^(\| | *)/.exec(line) ?? [];
     const indent = start === '| ' ? start : `${start}  `;

@@ -1,7 +1,7 @@
 /** stderr: what wfr says while it works. Quiet keeps the run's id, warnings and errors; verbose adds the requests. */
 
 import type { WfrError } from '../errors.js';
-import type { Clock, Context, Suspensions } from '../platform/context.js';
+import type { Clock, Context, OnSuspend } from '../platform/context.js';
 import type { Output } from '../platform/output.js';
 import type { Run } from '../service/run.js';
 import type { WorkflowIdField } from '../service/workflow-id-field.js';
@@ -31,7 +31,7 @@ export class Reporter {
     readonly style: Style,
     readonly clock: Clock,
     readonly output: Output,
-    readonly onSuspend: Suspensions,
+    readonly onSuspend: OnSuspend,
   ) {}
 
   static async open(presentation: Presentation, context: Context): Promise<Reporter> {

@@ -140,7 +140,7 @@ function summaryOf({ line, cells }: ExpectedRow): string {
 function readSummaryOf({ label, inputs }: Row): string {
   const line = label.split(':')[1];
   if ('problem' in inputs) return `${line}: ${/^has (only empty|\d+) cells/.exec(inputs.problem)?.[0]}`;
-  return `${line}:${inputs.items.map(({ item }) => ` ${item}`).join('')}`;
+  return `${line}:${inputs.items.map(({ raw }) => ` ${raw}`).join('')}`;
 }
 
 async function readRows(chunks: readonly Buffer[]): Promise<{ rows: string[]; broken?: string }> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { EXIT_CODE_MEANINGS } from '../../src/exit-code.js';
-import { processSpace } from '../../src/platform/processes.js';
+import { readPidNamespace } from '../../src/platform/processes.js';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT } from '../helpers/process.js';
 import { SLOW, sandboxWorld } from '../helpers/sandbox.js';
@@ -165,7 +165,7 @@ describe('the Jobs of Kubernetes', () => {
     const { dev, ino } = statSync(results, { bigint: true });
     const claim = (host: string, space: string) =>
       `echo '{"event":"open","file":"${dev}:${ino}","owner":{"host":"${host}","space":"${space}","token":"0badcafe","pid":'$$'}}' >> results/shard-1.jsonl; `;
-    expect((await pod(world, 0, claim(hostname(), processSpace()))).exitCode).toBe(0);
+    expect((await pod(world, 0, claim(hostname(), readPidNamespace()))).exitCode).toBe(0);
     expect(world.posts()).toBe(4);
     // Any other host may be at work still.
     const other = await pod(world, 0, claim('invoices-0-other', 'another-boot pid:[1]'));

@@ -4,9 +4,14 @@ import { digestOf, type Row } from '../../batch/row.js';
 import { type Table, tableOfFile, tableOfFiles } from '../../batch/table.js';
 import { loadCredentials } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import { type ServiceFlags, serviceSettings } from '../../config/service.js';
-import { type WaitFlags, waitSettings } from '../../config/wait.js';
-import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '../../config/workflow.js';
+import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
+import {
+  checkWorkflowName,
+  mayResend503,
+  resolveWorkflowId,
+  resolveWorkflowIdField,
+} from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { FileError, openRereadable } from '../../inputs/files.js';
 import { type Item, ItemError, parseItem } from '../../inputs/item.js';
@@ -54,11 +59,11 @@ export async function planBatch(
 ) {
   const profile = await chooseProfile(flags, context);
   const { source, ...checked } = await collectUsageErrors({
-    workflowId: () => workflowId(workflow, profile),
-    settings: () => serviceSettings(flags, profile, context),
-    wait: () => waitSettings(flags, profile),
+    workflowId: () => resolveWorkflowId(workflow, profile),
+    settings: () => resolveServiceSettings(flags, profile, context),
+    wait: () => resolveWaitSettings(flags, profile),
     presentation: () => decidePresentation(flags, context),
-    field: () => workflowIdField(flags, profile, context),
+    field: () => resolveWorkflowIdField(flags, profile, context),
     credentials: () => loadCredentials(flags, profile, context),
     defaults: () => parseDefaults(flags.input ?? []),
     concurrency: () => wholeNumber('--concurrency', flags.concurrency, 8, 1, 100_000),
@@ -76,7 +81,7 @@ export async function planBatch(
   return {
     ...checked,
     ...source,
-    warnings: unknownNameWarning(workflow, profile),
+    warnings: checkWorkflowName(workflow, profile),
     resend503: mayResend503(flags, profile, context),
     subjects: [{ id: undefined, workflowId: checked.workflowId }],
     failFast: flags.failFast === true,
@@ -98,7 +103,7 @@ export async function* rowsOf(
   onRow: (number: number) => void = () => {},
 ) {
   const { table, shard, workflowId, defaults } = plan;
-  const common = digestOf(workflowId, ...defaults.map(({ item }) => item));
+  const common = digestOf(workflowId, ...defaults.map(({ raw }) => raw));
   for await (const row of table.rows()) {
     onRow(row.number);
     if ((row.number - 1) % shard.count !== shard.index - 1) continue;
@@ -121,7 +126,7 @@ function filesOf(
     ...reportFiles(flags, context),
     ...(rows === undefined ? [] : file(`--rows ${rows}`, rows)),
     ...files.flatMap((path) => file(path, path)),
-    ...defaults.flatMap((item) => ('path' in item ? file(`-i ${item.item}`, item.path) : [])),
+    ...defaults.flatMap((item) => ('path' in item ? file(`-i ${item.raw}`, item.path) : [])),
   ];
 }
 

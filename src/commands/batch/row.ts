@@ -8,7 +8,7 @@ import { InterruptedError, NoSuchRunError, OutputError, UnknownOutcomeError } fr
 import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import type { Item } from '../../inputs/item.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { compactJson } from '../../text/json/layout.js';
+import { compactJson } from '../../text/json/format-json.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { errorText } from '../../view/errors/describe-error.js';
 import { summaryLine } from '../../view/summary.js';

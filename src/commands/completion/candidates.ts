@@ -3,7 +3,7 @@ import { loadConfig } from '../../config/load-config.js';
 import { chooseProfile, type Profile } from '../../config/profile.js';
 import { resolveSetting } from '../../config/resolve-setting.js';
 import { History } from '../../history/history.js';
-import { startOfPath } from '../../inputs/item.js';
+import { findPathStart } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../../service/workflow-id-field.js';
 import { parseUrl } from '../../text/url.js';
@@ -58,7 +58,7 @@ export const VALUES: Readonly<Record<string, Completer>> = {
 };
 
 function input({ text }: Asked): Offer {
-  const pathStart = startOfPath(text);
+  const pathStart = findPathStart(text);
   return pathStart === undefined ? {} : { paths: 'files', pathStart };
 }
 
@@ -88,7 +88,7 @@ async function aliases({ flags }: Asked, context: Context): Promise<Offer> {
 async function pastRuns({ text, flags, operands }: Asked, context: Context): Promise<Offer> {
   const profile = await profileOf(flags, context);
   const baseUrl = parseUrl(resolveSetting('baseUrl', flags, profile, context)?.text ?? '')?.href;
-  const runs = (await History.of(context).runs()).filter(
+  const runs = (await History.open(context).readRuns()).filter(
     (run) => baseUrl === undefined || run.baseUrl === baseUrl,
   );
   const nameOf = namesOfWorkflows(profile);

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { type ConfigLocation, locateConfig, readConfigBytes } from '../../config/load-config.js';
 import { chooseProfile } from '../../config/profile.js';
 import type { ServiceFlags } from '../../config/service.js';
-import { type EffectiveSetting, effectiveSettings } from '../../config/show.js';
+import { type EffectiveSetting, resolveEffectiveSettings } from '../../config/show.js';
 import type { WaitFlags } from '../../config/wait.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -59,7 +59,7 @@ async function check(location: ConfigLocation, flags: ConfigFlags, context: Cont
 
 async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
   const profile = await chooseProfile(flags, context);
-  const settings = effectiveSettings(flags, profile, context);
+  const settings = resolveEffectiveSettings(flags, profile, context);
   const file = {
     name: 'configFile',
     value: path,

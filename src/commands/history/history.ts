@@ -5,7 +5,7 @@ import { History, type PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
-import { isInertLine, sanitize } from '../../text/sanitize.js';
+import { isSanitized, sanitize } from '../../text/sanitize.js';
 import { type OutputFlags, type OutputFormat, outputFormat } from '../shared/output-format.js';
 
 export interface HistoryFlags extends OutputFlags {
@@ -19,8 +19,8 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
     format: () => outputFormat(flags),
     limit: () => parseLimit(flags.limit),
   });
-  const past = History.of(context);
-  const runs = (await past.runs()).slice(0, limit);
+  const past = History.open(context);
+  const runs = (await past.readRuns()).slice(0, limit);
   if (runs.length === 0) await context.stderr.write(`${emptyText(past)}\n`);
   const interruption = new Interruption(context);
   try {
@@ -51,7 +51,7 @@ function textOf(runs: readonly PastRun[], format: OutputFormat): string {
       return runs.map((run) => `${JSON.stringify(run)}\n`).join('');
     case 'id':
       // An escaped id would be another one to a script; the other forms have it.
-      return runs.flatMap(({ id }) => (isInertLine(id) ? [`${id}\n`] : [])).join('');
+      return runs.flatMap(({ id }) => (isSanitized(id) ? [`${id}\n`] : [])).join('');
     case 'text':
       return columns(runs.map(rowOf));
   }

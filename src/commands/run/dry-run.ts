@@ -5,7 +5,7 @@ import { blockBuffers, type Input, type Source } from '../../service/body.js';
 import type { Trigger } from '../../service/create-run.js';
 import { runsUrl } from '../../service/service.js';
 import { fieldsFor, variantsOf } from '../../service/workflow-id-field.js';
-import { formatJson } from '../../text/json/layout.js';
+import { formatJson } from '../../text/json/format-json.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { RunPlan } from './plan.js';
 

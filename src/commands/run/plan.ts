@@ -2,9 +2,14 @@
 
 import { loadCredentials } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import { type ServiceFlags, serviceSettings } from '../../config/service.js';
-import { type WaitFlags, waitSettings } from '../../config/wait.js';
-import { mayResend503, unknownNameWarning, workflowId, workflowIdField } from '../../config/workflow.js';
+import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
+import {
+  checkWorkflowName,
+  mayResend503,
+  resolveWorkflowId,
+  resolveWorkflowIdField,
+} from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
@@ -45,13 +50,13 @@ export async function planRun(
   const { inputsFile, input = [] } = flags;
   const profile = await chooseProfile(flags, context);
   const { id, field, resolved, ...plan } = await collectUsageErrors({
-    id: () => workflowId(workflow, profile),
-    settings: () => serviceSettings(flags, profile, context),
-    wait: () => waitSettings(flags, profile),
+    id: () => resolveWorkflowId(workflow, profile),
+    settings: () => resolveServiceSettings(flags, profile, context),
+    wait: () => resolveWaitSettings(flags, profile),
     format: () => outputFormat(flags),
     presentation: () => decidePresentation(flags, context),
     documents: () => documentFolder(assertWatched(flags), false, context),
-    field: () => workflowIdField(flags, profile, context),
+    field: () => resolveWorkflowIdField(flags, profile, context),
     credentials: () => loadCredentials(flags, profile, context),
     reports: () => reports.open(),
     resolved: () => resolveInputs({ items: [...items, ...input], inputsFile, otherStdin }, context),
@@ -66,7 +71,7 @@ export async function planRun(
     ...plan,
     trigger: { workflowId: id, inputs: resolved.inputs, field, resend503 },
     detached: isDetached(flags),
-    warnings: [...unknownNameWarning(workflow, profile), ...resolved.warnings],
+    warnings: [...checkWorkflowName(workflow, profile), ...resolved.warnings],
     subjects: [{ id: undefined, workflowId: id }],
     close: () => resolved.close(),
   };

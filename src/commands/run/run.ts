@@ -52,7 +52,7 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
   reporter.accepted(accepted, commands.watch);
   reporter.fieldAccepted(variant, variantsTried);
 
-  session.history.triggered(pastRun(accepted, plan));
+  session.history.recordTrigger(pastRun(accepted, plan));
   if (plan.detached && interruption.received === undefined) {
     await printAccepted(stdout, format, accepted);
     return { runs: [detachedRun(accepted, plan, session)] };

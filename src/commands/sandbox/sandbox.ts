@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import type { ChildEnd } from '../../platform/exec.js';
+import type { ExitStatus } from '../../platform/exec.js';
 import { Interruption } from '../../platform/signals.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { type SandboxOptions, startSandbox } from '../../sandbox/server.js';
@@ -65,7 +65,7 @@ async function runCommand(
     const child = await starting.catch((error) => {
       throw new UsageError([`${shellCommand([program])} cannot be started: ${describeSystemError(error)}`]);
     });
-    return toExit(await child.ended);
+    return toExit(await child.exited);
   } finally {
     release();
     await service.stop();
@@ -73,7 +73,7 @@ async function runCommand(
 }
 
 /** Returns signals that wfr raises again; any other, such as SIGPIPE, as 128 + its number, like a shell. */
-function toExit(end: ChildEnd): Exit {
+function toExit(end: ExitStatus): Exit {
   if (typeof end === 'number') return end;
   return end === 'SIGINT' || end === 'SIGTERM' || end === 'SIGHUP' ? end : 128 + constants.signals[end];
 }

@@ -2,8 +2,8 @@
 import { OutputError } from '../../errors.js';
 import type { StdoutQueue } from '../../platform/stdout-queue.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { compactJson, formatJson } from '../../text/json/layout.js';
-import { isInertLine } from '../../text/sanitize.js';
+import { compactJson, formatJson } from '../../text/json/format-json.js';
+import { isSanitized } from '../../text/sanitize.js';
 import { summaryLine, summaryOf } from '../../view/summary.js';
 import type { OutputFormat } from './output-format.js';
 
@@ -63,7 +63,7 @@ async function printRun(output: StdoutQueue, run: Run, oneLine: boolean): Promis
 
 /** An escaped or cut id would be another id to a script, so one that cannot be shown as it is is not printed. */
 async function printId(output: StdoutQueue, { id }: Run): Promise<void> {
-  if (!isInertLine(id)) {
+  if (!isSanitized(id)) {
     throw new OutputError(
       new Error('it has characters that a terminal or a script would misread'),
       'the run id',

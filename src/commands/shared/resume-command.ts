@@ -7,13 +7,13 @@ import type { ResumeCommands } from './print-outcome.js';
 /** The commands that go on with runs of the same service and save the same documents, ready to be pasted into a shell. */
 export function resumeCommands(
   ids: readonly string[],
-  { sameService }: SameService,
+  { resumeFlags }: SameService,
   documents: DocumentFolder | undefined,
 ): ResumeCommands {
   const end = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
   const command = (name: string, flags: readonly string[] = []) =>
-    shellCommand(['wfr', name, ...sameService, ...flags, ...end, ...ids]);
+    shellCommand(['wfr', name, ...resumeFlags, ...flags, ...end, ...ids]);
   return { watch: command('watch', documents?.flagsFor(ids)), status: command('status') };
 }
 
-type SameService = Pick<ServiceSettings, 'sameService'>;
+type SameService = Pick<ServiceSettings, 'resumeFlags'>;

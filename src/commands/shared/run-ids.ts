@@ -1,6 +1,6 @@
 /** The run ids of a command line. */
 import type { Profile } from '../../config/profile.js';
-import { workflowId } from '../../config/workflow.js';
+import { resolveWorkflowId } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
 import type { History, PastRun } from '../../history/history.js';
 import { isUsableId } from '../../service/parse-run.js';
@@ -22,7 +22,7 @@ export async function withPastRuns(
   profile: Profile | undefined,
 ): Promise<string[]> {
   if (!ids.some((id) => id.startsWith('@'))) return [...ids];
-  const runs = (await history.runs()).filter((run) => run.baseUrl === baseUrl.href);
+  const runs = (await history.readRuns()).filter((run) => run.baseUrl === baseUrl.href);
   const problems: string[] = [];
   const found = ids.map((id) => {
     const isMeant = reference(id, profile);
@@ -40,6 +40,6 @@ function reference(id: string, profile: Profile | undefined): ((run: PastRun) =>
   const [, workflow] = /^@last(?::(.+))?$/s.exec(id) ?? [undefined, null];
   if (workflow === null) return undefined;
   if (workflow === undefined) return () => true;
-  const wanted = workflowId(workflow, profile).toLowerCase();
+  const wanted = resolveWorkflowId(workflow, profile).toLowerCase();
   return (run) => run.workflow.toLowerCase() === wanted;
 }

@@ -107,7 +107,7 @@ class CommandTools {
     for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
     const { service, close } = await openService(plan, reporter, context);
     const stdout = openStdoutQueue(context.stdout, interruption);
-    const history = History.of(context);
+    const history = History.open(context);
     this.#closeSession = async () => {
       reporter.stopProgress();
       await settleHistory(history, reporter);

@@ -31,7 +31,7 @@ export async function watchAndShow(
   const outcome = await watchRun({ ...options, onChange }, session);
   progress.left(id);
   const { run } = outcome;
-  if (run !== undefined) session.history.seen({ ...run, baseUrl: session.service.baseUrl.href });
+  if (run !== undefined) session.history.recordStatus({ ...run, baseUrl: session.service.baseUrl.href });
   return outcome;
 }
 

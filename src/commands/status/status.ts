@@ -1,7 +1,7 @@
 /** `wfr status`: show runs as they are now. */
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import { type ServiceFlags, serviceSettings } from '../../config/service.js';
+import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { collectUsageErrors, HttpError } from '../../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError, exitOfSeveral } from '../../exit-code.js';
 import { History } from '../../history/history.js';
@@ -45,12 +45,12 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
   const profile = await chooseProfile(flags, context);
   const plan = await collectUsageErrors({
     ids: () => runIds(rawIds),
-    settings: () => serviceSettings(flags, profile, context),
+    settings: () => resolveServiceSettings(flags, profile, context),
     format: () => outputFormat(flags),
     presentation: () => decidePresentation(flags, context),
     credentials: () => loadCredentials(flags, profile, context),
   });
-  const ids = await withPastRuns(plan.ids, plan.settings.baseUrl, History.of(context), profile);
+  const ids = await withPastRuns(plan.ids, plan.settings.baseUrl, History.open(context), profile);
   return { ...plan, ids, exitStatus: flags.exitStatus === true, warnings: [], subjects: [] };
 }
 
@@ -63,7 +63,7 @@ async function print(
   const severalRuns = ids.length > 1;
   if (run !== undefined) {
     await printStatus(stdout, format, run, severalRuns);
-    history.seen({ ...run, baseUrl: service.baseUrl.href });
+    history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
     return exitStatus ? exitOfRun(run) : ExitCode.ok;
   }
   if (!reporter.error(error)) throw error;

@@ -1,8 +1,8 @@
 /** `wfr watch`: wait for runs that already exist. */
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import { type ServiceFlags, serviceSettings } from '../../config/service.js';
-import { type WaitFlags, waitSettings } from '../../config/wait.js';
+import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
 import { collectUsageErrors, NoSuchRunError, UnsavedDocumentError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { History } from '../../history/history.js';
@@ -62,15 +62,15 @@ async function planWatch(
   const profile = await chooseProfile(flags, context);
   const plan = await collectUsageErrors({
     ids: () => runIds(rawIds),
-    settings: () => serviceSettings(flags, profile, context),
-    wait: () => waitSettings(flags, profile),
+    settings: () => resolveServiceSettings(flags, profile, context),
+    wait: () => resolveWaitSettings(flags, profile),
     format: () => outputFormat(flags),
     presentation: () => decidePresentation(flags, context),
     documents: () => documentFolder(flags, new Set(rawIds).size > 1, context),
     reports: () => reports.open(),
     credentials: () => loadCredentials(flags, profile, context),
   });
-  const ids = await withPastRuns(plan.ids, plan.settings.baseUrl, History.of(context), profile);
+  const ids = await withPastRuns(plan.ids, plan.settings.baseUrl, History.open(context), profile);
   // Runs end in any order; the same command gives each of them the same folder.
   for (const id of ids) plan.documents?.runFolder(id);
   return { ...plan, ids, warnings: [], subjects: subjectsOf(ids) };

@@ -17,7 +17,7 @@ export function decodeString(token: Uint8Array): string {
  * The members of the object that `bytes` hold, in their order, duplicates included; undefined where the text is a
  * JSON value of another kind. Throws JsonSyntaxError where it is not JSON.
  */
-export function membersOf(bytes: Uint8Array): Member[] | undefined {
+export function parseMembers(bytes: Uint8Array): Member[] | undefined {
   const scanner = new JsonScanner(bytes);
   const members: Member[] = [];
   let name: string | undefined;

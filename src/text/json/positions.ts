@@ -17,13 +17,13 @@ interface DuplicateName {
   name: string;
 }
 
-interface Open {
+interface OpenValue {
   pointer: string;
   isObject: boolean;
   /** Of the next value in a list. */
   index: number;
   name: string;
-  nameAt: number;
+  nameOffset: number;
 }
 
 /**
@@ -33,7 +33,7 @@ interface Open {
 export function findPositions(bytes: Uint8Array): { positions: Positions; duplicates: DuplicateName[] } {
   const positions = new Map<string, Position>();
   const duplicates: DuplicateName[] = [];
-  const open: Open[] = [];
+  const open: OpenValue[] = [];
   const scanner = new JsonScanner(bytes);
   while (scanner.next()) {
     const { token, start } = scanner;
@@ -46,20 +46,20 @@ export function findPositions(bytes: Uint8Array): { positions: Positions; duplic
     if (token === 'key' || token === 'string') assertWellFormed(bytes, scanner);
     if (token === 'key' && parent !== undefined) {
       parent.name = decodeString(bytes.subarray(start, scanner.end));
-      parent.nameAt = start;
+      parent.nameOffset = start;
       const isDuplicate = positions.has(pointerTo(parent.pointer, parent.name));
       if (isDuplicate) duplicates.push({ offset: start, name: parent.name });
       continue;
     }
-    const pointer = parent === undefined ? '' : pointerTo(parent.pointer, segmentOf(parent));
-    positions.set(pointer, { name: parent?.isObject ? parent.nameAt : start, value: start });
+    const pointer = parent === undefined ? '' : pointerTo(parent.pointer, nextSegment(parent));
+    positions.set(pointer, { name: parent?.isObject ? parent.nameOffset : start, value: start });
     const isOpening = token === '{' || token === '[';
-    if (isOpening) open.push({ pointer, isObject: token === '{', index: 0, name: '', nameAt: 0 });
+    if (isOpening) open.push({ pointer, isObject: token === '{', index: 0, name: '', nameOffset: 0 });
   }
   return { positions, duplicates };
 }
 
-function segmentOf(parent: Open): string {
+function nextSegment(parent: OpenValue): string {
   return parent.isObject ? parent.name : String(parent.index++);
 }
 

@@ -33,7 +33,7 @@ export type JsonToken = '{' | '}' | '[' | ']' | ':' | ',' | 'key' | 'string' | '
 
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or end' | 'end';
 
-const WANTED: Readonly<Record<Exclude<Expected, ', or end' | 'end'>, string>> = {
+const EXPECTED: Readonly<Record<Exclude<Expected, ', or end' | 'end'>, string>> = {
   value: 'a value',
   'value or ]': 'a value or ]',
   key: 'a name in double quotes',
@@ -223,7 +223,7 @@ export class JsonScanner {
   #unexpected(): JsonSyntaxError {
     if (this.#expected === 'end') return new JsonSyntaxError('trailing-text', this.#position);
     if (this.#expected === ', or end') return new JsonSyntaxError('missing-comma', this.#position);
-    const reason = `not JSON: expected ${WANTED[this.#expected]}`;
+    const reason = `not JSON: expected ${EXPECTED[this.#expected]}`;
     return new JsonSyntaxError('unexpected-text', this.#position, reason);
   }
 }

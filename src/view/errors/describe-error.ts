@@ -18,7 +18,7 @@ import {
   UnsavedDocumentError,
   UsageError,
 } from '../../errors.js';
-import { describeSystemError, errorCode, isExhaustion } from '../../platform/system-error.js';
+import { describeSystemError, errorCode, isResourceExhaustion } from '../../platform/system-error.js';
 import { formatDuration } from '../../text/duration.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -56,7 +56,7 @@ export function describeError(error: unknown): ErrorDescription | undefined {
         `${sanitize(error.path)} cannot be read: ${describeSystemError(error.cause)}; no run was created`,
       ],
       hints: [
-        isExhaustion(error.cause)
+        isResourceExhaustion(error.cause)
           ? 'Run the same command again, with more open files (ulimit -n) or a smaller --concurrency.'
           : 'Repeat the command once it can be read.',
       ],

@@ -1,6 +1,6 @@
 /** One spinner line on a terminal's stderr, which goes away when it stops. */
 import ora from 'ora';
-import type { Clock, Suspensions } from '../../platform/context.js';
+import type { Clock, OnSuspend } from '../../platform/context.js';
 import type { Output } from '../../platform/output.js';
 import { NO_TERMINAL_PROGRESS, terminalProgress } from './terminal-progress.js';
 
@@ -19,7 +19,7 @@ export interface LiveOptions {
   color: boolean;
   /** Whether the terminal has a progress display of its own. */
   terminalProgress: boolean;
-  onSuspend: Suspensions;
+  onSuspend: OnSuspend;
 }
 
 /** What the line shows. */

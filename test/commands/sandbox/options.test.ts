@@ -15,7 +15,7 @@ async function under(flags: readonly string[], args: readonly string[], env = {}
     clock,
     spawn: async (_command, _args, settings) => {
       result = runCli(args, { clock, env: { ...settings, ...env } });
-      return { ended: result.then((inner) => inner.exitCode), kill: () => {} };
+      return { exited: result.then((inner) => inner.exitCode), kill: () => {} };
     },
   });
   if (result === undefined) throw new Error(`nothing was started: ${stderr}`);

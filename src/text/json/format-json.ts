@@ -3,11 +3,11 @@
 import { escapeCodePoint, isUnsafe } from '../sanitize.js';
 import { JsonScanner } from './scanner.js';
 
-const CHUNK = 64 * 1024;
+const CHUNK_SIZE = 64 * 1024;
 
 /** The JSON value in `bytes` (UTF-8) over several lines, two spaces a level, with a line feed at the end; in chunks. */
 export function* formatJson(bytes: Uint8Array): Generator<Buffer, void, void> {
-  yield* layOut(bytes, {
+  yield* format(bytes, {
     line: (depth) => `\n${'  '.repeat(Math.min(depth, MAX_INDENT))}`,
     colon: ': ',
   });
@@ -15,20 +15,20 @@ export function* formatJson(bytes: Uint8Array): Generator<Buffer, void, void> {
 
 /** The same on one line. */
 export function* compactJson(bytes: Uint8Array): Generator<Buffer, void, void> {
-  yield* layOut(bytes, { line: () => '', colon: ':' });
+  yield* format(bytes, { line: () => '', colon: ':' });
 }
 
 /** Deeper levels are not indented further: a text of n levels must not become one of n x n bytes. */
 const MAX_INDENT = 64;
 
-interface Layout {
+interface Whitespace {
   line(depth: number): string;
   colon: string;
 }
 
-function* layOut(bytes: Uint8Array, { line, colon }: Layout): Generator<Buffer, void, void> {
+function* format(bytes: Uint8Array, { line, colon }: Whitespace): Generator<Buffer, void, void> {
   const scanner = new JsonScanner(bytes);
-  const out = new Chunks();
+  const out = new ChunkWriter();
   let justOpened = false;
   while (scanner.next()) {
     const { token, depth } = scanner;
@@ -56,7 +56,7 @@ function* sanitizedPieces(bytes: Uint8Array, start: number, end: number): Genera
     const byte = bytes[at] ?? 0;
     if (byte !== 0x23 && (byte < 0x7f || (byte > 0x7f && byte !== 0xc2 && byte !== 0xd8 && byte !== 0xe2)))
       continue;
-    const found = unsafeAt(bytes, at);
+    const found = findUnsafe(bytes, at);
     if (found === undefined) continue;
     yield bytes.subarray(done, at);
     yield Buffer.from(escapeCodePoint(found.codePoint));
@@ -67,7 +67,7 @@ function* sanitizedPieces(bytes: Uint8Array, start: number, end: number): Genera
 }
 
 /** The dangerous code point whose UTF-8 begins at `at`, or the second `#` of `##[`. */
-function unsafeAt(bytes: Uint8Array, at: number): { codePoint: number; length: number } | undefined {
+function findUnsafe(bytes: Uint8Array, at: number): { codePoint: number; length: number } | undefined {
   const [first = 0, second = 0, third = 0] = bytes.subarray(at, at + 3);
   if (first === 0x23) {
     return bytes[at - 1] === 0x23 && second === 0x5b ? { codePoint: 0x23, length: 1 } : undefined;
@@ -83,22 +83,22 @@ function unsafeAt(bytes: Uint8Array, at: number): { codePoint: number; length: n
 }
 
 /** Small writes gathered into chunks; a caller may keep a chunk. */
-class Chunks {
-  #buffer = Buffer.allocUnsafe(CHUNK);
+class ChunkWriter {
+  #buffer = Buffer.allocUnsafe(CHUNK_SIZE);
   #used = 0;
 
   /** A few bytes of our own layout. */
   ascii(text: string): void {
     if (this.#used + text.length > this.#buffer.length) {
-      this.#buffer = Buffer.concat([this.#buffer], this.#buffer.length + CHUNK);
+      this.#buffer = Buffer.concat([this.#buffer], this.#buffer.length + CHUNK_SIZE);
     }
     this.#used += this.#buffer.write(text, this.#used, 'latin1');
   }
 
   *add(bytes: Uint8Array): Generator<Buffer, void, void> {
     for (let from = 0; from < bytes.length; ) {
-      if (this.#used >= CHUNK) yield this.rest();
-      const taken = bytes.subarray(from, from + CHUNK - this.#used);
+      if (this.#used >= CHUNK_SIZE) yield this.rest();
+      const taken = bytes.subarray(from, from + CHUNK_SIZE - this.#used);
       this.#buffer.set(taken, this.#used);
       this.#used += taken.length;
       from += taken.length;
@@ -107,7 +107,7 @@ class Chunks {
 
   rest(): Buffer {
     const full = this.#buffer.subarray(0, this.#used);
-    this.#buffer = Buffer.allocUnsafe(CHUNK);
+    this.#buffer = Buffer.allocUnsafe(CHUNK_SIZE);
     this.#used = 0;
     return full;
   }
