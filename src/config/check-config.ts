@@ -18,7 +18,7 @@ export type ConfigError = { path: JsonPath } & (
 
 /** Returns every mistake in the content of a config file; none if it is a ConfigContent. */
 export function checkConfig(content: unknown): ConfigError[] {
-  return [...checkValue(content, CONFIG_FILE, []), ...checkReferences(membersOf(content))];
+  return [...checkValue(content, CONFIG_FILE, []), ...checkReferences(asObject(content))];
 }
 
 function checkValue(value: unknown, schema: ValueSchema, path: JsonPath): ConfigError[] {
@@ -30,7 +30,7 @@ function checkValue(value: unknown, schema: ValueSchema, path: JsonPath): Config
       ? []
       : value.flatMap((item, index) => checkValue(item, items, [...path, index]));
   }
-  return Object.entries(membersOf(value)).flatMap(([name, member]) =>
+  return Object.entries(asObject(value)).flatMap(([name, member]) =>
     checkMember(name, member, schema, [...path, name]),
   );
 }
@@ -53,11 +53,11 @@ function isAllowed(value: unknown, { pattern, enum: choices, minItems = 0 }: Val
   return !Array.isArray(value) || value.length >= minItems;
 }
 
-/** Checks what settings say about each other. */
+/** Checks the settings that depend on others. */
 function checkReferences({ defaultProfile, profiles }: Record<string, unknown>): ConfigError[] {
-  const known = Object.keys(membersOf(profiles));
-  const errors = Object.entries(membersOf(profiles)).flatMap(([name, profile]) =>
-    checkProfile(membersOf(profile), ['profiles', name]),
+  const known = Object.keys(asObject(profiles));
+  const errors = Object.entries(asObject(profiles)).flatMap(([name, profile]) =>
+    checkProfile(asObject(profile), ['profiles', name]),
   );
   if (typeof defaultProfile === 'string' && !known.includes(defaultProfile)) {
     errors.push({ code: 'unknown-profile', path: ['defaultProfile'], value: defaultProfile, known });
@@ -88,6 +88,6 @@ function typeOf(value: unknown): string {
 }
 
 /** Returns the members of an object; none of any other value. */
-function membersOf(value: unknown): Record<string, unknown> {
+function asObject(value: unknown): Record<string, unknown> {
   return typeOf(value) === 'object' ? (value as Record<string, unknown>) : {};
 }

@@ -19,7 +19,7 @@ export interface LoadedCredentials extends Credentials {
 }
 
 /**
- * Loads the token. A file is read at once; a command runs only when the token is asked for. Throws UsageError if a source
+ * Loads the token. A file is read at once; a command runs only when the token is needed. Throws UsageError if a source
  * cannot be read or contains no token.
  */
 export async function loadCredentials(
@@ -29,8 +29,10 @@ export async function loadCredentials(
 ): Promise<LoadedCredentials> {
   const { location, lookedFor, withheld } = findTokenSource(flags, profile, context);
   if (location === undefined) {
-    const none = fixedToken(undefined, undefined);
-    return flags.token === false ? none : { ...none, missing: new MissingTokenError(lookedFor, withheld) };
+    const noToken = fixedToken(undefined, undefined);
+    return flags.token === false
+      ? noToken
+      : { ...noToken, missing: new MissingTokenError(lookedFor, withheld) };
   }
   const source = formatTokenSource(location);
   switch (location.kind) {
@@ -69,14 +71,14 @@ function fixedToken(source: string | undefined, token: string | undefined): Cred
 /** A token that can be read again from its source. */
 class RenewableToken implements Credentials {
   #failure = '';
-  /** The last refused token for which the source was read again: those who are refused later share what came of it. */
-  #refused: string | undefined;
-  #reading: Promise<string> | undefined;
+  /** The last rejected token for which the source was read again, so that it is read once for several requests. */
+  #rejected: string | undefined;
+  #pendingRead: Promise<string> | undefined;
 
   constructor(
     private readonly name: string,
     private readonly read: (signal?: AbortSignal) => Promise<string>,
-    private known?: string,
+    private current?: string,
   ) {}
 
   get source(): string {
@@ -84,33 +86,33 @@ class RenewableToken implements Credentials {
   }
 
   async token(signal?: AbortSignal): Promise<string> {
-    this.known ??= await this.#readOnce(signal);
-    return this.known;
+    this.current ??= await this.#readOnce(signal);
+    return this.current;
   }
 
-  async refresh(refused: string | undefined, signal?: AbortSignal): Promise<boolean> {
+  async refresh(rejected: string | undefined, signal?: AbortSignal): Promise<boolean> {
     // Another request may have renewed it already.
-    if (this.known !== refused) return true;
-    if (this.#refused === refused) return false;
+    if (this.current !== rejected) return true;
+    if (this.#rejected === rejected) return false;
     try {
-      this.known = await this.#readOnce(signal);
+      this.current = await this.#readOnce(signal);
       this.#failure = '';
-      this.#refused = refused;
+      this.#rejected = rejected;
     } catch (error) {
       signal?.throwIfAborted();
-      // A source that cannot be read counts as unchanged; an interruption says nothing about it.
-      if (error instanceof UsageError) this.#refused = refused;
-      this.#failure = `, and reading it again failed: ${withoutToken(messageOnOneLine(error), refused)}`;
+      // A source that cannot be read counts as unchanged, but not one whose reading was interrupted.
+      if (error instanceof UsageError) this.#rejected = rejected;
+      this.#failure = `, and reading it again failed: ${withoutToken(messageOnOneLine(error), rejected)}`;
     }
-    return this.known !== refused;
+    return this.current !== rejected;
   }
 
-  /** Requests that ask at the same time share one read. */
+  /** Concurrent requests share one read. */
   #readOnce(signal?: AbortSignal): Promise<string> {
-    this.#reading ??= this.read(signal).finally(() => {
-      this.#reading = undefined;
+    this.#pendingRead ??= this.read(signal).finally(() => {
+      this.#pendingRead = undefined;
     });
-    return this.#reading;
+    return this.#pendingRead;
   }
 }
 

@@ -1,11 +1,11 @@
-/** Flag over environment over profile over default: the value of one setting, and where it comes from. */
+/** Resolves one setting: a flag overrides the environment, which overrides the profile, which overrides the default. */
 import type { Context } from '../platform/context.js';
 import { parseUrl } from '../text/url.js';
 import type { Profile } from './profile.js';
 import type { SettingSource } from './setting-source.js';
 import { type ProfileSettings, SETTINGS } from './settings-table.js';
 
-/** The settings with one value, which are resolved alike; the token is in token-source.ts. */
+/** The settings with one value; token-source.ts resolves the token. */
 export type SettingName = Exclude<keyof ProfileSettings, 'tokenFile' | 'tokenCommand' | 'workflows'>;
 
 /** The flags of settings, not parsed yet. */
@@ -24,25 +24,25 @@ export function resolveSetting(
   profile: Profile | undefined,
   { env }: Pick<Context, 'env'>,
 ): RawSetting | undefined {
-  const { flag = '', variable = '', isBoundToBaseUrl, default: byDefault } = SETTINGS[name];
+  const { flag = '', variable = '', isBoundToBaseUrl, default: defaultValue } = SETTINGS[name];
   const fromFlag = flags[name];
   if (fromFlag !== undefined) return { text: String(fromFlag), source: { kind: 'flag', name: flag } };
   const fromVariable = env[variable];
   if (fromVariable) return { text: fromVariable, source: { kind: 'variable', name: variable } };
   const fromProfile = profile?.settings[name];
-  const isForAnother = () => isOtherOrigin(resolveSetting('baseUrl', flags, profile, { env }), profile);
-  if (profile !== undefined && fromProfile !== undefined && !(isBoundToBaseUrl && isForAnother())) {
+  const isForOtherOrigin = () => isOtherOrigin(resolveSetting('baseUrl', flags, profile, { env }), profile);
+  if (profile !== undefined && fromProfile !== undefined && !(isBoundToBaseUrl && isForOtherOrigin())) {
     return { text: String(fromProfile), source: profile.sourceOf(name) };
   }
-  return byDefault === undefined ? undefined : { text: String(byDefault), source: { kind: 'default' } };
+  return defaultValue === undefined ? undefined : { text: String(defaultValue), source: { kind: 'default' } };
 }
 
-/** Returns whether a setting that is true or false is on; variables may also say 1. */
+/** Returns whether a boolean setting is on; a variable may also be 1. */
 export function isOn(setting: RawSetting | undefined): boolean {
   return setting?.text === 'true' || setting?.text === '1';
 }
 
-/** Returns whether a base URL has another origin than the profile's, so that the profile's token is not for it. */
+/** Returns whether the origin of a base URL is not the profile's, so that the profile's token must not be sent to it. */
 export function isOtherOrigin(baseUrl: RawSetting | undefined, profile: Profile | undefined): boolean {
   return originOf(baseUrl?.text) !== originOf(profile?.settings.baseUrl);
 }

@@ -23,7 +23,7 @@ export interface ServiceSettings {
   proxy: ProxyServer | undefined;
   headers: Readonly<Record<string, string>>;
   warnings: string[];
-  /** The flags that name the same service in another command, such as the one that resumes watching a run. */
+  /** The flags that make another command use the same service, such as the one that watches a run again. */
   resumeFlags: string[];
 }
 
@@ -35,16 +35,19 @@ export async function resolveServiceSettings(
 ): Promise<ServiceSettings> {
   const allowHttp = isOn(resolveSetting('allowHttp', flags, profile, context));
   const rawBaseUrl = resolveSetting('baseUrl', flags, profile, context);
-  const { target, headers } = await collectUsageErrors({
-    target: () => {
+  const { connection, headers } = await collectUsageErrors({
+    connection: () => {
       const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp);
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
     headers: () => parseHeaders(flags.header ?? [], flags.token === false),
   });
   const { withheld } = findTokenSource(flags, profile, context);
-  const warnings = [...findWarnings(target.baseUrl, context), ...(withheld === undefined ? [] : [withheld])];
-  return { ...target, headers, warnings, resumeFlags: findResumeFlags(flags) };
+  const warnings = [
+    ...findWarnings(connection.baseUrl, context),
+    ...(withheld === undefined ? [] : [withheld]),
+  ];
+  return { ...connection, headers, warnings, resumeFlags: findResumeFlags(flags) };
 }
 
 /** Returns the URL. Throws UsageError, which never shows user info. */

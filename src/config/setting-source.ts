@@ -1,4 +1,4 @@
-/** Where the value of a setting comes from, as data, and its name in messages. */
+/** The source of a setting's value: a flag, a variable, a line of the config file, or the default. */
 
 export type SettingSource =
   | { kind: 'default' }
@@ -8,7 +8,7 @@ export type SettingSource =
   | { kind: 'file'; setting: string; path: string; line: number }
   | { kind: 'profile'; setting: string; profile: string; path: string; line: number };
 
-/** Returns what messages and `wfr config show` call a source, such as "profile production in PATH:7". */
+/** Formats a source for messages and `wfr config show`, such as "profile production in PATH:7". */
 export function formatSource(source: SettingSource): string {
   switch (source.kind) {
     case 'default':

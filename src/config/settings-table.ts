@@ -40,16 +40,16 @@ export interface Setting extends ValueSchema {
   variable?: `WFR_${string}`;
   /** Applies only to the origin of the profile's baseUrl, and so requires a baseUrl in the same profile. */
   isBoundToBaseUrl?: true;
-  /** A setting that cannot stand in the same profile. */
+  /** A setting that must not be in the same profile. */
   excludes?: string;
 }
 
-/** What looks like a token (a JWT, or one with a known prefix), or a URL with a password that is not a variable. */
+/** Matches a token (a JWT, or one with a known prefix), and a URL with a password that is not a variable. */
 const SECRET =
   /([Bb]earer [\w.~+/=-]{8}|eyJ[\w-]+\.|(gh[pousr]_|github_pat_|glpat-|xox[a-z]-|sk-(?=[\w-]{20}))(?=[A-Za-z_-]*\d)[\w-]{10}|[A-Za-z][\w+.-]*:\/\/[^\s/:@]*:[^\s/@$][^\s/@]*@)/
     .source;
 const PATH = new RegExp(`^(?!Bearer |${SECRET})[^\\u0000]+$`);
-/** An argument may be a script: a secret is looked for after every character that cannot be part of a longer name. */
+/** An argument may be a script, so a secret may follow every character that cannot be part of a longer name. */
 const ARGUMENT = new RegExp(
   `^(?!\\s*([Aa]uthorization\\s*:|Bearer )|([\\s\\S]*(//|[^\\w./-]))?${SECRET})[^\\u0000]+$`,
 );

@@ -16,7 +16,7 @@ export interface EffectiveSetting {
   source: string;
 }
 
-/** Returns the effective settings in the order of the table. */
+/** Resolves the effective settings, in the order of the table. */
 export function resolveEffectiveSettings(
   flags: SettingFlags & TokenFlags,
   profile: Profile | undefined,
@@ -79,7 +79,7 @@ function describeLocation(location: TokenLocation): string {
       return `(hidden, in ${location.path === '-' ? 'standard input' : location.path})`;
     case 'command': {
       // An argument may be a secret that does not look like one.
-      const [program = '', ...args] = location.words;
+      const [program = '', ...args] = location.command;
       const count = args.length === 1 ? '1 argument' : `${args.length || 'no'} arguments`;
       return `(hidden, printed by ${shellCommand([program])} with ${count})`;
     }

@@ -14,39 +14,41 @@ export async function runTokenCommand(
   context: Context,
   signal?: AbortSignal,
 ): Promise<string> {
-  const [program = '', ...args] = location.words;
-  const command = shellCommand(location.words);
+  const [program = '', ...args] = location.command;
+  const command = shellCommand(location.command);
   const source = formatTokenSource(location);
-  const failed = (how: string, stderr?: string) =>
-    new UsageError([`the token command ${command} ${how} (${source})`], undefined, stderr);
+  const failure = (problem: string, stderr?: string) =>
+    new UsageError([`the token command ${command} ${problem} (${source})`], undefined, stderr);
   const running = context.exec(program, args, { cwd: location.folder, signal });
   const result = await running.catch((error) => {
     signal?.throwIfAborted();
-    throw failed(`cannot be started: ${describeSystemError(error)}`);
+    throw failure(`cannot be started: ${describeSystemError(error)}`);
   });
-  if (result.exitStatus !== 0) throw failed(describeEnd(result.exitStatus), shownStderr(result));
+  if (result.exitStatus !== 0) throw failure(describeExit(result.exitStatus), summarizeStderr(result));
   const [token = ''] = result.stdout.split(/\r?\n/, 1);
   try {
     return checkToken(token, `the first line of output of ${command} (${source})`);
   } catch (error) {
-    // A command may say why it printed no token, and yet exit with 0.
+    // A command may report an error on stderr and still exit with 0.
     throw error instanceof UsageError
-      ? new UsageError(error.problems, error.hint, shownStderr(result))
+      ? new UsageError(error.problems, error.hint, summarizeStderr(result))
       : error;
   }
 }
 
-function describeEnd(end: ExecResult['exitStatus']): string {
-  if (end === 'timeout') return `timed out after ${formatDuration(60_000)}`;
-  return typeof end === 'number' ? `failed with exit code ${end}` : `was killed by ${end}`;
+function describeExit(exitStatus: ExecResult['exitStatus']): string {
+  if (exitStatus === 'timeout') return `timed out after ${formatDuration(60_000)}`;
+  return typeof exitStatus === 'number'
+    ? `failed with exit code ${exitStatus}`
+    : `was killed by ${exitStatus}`;
 }
 
 /** The most lines of stderr that are shown. */
 const MAX_LINES = 10;
 
-/** Returns the end of stderr, where programs say what went wrong, and how many lines were left out. */
-function shownStderr({ stdout, stderr, omittedLines }: ExecResult): string {
-  const lines = withoutPrinted(stderr, stdout).trimEnd().split(/\r?\n/);
+/** Returns the last lines of stderr, where programs report errors, and how many were left out. */
+function summarizeStderr({ stdout, stderr, omittedLines }: ExecResult): string {
+  const lines = hideStdout(stderr, stdout).trimEnd().split(/\r?\n/);
   const omitted = omittedLines + Math.max(0, lines.length - MAX_LINES);
   const mark = omitted === 0 ? [] : [`… ${omitted} more ${omitted === 1 ? 'line' : 'lines'}`];
   return [...mark, ...lines.slice(-MAX_LINES)].join('\n');
@@ -56,7 +58,7 @@ function shownStderr({ stdout, stderr, omittedLines }: ExecResult): string {
 const LONG_WORD = 16;
 
 /** Hides in stderr what the command printed to stdout: that may be the token. */
-function withoutPrinted(stderr: string, stdout: string): string {
+function hideStdout(stderr: string, stdout: string): string {
   const lines = stdout.split(/\r?\n/).map((line) => line.trim());
   const words = stdout.split(/\s+/).filter((word) => word.length >= LONG_WORD);
   return [...lines.filter((line) => line.length >= 8), ...words].reduce(

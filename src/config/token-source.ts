@@ -1,4 +1,4 @@
-/** Finds out where the access token comes from, without reading it, and checks a token that was read. */
+/** Finds the source of the access token without reading it, and checks a token that was read. */
 import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -19,13 +19,13 @@ export type TokenLocation = { source: SettingSource } & (
   /** `-` is standard input. */
   | { kind: 'file'; path: string }
   /** A command and its arguments, to be run in `folder`. */
-  | { kind: 'command'; words: readonly string[]; folder: string }
+  | { kind: 'command'; command: readonly string[]; folder: string }
 );
 
 export interface TokenSource {
   /** Undefined if no token is configured, or with --no-token. */
   location: TokenLocation | undefined;
-  /** What was searched, for messages. */
+  /** The flags, variables and profiles that were searched, for messages. */
   lookedFor: readonly string[];
   /** Why the profile's token is not sent; undefined if it is sent, or not needed. */
   withheld?: string;
@@ -71,10 +71,10 @@ function profileLocation({ settings, path, sourceOf }: Profile, context: Context
     return { kind: 'file', path: resolvePath(tokenFile, folder, context), source: sourceOf('tokenFile') };
   }
   if (tokenCommand === undefined) return undefined;
-  return { kind: 'command', words: tokenCommand, folder, source: sourceOf('tokenCommand') };
+  return { kind: 'command', command: tokenCommand, folder, source: sourceOf('tokenCommand') };
 }
 
-/** Returns what messages call the source of a token, such as "--token-file PATH". Never contains the token. */
+/** Formats the source of a token for messages, such as "--token-file PATH". Never contains the token. */
 export function formatTokenSource(location: TokenLocation): string {
   const { source } = location;
   const name = formatSource(source);

@@ -1,4 +1,4 @@
-/** How often to poll a run, and how long to wait for its end. */
+/** Resolves how often to poll a run, and how long to wait for its end. */
 
 import { UsageError } from '../errors.js';
 import { parseDuration } from '../text/duration.js';

@@ -1,4 +1,4 @@
-/** Which workflow to run, and in which field its id is sent. */
+/** Resolves the workflow to run, and the field that carries its id. */
 
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -33,7 +33,7 @@ export function mayResend503(
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 
-/** Returns the id of a workflow from its id, its URL, or its name in the profile. Throws UsageError. */
+/** Resolves a workflow, given as id, URL or name in the profile, to its id. Throws UsageError. */
 export function resolveWorkflowId(workflow: string, profile: Profile | undefined): string {
   if (workflow === '') throw new UsageError(['the workflow is empty; pass its UUID or its URL']);
   const { workflows = {} } = profile?.settings ?? {};

@@ -1,12 +1,12 @@
 /**
- * What ran before: the interface cannot list runs, so an id that scrolls away would be lost, and with it what was paid
- * for. Names of inputs are kept, never their values. Nothing here fails a run: what cannot be kept is not kept.
+ * The runs that this user triggered, for `wfr history` and @last: the service cannot list runs, so a lost id would be a
+ * lost run. Stores the names of inputs, never their values. A history that cannot be written never fails a run.
  */
 import { isAbsolute, join } from 'node:path';
 import type { Clock, Context } from '../platform/context.js';
 import { appendRecord, readRecords } from './log.js';
 
-/** A run that was triggered from here. */
+/** A run that this user triggered. */
 export interface PastRun {
   id: string;
   workflow: string;
@@ -15,30 +15,30 @@ export interface PastRun {
   triggered: string;
   /** The names of its inputs. */
   inputs: readonly string[];
-  /** As it was seen last. */
+  /** The last status that was seen. */
   status: string | undefined;
 }
 
 type StatusRecord = Pick<PastRun, 'id' | 'baseUrl' | 'status'>;
 
-/** Names beyond these would make a record too long to be written in one piece. */
+/** More or longer names could make a record too long for one atomic write. */
 const MAX_NAMES = 50;
 const MAX_NAME_LENGTH = 100;
 
-/** The disk of the history does not answer. */
+/** The history could not be written in time. */
 export class HistoryTimeoutError extends Error {
   constructor() {
-    super('the disk does not answer');
+    super('the disk does not respond');
   }
 }
 
 export class History {
-  /** The folder of the log; undefined where no history is kept. */
+  /** The folder of the log; undefined if no history is kept. */
   readonly folder: string | undefined;
   readonly #clock: Clock;
   readonly #limit: number;
-  /** What is being written, and what came of what was before: a disk that hangs must delay nothing. */
-  #writing: Promise<unknown> = Promise.resolve();
+  /** All writes so far, in the background; resolves with the first error. */
+  #writes: Promise<unknown> = Promise.resolve();
 
   private constructor(folder: string | undefined, { clock, limits }: Pick<Context, 'clock' | 'limits'>) {
     this.folder = folder;
@@ -46,24 +46,24 @@ export class History {
     this.#limit = limits.history;
   }
 
-  /** The history of this user: in the folder for state of the platform, unless WFR_HISTORY=0. */
+  /** Opens the history in the platform's folder for application state; with WFR_HISTORY=0, nothing is kept. */
   static open(context: Context): History {
     const { WFR_HISTORY, XDG_STATE_HOME = '', LOCALAPPDATA } = context.env;
-    // One that is relative is to be ignored (XDG Base Directory Specification).
-    const named = isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : LOCALAPPDATA;
-    const state = named || findHome(context)?.concat('/.local/state');
+    // A relative path is to be ignored (XDG Base Directory Specification).
+    const configured = isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : LOCALAPPDATA;
+    const state = configured || findHome(context)?.concat('/.local/state');
     const isKept = WFR_HISTORY !== '0' && state !== undefined;
     return new History(isKept ? join(state, 'wfr') : undefined, context);
   }
 
-  /** Keeps a run that the service has accepted, in the background. */
+  /** Records a run that the service accepted, in the background. */
   recordTrigger(run: Omit<PastRun, 'triggered'>): void {
     const inputs = run.inputs.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME_LENGTH));
     const triggered = new Date(this.#clock.now()).toISOString();
     this.#inBackground(() => this.#append({ ...run, inputs, triggered }));
   }
 
-  /** Keeps the status in which a run was seen, if the run is known and was not seen in it before, in the background. */
+  /** Records the status of a known run if it has changed, in the background. */
   recordStatus({ id, baseUrl, status }: StatusRecord): void {
     this.#inBackground(async () => {
       const known = (await this.readRuns()).find((run) => isSame(run, { id, baseUrl, status }));
@@ -73,22 +73,22 @@ export class History {
   }
 
   /**
-   * Resolves once everything is kept, with what kept it from being written first; undefined if nothing did. Gives a
-   * HangingHistoryError where the disk does not answer in time.
+   * Waits until everything is written. Resolves with the first error, a HistoryTimeoutError if the disk does not respond
+   * in time; undefined if there was none.
    */
   async flush(): Promise<unknown> {
     let cancel = () => {};
-    const late = new Promise((resolve) => {
+    const timeout = new Promise((resolve) => {
       cancel = this.#clock.after(this.#limit, () => resolve(new HistoryTimeoutError()));
     });
-    return Promise.race([this.#writing, late]).finally(() => cancel());
+    return Promise.race([this.#writes, timeout]).finally(() => cancel());
   }
 
   #inBackground(write: () => Promise<unknown>): void {
-    this.#writing = this.#writing.then(async (before) => before ?? (await write()));
+    this.#writes = this.#writes.then(async (error) => error ?? (await write()));
   }
 
-  /** The runs that are known, the latest first. */
+  /** Reads the recorded runs, the latest first. */
   async readRuns(): Promise<PastRun[]> {
     if (this.folder === undefined) return [];
     const runs = new Map<string, PastRun>();
@@ -110,12 +110,12 @@ function findHome(context: Context): string | undefined {
   try {
     return context.home;
   } catch {
-    // A user without a home has no history.
+    // A user without a home folder has no history.
     return undefined;
   }
 }
 
-/** Ids are compared without case, as everywhere. */
+/** Compares ids case-insensitively, as everywhere. */
 function isSame(run: StatusRecord, other: StatusRecord): boolean {
   return run.baseUrl === other.baseUrl && run.id.toLowerCase() === other.id.toLowerCase();
 }

@@ -1,6 +1,6 @@
 /**
- * A log of JSON records that many processes append to at once. Each record is one write at the end of the file, so none
- * tears another; when the file has grown, it becomes the older of two, so the log is bounded and no writer waits.
+ * A log of JSON records that several processes may append to at once. Each record is one append, so records never
+ * interleave. A file that grows too large replaces the older of the two files, so the log is bounded and nobody waits.
  */
 import { constants, promises } from 'node:fs';
 import { join } from 'node:path';
@@ -9,15 +9,15 @@ import { mkdirp } from '../platform/files.js';
 const CURRENT = 'history.jsonl';
 const OLDER = 'history.1.jsonl';
 const LOCK = 'history.lock';
-/** A pipe in the place of a file must not keep a run waiting; Windows has no such flag. */
+/** Opening a pipe instead of a file must not block; Windows has no such flag. */
 const NON_BLOCKING = constants.O_NONBLOCK ?? 0;
 
-/** Bytes of one of the two files. */
+/** Bytes of each file. */
 const MAX_SIZE = 256 * 1024;
-/** Milliseconds after which whoever held the lock has been killed. */
+/** Age after which the owner of the lock is presumed dead (ms). */
 const LOCK_TIMEOUT = 10_000;
 
-/** Adds a record, at `now` (ms since 1970). Resolves with what kept it from being written, such as a full disk; undefined if nothing did. */
+/** Appends a record at the time `now` (ms since 1970). Resolves with the error if it cannot be written, else undefined. */
 export async function appendRecord(folder: string, record: object, now: number): Promise<unknown> {
   try {
     await mkdirp(folder, 0o700);
@@ -28,7 +28,7 @@ export async function appendRecord(folder: string, record: object, now: number):
       0o600,
     );
     try {
-      // The line feed before it ends what a writer that was killed may have left.
+      // The first line feed ends a partial record, if another process was killed while writing it.
       await file.appendFile(`\n${JSON.stringify(record)}\n`);
       if ((await file.stat()).size > MAX_SIZE) await rotate(folder, now);
     } finally {
@@ -36,12 +36,11 @@ export async function appendRecord(folder: string, record: object, now: number):
     }
     return undefined;
   } catch (error) {
-    // The run matters more.
     return error;
   }
 }
 
-/** The records of both files, the oldest first; what is not a JSON object is skipped. */
+/** Reads the records of both files, the oldest first, and skips lines that are not JSON objects. */
 export async function readRecords(folder: string): Promise<Record<string, unknown>[]> {
   const texts = await Promise.all([OLDER, CURRENT].map((name) => readText(join(folder, name))));
   return texts.flatMap((text) => text.split('\n')).flatMap(parseRecord);
@@ -69,11 +68,11 @@ function parseRecord(line: string): Record<string, unknown>[] {
   }
 }
 
-/** Of several that find the file too large, the one that holds the lock looks again and renames it. */
+/** Of several processes that find the file too large, the one with the lock checks again and renames it. */
 async function rotate(folder: string, now: number): Promise<void> {
   const lock = join(folder, LOCK);
-  const held = await promises.open(lock, 'wx').catch(() => undefined);
-  if (held === undefined) {
+  const lockFile = await promises.open(lock, 'wx').catch(() => undefined);
+  if (lockFile === undefined) {
     const { mtimeMs } = await promises.stat(lock);
     if (now - mtimeMs > LOCK_TIMEOUT) await promises.unlink(lock);
     return;
@@ -82,7 +81,7 @@ async function rotate(folder: string, now: number): Promise<void> {
     const current = join(folder, CURRENT);
     if ((await promises.stat(current)).size > MAX_SIZE) await promises.rename(current, join(folder, OLDER));
   } finally {
-    await held.close();
+    await lockFile.close();
     await promises.unlink(lock);
   }
 }

@@ -1,20 +1,20 @@
-/** A regular file as the bytes of a document: read in blocks, one open file at a time, and held against its first look. */
+/** Reads a document from a file in blocks, and checks that the file does not change meanwhile. */
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { FileChangedError, FileReadError } from '../errors.js';
 import type { BlockBuffers, Source } from '../service/body.js';
 
-/** What must stay the same of a file while it is sent. */
+/** What must not change about a file while it is sent. */
 export interface FileIdentity {
   size: bigint;
   mtimeNs: bigint;
-  /** Unlike the time of modification, nobody can set it back. */
+  /** Unlike the modification time, it cannot be set back. */
   ctimeNs: bigint;
   ino: bigint;
   dev: bigint;
 }
 
-/** A file that has just been looked at; `name` is what the user calls it. */
+/** Returns a source that opens the file only while it is read; `name` is what the user calls it. */
 export function createFileSource(path: string, name: string, identity: FileIdentity): Source {
   const size = Number(identity.size);
   return {
@@ -24,18 +24,18 @@ export function createFileSource(path: string, name: string, identity: FileIdent
         throw new FileReadError(name, error);
       });
       try {
-        await assertUnchanged(() => handle.stat({ bigint: true }), name, identity);
+        await assertUnchanged(handle.stat({ bigint: true }), name, identity);
         yield* readBlocks(handle, size, name, buffers);
       } finally {
         await handle.close();
       }
     },
-    verify: () => assertUnchanged(() => stat(path, { bigint: true }), name, identity),
+    verify: () => assertUnchanged(stat(path, { bigint: true }), name, identity),
     close: async () => {},
   };
 }
 
-/** An open file of ours that nobody else can reach, such as an unlinked one: there is nothing to verify. */
+/** Returns a source for an open file that no other process can reach, so that nothing needs to be verified. */
 export function createHandleSource(handle: FileHandle, size: number, name: string): Source {
   return {
     size,
@@ -45,7 +45,7 @@ export function createHandleSource(handle: FileHandle, size: number, name: strin
   };
 }
 
-/** Gives `size` bytes in blocks, reading the next one while the caller works on the last. */
+/** Yields `size` bytes in blocks, and reads the next block while the caller uses the last. */
 async function* readBlocks(
   handle: FileHandle,
   size: number,
@@ -60,7 +60,7 @@ async function* readBlocks(
   let ahead: Promise<Uint8Array> | undefined;
   const readAhead = (offset: number) => {
     ahead = offset < size ? read(offset) : undefined;
-    // It is awaited when its turn comes; until then its failure is not an unhandled one.
+    // It is awaited later; until then, a failure must not count as an unhandled rejection.
     ahead?.catch(() => {});
   };
   try {
@@ -71,7 +71,7 @@ async function* readBlocks(
       yield block;
     }
   } finally {
-    // The file may be closed only once nothing is being read from it.
+    // The caller closes the file, which must not happen during a read.
     await ahead?.catch(() => {});
   }
 }
@@ -91,17 +91,17 @@ async function readFully(handle: FileHandle, into: Buffer, offset: number, name:
 }
 
 async function assertUnchanged(
-  look: () => Promise<FileIdentity>,
+  reading: Promise<FileIdentity>,
   name: string,
-  before: FileIdentity,
+  expected: FileIdentity,
 ): Promise<void> {
-  const now = await look().catch(() => undefined);
-  const same =
-    now !== undefined &&
-    now.size === before.size &&
-    now.mtimeNs === before.mtimeNs &&
-    now.ctimeNs === before.ctimeNs &&
-    now.ino === before.ino &&
-    now.dev === before.dev;
-  if (!same) throw new FileChangedError(name);
+  const actual = await reading.catch(() => undefined);
+  const isUnchanged =
+    actual !== undefined &&
+    actual.size === expected.size &&
+    actual.mtimeNs === expected.mtimeNs &&
+    actual.ctimeNs === expected.ctimeNs &&
+    actual.ino === expected.ino &&
+    actual.dev === expected.dev;
+  if (!isUnchanged) throw new FileChangedError(name);
 }

@@ -1,6 +1,7 @@
-/** The files that inputs name: opened and looked at before anything is sent. */
+/** Opens and checks the files that inputs name, before anything is sent. */
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, open, stat, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, stat, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { FileReadError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -8,40 +9,39 @@ import { resolvePath } from '../platform/files.js';
 import { describeSystemError, isResourceExhaustion } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { createFileSource, createHandleSource } from './file-source.js';
-import { createSpool } from './spool.js';
 
-/** A file cannot be used as it is; the message names it and says why. */
+/** A file cannot be used; the message names it and says why. */
 export class FileError extends Error {}
 
-/** What is wrong with a file; a FileReadError where it is not the file but this machine's resources. */
-function toFileError(path: string, error: unknown, what = formatPath(path), hint = ''): Error {
+/** Returns a FileError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
+function toFileError(path: string, error: unknown, subject = formatPath(path), hint = ''): Error {
   if (error instanceof Error && isResourceExhaustion(error))
     return new FileReadError(formatPath(path), error);
-  return new FileError(`${what}: ${describeSystemError(error)}${hint}`);
+  return new FileError(`${subject}: ${describeSystemError(error)}${hint}`);
 }
 
-/** Bytes that are read at once of a file that is only looked through. */
+/** Bytes that are read at once. */
 const CHUNK_SIZE = 256 * 1024;
 
-/** Text is kept in memory; what is larger should travel as a document. */
+/** Bytes. Text is kept in memory; anything larger should be sent as a document. */
 const MAX_TEXT_SIZE = 64 * 1024 * 1024;
 
-/** All bytes of a file, or of standard input for `-`. Throws FileError. */
+/** Reads a whole file, or standard input for `-`. Throws FileError. */
 export async function readBytes(path: string, base: string, context: Context): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  const keep = (chunk: Buffer | string) => {
+  const append = (chunk: Buffer | string) => {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     chunks.push(bytes);
     size += bytes.length;
     if (size > MAX_TEXT_SIZE) {
-      throw new FileError(`${formatPath(path)} has more than 64 MiB; send it as a document, with name@path`);
+      throw new FileError(`${formatPath(path)} is larger than 64 MiB; send it as a document with name@path`);
     }
   };
   const handle = path === '-' ? undefined : await openFile(path, base, context);
   try {
     const stream = handle?.createReadStream({ autoClose: false }) ?? (await openStdin(context));
-    for await (const chunk of readChunks(stream, path)) keep(chunk);
+    for await (const chunk of readChunks(stream, path)) append(chunk);
   } finally {
     await handle?.close();
   }
@@ -49,8 +49,8 @@ export async function readBytes(path: string, base: string, context: Context): P
 }
 
 /**
- * A document's bytes, ready to be sent. What is not a regular file of known size (a pipe, standard input, /proc) is
- * first copied to a temporary file that has no name. Throws FileError.
+ * Opens a document. Anything but a regular file of known size (a pipe, standard input, /proc) is first copied to an
+ * unlinked temporary file. Throws FileError.
  */
 export async function openDocument(path: string, base: string, context: Context): Promise<Source> {
   if (path === '-') {
@@ -72,8 +72,8 @@ export async function openDocument(path: string, base: string, context: Context)
 }
 
 /**
- * A file that can be read from the start as often as it is asked; what cannot (a pipe, standard input) is first copied
- * to a temporary file that has no name. Throws FileError.
+ * Opens a file that can be read from the start several times. A pipe or standard input is first copied to an unlinked
+ * temporary file. Throws FileError.
  */
 export async function openRereadable(
   path: string,
@@ -81,10 +81,10 @@ export async function openRereadable(
 ): Promise<{ open(end?: number): Readable; close(): Promise<void> }> {
   const handle = path === '-' ? undefined : await openFile(path, context.cwd, context);
   const isRegular = handle !== undefined && (await handle.stat()).isFile();
-  const kept = isRegular ? handle : await copyAndClose(handle, path, context);
+  const file = isRegular ? handle : await copyAndClose(handle, path, context);
   return {
-    open: (end) => Readable.from(readFromStart(kept, path, end), { objectMode: false }),
-    close: () => kept.close(),
+    open: (end) => Readable.from(readFromStart(file, path, end), { objectMode: false }),
+    close: () => file.close(),
   };
 }
 
@@ -93,7 +93,7 @@ async function copyAndClose(handle: FileHandle | undefined, path: string, contex
   return copyToTemporaryFile(stream, path, context).finally(() => handle?.close());
 }
 
-/** A stream of the file's own would close the file when it is left early. Throws FileError. */
+/** Unlike handle.createReadStream(), it leaves the file open when the caller stops early. Throws FileError. */
 async function* readFromStart(
   handle: FileHandle,
   path: string,
@@ -111,7 +111,7 @@ async function* readFromStart(
   }
 }
 
-/** Whether a file ends where its size says: those of /proc say 0, and those of /sys 4096, whatever they hold. */
+/** Returns whether a file is as long as its size: files in /proc report 0 and files in /sys 4096. */
 async function isSizeReal(handle: FileHandle, size: bigint, path: string): Promise<boolean> {
   if (size === 0n) return false;
   const last = await handle.read(Buffer.alloc(1), 0, 1, Number(size) - 1).catch((error) => {
@@ -120,25 +120,25 @@ async function isSizeReal(handle: FileHandle, size: bigint, path: string): Promi
   return last.bytesRead === 1;
 }
 
-/** Standard input; a person at a terminal is told that wfr waits for them. */
+/** Returns standard input, and tells a person at a terminal that wfr reads it. */
 async function openStdin({ stdin, stderr }: Context): Promise<Context['stdin']> {
   if (stdin.isTTY === true)
-    await stderr.write('wfr: reading from the terminal; Ctrl-D at the start of a line ends it\n');
+    await stderr.write('wfr: reading standard input; to end it, press Ctrl-D at the start of a line\n');
   return stdin;
 }
 
 async function openFile(path: string, base: string, context: Context): Promise<FileHandle> {
   const absolute = resolvePath(path, base, context);
   try {
-    const found: Stats = await stat(absolute);
-    if (found.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
+    const stats: Stats = await stat(absolute);
+    if (stats.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     return await open(absolute, constants.O_RDONLY);
   } catch (error) {
     throw toFileError(path, error);
   }
 }
 
-/** The chunks of a stream. Throws FileError where it cannot be read on. */
+/** Yields the chunks of a stream. Throws FileError if it cannot be read. */
 async function* readChunks(stream: AsyncIterable<Buffer | string>, path: string) {
   try {
     yield* stream;
@@ -147,7 +147,7 @@ async function* readChunks(stream: AsyncIterable<Buffer | string>, path: string)
   }
 }
 
-/** A temporary file with all that a stream gives. Throws FileError. */
+/** Copies a stream to an unlinked temporary file. Throws FileError. */
 async function copyToTemporaryFile(
   stream: AsyncIterable<Buffer | string>,
   path: string,
@@ -155,15 +155,25 @@ async function copyToTemporaryFile(
 ): Promise<FileHandle> {
   let copy: FileHandle | undefined;
   try {
-    copy = await createSpool(tmpdir);
+    copy = await openTemporaryFile(tmpdir);
     await writeFile(copy, readChunks(stream, path));
     return copy;
   } catch (error) {
     await copy?.close();
     if (error instanceof FileError || error instanceof FileReadError) throw error;
-    const hint = 'TMPDIR can name another folder';
-    throw toFileError(path, error, `${formatPath(path)} could not be copied to ${tmpdir}`, `; ${hint}`);
+    const hint = '; set TMPDIR to another folder';
+    throw toFileError(path, error, `${formatPath(path)} cannot be copied to ${tmpdir}`, hint);
   }
+}
+
+/** Opens a new file in `folder` that only this user can read, and unlinks it, so that it vanishes with the process. */
+async function openTemporaryFile(folder: string): Promise<FileHandle> {
+  const { randomUUID } = await import('node:crypto');
+  const path = join(folder, `.wfr-${randomUUID()}.tmp`);
+  const handle = await open(path, 'wx+', 0o600);
+  // Windows cannot unlink an open file, and removes temporary files itself.
+  await unlink(path).catch(() => {});
+  return handle;
 }
 
 async function createCopySource(copy: FileHandle, path: string): Promise<Source> {

@@ -1,4 +1,4 @@
-/** A JSON object of inputs from a file, in which `{"$document": "scan.pdf"}` stands for a document. */
+/** Parses a JSON object of inputs, in which `{"$document": "scan.pdf"}` stands for a document. */
 
 import { decodeString, parseMembers } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
@@ -6,7 +6,9 @@ import { stripByteOrderMark } from '../text/utf8.js';
 import { isMediaType } from './item.js';
 import { checkJson, formatPosition, TextError } from './text.js';
 
-/** JSON text, or a document that stands at its place. */
+const QUOTE = 0x22;
+
+/** JSON text, or a document that is inserted between such texts. */
 export type Segment = Uint8Array | { path: string; mediaType: string | undefined };
 
 export interface FileInput {
@@ -14,22 +16,21 @@ export interface FileInput {
   segments: Segment[];
 }
 
-/** The inputs of a JSON object (UTF-8, with or without byte order mark), in their order. Throws TextError. */
+/** Parses the inputs of a JSON object (UTF-8, with or without byte order mark), in their order. Throws TextError. */
 export function parseInputsFile(file: Buffer): FileInput[] {
   const bytes = stripByteOrderMark(file);
   checkJson(bytes);
   const members = parseMembers(bytes);
-  if (members === undefined)
-    throw new TextError('holds JSON that is not an object; write {"name": value, ...}');
+  if (members === undefined) throw new TextError('is not a JSON object; expected {"name": value, ...}');
   const seen = new Set<string>();
   return members.map(({ name, value }) => {
-    if (seen.has(name)) throw new TextError(`gives ${JSON.stringify(name)} twice`);
+    if (seen.has(name)) throw new TextError(`duplicate name ${JSON.stringify(name)}; remove one of the two`);
     seen.add(name);
     return { name, segments: splitAtDocuments(asBuffer(value), bytes) };
   });
 }
 
-/** Cuts a value at the objects that stand for documents, however deep they lie. */
+/** Splits a value at the objects that stand for documents, at any depth. */
 function splitAtDocuments(value: Buffer, file: Buffer): Segment[] {
   const segments: Segment[] = [];
   const open: { start: number; isDocument: boolean }[] = [];
@@ -46,10 +47,10 @@ function splitAtDocuments(value: Buffer, file: Buffer): Segment[] {
     } else if (token === '}' || token === ']') {
       const closed = open.pop();
       if (closed?.isDocument && !open.some((outer) => outer.isDocument)) {
-        const place = formatPosition(file, value.byteOffset - file.byteOffset + closed.start);
+        const position = formatPosition(file, value.byteOffset - file.byteOffset + closed.start);
         segments.push(
           value.subarray(done, closed.start),
-          parseDocument(value.subarray(closed.start, scanner.end), place),
+          parseDocument(value.subarray(closed.start, scanner.end), position),
         );
         done = scanner.end;
       }
@@ -58,22 +59,25 @@ function splitAtDocuments(value: Buffer, file: Buffer): Segment[] {
   return [...segments, value.subarray(done)];
 }
 
-function parseDocument(object: Uint8Array, place: string): Exclude<Segment, Uint8Array> {
-  const form =
-    'write {"$document": "path", "type": "type/subtype"}, the type only where the name does not tell it';
+const EXPECTED_DOCUMENT =
+  'expected {"$document": "path", "type": "type/subtype"}; "type" is needed only if the file name does not imply it';
+
+function parseDocument(object: Uint8Array, position: string): Exclude<Segment, Uint8Array> {
+  const invalid = (problem: string) =>
+    new TextError(`the document ${position} ${problem}; ${EXPECTED_DOCUMENT}`);
   const fields = new Map<string, string>();
   for (const { name, value } of parseMembers(object) ?? []) {
-    const isText = value[0] === 0x22;
-    if (!isText || (name !== '$document' && name !== 'type') || fields.has(name)) {
-      throw new TextError(`the document ${place} has an unfit ${JSON.stringify(name)}; ${form}`);
-    }
+    const key = JSON.stringify(name);
+    if (name !== '$document' && name !== 'type') throw invalid(`has an unknown key ${key}`);
+    if (value[0] !== QUOTE) throw invalid(`has a ${key} that is not a string`);
+    if (fields.has(name)) throw invalid(`has ${key} twice`);
     fields.set(name, decodeString(value));
   }
   const path = fields.get('$document') ?? '';
   const mediaType = fields.get('type');
-  if (path === '') throw new TextError(`the document ${place} names no file; ${form}`);
+  if (path === '') throw invalid('has an empty path');
   if (mediaType !== undefined && !isMediaType(mediaType)) {
-    throw new TextError(`the document ${place}: "${mediaType}" is not a media type; ${form}`);
+    throw invalid(`has a "type" that is not a media type: "${mediaType}"`);
   }
   return { path, mediaType };
 }

@@ -41,11 +41,11 @@ export function parseItem(raw: string): Item {
   if (raw.includes('\uFFFD')) {
     throw new ItemError(
       raw,
-      'holds bytes that are not UTF-8; put the text into a UTF-8 file and write name=@file',
+      'contains bytes that are not UTF-8; put the text into a UTF-8 file and use name=@file',
     );
   }
   if (!raw.isWellFormed()) {
-    throw new ItemError(raw, 'holds half of a surrogate pair, which is no text');
+    throw new ItemError(raw, 'contains an unpaired surrogate, which is not valid text');
   }
   const { name, separator, value } = split(raw);
   if (name === '') throw new ItemError(raw, `has no name before "${separator}"`);
@@ -85,11 +85,11 @@ export function parseColumnHeader(text: string): ColumnHeader {
     parts = split(`${text}=`);
   }
   const { name, separator, value } = parts;
-  if (name === '') throw new ItemError(text, 'is a column without a name');
+  if (name === '') throw new ItemError(text, 'the column has no name');
   if (value !== '') {
     throw new ItemError(
       text,
-      `has text behind "${separator}"; name the column ${text.slice(0, -value.length)}`,
+      `has text after "${separator}"; name the column ${text.slice(0, -value.length)}`,
     );
   }
   return { text, name, separator };
@@ -125,7 +125,7 @@ function split(raw: string): { name: string; separator: Separator; value: string
   }
   throw new ItemError(
     raw,
-    'is not an input; write name=text, name:=json, name@document, name=@textfile or name:=@jsonfile',
+    'is not an input; use name=text, name:=json, name@document, name=@textfile or name:=@jsonfile',
   );
 }
 
@@ -134,7 +134,7 @@ function unescapeValue(value: string): string {
 }
 
 function requirePath(raw: string, path: string): string {
-  if (path === '') throw new ItemError(raw, 'names no file after "@"');
+  if (path === '') throw new ItemError(raw, 'has no path after "@"');
   return path;
 }
 
@@ -145,7 +145,7 @@ function splitMediaType(raw: string, value: string): { path: string; mediaType: 
   if (!isMediaType(mediaType)) {
     throw new ItemError(
       raw,
-      `"${mediaType}" is not a media type; write ;type=type/subtype, without parameters`,
+      `"${mediaType}" is not a media type; use ;type=type/subtype, without parameters`,
     );
   }
   return { path: requirePath(raw, value.slice(0, start)), mediaType };

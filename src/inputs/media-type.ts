@@ -1,14 +1,14 @@
-/** The media type that a file's name tells, and the other way round. */
+/** Maps file names to media types, and media types to file extensions. */
 import { extname } from 'node:path';
 import mime from 'mime-types';
 
-/** `type/subtype` for a file name's extension, without parameters; undefined where the name does not tell. */
+/** Returns the media type for the extension of a file name, without parameters; undefined if it is unknown. */
 export function mediaTypeOf(path: string): string | undefined {
-  // mime.lookup takes a bare `pdf` for an extension; as a file's name, it tells nothing.
+  // mime.lookup takes a file that is called just `pdf` for an extension.
   return extname(path) === '' ? undefined : mime.lookup(path) || undefined;
 }
 
-/** What people use, where mime-types' first choice is another, or where a service's own spelling is unknown to it. */
+/** The usual extension where mime-types prefers another, or does not know the media type. */
 const PREFERRED_EXTENSIONS: Readonly<Record<string, string>> = {
   'application/csv': 'csv',
   'application/postscript': 'ps',
@@ -29,7 +29,7 @@ const PREFERRED_EXTENSIONS: Readonly<Record<string, string>> = {
   'video/quicktime': 'mov',
 };
 
-/** The extension, without a dot, of files of a media type; undefined for one that is unknown. */
+/** Returns the file extension for a media type, without a dot; undefined if it is unknown. */
 export function extensionOf(mediaType: string): string | undefined {
   return PREFERRED_EXTENSIONS[mediaType] ?? (mime.extension(mediaType) || undefined);
 }

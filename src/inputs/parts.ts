@@ -1,4 +1,4 @@
-/** What stands for one input: text, files and documents as parts that can be sent. */
+/** Turns items and pieces of an inputs file into parts of a request body: JSON text and open documents. */
 
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
@@ -11,7 +11,7 @@ import type { Segment } from './inputs-file.js';
 import type { Item } from './item.js';
 import { checkJson, decodeUtf8, TextError } from './text.js';
 
-/** Reads texts and opens documents; `stdinUser` is what else reads standard input. */
+/** Reads texts and opens documents, and lets only one of them read standard input. */
 export class PartReader {
   readonly warnings: string[] = [];
   /** The files that were read. */
@@ -20,30 +20,31 @@ export class PartReader {
   readonly #context: Context;
   #stdinUser: string | undefined;
 
+  /** `stdinUser` is the flag that reads standard input already, as the user wrote it. */
   constructor(context: Context, stdinUser: string | undefined) {
     this.#context = context;
     this.#stdinUser = stdinUser;
   }
 
-  /** Lets go of the documents that are open. */
+  /** Closes the documents. */
   async close(): Promise<void> {
     for (const source of this.#opened) await source.close();
   }
 
-  /** The parts of a piece of an inputs file, whose paths are relative to `base`. Throws TextError or FileError. */
+  /** Reads a piece of an inputs file, whose paths are relative to `base`. Throws TextError or FileError. */
   async readSegment(segment: Segment, base: string): Promise<readonly Part[]> {
     if (segment instanceof Uint8Array) return [segment];
     const fix = `add "type": "type/subtype" beside "$document"`;
-    return this.#documentParts(segment.path, segment.mediaType, base, segment.path, fix);
+    return this.#openDocument(segment.path, segment.mediaType, base, segment.path, fix);
   }
 
-  /** The parts of an item, whose path is relative to `base`. Throws TextError or FileError. */
+  /** Reads an item, whose path is relative to `base`. Throws TextError or FileError. */
   async readItem(item: Item, base: string): Promise<readonly Part[]> {
     switch (item.type) {
       case 'string':
         return [Buffer.from(JSON.stringify(item.text))];
       case 'json':
-        return [validateJson(Buffer.from(item.text), `; for a string write ${item.name}=${item.text}`)];
+        return [validateJson(Buffer.from(item.text), `; for a string use ${item.name}=${item.text}`)];
       case 'string-file':
         this.#claim(item.path, base, item.raw);
         return [Buffer.from(JSON.stringify(decodeUtf8(await readBytes(item.path, base, this.#context))))];
@@ -54,45 +55,44 @@ export class PartReader {
         return [validateJson(stripByteOrderMark(bytes))];
       }
       case 'document': {
-        // Quoted: a shell takes the semicolon for itself.
+        // Quoted, because a semicolon ends a command in a shell.
         const fix = `add ;type=type/subtype, such as ${shellCommand([`${item.raw};type=application/pdf`])}`;
-        return this.#documentParts(item.path, item.mediaType, base, item.raw, fix);
+        return this.#openDocument(item.path, item.mediaType, base, item.raw, fix);
       }
     }
   }
 
-  async #documentParts(path: string, given: string | undefined, base: string, written: string, fix: string) {
-    this.#claim(path, base, written);
-    const mediaType = given ?? (path === '-' ? undefined : await guessMediaType(path));
+  async #openDocument(path: string, givenType: string | undefined, base: string, raw: string, fix: string) {
+    this.#claim(path, base, raw);
+    const mediaType = givenType ?? (path === '-' ? undefined : await guessMediaType(path));
     if (path === '-' && mediaType === undefined) {
-      throw new TextError(`standard input has no name that tells the media type; ${fix}`);
+      throw new TextError(`the media type of standard input is unknown; ${fix}`);
     }
-    // A file that cannot be read is the first thing to say of it.
+    // Opened before its media type is checked: a missing file is the more useful error.
     const source = await openDocument(path, base, this.#context);
     this.#opened.push(source);
-    if (mediaType === undefined)
-      throw new TextError(`the name of the file does not tell the media type; ${fix}`);
-    if (source.size === 0) this.warnings.push(`${written}: the document is empty (0 bytes)`);
+    if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${fix}`);
+    if (source.size === 0) this.warnings.push(`${raw}: the document is empty (0 bytes)`);
     return [Buffer.from(`"data:${mediaType};base64,`), source, Buffer.from('"')];
   }
 
-  #claim(path: string, base: string, written: string): void {
-    this.claimStdin(path, written);
+  #claim(path: string, base: string, raw: string): void {
+    this.claimStdin(path, raw);
     if (path === '-') return;
-    this.files.push({ name: written, path: resolvePath(path, base, this.#context), isWritten: false });
+    this.files.push({ name: raw, path: resolvePath(path, base, this.#context), isWritten: false });
   }
 
-  /** Throws TextError where standard input is read by something else already. */
+  /** Reserves standard input if `path` is `-`. Throws TextError if something else reads it already. */
   claimStdin(path: string, user: string): void {
     if (path !== '-') return;
     if (this.#stdinUser !== undefined) {
-      throw new TextError(`standard input is read by ${this.#stdinUser} already, and can be read only once`);
+      throw new TextError(`standard input is already read by ${this.#stdinUser} and can be read only once`);
     }
     this.#stdinUser = user;
   }
 }
 
-/** The table of media types is loaded only where a document needs it. */
+/** Loads the table of media types only when a document needs it. */
 async function guessMediaType(path: string): Promise<string | undefined> {
   const { mediaTypeOf } = await import('./media-type.js');
   return mediaTypeOf(path);

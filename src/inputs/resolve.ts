@@ -1,4 +1,4 @@
-/** From the items and the inputs file of one command line to inputs that can be sent, or to every complaint at once. */
+/** Resolves the items and the inputs file of a command line, or a row of a table, into inputs that can be sent. */
 
 import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
@@ -14,45 +14,44 @@ import { decodeUtf8, TextError } from './text.js';
 
 export interface InputArguments {
   items: readonly string[];
-  /** Path of a JSON object of inputs, `-` for standard input. */
+  /** The path of a JSON object of inputs; `-` is standard input. */
   inputsFile: string | undefined;
-  /** What else reads standard input, as the user wrote it. */
+  /** The flag that reads standard input already, as the user wrote it. */
   otherStdin?: string | undefined;
 }
 
 export interface ResolvedInputs {
   inputs: Input[];
-  /** What the user should know but need not mend. */
   warnings: string[];
-  /** The files that they were read from, or will be. */
+  /** The files that the inputs are read from, now or while they are sent. */
   files: readonly NamedFile[];
-  /** Lets go of what the inputs hold open. */
+  /** Closes the documents. */
   close(): Promise<void>;
 }
 
 /**
- * Parses every item, reads every text and opens every document: after this, only the documents' bytes are still to be
- * read. Items override the keys of the inputs file. Throws UsageError with all complaints, or FileReadError.
+ * Parses every item, reads every text and opens every document; only the content of documents is read later. Items
+ * override the keys of the inputs file. Throws UsageError with every error, or FileReadError.
  */
 export async function resolveInputs(args: InputArguments, context: Context): Promise<ResolvedInputs> {
   return new Resolver(context, args.otherStdin).resolve(args);
 }
 
-/** The inputs of one row of a table: items, or a JSON object; paths in it are relative to `base`. */
+/** The inputs of one row of a table: items or a JSON object, with paths relative to `base`. */
 export interface RowInputs {
   items: readonly Item[];
   json?: Buffer;
   base: string;
 }
 
-/** The same for a row, which overrides `defaults`; complaints name its `place`. Throws UsageError with all of them. */
+/** Resolves the inputs of a row, which override `defaults`. Throws UsageError with every error, named by the row's `label`. */
 export async function resolveRow(
   row: RowInputs,
-  place: string,
+  label: string,
   defaults: readonly Item[],
   context: Context,
 ): Promise<ResolvedInputs> {
-  return new Resolver(context, 'the table').resolveRow(row, place, defaults);
+  return new Resolver(context, 'the table').resolveRow(row, label, defaults);
 }
 
 class Resolver {
@@ -82,12 +81,12 @@ class Resolver {
     return this.#finish(resolved);
   }
 
-  async resolveRow(row: RowInputs, place: string, defaults: readonly Item[]): Promise<ResolvedInputs> {
+  async resolveRow(row: RowInputs, label: string, defaults: readonly Item[]): Promise<ResolvedInputs> {
     const { json, base } = row;
     const own = new Map<string, Input>();
     if (json !== undefined)
-      await this.#collect(place, () => this.#readObject(json, base, place, own, new Set()));
-    for (const item of row.items) await this.#resolveItem(item, base, `${place}: ${item.raw}`, own);
+      await this.#collect(label, () => this.#readObject(json, base, label, own, new Set()));
+    for (const item of row.items) await this.#resolveItem(item, base, `${label}: ${item.raw}`, own);
     const inputs = new Map<string, Input>();
     for (const item of defaults) {
       if (!own.has(item.name)) await this.#resolveItem(item, this.#context.cwd, item.raw, inputs);
@@ -95,9 +94,9 @@ class Resolver {
     return this.#finish(new Map([...inputs, ...own]));
   }
 
-  async #resolveItem(item: Item, base: string, what: string, into: Map<string, Input>): Promise<void> {
-    await this.#collect(what, async () => {
-      if (into.has(item.name)) throw new TextError(`gives "${item.name}" a second time`);
+  async #resolveItem(item: Item, base: string, label: string, into: Map<string, Input>): Promise<void> {
+    await this.#collect(label, async () => {
+      if (into.has(item.name)) throw new TextError(`duplicate input "${item.name}"; remove one of the two`);
       into.set(item.name, { name: item.name, parts: await this.#reader.readItem(item, base) });
     });
   }
@@ -115,14 +114,14 @@ class Resolver {
     };
   }
 
-  #parseItems(texts: readonly string[]): Map<string, Item> {
+  #parseItems(rawItems: readonly string[]): Map<string, Item> {
     const items = new Map<string, Item>();
-    for (const text of texts) {
+    for (const raw of rawItems) {
       try {
-        const item = parseItem(text);
+        const item = parseItem(raw);
         const earlier = items.get(item.name);
         if (earlier === undefined) items.set(item.name, item);
-        else this.#problems.push(`${text}: gives "${item.name}" a second time, after ${earlier.raw}`);
+        else this.#problems.push(`${raw}: duplicate input "${item.name}"; remove it or ${earlier.raw}`);
       } catch (error) {
         if (!(error instanceof ItemError)) throw error;
         this.#problems.push(error.message);
@@ -131,8 +130,8 @@ class Resolver {
     return items;
   }
 
-  /** Runs one step and keeps its complaint, naming `what` the user wrote. */
-  async #collect(what: string, step: () => Promise<void>): Promise<void> {
+  /** Runs one step and collects its error behind `label`, which is what the user wrote. */
+  async #collect(label: string, step: () => Promise<void>): Promise<void> {
     try {
       await step();
     } catch (error) {
@@ -140,7 +139,9 @@ class Resolver {
         await this.#reader.close();
         throw error;
       }
-      this.#problems.push(error.message.startsWith(`${what}:`) ? error.message : `${what}: ${error.message}`);
+      this.#problems.push(
+        error.message.startsWith(`${label}:`) ? error.message : `${label}: ${error.message}`,
+      );
     }
   }
 
@@ -166,7 +167,7 @@ class Resolver {
     for (const { name, segments } of parseInputsFile(bytes)) {
       const parts: Part[] = [];
       into.set(name, { name, parts });
-      // What an item will put in this place is not opened here.
+      // An item overrides this input, so its documents are not opened.
       if (overridden.has(name)) continue;
       await this.#collect(`${label}: ${name}`, async () => {
         for (const segment of segments) parts.push(...(await this.#reader.readSegment(segment, base)));

@@ -1,4 +1,4 @@
-/** A folder that the documents of runs are saved to. */
+/** Saves the documents in outputs to a folder (--save-documents), and puts their paths into the output. */
 import { promises } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { UnsavedDocumentError, UsageError } from '../errors.js';
@@ -14,134 +14,138 @@ import {
   formatJsonPath,
 } from './find-documents.js';
 
-/** Places that a warning names. */
+/** The most paths that a warning lists. */
 const MAX_PATHS = 10;
 
 export interface FolderOptions {
   /** As the user wrote it. */
   folder: string;
-  /** Overwrite what is there. */
+  /** Overwrite existing files. */
   force: boolean;
-  /** One folder for each run, in this one. */
+  /** Create a folder for each run inside this one. */
   severalRuns: boolean;
 }
 
 interface FileToWrite {
   document: EmbeddedDocument;
-  /** As the user will read it. */
+  /** Relative to the working folder, as messages and the output show it. */
   path: string;
 }
 
 interface SavedDocuments {
-  /** The run with paths in place of the documents in its output, which are files now. */
+  /** The run, with the documents in its output replaced by the paths of their files. */
   run: Run;
   paths: string[];
-  /** What is left in the output, and why. */
   warnings: string[];
 }
 
 export class DocumentFolder {
   readonly #options: FolderOptions;
   readonly #cwd: string;
-  readonly #most: number;
-  readonly #homes = new Map<string, string>();
-  readonly #homeNames = new FileNames();
+  readonly #limit: number;
+  /** By run id. */
+  readonly #runFolders = new Map<string, string>();
+  readonly #runFolderNames = new FileNames();
 
   private constructor(options: FolderOptions, { cwd, limits }: Context) {
     this.#options = options;
     this.#cwd = cwd;
-    this.#most = limits.documents;
+    this.#limit = limits.documents;
   }
 
-  /** Makes the folder, so that what is wrong with it shows before anything is sent. Throws UsageError. */
+  /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
   static async open(options: FolderOptions, context: Context): Promise<DocumentFolder> {
     const { folder } = options;
     if (folder === '')
-      throw new UsageError(['--save-documents: give the folder, such as --save-documents out']);
+      throw new UsageError(['--save-documents: pass a folder, such as --save-documents out']);
     const path = absolutePath(folder, context.cwd);
     try {
       await mkdirp(path);
       await promises.access(path, promises.constants.W_OK);
     } catch (error) {
-      // The folder is missing, of course; what it says is that there is no making one.
-      const why = errorCode(error) === 'ENOENT' ? 'no folder can be made there' : describeSystemError(error);
-      throw new UsageError([`--save-documents ${folder}: ${why}`]);
+      // "No such file" would be confusing for a folder that is to be created.
+      const reason =
+        errorCode(error) === 'ENOENT' ? 'the folder cannot be created there' : describeSystemError(error);
+      throw new UsageError([`--save-documents ${folder}: ${reason}`]);
     }
     return new DocumentFolder(options, context);
   }
 
-  /** The folder for the documents of the run that was asked for by this id: no other run's, and always the same. */
+  /** Returns the folder for the documents of a run, always the same for one id and never that of another run. */
   runFolder(id: string): string {
     const { folder, severalRuns } = this.#options;
-    const home = this.#homes.get(id) ?? (severalRuns ? join(folder, this.#homeNames.forRun(id)) : folder);
-    this.#homes.set(id, home);
-    return home;
+    const runFolder =
+      this.#runFolders.get(id) ?? (severalRuns ? join(folder, this.#runFolderNames.forRun(id)) : folder);
+    this.#runFolders.set(id, runFolder);
+    return runFolder;
   }
 
-  /** The flags with which a command for these runs alone saves their documents to where this one does. */
+  /** Returns the flags that make another command for these runs save their documents to the same folders. */
   flagsFor(ids: readonly string[]): string[] {
     const { folder, force, severalRuns } = this.#options;
-    const [only] = ids;
-    const home = severalRuns && only !== undefined && ids.length === 1 ? this.runFolder(only) : folder;
-    return ['--save-documents', home, ...(force ? ['--force'] : [])];
+    const [id] = ids;
+    const target = severalRuns && id !== undefined && ids.length === 1 ? this.runFolder(id) : folder;
+    return ['--save-documents', target, ...(force ? ['--force'] : [])];
   }
 
   /**
-   * Saves the documents of the run that was asked for by `id`. Throws UnsavedDocumentError; then nothing is overwritten,
-   * and the run as it was holds everything.
+   * Saves the documents of the run that the user named `id`. Throws UnsavedDocumentError; the unchanged output then still
+   * contains every document.
    */
   async save(id: string, run: Run): Promise<SavedDocuments> {
     const { output, json } = run;
     if (output === undefined) return { run, paths: [], warnings: [] };
-    const found = findDocuments(output, this.#most);
+    const found = findDocuments(output, this.#limit);
     const warnings = this.#warnings(id, found);
-    const home = this.runFolder(id);
+    const folder = this.runFolder(id);
     const names = new FileNames();
     const files = found.documents.map((document) => ({
       document,
-      path: join(home, names.forDocument(document.jsonPath, document.mediaType)),
+      path: join(folder, names.forDocument(document.jsonPath, document.mediaType)),
     }));
     if (files.length === 0) return { run, paths: [], warnings };
-    if (this.#options.severalRuns) await this.#attempt(home, makeRunFolder);
+    if (this.#options.severalRuns) await this.#attempt(folder, makeRunFolder);
     if (!this.#options.force) for (const { path } of files) await this.#attempt(path, assertAbsent);
     await this.#writeAll(files);
     const saved = replaceDocuments(output, files);
-    const before = output.byteOffset - json.byteOffset;
-    const whole = [json.subarray(0, before), saved, json.subarray(before + output.length)];
-    const replaced = { ...run, output: saved, json: Buffer.concat(whole) };
-    return { run: replaced, paths: files.map(({ path }) => path), warnings };
+    const start = output.byteOffset - json.byteOffset;
+    const pieces = [json.subarray(0, start), saved, json.subarray(start + output.length)];
+    const savedRun = { ...run, output: saved, json: Buffer.concat(pieces) };
+    return { run: savedRun, paths: files.map(({ path }) => path), warnings };
   }
 
   #warnings(id: string, { omitted, invalid }: FoundDocuments): string[] {
-    const whose = this.#options.severalRuns ? `run ${id}: ` : '';
-    const left: string[] = [];
+    const label = this.#options.severalRuns ? `run ${id}: ` : '';
+    const warnings: string[] = [];
     if (invalid.length > 0) {
-      const places = invalid.slice(0, MAX_PATHS).map(formatJsonPath).join(', ');
+      const paths = invalid.slice(0, MAX_PATHS).map(formatJsonPath).join(', ');
       const more = invalid.length > MAX_PATHS ? ` and ${invalid.length - MAX_PATHS} more` : '';
-      left.push(`data that cannot be decoded stays in the output: ${places}${more}`);
+      warnings.push(`${label}invalid base64 remains in the output: ${paths}${more}`);
     }
-    if (omitted > 0)
-      left.push(`documents beyond the first ${this.#most} stay in the output: ${omitted} more`);
-    return left.map((text) => `${whose}${text}`);
+    if (omitted > 0) {
+      const saved = `only the first ${this.#limit} documents are saved`;
+      warnings.push(`${label}${saved}; ${omitted} more remain in the output`);
+    }
+    return warnings;
   }
 
   async #writeAll(files: readonly FileToWrite[]): Promise<void> {
-    const written: string[] = [];
+    const writtenPaths: string[] = [];
     try {
       for (const { document, path } of files) {
-        await this.#attempt(path, (to) => this.#write(to, document));
-        written.push(path);
+        await this.#attempt(path, (absolute) => this.#write(absolute, document));
+        writtenPaths.push(path);
       }
     } catch (error) {
-      // What is left would stand in the way when the run is watched again.
+      // Files that remain would make the next attempt fail, because they exist.
       if (!this.#options.force) {
-        for (const path of written) await promises.rm(resolve(this.#cwd, path)).catch(() => {});
+        for (const path of writtenPaths) await promises.rm(resolve(this.#cwd, path)).catch(() => {});
       }
       throw error;
     }
   }
 
-  /** Never follows a link that somebody has put there: the file is always a new one. */
+  /** Always creates a new file, so that it never follows an existing link. */
   async #write(path: string, document: EmbeddedDocument): Promise<void> {
     if (this.#options.force) await promises.rm(path, { force: true });
     const file = await promises.open(path, 'wx');
@@ -155,37 +159,37 @@ export class DocumentFolder {
     }
   }
 
-  async #attempt(path: string, work: (absolute: string) => Promise<unknown>): Promise<void> {
-    await work(resolve(this.#cwd, path)).catch((error) => {
+  async #attempt(path: string, action: (absolute: string) => Promise<unknown>): Promise<void> {
+    await action(resolve(this.#cwd, path)).catch((error) => {
       throw new UnsavedDocumentError(error, path);
     });
   }
 }
 
-/** Makes the folder of a run, which may exist, but not as a link: that would lead out of the user's folder. */
+/** Creates the folder of a run. It may exist, but not as a link, which could lead out of the user's folder. */
 async function makeRunFolder(path: string): Promise<void> {
   await mkdirp(dirname(path));
   try {
     await promises.mkdir(path);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
-    const found = await promises.lstat(path);
-    if (!found.isDirectory())
-      throw new Error(`it is ${found.isSymbolicLink() ? 'a symbolic link' : 'no folder'}`);
+    const stats = await promises.lstat(path);
+    if (!stats.isDirectory())
+      throw new Error(`it is ${stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'}`);
   }
 }
 
 async function assertAbsent(path: string): Promise<void> {
-  const found = await promises.lstat(path).catch(() => undefined);
-  if (found !== undefined) throw Object.assign(new Error('it exists already'), { code: 'EEXIST' });
+  const stats = await promises.lstat(path).catch(() => undefined);
+  if (stats !== undefined) throw Object.assign(new Error('it already exists'), { code: 'EEXIST' });
 }
 
 function replaceDocuments(json: Uint8Array, files: readonly FileToWrite[]): Buffer {
   const parts: Uint8Array[] = [];
-  let done = 0;
+  let position = 0;
   for (const { document, path } of files) {
-    parts.push(json.subarray(done, document.start), Buffer.from(JSON.stringify(path)));
-    done = document.end;
+    parts.push(json.subarray(position, document.start), Buffer.from(JSON.stringify(path)));
+    position = document.end;
   }
-  return Buffer.concat([...parts, json.subarray(done)]);
+  return Buffer.concat([...parts, json.subarray(position)]);
 }

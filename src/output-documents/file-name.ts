@@ -1,24 +1,24 @@
-/** Names for files, made of what a service says. */
+/** Derives safe file and folder names from what the service sends. */
 import { extensionOf } from '../inputs/media-type.js';
 import type { JsonPath } from './find-documents.js';
 
 const MAX_LENGTH = 100;
-/** Names of devices, with any extension (Windows). */
+/** Device names on Windows, with any extension. */
 const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
-/** Names in one folder, of harmless characters; none twice, whatever the case. */
+/** The names in one folder: safe characters only, and unique regardless of case. */
 export class FileNames {
   readonly #taken = new Set<string>();
 
-  /** The name of a file that tells where a document stood: `pages-0-image.png` for the one at pages[0].image. */
-  forDocument(place: JsonPath, mediaType: string): string {
+  /** Returns a file name made from the path of a document in the output, such as `pages-0-image.png`. */
+  forDocument(jsonPath: JsonPath, mediaType: string): string {
     const extension = `.${extensionOf(mediaType) ?? 'bin'}`;
-    const written = toSafeName(place.join('-'));
-    const stem = written.toLowerCase().endsWith(extension) ? written.slice(0, -extension.length) : written;
+    const name = toSafeName(jsonPath.join('-'));
+    const stem = name.toLowerCase().endsWith(extension) ? name.slice(0, -extension.length) : name;
     return this.#take(stem || 'document', extension);
   }
 
-  /** The name of the folder of a run. */
+  /** Returns the name of the folder of a run. */
   forRun(id: string): string {
     return this.#take(toSafeName(id) || 'run', '');
   }
@@ -33,12 +33,12 @@ export class FileNames {
   }
 }
 
-/** A name that stays in its folder and is no option, no hidden file and no device. */
+/** Returns a name that contains no path separator and is not a flag, a hidden file or a device. */
 function toSafeName(text: string): string {
-  const plain = text
+  const name = text
     .replace(/[^A-Za-z0-9._-]+/g, '_')
     .replace(/^[.-]+/, '')
     .slice(0, MAX_LENGTH)
     .replace(/\.+$/, '');
-  return DEVICE_NAME.test(plain) ? `_${plain}` : plain;
+  return DEVICE_NAME.test(name) ? `_${name}` : name;
 }

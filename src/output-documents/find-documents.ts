@@ -1,65 +1,65 @@
-/** Documents that stand in JSON text as data URIs. */
+/** Finds the documents in JSON text: strings that are data URIs. */
 import { decodeString } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { type DataUri, parseDataUri } from './data-uri.js';
 
-/** A member's name or an item's index for each level. */
+/** The names and indexes that lead to a value. */
 export type JsonPath = readonly (string | number)[];
 
 export interface EmbeddedDocument extends DataUri {
-  /** Where its string stands in the text, quotes included: bytes `[start, end)`. */
+  /** The bytes `[start, end)` of its string in the text, with the quotes. */
   start: number;
   end: number;
   jsonPath: JsonPath;
 }
 
 export interface FoundDocuments {
-  /** In their order, `most` at most. */
+  /** In their order, at most `limit`. */
   documents: EmbeddedDocument[];
-  /** How many further ones there are. */
+  /** The number of documents beyond the limit. */
   omitted: number;
-  /** Where strings stand that call themselves base64 and cannot be decoded, `most` at most. */
+  /** The paths of data URIs whose base64 cannot be decoded, at most `limit`. */
   invalid: JsonPath[];
 }
 
-/** The documents in JSON text (UTF-8); a string that only looks like a data URI is none. */
-export function findDocuments(json: Uint8Array, most: number): FoundDocuments {
+/** Finds the documents in JSON text (UTF-8); a string that only resembles a data URI is not one. */
+export function findDocuments(json: Uint8Array, limit: number): FoundDocuments {
   const found: FoundDocuments = { documents: [], omitted: 0, invalid: [] };
-  for (const { start, end, place } of scanStrings(json)) {
+  for (const { start, end, jsonPath } of scanStrings(json)) {
     const uri = parseDataUri(json.subarray(start, end));
     if (uri === undefined) continue;
-    if (uri === 'broken') {
-      if (found.invalid.length < most) found.invalid.push([...place]);
-    } else if (found.documents.length < most) {
-      found.documents.push({ start, end, jsonPath: [...place], ...uri });
+    if (uri === 'invalid') {
+      if (found.invalid.length < limit) found.invalid.push([...jsonPath]);
+    } else if (found.documents.length < limit) {
+      found.documents.push({ start, end, jsonPath: [...jsonPath], ...uri });
     } else found.omitted++;
   }
   return found;
 }
 
-/** The text's strings that are values; `place` changes with the next one. */
+/** Yields the strings that are values. It reuses `jsonPath`, so copy it to keep it. */
 function* scanStrings(
   json: Uint8Array,
-): Generator<{ start: number; end: number; place: JsonPath }, void, void> {
+): Generator<{ start: number; end: number; jsonPath: JsonPath }, void, void> {
   const scanner = new JsonScanner(json);
-  const place: (string | number)[] = [];
+  const jsonPath: (string | number)[] = [];
   while (scanner.next()) {
     const { token, start, end } = scanner;
-    const last = place.length - 1;
-    const index = place[last];
-    if (token === '{') place.push('');
-    else if (token === '[') place.push(0);
-    else if (token === '}' || token === ']') place.pop();
-    else if (token === 'key') place[last] = decodeString(json.subarray(start, end));
-    else if (token === ',' && typeof index === 'number') place[last] = index + 1;
-    else if (token === 'string') yield { start, end, place };
+    const last = jsonPath.length - 1;
+    const index = jsonPath[last];
+    if (token === '{') jsonPath.push('');
+    else if (token === '[') jsonPath.push(0);
+    else if (token === '}' || token === ']') jsonPath.pop();
+    else if (token === 'key') jsonPath[last] = decodeString(json.subarray(start, end));
+    else if (token === ',' && typeof index === 'number') jsonPath[last] = index + 1;
+    else if (token === 'string') yield { start, end, jsonPath };
   }
 }
 
-/** `output.pages[0].image` for a place in an output. */
-export function formatJsonPath(place: JsonPath): string {
-  return place.reduce<string>((text, step) => {
-    if (typeof step === 'string' && /^[A-Za-z_$][\w$]*$/.test(step)) return `${text}.${step}`;
-    return `${text}[${JSON.stringify(step)}]`;
+/** Returns the path of a value in an output as messages show it, such as `output.pages[0].image`. */
+export function formatJsonPath(jsonPath: JsonPath): string {
+  return jsonPath.reduce<string>((text, segment) => {
+    if (typeof segment === 'string' && /^[A-Za-z_$][\w$]*$/.test(segment)) return `${text}.${segment}`;
+    return `${text}[${JSON.stringify(segment)}]`;
   }, 'output');
 }

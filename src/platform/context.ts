@@ -1,6 +1,6 @@
 /**
- * The world as one value: streams, environment, clock, signals. Commands are given it; only this file reads
- * `process`, so that a test can hand in another world.
+ * Everything a command uses of its process: streams, environment, clock, signals. Only this file reads `process`, so
+ * that tests can run commands in a context of their own.
  */
 import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
@@ -10,22 +10,22 @@ import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { Output } from './output.js';
 import { isZombie, readPidNamespace } from './processes.js';
 
-/** Node's timers fire at once for more than this (2^31-1 ms). */
+/** The longest delay of Node's timers (ms); longer ones fire at once. */
 const MAX_TIMER = 2 ** 31 - 1;
 
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Milliseconds that only go forward, for durations. */
+  /** Milliseconds that never go backwards, for durations. */
   monotonic(): number;
-  /** Resolves after `ms`, or rejects with the signal's reason. */
+  /** Resolves after `ms` milliseconds, or rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Calls `action` after `ms` unless the returned function is called first; what waits in sockets by then is read before,
-   * as a stopped or busy process is late for both.
+   * Calls `action` after `ms` milliseconds, unless the returned function is called first. Data that has arrived on sockets
+   * is processed before, so that a process that was stopped or busy does not time out wrongly.
    */
   after(ms: number, action: () => void): () => void;
-  /** 0 to 1, for the jitter of delays. */
+  /** Returns a number from 0 to 1, for the jitter of delays. */
   random(): number;
 }
 
@@ -34,37 +34,36 @@ interface Child {
   kill(signal: SignalName): void;
 }
 
-/** Registers what surrounds a suspension, until the returned function is called. */
-export type OnSuspend = (around: { before(): void; after(): void }) => () => void;
+/** Calls `before` when the process is suspended (Ctrl-Z) and `after` when it resumes, until the returned function is called. */
+export type OnSuspend = (hooks: { before(): void; after(): void }) => () => void;
 
 export interface Context {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   stdout: Output;
   stderr: Output;
   env: Readonly<Record<string, string | undefined>>;
-  /** The working folder; empty where it no longer exists. */
+  /** The working folder; empty if it no longer exists. */
   cwd: string;
-  /** The user's folder; empty where there is none. */
+  /** The user's home folder; empty if there is none. */
   home: string;
   tmpdir: string;
   platform: NodeJS.Platform;
-  /** This process, where its id means something, and whether another one there is alive. */
+  /** This process, the PID namespace (and boot) in which its id is unique, and whether another process there is alive. */
   self: { host: string; pid: number; space: string; isAlive(pid: number): boolean };
-  /** Node's version, such as 20.19.0. */
+  /** The version of Node, such as 20.19.0. */
   nodeVersion: string;
   clock: Clock;
   limits: Limits;
   /** Calls `listener` for each SIGINT, SIGTERM and SIGHUP until the returned function is called. */
   onSignal(listener: (signal: SignalName) => void): () => void;
-  /** Calls `before` when the process is about to be suspended (Ctrl-Z), and `after` when it goes on. */
   onSuspend: OnSuspend;
-  /** Starts a command that shares our standard streams. Rejects if it cannot be started. */
+  /** Starts a command with our standard streams. Rejects if it cannot be started. */
   spawn(command: string, args: readonly string[], env: Record<string, string>): Promise<Child>;
-  /** Runs a command for what it prints, as `exec` in exec.ts describes. */
+  /** Runs a command and returns its output: see exec.ts. */
   exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult>;
 }
 
-/** Rejects with the signal's own reason, where Node's timers would reject with an AbortError around it. */
+/** Rejects with the signal's reason, not with an AbortError around it as Node's timers do. */
 async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   try {
@@ -75,31 +74,30 @@ async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/** Real time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // performance.now() would load node:perf_hooks, which costs every start 2 ms.
+  // performance.now() would load node:perf_hooks, which costs 2 ms at every start.
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
   sleep,
   after(ms, action) {
-    let turn: NodeJS.Immediate | undefined;
-    // Immediates come after what has arrived, timers before it.
-    const wait = () => {
-      turn = setImmediate(action);
+    let immediate: NodeJS.Immediate | undefined;
+    // Immediates run after data that has arrived was read, timers before.
+    const runAfterInput = () => {
+      immediate = setImmediate(action);
     };
-    const timer = setTimeout(wait, Math.min(Math.max(ms, 0), MAX_TIMER));
+    const timer = setTimeout(runAfterInput, Math.min(Math.max(ms, 0), MAX_TIMER));
     return () => {
       clearTimeout(timer);
-      clearImmediate(turn);
+      clearImmediate(immediate);
     };
   },
   random: Math.random,
 };
 
-/** The real world. */
+/** Returns the context of this process. */
 export function processContext(): Context {
   return {
-    // Opening these has effects or can fail, so each waits until it is asked for.
+    // Evaluated only when used: these have side effects or can fail.
     get stdin() {
       return process.stdin;
     },
@@ -130,7 +128,7 @@ export function processContext(): Context {
   };
 }
 
-/** Another process may have removed it; absolute paths work all the same. */
+/** Another process may have removed it; absolute paths still work. */
 function findWorkingFolder(): string {
   try {
     return process.cwd();
@@ -139,7 +137,7 @@ function findWorkingFolder(): string {
   }
 }
 
-/** A user whom the system does not know, and who has no HOME, has no folder; that is no fault of wfr. */
+/** Returns an empty string for a user without HOME whom the system does not know, where homedir() throws. */
 function findHomeFolder(): string {
   try {
     return homedir();
@@ -153,7 +151,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return !isZombie(pid);
   } catch (error) {
-    // A process of another user is there, too.
+    // A process of another user is alive, too.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
@@ -167,7 +165,7 @@ function onSignal(listener: (signal: SignalName) => void): () => void {
 }
 
 const onSuspend: OnSuspend = ({ before, after }) => {
-  // Windows has neither signal.
+  // Windows has neither of the two signals.
   if (process.platform === 'win32') return () => {};
   const suspend = () => {
     before();
@@ -186,7 +184,7 @@ async function spawnCommand(
   args: readonly string[],
   env: Record<string, string>,
 ): Promise<Child> {
-  // Loaded only where there is something to start: it costs every other command 3 ms.
+  // Loaded only when needed, as it costs 3 ms.
   const { spawn } = await import('node:child_process');
   const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
   const exited = new Promise<ExitStatus>((resolve) => {

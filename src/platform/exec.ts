@@ -1,21 +1,22 @@
-/** Running a command for what it prints. */
+/** Runs a command, such as the one that prints the access token, and returns its output. */
 import { spawn } from 'node:child_process';
 
-/** Milliseconds: how long a command may run, and how long what it leaves behind may hold on to its output. */
+/** How long a command may run (ms). */
 const TIMEOUT = 60_000;
+/** How long its output may stay open after it exited (ms). */
 const OUTPUT_TIMEOUT = 1_000;
 
-/** The end of a child process: its code, or the signal that ended it. */
+/** How a child process ended: its exit code, or the signal that killed it. */
 export type ExitStatus = number | NodeJS.Signals;
 
-/** What a command wrote, and how it ended: `'timeout'` where it had to be ended. */
 export interface ExecResult {
+  /** `'timeout'` if the command was killed after 60 s. */
   exitStatus: ExitStatus | 'timeout';
-  /** From its start. */
+  /** The start of it, if it is very long. */
   stdout: string;
-  /** To its end. */
+  /** The last lines of it, if it is very long. */
   stderr: string;
-  /** Lines of stderr before those. */
+  /** The number of lines that are missing at the start of `stderr`. */
   omittedLines: number;
 }
 
@@ -27,12 +28,12 @@ export interface ExecOptions {
 /** Calls `action` after `ms` unless the returned function is called first. */
 type Timer = (ms: number, action: () => void) => () => void;
 
-/** Characters of each stream that are kept; the others are read and dropped. */
+/** The most characters that are kept of each stream; the rest is discarded. */
 const MAX_LENGTH = 65_536;
 
 /**
- * Runs a command in `cwd`, without a shell and without standard input, and gives what it wrote. It is ended after 60 s,
- * or by the signal. Rejects if it cannot be started, or with the signal's reason.
+ * Runs a command in `cwd`, without a shell and without standard input, and returns its output. Kills it after 60 s or
+ * when the signal aborts. Rejects if it cannot be started, or with the signal's reason.
  */
 export async function exec(
   command: string,
@@ -44,24 +45,24 @@ export async function exec(
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
   const stdout = keepStart(child.stdout);
   const stderr = keepEnd(child.stderr);
-  const cancel: (() => void)[] = [];
+  const cleanups: (() => void)[] = [];
   try {
     const exitStatus = await new Promise<ExecResult['exitStatus']>((resolve, reject) => {
       const abort = () => reject(signal?.reason);
       signal?.addEventListener('abort', abort, { once: true });
-      cancel.push(() => signal?.removeEventListener('abort', abort));
-      cancel.push(after(TIMEOUT, () => resolve('timeout')));
+      cleanups.push(() => signal?.removeEventListener('abort', abort));
+      cleanups.push(after(TIMEOUT, () => resolve('timeout')));
       child.on('error', reject);
-      child.on('close', (code, killer) => resolve(killer ?? code ?? 0));
-      // A daemon that the command has started keeps its output open, and would keep us waiting.
-      child.on('exit', (code, killer) => {
-        cancel.push(after(OUTPUT_TIMEOUT, () => resolve(killer ?? code ?? 0)));
+      child.on('close', (code, killedBy) => resolve(killedBy ?? code ?? 0));
+      // A daemon that the command started may keep the output open for ever.
+      child.on('exit', (code, killedBy) => {
+        cleanups.push(after(OUTPUT_TIMEOUT, () => resolve(killedBy ?? code ?? 0)));
       });
     });
     return { exitStatus, stdout: stdout.text, stderr: stderr.text, omittedLines: stderr.missed };
   } finally {
-    for (const undo of cancel) undo();
-    // Harmless to one that has ended.
+    for (const cleanup of cleanups) cleanup();
+    // Has no effect on a process that has exited.
     child.kill();
     child.unref();
     child.stdout.destroy();
@@ -78,7 +79,7 @@ function keepStart(stream: NodeJS.ReadableStream): { text: string } {
   return kept;
 }
 
-/** Whole lines, but for one that is longer than what is kept. */
+/** Keeps whole lines, unless a single line is longer than the limit. */
 function keepEnd(stream: NodeJS.ReadableStream): { text: string; missed: number } {
   const kept = { text: '', missed: 0 };
   stream.setEncoding('utf8');

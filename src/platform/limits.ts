@@ -1,21 +1,22 @@
-/** Limits that a peer has for its side: of time, in milliseconds, and of documents. */
+/** The timeouts of requests and of the end of a command (ms), and the most documents that are saved; tests lower them. */
 export interface Limits {
+  /** Until a connection is established. */
   connect: number;
-  /** No byte moved while sending. */
+  /** Without any byte sent during a request. */
   stall: number;
-  /** From the last byte of a trigger to the head of its answer. */
+  /** From the last byte of a trigger to the headers of the response. */
   response: number;
-  /** No byte of an answer to a poll, or of the body of any answer. */
+  /** Without any byte received of the response to a poll, or of any response body. */
   silence: number;
-  /** For the whole body of an answer that is not a 2xx. */
+  /** For the whole body of a response that is not a 2xx. */
   errorBody: number;
-  /** How long Ctrl-C waits for the answer to a request that has been sent. */
+  /** How long Ctrl-C waits for the response to a request that was sent. */
   interruptGrace: number;
-  /** How long SIGTERM and SIGHUP wait for it: a service manager or a CI runner soon sends SIGKILL. */
+  /** The same for SIGTERM and SIGHUP: service managers and CI runners soon send SIGKILL. */
   terminationGrace: number;
-  /** How long the end of a command waits for the history to be on disk. */
+  /** How long the end of a command waits until the history is written. */
   history: number;
-  /** Of one output that become files: more of them are no documents but an accident, or an attack. */
+  /** Most documents saved from one output; more suggests an error or an attack. */
   documents: number;
 }
 

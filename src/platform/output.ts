@@ -1,14 +1,14 @@
-/** Our two output streams. */
+/** stdout and stderr of the process, with their errors. */
 import { OutputError } from '../errors.js';
 
 type OutputStream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
 /**
- * One of our two output streams. A reader that has gone away (EPIPE) is no error: what follows is dropped. Any other
- * failure is, on stdout, an OutputError; on stderr it is ignored, for a run matters more than the talk about it.
+ * One of the two output streams. If its reader is gone (EPIPE), further output is discarded without an error. Any other
+ * failure is an OutputError on stdout, and ignored on stderr: a run matters more than the messages about it.
  */
 export class Output {
-  #gone = false;
+  #isClosed = false;
   #failure: Error | undefined;
 
   constructor(
@@ -18,23 +18,23 @@ export class Output {
     stream.on('error', (error: NodeJS.ErrnoException) => this.#fail(error));
   }
 
-  /** Whether its reader has gone away, so that what is written is dropped. */
+  /** Whether its reader is gone or writing failed, so that further output is discarded. */
   get isClosed(): boolean {
-    return this.#gone;
+    return this.#isClosed;
   }
 
   get isTerminal(): boolean {
     return this.stream.isTTY === true;
   }
 
-  /** Columns of the terminal; 0 where it has no size. */
+  /** The columns of the terminal; 0 if its size is unknown. */
   get columns(): number {
     return this.stream.columns ?? 0;
   }
 
-  /** Resolves once the system has taken all of `chunk`. Throws OutputError. */
+  /** Resolves when all of `chunk` was handed to the system. Throws OutputError. */
   async write(chunk: string | Uint8Array): Promise<void> {
-    if (!this.#gone) {
+    if (!this.#isClosed) {
       await new Promise<void>((resolve) => {
         this.stream.write(chunk, (error) => {
           if (error) this.#fail(error);
@@ -46,7 +46,7 @@ export class Output {
   }
 
   #fail(error: NodeJS.ErrnoException): void {
-    this.#gone = true;
+    this.#isClosed = true;
     if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') this.#failure ??= error;
   }
 }

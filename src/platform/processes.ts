@@ -1,7 +1,7 @@
-/** What Linux tells of processes in /proc; elsewhere, nothing is known. */
+/** Reads about processes in /proc, on Linux. */
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** The boot and the namespace of processes, where the system (Linux) tells them. */
+/** Returns the boot id and the PID namespace of this process; empty on other systems. */
 export function readPidNamespace(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
@@ -11,7 +11,7 @@ export function readPidNamespace(): string {
   }
 }
 
-/** A process that has ended and that nobody has asked about yet; on Linux, where a container may never ask. */
+/** Returns whether a process has exited but was not reaped, which may never happen in a container; false on other systems. */
 export function isZombie(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -1,4 +1,4 @@
-/** The signals that came while a command runs, as something that work can be tied to. */
+/** Turns SIGINT, SIGTERM and SIGHUP into abort signals that the work of a command can listen to. */
 import { setMaxListeners } from 'node:events';
 import { InterruptedError, type SignalName } from '../errors.js';
 import type { Context } from './context.js';
@@ -10,32 +10,32 @@ export class Interruption {
   readonly #release: () => void;
 
   constructor(context: Pick<Context, 'onSignal'>) {
-    // Each run that is watched listens.
+    // Every watched run adds listeners.
     setMaxListeners(0, this.#first.signal, this.#second.signal, this.#final.signal);
     this.#release = context.onSignal((signal) => this.#receive(signal));
   }
 
-  /** Aborts, with an InterruptedError, when the first signal comes. */
+  /** Aborts with an InterruptedError on the first signal. */
   get signal(): AbortSignal {
     return this.#first.signal;
   }
 
-  /** Aborts, with the InterruptedError of the first signal, when a second one comes. */
+  /** Aborts with the InterruptedError of the first signal when a second one arrives. */
   get second(): AbortSignal {
     return this.#second.signal;
   }
 
-  /** Aborts, with an InterruptedError, when stdout may not be waited for any longer: SIGTERM, SIGHUP, a second signal. */
+  /** Aborts with an InterruptedError when stdout must not delay the exit any longer: SIGTERM, SIGHUP, a second signal. */
   get final(): AbortSignal {
     return this.#final.signal;
   }
 
-  /** The first signal, if one has come. */
+  /** The first signal; undefined if none has arrived. */
   get received(): SignalName | undefined {
     return this.#first.signal.aborted ? (this.#first.signal.reason as InterruptedError).signal : undefined;
   }
 
-  /** The promise's outcome, or the InterruptedError of the next signal: the first one, or the final one after that. */
+  /** Settles like the promise, or rejects with the InterruptedError of the next signal: the first one, then the final one. */
   async raceWithSignal<T>(promise: Promise<T>): Promise<T> {
     const next = this.#first.signal.aborted ? this.#final.signal : this.#first.signal;
     promise.catch(() => {});
@@ -52,7 +52,7 @@ export class Interruption {
     }
   }
 
-  /** Leaves later signals to whoever listened before. */
+  /** Stops listening to signals. */
   release(): void {
     this.#release();
   }
@@ -60,7 +60,7 @@ export class Interruption {
   #receive(signal: SignalName): void {
     const isSecond = this.#first.signal.aborted;
     const error = isSecond ? this.#first.signal.reason : new InterruptedError(signal);
-    // What listens for the first signal asks whether it is the last one, too.
+    // Listeners of the first signal also check `final`, so it aborts first.
     if (isSecond || signal !== 'SIGINT') this.#final.abort(error);
     if (isSecond) this.#second.abort(error);
     this.#first.abort(error);

@@ -1,4 +1,4 @@
-/** stdout while a command runs: one answer at a time, and never longer than a signal allows. */
+/** Writes the outputs of several runs to stdout one after the other, until a signal ends the waiting for its reader. */
 
 import type { Output } from './output.js';
 import type { Interruption } from './signals.js';
@@ -8,17 +8,17 @@ export interface StdoutQueue {
   write(chunks: Iterable<string | Uint8Array>): Promise<void>;
 }
 
-/** A sink for answers that come from several runs at once, to a reader that may not be reading. */
+/** Opens a queue for the outputs of runs that end at the same time, to a reader that may be slow. */
 export function openStdoutQueue(output: Output, interruption: Interruption): StdoutQueue {
-  let turn: Promise<void> = Promise.resolve();
+  let last: Promise<void> = Promise.resolve();
   const writeAll = async (chunks: Iterable<string | Uint8Array>) => {
     for (const chunk of chunks) await interruption.raceWithSignal(output.write(chunk));
   };
   return {
     write(chunks) {
-      const mine = turn.then(() => writeAll(chunks));
-      turn = mine.catch(() => {});
-      return mine;
+      const written = last.then(() => writeAll(chunks));
+      last = written.catch(() => {});
+      return written;
     },
   };
 }

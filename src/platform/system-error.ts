@@ -1,15 +1,15 @@
-/** The operating system's error codes in plain words. */
+/** Describes errors of system calls in plain English. */
 
 const MESSAGES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use',
   EACCES: 'permission denied',
-  EBUSY: 'it is in use',
-  EDQUOT: 'the disk quota is used up',
-  EEXIST: 'something else has that name',
+  EBUSY: 'the file is in use',
+  EDQUOT: 'the disk quota is exceeded',
+  EEXIST: 'it already exists',
   EFBIG: 'the file is too large',
   EIO: 'the disk reported an input/output error',
   EISDIR: 'it is a directory',
-  ELOOP: 'its symbolic links go in a circle',
+  ELOOP: 'too many levels of symbolic links',
   EMFILE: 'too many open files',
   ENAMETOOLONG: 'the name is too long',
   ENFILE: 'too many open files on this machine',
@@ -17,28 +17,28 @@ const MESSAGES: Readonly<Record<string, string>> = {
   ENOMEM: 'out of memory',
   ENOSPC: 'no space left on the disk',
   ENOTDIR: 'a part of the path is not a directory',
-  ENXIO: 'no such device, or nobody reads the pipe',
-  EPIPE: 'nobody reads the pipe any longer',
-  EPERM: 'not permitted',
+  ENXIO: 'no such device, or the pipe has no reader',
+  EPIPE: 'the reader of the pipe is gone',
+  EPERM: 'operation not permitted',
   EROFS: 'the file system is read-only',
-  ESTALE: 'the network file system lost it',
+  ESTALE: 'the network file system no longer has it',
 };
 
-/** The system's code of an error, such as ENOENT; undefined where it has none. */
+/** Returns the code of a system error, such as ENOENT; undefined for any other error. */
 export function errorCode(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Whether a system call failed because this machine had no open files or no memory left, which may soon change. */
+/** Returns whether a system call failed for lack of file descriptors or memory, which may be temporary. */
 export function isResourceExhaustion(error: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '');
 }
 
-/** Why a system call failed, in words with the code in parentheses. */
+/** Returns why a system call failed, with the code in parentheses: `no such file (ENOENT)`. */
 export function describeSystemError(error: unknown): string {
   const code = errorCode(error);
   if (code === undefined) return error instanceof Error ? error.message : String(error);
-  const words = MESSAGES[code];
-  return words === undefined ? code : `${words} (${code})`;
+  const message = MESSAGES[code];
+  return message === undefined ? code : `${message} (${code})`;
 }

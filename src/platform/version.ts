@@ -1,2 +1,2 @@
-/** This package's version, as package.json has it (a test holds the two together). */
+/** The version of this package; a test compares it with package.json. */
 export const VERSION = '0.1.0';

@@ -1,15 +1,15 @@
-/** Durations as people write them. */
+/** Parses and formats durations as people write them. */
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, '': 1_000 };
 
-/** Milliseconds of `500ms`, `2s`, `1.5m`, `1h` or a bare number of seconds; undefined for anything else. */
+/** Parses `500ms`, `2s`, `1.5m`, `1h` or a bare number of seconds into milliseconds; undefined for anything else. */
 export function parseDuration(text: string): number | undefined {
   const [, number, unit] = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|)$/.exec(text.trim()) ?? [];
   const factor = unit === undefined ? undefined : UNITS[unit];
   return number === undefined || factor === undefined ? undefined : Number(number) * factor;
 }
 
-/** `850ms`, `4.2s`, `2m 5s`, `1h 3m`: what a person wants to read of so many milliseconds. */
+/** Formats milliseconds, rounded for people: `850ms`, `4.2s`, `2m 5s`, `1h 3m`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)}ms`;
   if (ms < 9_950) return `${(ms / 1_000).toFixed(1)}s`;

@@ -1,9 +1,9 @@
 /**
- * Text from the service, made inert: a terminal must not move, and a CI log must not take a command, because of it
- * (GitHub's runner acts on `##[` anywhere and on `::` at the start of a line).
+ * Escapes what a terminal or a CI log would act on in text from the service: control and bidi characters, and the
+ * commands of GitHub's runner (`##[` anywhere, `::` at the start of a line).
  */
 
-/** Whether a terminal or a log would act on a code point: C0, DEL, C1, bidi controls, line separators. */
+/** Returns whether a terminal or a log would act on a code point: C0, DEL, C1, bidi controls, line separators. */
 export function isUnsafe(codePoint: number): boolean {
   return (
     codePoint < 0x20 ||
@@ -16,25 +16,25 @@ export function isUnsafe(codePoint: number): boolean {
   );
 }
 
-/** The most characters of one field that are shown. */
+/** Characters of one field; longer text is truncated. */
 const MAX_FIELD_LENGTH = 2_000;
 
-/** `\uXXXX`, as JSON writes it. */
+/** Returns the JSON escape of a code point: `\uXXXX`. */
 export function escapeCodePoint(codePoint: number): string {
   return `\\u${codePoint.toString(16).padStart(4, '0')}`;
 }
 
-/** One field on one line: what is dangerous is escaped, what is too long is cut, and says so. */
+/** Sanitizes one field for one line: escapes unsafe code points, and truncates long text visibly. */
 export function sanitize(text: string): string {
   return sanitizeLine(truncate(text));
 }
 
-/** Whether a text stands on one line as it is: no terminal, log or script would act on it, or see two lines. */
+/** Returns whether a text is safe on one line without any change. */
 export function isSanitized(text: string): boolean {
   return sanitizeLine(text) === text;
 }
 
-/** A field of several lines, cut as a whole, each line as safeLine would have it. */
+/** Sanitizes a field of several lines: truncates it as a whole, and escapes each line. */
 export function sanitizeLines(text: string): string[] {
   return truncate(text)
     .replace(/(\r?\n)+$/, '')
@@ -42,18 +42,18 @@ export function sanitizeLines(text: string): string[] {
     .map(sanitizeLine);
 }
 
-/** JSON text on one line with escapes in place of what is dangerous: the same value. */
+/** Returns the JSON text of a value on one line, with unsafe code points escaped. */
 export function sanitizeJson(value: unknown): string {
   return escapeUnsafe(JSON.stringify(value), () => false);
 }
 
 function sanitizeLine(line: string): string {
-  const inert = escapeUnsafe(line, () => false);
-  // White space before a command does not make it less of one.
-  return inert.replace(/^(\s*):(?=:)/, (_match, space: string) => space + escapeCodePoint(0x3a));
+  const escaped = escapeUnsafe(line, () => false);
+  // A command may have white space before it.
+  return escaped.replace(/^(\s*):(?=:)/, (_match, space: string) => space + escapeCodePoint(0x3a));
 }
 
-/** A field of several lines, each behind `| `, so that none of them can be a command. */
+/** Sanitizes a field of several lines, each behind `| `, so that none can be a command. */
 export function quoteLines(text: string): string {
   const lines = truncate(text.replaceAll('\r\n', '\n'));
   const kept = escapeUnsafe(lines, (character) => character === '\n' || character === '\t');
@@ -73,10 +73,10 @@ function truncate(text: string): string {
 }
 
 function escapeUnsafe(text: string, isKept: (character: string) => boolean): string {
-  let inert = '';
+  let escaped = '';
   for (const character of text) {
     const codePoint = character.codePointAt(0) ?? 0;
-    inert += isUnsafe(codePoint) && !isKept(character) ? escapeCodePoint(codePoint) : character;
+    escaped += isUnsafe(codePoint) && !isKept(character) ? escapeCodePoint(codePoint) : character;
   }
-  return inert.replaceAll('##[', `#${escapeCodePoint(0x23)}[`);
+  return escaped.replaceAll('##[', `#${escapeCodePoint(0x23)}[`);
 }

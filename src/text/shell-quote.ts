@@ -1,13 +1,13 @@
-/** Command lines that a person can paste. */
+/** Quotes command lines that users can paste into a shell. */
 
-/** `command` with its arguments quoted for a POSIX shell; what cannot be seen is written in the `$'...'` of bash and zsh. */
+/** Returns a command line quoted for a POSIX shell; invisible characters use the `$'...'` of bash and zsh. */
 export function shellCommand(args: readonly string[]): string {
   return args.map(quote).join(' ');
 }
 
 function quote(text: string): string {
   if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text;
-  // Anything but printable ASCII could act on the terminal that shows it.
+  // Anything but printable ASCII could affect the terminal that shows it.
   if (/^[\x20-\x7e]+$/.test(text) && !text.includes('##[')) return `'${text.replaceAll("'", "'\\''")}'`;
   const bytes = [...Buffer.from(text)];
   return `$'${bytes.map((byte) => escapeByte(byte)).join('')}'`;

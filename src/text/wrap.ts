@@ -1,11 +1,11 @@
-/** Text broken into lines at words. */
+/** Wraps text at words, for help and error messages. */
 
-/** Lines of at most `width` characters; a word that is longer stands on a line of its own, whole. */
+/** Wraps a text into lines of at most `width` characters; a longer word is a line of its own. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {
-    // A CI log would take a line that begins with :: for a command.
+    // A CI log would execute a line that begins with :: as a command.
     if (line !== '' && line.length + 1 + word.length > width && !word.startsWith('::')) {
       lines.push(line);
       line = word;
@@ -16,12 +16,12 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Narrower than this, broken lines are harder to read than those that the terminal breaks. */
+/** Columns; on a narrower terminal, lines are easier to read if the terminal wraps them. */
 const MIN_WIDTH = 30;
 
 /**
- * The lines as they fit a terminal of `width` columns; a width of 0 is none. What continues a line stands two columns
- * further in, or behind `| ` where the service speaks.
+ * Wraps lines to a terminal of `width` columns; 0 means unknown. A continuation is indented by two more columns, or
+ * begins with `| ` in the text of the service.
  */
 export function wrapLines(lines: readonly string[], width: number): string[] {
   if (width < MIN_WIDTH) return [...lines];

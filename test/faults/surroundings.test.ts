@@ -28,7 +28,7 @@ describe('50: files that cannot be sent', () => {
   test.each([
     ['missing', 'x@missing.pdf', 'missing.pdf: no such file (ENOENT)'],
     ['a folder', 'x@folder;type=a/b', 'folder: it is a directory (EISDIR)'],
-    ['a circle of links', 'x@circle.pdf', 'circle.pdf: its symbolic links go in a circle (ELOOP)'],
+    ['a circle of links', 'x@circle.pdf', 'circle.pdf: too many levels of symbolic links (ELOOP)'],
     ['a dangling link', 'x@dangling.pdf', 'dangling.pdf: no such file (ENOENT)'],
     ['below a file', 'x@file.pdf/x.pdf', 'file.pdf/x.pdf: a part of the path is not a directory (ENOTDIR)'],
     ['a text that is a folder', 'x=@folder', 'folder: it is a directory (EISDIR)'],
@@ -114,7 +114,7 @@ describe('51, 52: files without a size', () => {
     const { env, connections } = await service();
     const { exitCode, stderr } = await bash('printf hello | TMPDIR=/proc wfr run w "x@-;type=a/b"', env);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('standard input could not be copied to /proc: ');
+    expect(stderr).toContain('standard input cannot be copied to /proc: ');
     expect(connections()).toBe(0);
   });
 });
@@ -152,17 +152,17 @@ describe('89: a table or an input that cannot be read or copied is exit 2 with t
     [
       'a table from standard input, with TMPDIR missing',
       'echo n | TMPDIR=/nowhere wfr batch w --rows - --check',
-      '--rows standard input could not be copied to /nowhere: no such file (ENOENT); TMPDIR can name',
+      '--rows standard input cannot be copied to /nowhere: no such file (ENOENT); set TMPDIR to',
     ],
     [
       'a table from standard input, with TMPDIR a file',
       'echo n | TMPDIR=/dev/null wfr batch w --rows - --check',
-      '--rows standard input could not be copied to /dev/null: a part of the path is not a directory (ENOTDIR)',
+      '--rows standard input cannot be copied to /dev/null: a part of the path is not a directory (ENOTDIR)',
     ],
     [
       'a table from a FIFO, with TMPDIR missing',
       'mkfifo pipe; (echo n > pipe &); TMPDIR=/nowhere wfr batch w --rows pipe --check',
-      '--rows pipe could not be copied to /nowhere: no such file (ENOENT)',
+      '--rows pipe cannot be copied to /nowhere: no such file (ENOENT)',
     ],
     [
       'a table from standard input, with a copy that cannot be written to its end',

@@ -136,15 +136,15 @@ describe('standard input', () => {
     const { stderr, exitCode, requests } = await send(['a@-'], {}, { stdin: PDF });
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
-      'a@-: standard input has no name that tells the media type; add ;type=type/subtype, such as',
+      'a@-: the media type of standard input is unknown; add ;type=type/subtype, such as',
     );
     expect(requests.length).toBe(0);
   });
 
   test.each([
-    [['a=@-', 'b=@-'], 'b=@-: standard input is read by a=@- already'],
-    [['--inputs-file', '-', 'b=@-'], 'b=@-: standard input is read by --inputs-file - already'],
-    [['--token-file', '-', 'b=@-'], 'b=@-: standard input is read by --token-file - already'],
+    [['a=@-', 'b=@-'], 'b=@-: standard input is already read by a=@-'],
+    [['--inputs-file', '-', 'b=@-'], 'b=@-: standard input is already read by --inputs-file -'],
+    [['--token-file', '-', 'b=@-'], 'b=@-: standard input is already read by --token-file -'],
   ])('53: read twice by %s is refused', async (args, complaint) => {
     const { stderr, exitCode, requests } = await send(args, {}, { stdin: '{}' });
     expect(exitCode).toBe(2);
@@ -175,23 +175,23 @@ describe('the inputs file', () => {
   });
 
   test.each([
-    ['[1]', 'in.json: holds JSON that is not an object'],
-    ['{"a":1,"\\u0061":2}', 'in.json: gives "a" twice'],
+    ['[1]', 'in.json: is not a JSON object; expected {'],
+    ['{"a":1,"\\u0061":2}', 'in.json: duplicate name "a"; remove one of the two'],
     ['{"a":\n  tru}', 'in.json: not JSON: expected a value at line 2, column 3'],
     ['{"a":1,}', 'in.json: not JSON: expected a name in double quotes at line 1, column 8'],
     ['{"a":"\\ud800"}', 'in.json: unpaired surrogate in a string at line 1, column 6'],
     [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 'in.json: not UTF-8 at byte 3'],
     [
       '{"a":{"$document":"x.unknownext"}}',
-      'in.json: a: the name of the file does not tell the media type; add "type"',
+      'in.json: a: the file name does not imply a media type; add "type"',
     ],
     ['{"a":{"$document":"none.pdf"}}', 'in.json: a: none.pdf: no such file (ENOENT)'],
     [
       '{"a":{"$document":5}}',
-      'in.json: the document at line 1, column 6 has an unfit "$document"; write {"$document"',
+      'in.json: the document at line 1, column 6 has a "$document" that is not a string; expected {"$document"',
     ],
-    ['{"a":{"$document":"x.pdf","mime":"y"}}', 'has an unfit "mime"'],
-    ['{"a":{"$document":"x.pdf","type":"pdf"}}', '"pdf" is not a media type'],
+    ['{"a":{"$document":"x.pdf","mime":"y"}}', 'has an unknown key "mime"; expected {'],
+    ['{"a":{"$document":"x.pdf","type":"pdf"}}', 'a "type" that is not a media type: "pdf"'],
     ['', 'in.json: not JSON: unexpected end at line 1, column 1'],
   ])('57: %s is refused, with the place', async (content, complaint) => {
     const { stderr, exitCode, requests } = await send(['--inputs-file', 'in.json'], {
@@ -220,16 +220,16 @@ test('61: Ctrl-C while standard input is being read cancels, and says that no ru
 
 describe('what is refused before anything is sent', () => {
   test.each([
-    ['plain', 'plain: is not an input; write name=text, name:=json, name@document'],
+    ['plain', 'plain: is not an input; use name=text, name:=json, name@document'],
     ['=x', '=x: has no name before "="'],
     ['x:={', 'x:={: not JSON: unexpected end at line 1, column 2'],
     ['x:=NaN', 'x:=NaN: not JSON: expected a value at line 1, column 1'],
-    ['x@', 'x@: names no file after "@"'],
-    ['x@pdf', 'the name of the file does not tell the media type'],
+    ['x@', 'x@: has no path after "@"'],
+    ['x@pdf', 'the file name does not imply a media type'],
     ['x@none.pdf', 'x@none.pdf: none.pdf: no such file (ENOENT)'],
     ['x@folder.pdf', 'x@folder.pdf: folder.pdf: it is a directory (EISDIR)'],
     ['x@file.unknownext', "add ;type=type/subtype, such as 'x@file.unknownext;type=application/pdf'"],
-    ['x@file.unknownext;type=pdf', '"pdf" is not a media type; write ;type=type/subtype, without parameters'],
+    ['x@file.unknownext;type=pdf', '"pdf" is not a media type; use ;type=type/subtype, without parameters'],
     ['x@file.unknownext;type=text/plain; charset=utf-8', '"text/plain; charset=utf-8" is not a media type'],
     ['x=@latin1.txt', 'x=@latin1.txt: not UTF-8 at byte 3'],
     ['x:="\\udc00"', 'unpaired surrogate in a string'],
@@ -249,7 +249,7 @@ describe('what is refused before anything is sent', () => {
   test('a name given twice by items, quoting both', async () => {
     const { stderr, exitCode } = await send(['a=1', '-i', 'a:=2']);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('a:=2: gives "a" a second time, after a=1');
+    expect(stderr).toContain('a:=2: duplicate input "a"; remove it or a=1');
   });
 
   test('all complaints of one command line at once', async () => {
@@ -277,7 +277,7 @@ describe('what is refused before anything is sent', () => {
   test('56: an item that was not UTF-8 on the command line', async () => {
     const { stderr, exitCode } = await send(['a=x\ufffdy']);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('a=x\ufffdy: holds bytes that are not UTF-8');
+    expect(stderr).toContain('a=x\ufffdy: contains bytes that are not UTF-8');
   });
 });
 
@@ -294,7 +294,7 @@ test('a text of more than 64 MiB should travel as a document', async () => {
   truncateSync(join(cwd, 'x.txt'), 70_000_000);
   const { stderr, exitCode, requests } = await send(['x=@x.txt'], {}, { cwd });
   expect(exitCode).toBe(2);
-  expect(stderr).toContain('x=@x.txt: x.txt has more than 64 MiB; send it as a document, with name@path');
+  expect(stderr).toContain('x=@x.txt: x.txt is larger than 64 MiB; send it as a document with name@path');
   expect(requests.length).toBe(0);
 });
 

@@ -121,11 +121,13 @@ describe('--save-documents', () => {
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual(output);
     expect(stderr).toContain(
-      'wfr: warning: data that cannot be decoded stays in the output: output.pages[1].image, output["a b"][0], output.big, output.type\n',
+      'wfr: warning: invalid base64 remains in the output: output.pages[1].image, output["a b"][0], output.big, output.type\n',
     );
     const flags = ['--save-documents', 'out', '--', 'r1', 'r2'];
     const { stderr: ofSeveral } = await watched(Array(12).fill('data:;base64,!'), flags);
-    expect(ofSeveral).toMatch(/warning: run r2: data that .*: output\[0\], .*, output\[9\] and 2 more\n/);
+    expect(ofSeveral).toMatch(
+      /warning: run r2: invalid base64 .*: output\[0\], .*, output\[9\] and 2 more\n/,
+    );
   });
 
   test('warns of documents beyond the most that it saves, and leaves them in the output', async () => {
@@ -138,7 +140,7 @@ describe('--save-documents', () => {
     );
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toEqual(['0.txt', '1.txt', '2.txt', ...output.slice(3)]);
-    expect(stderr).toBe('wfr: warning: documents beyond the first 3 stay in the output: 2 more\n');
+    expect(stderr).toBe('wfr: warning: only the first 3 documents are saved; 2 more remain in the output\n');
   });
 
   test('also with an escaped solidus, in the whole Run, and in the last line of jsonl', async () => {
@@ -338,7 +340,7 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     expect(exitCode).toBe(74);
     expect(stderr).toContain('wfr: cannot save out/r9: it is a symbolic link\n');
     expect(stderr).toContain('wfr: cannot save out/r10: it is a symbolic link\n');
-    expect(stderr).toContain('wfr: cannot save out/r11: it is no folder\n');
+    expect(stderr).toContain('wfr: cannot save out/r11: it is not a folder\n');
     expect(readdirSync(join(cwd, 'out/here'))).toEqual(['d.txt']);
     expect(readdirSync(join(cwd, 'away'))).toEqual([]);
     expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
@@ -355,7 +357,7 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     for (const [args, complaint] of [
       [['run', 'w', '--force'], '--force goes with --save-documents'],
       [['run', '-d', 'w', '--save-documents', 'x'], '--save-documents and --detach exclude each other'],
-      [['watch', 'r', '--save-documents', ''], '--save-documents: give the folder'],
+      [['watch', 'r', '--save-documents', ''], '--save-documents: pass a folder'],
     ] as const) {
       const result = await runCli(args, { env });
       expect(result.exitCode).toBe(2);
@@ -368,12 +370,14 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     const world = { env: { WFR_BASE_URL: 'http://127.0.0.1:9' }, cwd: temporaryFolder() };
     writeFileSync(join(world.cwd, 'file'), '');
     const { stderr, exitCode } = await runCli(['watch', 'r', '--save-documents', 'file'], world);
-    expect(stderr).toContain('wfr: --save-documents file: something else has that name (EEXIST)\n');
+    expect(stderr).toContain('wfr: --save-documents file: it already exists (EEXIST)\n');
     expect(exitCode).toBe(2);
     // A process, which can be ended if it does not end.
     const args = ['watch', 'r', '--save-documents', '/proc/nope/x'];
     const ended = await startWfr(args, world.env, { timeout: 20_000, killSignal: 'SIGKILL' }).ended;
-    expect(ended.stderr).toContain('wfr: --save-documents /proc/nope/x: no folder can be made there\n');
+    expect(ended.stderr).toContain(
+      'wfr: --save-documents /proc/nope/x: the folder cannot be created there\n',
+    );
     expect(ended.exitCode).toBe(2);
   });
 

@@ -22,60 +22,56 @@ const BATCH = ['batch', 'w'];
 
 describe('a file that is written and named a second time', () => {
   test.each<[string, string[], string]>([
-    [
-      '--results and --rows',
-      [...BATCH, ...ROWS, '--results', 'rows.jsonl'],
-      '--rows rows.jsonl: the same file',
-    ],
+    ['--results and --rows', [...BATCH, ...ROWS, '--results', 'rows.jsonl'], '--rows rows.jsonl: same file'],
     [
       '--results and --rows through a hard link',
       [...BATCH, ...ROWS, '--results', 'hard-rows.jsonl'],
-      '--rows rows.jsonl: the same file as that of --results hard-rows.jsonl',
+      '--rows rows.jsonl: same file as --results hard-rows.jsonl',
     ],
     [
       '--report and --results, neither of which exists yet',
       [...BATCH, ...ROWS, '--results', 'new.jsonl', '--report', 'json=here/new.jsonl'],
-      '--report json=here/new.jsonl: the same file as that of --results new.jsonl',
+      '--report json=here/new.jsonl: same file as --results new.jsonl',
     ],
     [
       '--report and --results through a link to what does not exist yet',
       [...BATCH, ...ROWS, '--results', 'soft-new.jsonl', '--report', 'json=new.jsonl'],
-      '--report json=new.jsonl: the same file as that of --results soft-new.jsonl',
+      '--report json=new.jsonl: same file as --results soft-new.jsonl',
     ],
     [
       '--report and --rows',
       [...BATCH, ...ROWS, '--results', 'new.jsonl', '--report', 'json=rows.jsonl'],
-      '--rows rows.jsonl: the same file as that of --report json=rows.jsonl',
+      '--rows rows.jsonl: same file as --report json=rows.jsonl',
     ],
     [
       '--results and a file of --each',
       [...BATCH, '--each', 'scan', 'a.pdf', 'text.txt', '--results', 'hard-text.txt'],
-      'text.txt: the same file as that of --results hard-text.txt',
+      'text.txt: same file as --results hard-text.txt',
     ],
     [
       '--results and a document of -i',
       [...BATCH, ...ROWS, '-i', 'd@a.pdf', '--results', 'soft-a.pdf'],
-      '-i d@a.pdf: the same file as that of --results soft-a.pdf',
+      '-i d@a.pdf: same file as --results soft-a.pdf',
     ],
     [
       '--report and a document of run',
       [...RUN, 'd@a.pdf', '--report', 'html=hard-a.pdf'],
-      'd@a.pdf: the same file as that of --report html=hard-a.pdf',
+      'd@a.pdf: same file as --report html=hard-a.pdf',
     ],
     [
       '--report and a document of an inputs file',
       [...RUN, '--inputs-file', 'with-document.json', '--report', 'html=a.pdf'],
-      'a.pdf: the same file as that of --report html=a.pdf',
+      'a.pdf: same file as --report html=a.pdf',
     ],
     [
       '--report and --inputs-file',
       [...RUN, '--inputs-file', 'in.json', '--report', 'json=in.json'],
-      '--inputs-file in.json: the same file as that of --report json=in.json',
+      '--inputs-file in.json: same file as --report json=in.json',
     ],
     [
       'two reports through a hard link',
       [...RUN, '--report', 'json=a.pdf', '--report', 'html=hard-a.pdf'],
-      '--report html=hard-a.pdf: the same file as that of --report json=a.pdf',
+      '--report html=hard-a.pdf: same file as --report json=a.pdf',
     ],
   ])('%s are exit 2 before anything is sent', async (_what, args, problem) => {
     const { requests, wfr } = await service();
@@ -97,7 +93,7 @@ describe('a file that is written and named a second time', () => {
     const { exitCode, stderr } = await wfr(['results', 'out.jsonl', '--report', 'json=here/out.jsonl'], {
       cwd,
     });
-    expect(stderr).toContain('out.jsonl: the same file as that of --report json=here/out.jsonl');
+    expect(stderr).toContain('out.jsonl: same file as --report json=here/out.jsonl');
     expect(exitCode).toBe(2);
     expect(readFileSync(join(cwd, 'out.jsonl'), 'utf8')).toBe(before);
   });

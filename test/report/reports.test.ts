@@ -482,7 +482,7 @@ describe('complaints, all at once and before anything is sent', () => {
     writeFileSync(join(cwd, 'x'), '');
     const args = [...RUN, '--report', 'junit=x', '--report', 'json=link/x'];
     const { stderr } = await complaints(args, { cwd });
-    expect(stderr).toContain('--report json=link/x: the same file as that of --report junit=x\n');
+    expect(stderr).toContain('--report json=link/x: same file as --report junit=x; use another file\n');
   });
 
   test('a file that may not be written', async () => {
@@ -568,14 +568,14 @@ describe('writing', () => {
     const unread = await runWithReports(acceptsAndShows(aFinishedRun()), args, { cwd });
     expect(unread.exitCode).toBe(74);
     expect(unread.stderr).toContain(
-      'cannot write --report json=pipe of run run-1: no such device, or nobody reads the pipe (ENXIO)',
+      'cannot write --report json=pipe of run run-1: no such device, or the pipe has no reader (ENXIO)',
     );
     const large = acceptsAndShows(aFinishedRun('x'.repeat(300_000)));
     const reading = readerOf(pipe, (handle) => handle.read({ length: 1 }));
     const left = await runWithReports(large, args, { cwd });
     await reading;
     expect(left.exitCode).toBe(74);
-    expect(left.stderr).toContain('of run run-1: nobody reads the pipe any longer (EPIPE)');
+    expect(left.stderr).toContain('of run run-1: the reader of the pipe is gone (EPIPE)');
   });
 
   test('a link to what is not there yet stays a link, and leads to the report', async () => {

@@ -1,11 +1,11 @@
-/** The service's JSON, token for token: only the white space is ours, and dangerous code points become escapes. */
+/** Formats the service's JSON token for token: only white space changes, and unsafe code points are escaped. */
 
 import { escapeCodePoint, isUnsafe } from '../sanitize.js';
 import { JsonScanner } from './scanner.js';
 
 const CHUNK_SIZE = 64 * 1024;
 
-/** The JSON value in `bytes` (UTF-8) over several lines, two spaces a level, with a line feed at the end; in chunks. */
+/** Formats a JSON text (UTF-8) with an indentation of two spaces and a line feed at the end; yields chunks. */
 export function* formatJson(bytes: Uint8Array): Generator<Buffer, void, void> {
   yield* format(bytes, {
     line: (depth) => `\n${'  '.repeat(Math.min(depth, MAX_INDENT))}`,
@@ -13,12 +13,12 @@ export function* formatJson(bytes: Uint8Array): Generator<Buffer, void, void> {
   });
 }
 
-/** The same on one line. */
+/** Formats a JSON text (UTF-8) on one line, with a line feed at the end; yields chunks. */
 export function* compactJson(bytes: Uint8Array): Generator<Buffer, void, void> {
   yield* format(bytes, { line: () => '', colon: ':' });
 }
 
-/** Deeper levels are not indented further: a text of n levels must not become one of n x n bytes. */
+/** Deeper levels are not indented further, or n levels would become n x n bytes. */
 const MAX_INDENT = 64;
 
 interface Whitespace {
@@ -28,49 +28,50 @@ interface Whitespace {
 
 function* format(bytes: Uint8Array, { line, colon }: Whitespace): Generator<Buffer, void, void> {
   const scanner = new JsonScanner(bytes);
-  const out = new ChunkWriter();
+  const writer = new ChunkWriter();
   let justOpened = false;
   while (scanner.next()) {
     const { token, depth } = scanner;
     const closes = token === '}' || token === ']';
-    if (justOpened && !closes) out.ascii(line(depth - (token === '{' || token === '[' ? 1 : 0)));
-    if (closes && !justOpened) out.ascii(line(depth));
+    if (justOpened && !closes) writer.ascii(line(depth - (token === '{' || token === '[' ? 1 : 0)));
+    if (closes && !justOpened) writer.ascii(line(depth));
     if (token === 'string' || token === 'key') {
-      for (const piece of sanitizedPieces(bytes, scanner.start, scanner.end)) yield* out.add(piece);
+      for (const piece of sanitizedPieces(bytes, scanner.start, scanner.end)) yield* writer.add(piece);
     } else if (token === ':') {
-      out.ascii(colon);
+      writer.ascii(colon);
     } else {
-      yield* out.add(bytes.subarray(scanner.start, scanner.end));
-      if (token === ',') out.ascii(line(depth));
+      yield* writer.add(bytes.subarray(scanner.start, scanner.end));
+      if (token === ',') writer.ascii(line(depth));
     }
     justOpened = token === '{' || token === '[';
   }
-  out.ascii('\n');
-  yield out.rest();
+  writer.ascii('\n');
+  yield writer.flush();
 }
 
-/** A string token in pieces, with escapes in place of what is dangerous. */
+/** Yields a string token in pieces, with unsafe code points escaped. */
 function* sanitizedPieces(bytes: Uint8Array, start: number, end: number): Generator<Uint8Array, void, void> {
-  let done = start;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at] ?? 0;
+  let position = start;
+  for (let offset = start; offset < end; offset++) {
+    const byte = bytes[offset] ?? 0;
+    // Unsafe code points begin with one of these bytes.
     if (byte !== 0x23 && (byte < 0x7f || (byte > 0x7f && byte !== 0xc2 && byte !== 0xd8 && byte !== 0xe2)))
       continue;
-    const found = findUnsafe(bytes, at);
-    if (found === undefined) continue;
-    yield bytes.subarray(done, at);
-    yield Buffer.from(escapeCodePoint(found.codePoint));
-    done = at + found.length;
-    at = done - 1;
+    const unsafe = findUnsafe(bytes, offset);
+    if (unsafe === undefined) continue;
+    yield bytes.subarray(position, offset);
+    yield Buffer.from(escapeCodePoint(unsafe.codePoint));
+    position = offset + unsafe.length;
+    offset = position - 1;
   }
-  yield bytes.subarray(done, end);
+  yield bytes.subarray(position, end);
 }
 
-/** The dangerous code point whose UTF-8 begins at `at`, or the second `#` of `##[`. */
-function findUnsafe(bytes: Uint8Array, at: number): { codePoint: number; length: number } | undefined {
-  const [first = 0, second = 0, third = 0] = bytes.subarray(at, at + 3);
+/** Returns the unsafe code point whose UTF-8 begins at `offset`, or the second `#` of `##[`; undefined if there is none. */
+function findUnsafe(bytes: Uint8Array, offset: number): { codePoint: number; length: number } | undefined {
+  const [first = 0, second = 0, third = 0] = bytes.subarray(offset, offset + 3);
   if (first === 0x23) {
-    return bytes[at - 1] === 0x23 && second === 0x5b ? { codePoint: 0x23, length: 1 } : undefined;
+    return bytes[offset - 1] === 0x23 && second === 0x5b ? { codePoint: 0x23, length: 1 } : undefined;
   }
   const length = first === 0x7f ? 1 : first === 0xe2 ? 3 : 2;
   const codePoint =
@@ -82,12 +83,12 @@ function findUnsafe(bytes: Uint8Array, at: number): { codePoint: number; length:
   return isUnsafe(codePoint) ? { codePoint, length } : undefined;
 }
 
-/** Small writes gathered into chunks; a caller may keep a chunk. */
+/** Collects small writes into chunks, which are never reused. */
 class ChunkWriter {
   #buffer = Buffer.allocUnsafe(CHUNK_SIZE);
   #used = 0;
 
-  /** A few bytes of our own layout. */
+  /** Writes a few bytes of white space or punctuation. */
   ascii(text: string): void {
     if (this.#used + text.length > this.#buffer.length) {
       this.#buffer = Buffer.concat([this.#buffer], this.#buffer.length + CHUNK_SIZE);
@@ -95,9 +96,10 @@ class ChunkWriter {
     this.#used += this.#buffer.write(text, this.#used, 'latin1');
   }
 
+  /** Writes bytes of any length, and yields the chunks that are full. */
   *add(bytes: Uint8Array): Generator<Buffer, void, void> {
     for (let from = 0; from < bytes.length; ) {
-      if (this.#used >= CHUNK_SIZE) yield this.rest();
+      if (this.#used >= CHUNK_SIZE) yield this.flush();
       const taken = bytes.subarray(from, from + CHUNK_SIZE - this.#used);
       this.#buffer.set(taken, this.#used);
       this.#used += taken.length;
@@ -105,10 +107,11 @@ class ChunkWriter {
     }
   }
 
-  rest(): Buffer {
-    const full = this.#buffer.subarray(0, this.#used);
+  /** Returns what was written since the last chunk. */
+  flush(): Buffer {
+    const chunk = this.#buffer.subarray(0, this.#used);
     this.#buffer = Buffer.allocUnsafe(CHUNK_SIZE);
     this.#used = 0;
-    return full;
+    return chunk;
   }
 }

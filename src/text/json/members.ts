@@ -1,21 +1,21 @@
-/** The members of a JSON object, by name, with their values left as text. */
+/** Splits a JSON object into its members, whose values stay unparsed text. */
 import { JsonScanner } from './scanner.js';
 
 export interface Member {
   name: string;
-  /** The value as it stands in the text, without space around it. */
+  /** The text of the value, without white space around it. */
   value: Uint8Array;
 }
 
-/** Decodes a JSON string token, quotes included, to the text it stands for. */
+/** Decodes a JSON string token, with its quotes, to the text that it stands for. */
 export function decodeString(token: Uint8Array): string {
   const text = Buffer.from(token.buffer, token.byteOffset, token.byteLength).toString('utf8');
   return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
 }
 
 /**
- * The members of the object that `bytes` hold, in their order, duplicates included; undefined where the text is a
- * JSON value of another kind. Throws JsonSyntaxError where it is not JSON.
+ * Returns the members of a JSON object in their order, with duplicates; undefined for any other JSON value. Throws
+ * JsonSyntaxError if the text is not JSON.
  */
 export function parseMembers(bytes: Uint8Array): Member[] | undefined {
   const scanner = new JsonScanner(bytes);

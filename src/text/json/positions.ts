@@ -1,8 +1,8 @@
-/** The positions of the values in a JSON text. */
+/** Finds the positions of the values in a JSON text, for error messages. */
 import { decodeString } from './members.js';
 import { JsonScanner, JsonSyntaxError } from './scanner.js';
 
-/** Offsets in bytes: of the name (of the value itself, where it has none), and of the value. */
+/** Offsets in bytes: of the name (of the value itself, if it has none), and of the value. */
 interface Position {
   name: number;
   value: number;
@@ -11,23 +11,24 @@ interface Position {
 /** By JSON Pointer (RFC 6901): "" is the whole text, "/a/0" the first value of the list a. */
 export type Positions = ReadonlyMap<string, Position>;
 
-/** A name that an object has already, at an offset in bytes. */
+/** A name that the same object contains before, at an offset in bytes. */
 interface DuplicateName {
   offset: number;
   name: string;
 }
 
+/** An object or array that contains the current position. */
 interface OpenValue {
   pointer: string;
   isObject: boolean;
-  /** Of the next value in a list. */
+  /** The index of the next element of an array. */
   index: number;
   name: string;
   nameOffset: number;
 }
 
 /**
- * Finds every value of a JSON text, and the names that an object has more than once. Throws JsonSyntaxError, also when a
+ * Finds every value of a JSON text, and every name that an object contains twice. Throws JsonSyntaxError, also when a
  * string has an unpaired surrogate.
  */
 export function findPositions(bytes: Uint8Array): { positions: Positions; duplicates: DuplicateName[] } {
@@ -68,12 +69,12 @@ function assertWellFormed(bytes: Uint8Array, { start, end }: JsonScanner): void 
   throw new JsonSyntaxError('unpaired-surrogate', start);
 }
 
-/** The pointer to a member, or to an element by its index. */
+/** Appends a segment, a name or an index, to a JSON Pointer. */
 export function pointerTo(pointer: string, segment: string): string {
   return `${pointer}/${segment.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** Line and column, both from 1; columns count characters. */
+/** Returns the line and the column of an offset, both from 1; columns count characters. */
 export function lineAndColumn(bytes: Buffer, offset: number): { line: number; column: number } {
   const lines = bytes.subarray(0, offset).toString('utf8').split('\n');
   return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };

@@ -1,6 +1,6 @@
 /**
- * A reader of JSON text that keeps every byte where it is: no value is built, so nothing is lost of numbers, key
- * order or duplicates, and depth costs one bit of memory a level instead of a stack frame.
+ * Scans JSON text token by token without building values, so that numbers, key order and duplicates are preserved, and
+ * deep nesting takes one byte per level instead of a stack frame.
  */
 
 const REASONS = {
@@ -17,7 +17,7 @@ const REASONS = {
 
 export type JsonSyntaxCode = keyof typeof REASONS;
 
-/** The text is not JSON (RFC 8259); `offset` is where, in bytes. */
+/** The text is not JSON (RFC 8259) at the byte `offset`. */
 export class JsonSyntaxError extends Error {
   constructor(
     readonly code: JsonSyntaxCode,
@@ -48,24 +48,24 @@ const isHex = (byte: number | undefined) =>
   isDigit(byte) || (byte !== undefined && (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
 export class JsonScanner {
-  /** The token that `next` found, and its bytes: `[start, end)`. */
+  /** The token that `next` found: the bytes `[start, end)`. */
   token: JsonToken = 'literal';
   start = 0;
   end = 0;
-  /** How many objects and arrays are open, after the token. */
+  /** The number of objects and arrays that are open after the token. */
   depth = 0;
 
   readonly #bytes: Uint8Array;
   #position = 0;
   #expected: Expected = 'value';
-  /** One byte a level: 1 for an object, 0 for an array. */
+  /** One byte per level: 1 for an object, 0 for an array. */
   #objects = new Uint8Array(64);
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
   }
 
-  /** Moves to the next token; false at the end of a complete text. Throws JsonSyntaxError. */
+  /** Moves to the next token. Returns false at the end of a complete text. Throws JsonSyntaxError. */
   next(): boolean {
     this.#skipSpace();
     this.start = this.#position;
@@ -92,15 +92,15 @@ export class JsonScanner {
       case 0x3a:
         if (this.#expected !== ':') throw this.#unexpected();
         this.#expected = 'value';
-        return this.#punctuation(':');
+        return this.#readPunctuation(':');
       case 0x2c:
         if (this.#expected !== ', or end') throw this.#unexpected();
         this.#expected = this.#objects[this.depth - 1] ? 'key' : 'value';
-        return this.#punctuation(',');
+        return this.#readPunctuation(',');
       case 0x22:
-        return this.#text();
+        return this.#readString();
       default:
-        return this.#scalar(byte);
+        return this.#readScalar(byte);
     }
   }
 
@@ -113,61 +113,62 @@ export class JsonScanner {
     }
     this.#objects[this.depth++] = token === '{' ? 1 : 0;
     this.#expected = token === '{' ? 'key or }' : 'value or ]';
-    this.#punctuation(token);
+    this.#readPunctuation(token);
   }
 
   #close(token: '}' | ']'): void {
-    const empty = this.#expected === (token === '}' ? 'key or }' : 'value or ]');
+    const isEmpty = this.#expected === (token === '}' ? 'key or }' : 'value or ]');
     const matches = this.depth > 0 && this.#objects[this.depth - 1] === (token === '}' ? 1 : 0);
-    if (!matches || !(empty || this.#expected === ', or end')) throw this.#unexpected();
+    if (!matches || !(isEmpty || this.#expected === ', or end')) throw this.#unexpected();
     this.depth--;
-    this.#valueEnded();
-    this.#punctuation(token);
+    this.#endValue();
+    this.#readPunctuation(token);
   }
 
-  #punctuation(token: JsonToken): void {
+  #readPunctuation(token: JsonToken): void {
     this.token = token;
     this.#position++;
   }
 
-  #text(): void {
+  #readString(): void {
     const isKey = this.#expected === 'key' || this.#expected === 'key or }';
     if (!isKey && !this.#expectsValue()) throw this.#unexpected();
     this.#skipString();
     this.token = isKey ? 'key' : 'string';
     if (isKey) this.#expected = ':';
-    else this.#valueEnded();
+    else this.#endValue();
   }
 
   #skipString(): void {
     const bytes = this.#bytes;
-    let at = this.#position + 1;
+    let offset = this.#position + 1;
     for (;;) {
-      const byte = bytes[at];
+      const byte = bytes[offset];
       if (byte === undefined) throw new JsonSyntaxError('unterminated-string', this.#position);
       if (byte === 0x22) break;
-      if (byte < 0x20) throw new JsonSyntaxError('control-character', at);
-      at = byte === 0x5c ? this.#skipEscape(at) : at + 1;
+      if (byte < 0x20) throw new JsonSyntaxError('control-character', offset);
+      offset = byte === 0x5c ? this.#skipEscape(offset) : offset + 1;
     }
-    this.#position = at + 1;
+    this.#position = offset + 1;
   }
 
-  #skipEscape(at: number): number {
+  /** Returns the offset after an escape. */
+  #skipEscape(offset: number): number {
     const bytes = this.#bytes;
-    const letter = bytes[at + 1];
+    const letter = bytes[offset + 1];
     if (letter === 0x75) {
-      for (let digit = at + 2; digit < at + 6; digit++) {
-        if (!isHex(bytes[digit])) throw new JsonSyntaxError('invalid-escape', at);
+      for (let digit = offset + 2; digit < offset + 6; digit++) {
+        if (!isHex(bytes[digit])) throw new JsonSyntaxError('invalid-escape', offset);
       }
-      return at + 6;
+      return offset + 6;
     }
     if (letter === undefined || !'"\\/bfnrt'.includes(String.fromCharCode(letter))) {
-      throw new JsonSyntaxError('invalid-escape', at);
+      throw new JsonSyntaxError('invalid-escape', offset);
     }
-    return at + 2;
+    return offset + 2;
   }
 
-  #scalar(byte: number): void {
+  #readScalar(byte: number): void {
     if (!this.#expectsValue()) throw this.#unexpected();
     if (byte === 0x2d || isDigit(byte)) {
       this.#skipNumber();
@@ -178,7 +179,7 @@ export class JsonScanner {
       this.#position += word.length;
       this.token = 'literal';
     }
-    this.#valueEnded();
+    this.#endValue();
   }
 
   #skipNumber(): void {
@@ -216,7 +217,7 @@ export class JsonScanner {
     return this.#expected === 'value' || this.#expected === 'value or ]';
   }
 
-  #valueEnded(): void {
+  #endValue(): void {
     this.#expected = this.depth === 0 ? 'end' : ', or end';
   }
 

@@ -122,7 +122,7 @@ describe('rows', () => {
     expect(triggered).toEqual(expect.arrayContaining([{ n: 1 }, { n: 5 }]));
     expect(triggered).toHaveLength(2);
     expect(stderr).toMatch(/row 2 {2}rows\.jsonl:2: not JSON/);
-    expect(stderr).toMatch(/row 3 {2}rows\.jsonl:3: holds JSON that is not an object/);
+    expect(stderr).toMatch(/row 3 {2}rows\.jsonl:3: is not a JSON object/);
     expect(stderr).toMatch(/row 4 {2}rows\.jsonl:4: d: none\.pdf: no such file \(ENOENT\)/);
     expect(stderr).toMatch(/5 rows: 2 FINISHED, 3 bad\n/);
     expect(eventsIn(join(cwd, 'out.jsonl')).filter(({ exit }) => exit === 2)).toHaveLength(3);
@@ -142,8 +142,8 @@ describe('rows', () => {
   });
 
   test.each([
-    ['x=@y,b\n', 'rows.csv:1: x=@y: has text behind "=@"; name the column x=@'],
-    ['a,=\n', 'is a column without a name'],
+    ['x=@y,b\n', 'rows.csv:1: x=@y: has text after "=@"; name the column x=@'],
+    ['a,=\n', 'the column has no name'],
     ['a,b,a:=\n', 'has two columns for "a"'],
     ['a\n"x\n', 'is not CSV'],
   ])('a table %j cannot be read on: exit 2', async (text, complaint) => {

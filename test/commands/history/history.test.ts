@@ -196,7 +196,7 @@ describe('a history on a disk that does not answer', () => {
     onTestFinished(() => spy.mockRestore());
   }
 
-  const WARNING = 'wfr: warning: the history cannot be written: the disk does not answer; ';
+  const WARNING = 'wfr: warning: the history cannot be written: the disk does not respond; ';
 
   async function start(args: readonly string[], world: Partial<World> = {}) {
     hang();
