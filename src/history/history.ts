@@ -46,13 +46,13 @@ export class History {
     this.#limit = limits.history;
   }
 
-  /** Opens the history in the platform's folder for application state; with WFR_HISTORY=0, nothing is kept. */
+  /** Opens the history in the platform's folder for application state; keeps nothing with WFR_HISTORY=0 or without a home folder. */
   static open(context: Context): History {
     const { WFR_HISTORY, XDG_STATE_HOME = '', LOCALAPPDATA } = context.env;
     // A relative path is to be ignored (XDG Base Directory Specification).
     const configured = isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : LOCALAPPDATA;
-    const state = configured || findHome(context)?.concat('/.local/state');
-    const isKept = WFR_HISTORY !== '0' && state !== undefined;
+    const state = configured || (context.home && join(context.home, '.local', 'state'));
+    const isKept = WFR_HISTORY !== '0' && state !== '';
     return new History(isKept ? join(state, 'wfr') : undefined, context);
   }
 
@@ -103,15 +103,6 @@ export class History {
 
   async #append(record: object): Promise<unknown> {
     return this.folder === undefined ? undefined : appendRecord(this.folder, record, this.#clock.now());
-  }
-}
-
-function findHome(context: Context): string | undefined {
-  try {
-    return context.home;
-  } catch {
-    // A user without a home folder has no history.
-    return undefined;
   }
 }
 

@@ -145,6 +145,12 @@ describe('the history', () => {
     expect(readdirSync(join(home, '.local/state'))).toEqual(['wfr']);
   });
 
+  test('the history of a user without a home folder is not kept', async () => {
+    const { stderr, exitCode } = await runCli(['history'], { home: '', env: {} });
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('WFR_HISTORY');
+  });
+
   test('keeps no run waiting where the system lets no folder be made', async () => {
     const { env } = await world();
     const nowhere = { ...env, XDG_STATE_HOME: '/proc/nope' };
