@@ -1,6 +1,6 @@
 /**
  * A log of JSON records that several processes may append to at once. Each record is one append, so records never
- * interleave. A file that grows too large replaces the older of the two files, so the log is bounded and nobody waits.
+ * interleave. A file that grows too large replaces the older of the two files, so the log is bounded and no process waits.
  */
 import { constants, promises } from 'node:fs';
 import { join } from 'node:path';

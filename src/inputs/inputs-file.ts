@@ -35,7 +35,7 @@ function splitAtDocuments(value: Buffer, file: Buffer): Segment[] {
   const segments: Segment[] = [];
   const open: { start: number; isDocument: boolean }[] = [];
   const scanner = new JsonScanner(value);
-  let done = 0;
+  let position = 0;
   while (scanner.next()) {
     const token = scanner.token;
     if (token === '{' || token === '[') {
@@ -47,24 +47,24 @@ function splitAtDocuments(value: Buffer, file: Buffer): Segment[] {
     } else if (token === '}' || token === ']') {
       const closed = open.pop();
       if (closed?.isDocument && !open.some((outer) => outer.isDocument)) {
-        const position = formatPosition(file, value.byteOffset - file.byteOffset + closed.start);
+        const label = formatPosition(file, value.byteOffset - file.byteOffset + closed.start);
         segments.push(
-          value.subarray(done, closed.start),
-          parseDocument(value.subarray(closed.start, scanner.end), position),
+          value.subarray(position, closed.start),
+          parseDocument(value.subarray(closed.start, scanner.end), label),
         );
-        done = scanner.end;
+        position = scanner.end;
       }
     }
   }
-  return [...segments, value.subarray(done)];
+  return [...segments, value.subarray(position)];
 }
 
 const EXPECTED_DOCUMENT =
   'expected {"$document": "path", "type": "type/subtype"}; "type" is needed only if the file name does not imply it';
 
-function parseDocument(object: Uint8Array, position: string): Exclude<Segment, Uint8Array> {
+function parseDocument(object: Uint8Array, label: string): Exclude<Segment, Uint8Array> {
   const invalid = (problem: string) =>
-    new TextError(`the document ${position} ${problem}; ${EXPECTED_DOCUMENT}`);
+    new TextError(`the document ${label} ${problem}; ${EXPECTED_DOCUMENT}`);
   const fields = new Map<string, string>();
   for (const { name, value } of parseMembers(object) ?? []) {
     const key = JSON.stringify(name);

@@ -59,7 +59,7 @@ export async function exec(
         cleanups.push(after(OUTPUT_TIMEOUT, () => resolve(killedBy ?? code ?? 0)));
       });
     });
-    return { exitStatus, stdout: stdout.text, stderr: stderr.text, omittedLines: stderr.missed };
+    return { exitStatus, stdout: stdout.text, stderr: stderr.text, omittedLines: stderr.omittedLines };
   } finally {
     for (const cleanup of cleanups) cleanup();
     // Has no effect on a process that has exited.
@@ -80,14 +80,14 @@ function keepStart(stream: NodeJS.ReadableStream): { text: string } {
 }
 
 /** Keeps whole lines, unless a single line is longer than the limit. */
-function keepEnd(stream: NodeJS.ReadableStream): { text: string; missed: number } {
-  const kept = { text: '', missed: 0 };
+function keepEnd(stream: NodeJS.ReadableStream): { text: string; omittedLines: number } {
+  const kept = { text: '', omittedLines: 0 };
   stream.setEncoding('utf8');
   stream.on('data', (chunk: string) => {
     kept.text += chunk;
     if (kept.text.length <= MAX_LENGTH) return;
     const start = kept.text.indexOf('\n', kept.text.length - MAX_LENGTH) + 1 || kept.text.length - MAX_LENGTH;
-    kept.missed += kept.text.slice(0, start).split('\n').length - 1;
+    kept.omittedLines += kept.text.slice(0, start).split('\n').length - 1;
     kept.text = kept.text.slice(start);
   });
   return kept;
