@@ -28,6 +28,13 @@ export class UsageError extends WfrError {
   }
 }
 
+/** The results file or the table of a batch cannot be used: unreadable, or not the one the batch was started with. */
+export class BatchFileError extends UsageError {
+  constructor(problem: string) {
+    super([problem]);
+  }
+}
+
 type Steps = Record<string, () => unknown>;
 type StepResults<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Name]>> };
 

@@ -1,9 +1,10 @@
 /** Rows as CSV (RFC 4180): the cells of the header are the heads of items. */
+
 import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse';
+import { BatchFileError } from '../errors.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
-import { BatchFileError } from './file-error.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
 /** In this order, as CRLF begins with CR. A file may have all three: rows that were added with another program. */

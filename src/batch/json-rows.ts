@@ -1,12 +1,12 @@
 /** Rows as JSON Lines: each line is like an inputs file. */
 import { stripByteOrderMark } from '../text/utf8.js';
-import { linesOf } from './lines.js';
+import { readLines } from './read-lines.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
 /** The rows of a file; empty lines are none. */
 export async function* jsonRows({ open, name, base }: TableFile): AsyncGenerator<Row, void, void> {
   let number = 0;
-  for await (const line of linesOf(open())) {
+  for await (const line of readLines(open())) {
     const json = line.number === 1 ? stripByteOrderMark(line.bytes) : line.bytes;
     if (/^[ \t\r]*$/.test(json.subarray(0, 100).toString('latin1')) && json.toString('latin1').trim() === '')
       continue;

@@ -7,22 +7,22 @@ import { MAX_RETRY_AFTER } from '../service/retry.js';
 import type { RequestLimiter } from '../service/service.js';
 
 /** A rate falls no lower than this share of what it was, so that a batch still ends. */
-const FLOOR = 1 / 10;
+const MIN_RATE_SHARE = 1 / 10;
 /** It is back after so many seconds without a complaint: slow enough to meet few of them, quick enough to use what there is. */
-const RECOVERY = 4;
+const RECOVERY_SECONDS = 4;
 /** Milliseconds of a pause that a person wants to know of. */
 const LONG_PAUSE = 5_000;
 /** Complaints within so many milliseconds are one. */
-const ONE_COMPLAINT = 1_000;
+const SAME_REJECTION = 1_000;
 
-interface Waiting {
+interface Waiter {
   go(): void;
 }
 
 export class RateLimiter implements RequestLimiter {
   readonly #limit: number;
   readonly #clock: Clock;
-  readonly #queue: Waiting[] = [];
+  readonly #queue: Waiter[] = [];
   #rate: number;
   /** The rate that a complaint was about, where there is no limit. */
   #usual: number;
@@ -54,7 +54,7 @@ export class RateLimiter implements RequestLimiter {
   async acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const waiting: Waiting = {
+      const waiting: Waiter = {
         go: () => {
           signal.removeEventListener('abort', leave);
           resolve();
@@ -81,7 +81,7 @@ export class RateLimiter implements RequestLimiter {
 
   #slowDown(now: number, pause: number): void {
     this.#next = Math.max(this.#next, now + pause);
-    if (now - this.#lastComplaint < ONE_COMPLAINT) return;
+    if (now - this.#lastComplaint < SAME_REJECTION) return;
     this.#lastComplaint = now;
     if (pause >= LONG_PAUSE) this.#onPause(pause);
     this.#lastRise = now;
@@ -89,14 +89,14 @@ export class RateLimiter implements RequestLimiter {
       this.#usual = Math.max(1, (this.#sent / Math.max(1, now - this.#countedSince)) * 1_000);
       this.#rate = this.#usual;
     }
-    this.#rate = Math.max(this.#rate / 2, this.#usual * FLOOR);
+    this.#rate = Math.max(this.#rate / 2, this.#usual * MIN_RATE_SHARE);
   }
 
   #recover(now: number): void {
     if (this.#rate >= this.#limit) return;
     const seconds = (now - this.#lastRise) / 1_000;
     this.#lastRise = now;
-    this.#rate = Math.min(this.#rate + (this.#usual / RECOVERY) * seconds, this.#limit);
+    this.#rate = Math.min(this.#rate + (this.#usual / RECOVERY_SECONDS) * seconds, this.#limit);
     if (!Number.isFinite(this.#limit) && this.#rate > this.#usual * 2) this.#rate = Number.POSITIVE_INFINITY;
   }
 

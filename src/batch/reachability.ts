@@ -73,11 +73,11 @@ export class Reachability {
         this.#end(true);
         return result;
       } catch (error) {
-        const cause = connectionFault(error);
+        const cause = findConnectionFault(error);
         if (cause === undefined) this.#end(!this.#signal.aborted);
         else if (isPermanent(cause.fault)) this.#giveUp();
         if (cause === undefined || this.#hasGivenUp) throw error;
-        this.#outage ??= begin(send, this.#clock);
+        this.#outage ??= startOutage(send, this.#clock);
         const { probe, over } = this.#outage;
         const mayRetry = await (probe === send ? this.#pause(this.#outage, cause) : over);
         if (!mayRetry) throw error;
@@ -122,7 +122,7 @@ export class Reachability {
   }
 }
 
-function begin(probe: Outage['probe'], clock: Clock): Outage {
+function startOutage(probe: Outage['probe'], clock: Clock): Outage {
   let end = (_isReachable: boolean) => {};
   const over = new Promise<boolean>((resolve) => {
     end = resolve;
@@ -131,7 +131,7 @@ function begin(probe: Outage['probe'], clock: Clock): Outage {
 }
 
 /** Why nothing of a trigger was sent, where that was for want of a connection and not of this machine's resources. */
-function connectionFault(error: unknown): NetworkError | undefined {
+function findConnectionFault(error: unknown): NetworkError | undefined {
   if (!(error instanceof NotTriggeredError && error.cause instanceof NetworkError)) return undefined;
   const { fault } = error.cause;
   const isMissing = isPermanent(fault) || (error.phase === 0 && TRANSIENT.includes(fault));

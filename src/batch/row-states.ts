@@ -24,7 +24,7 @@ export type RowState = (typeof ROW_STATES)[number];
 const RESTORED_STATES: readonly RowState[] = ['sent', 'refused', 'failed', 'lost'];
 
 /** What an event says of its row. */
-export type RowFact =
+export type RowEvent =
   | { event: 'intent'; row: number; digest: string }
   | { event: 'sent'; row: number }
   | { event: 'accepted'; row: number; id: string }
@@ -33,9 +33,9 @@ export type RowFact =
   | { event: 'ended'; row: number; status: string | undefined; step: string | undefined };
 
 /** Rows that are named one by one; beyond them, their number is enough. */
-const MOST_NAMED = 1_000;
+const MAX_LISTED_ROWS = 1_000;
 /** Steps that are told apart: a workflow has a few, and a service that names each failure anew must not fill memory. */
-const MOST_STEPS = 1_000;
+const MAX_STEPS = 1_000;
 const OTHER_STEPS = '(other steps)';
 
 export class RowStates {
@@ -79,7 +79,7 @@ export class RowStates {
   rowsIn(state: RowState): number[] {
     const rows: number[] = [];
     for (const [row, found] of this.#states.entries()) {
-      if (rows.length === MOST_NAMED) break;
+      if (rows.length === MAX_LISTED_ROWS) break;
       if (ROW_STATES[found] === state) rows.push(row);
     }
     return rows;
@@ -109,7 +109,7 @@ export class RowStates {
   }
 
   /** Takes in what happened to a row. */
-  record(fact: RowFact): void {
+  record(fact: RowEvent): void {
     const { row } = fact;
     const before = this.state(row);
     if (fact.event === 'intent') {
@@ -131,7 +131,7 @@ export class RowStates {
   }
 
   #numberOf(step: string): number {
-    const name = this.#steps.size < MOST_STEPS || this.#steps.has(step) ? step : OTHER_STEPS;
+    const name = this.#steps.size < MAX_STEPS || this.#steps.has(step) ? step : OTHER_STEPS;
     const number = this.#steps.get(name) ?? this.#steps.size + 1;
     this.#steps.set(name, number);
     return number;
@@ -146,7 +146,7 @@ export class RowStates {
   }
 }
 
-function stateAfter(fact: RowFact): RowState {
+function stateAfter(fact: RowEvent): RowState {
   switch (fact.event) {
     case 'refused':
       if (fact.exit === ExitCode.usage) return 'bad';

@@ -1,6 +1,6 @@
 /** A table of rows, read as a stream: JSON Lines, CSV, or a list of files. */
+import { BatchFileError } from '../errors.js';
 import { FileError } from '../inputs/files.js';
-import { BatchFileError } from './file-error.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
 /** A table that can be read more than once. */

@@ -1,7 +1,7 @@
 /** The rows of a batch, under way: so many at once, until they are done or cannot go on. */
 import { setMaxListeners } from 'node:events';
 import { forEachConcurrent } from '../../batch/for-each-concurrent.js';
-import type { Journal } from '../../batch/journal.js';
+import type { Journal } from '../../batch/journal/journal.js';
 import type { Reachability } from '../../batch/reachability.js';
 import type { Row } from '../../batch/row.js';
 import type { RowStates } from '../../batch/row-states.js';
@@ -11,7 +11,7 @@ import { sanitize } from '../../text/sanitize.js';
 import { resendHint } from '../../view/errors/describe-error.js';
 import type { BatchCounts, BatchView } from '../../view/progress/batch-progress.js';
 import type { Session } from '../shared/session.js';
-import { type BatchPlan, rowsOf } from './plan.js';
+import { type BatchPlan, shardRows } from './plan.js';
 import { RowRunner } from './row.js';
 
 /** So many rows in succession that could not be triggered, although the service was reached, mean that no other can. */
@@ -22,7 +22,7 @@ export class BatchRun {
   readonly notes: string[] = [];
   failure: unknown;
   readonly #plan: BatchPlan;
-  readonly #ledger: RowStates;
+  readonly #rowStates: RowStates;
   readonly #journal: Journal;
   readonly #reachability: Reachability;
   readonly #session: Session;
@@ -38,13 +38,13 @@ export class BatchRun {
 
   constructor(
     plan: BatchPlan,
-    ledger: RowStates,
+    rowStates: RowStates,
     journal: Journal,
     reachability: Reachability,
     session: Session,
   ) {
     this.#plan = plan;
-    this.#ledger = ledger;
+    this.#rowStates = rowStates;
     this.#journal = journal;
     this.#reachability = reachability;
     this.#session = session;
@@ -53,7 +53,7 @@ export class BatchRun {
   }
 
   counts(): BatchCounts {
-    const count = this.#ledger.count.bind(this.#ledger);
+    const count = this.#rowStates.count.bind(this.#rowStates);
     const awaiting = this.#runner?.awaiting ?? 0;
     return {
       total: this.#total,
@@ -86,7 +86,7 @@ export class BatchRun {
     const runner = new RowRunner(this.#plan, {
       session: this.#session,
       journal: this.#journal,
-      ledger: this.#ledger,
+      rowStates: this.#rowStates,
       reachability: this.#reachability,
       ending,
       ended,
@@ -110,7 +110,7 @@ export class BatchRun {
   async #count(): Promise<void> {
     let count = 0;
     try {
-      for await (const _row of rowsOf(this.#plan)) {
+      for await (const _row of shardRows(this.#plan)) {
         count++;
         if (this.#hasToStop()) return;
       }
@@ -125,7 +125,7 @@ export class BatchRun {
     const onRow = (number: number) => {
       last = number;
     };
-    for await (const row of rowsOf(this.#plan, onRow)) {
+    for await (const row of shardRows(this.#plan, onRow)) {
       this.#read++;
       yield row;
     }
@@ -175,9 +175,9 @@ export class BatchRun {
   /** Names the rows whose fate the results may not tell, with the ids of their runs. */
   noteUnderWay(): void {
     const rows = this.#leftUnderWay.flatMap((row) => {
-      const state = this.#ledger.state(row);
+      const state = this.#rowStates.state(row);
       if (state === 'sent') return [`row ${row} (no answer)`];
-      return state === 'accepted' ? [`row ${row} (${sanitize(this.#ledger.id(row) ?? '')})`] : [];
+      return state === 'accepted' ? [`row ${row} (${sanitize(this.#rowStates.id(row) ?? '')})`] : [];
     });
     if (rows.length > 0) this.notes.push(`Under way when it stopped: ${rows.join(', ')}.`);
   }

@@ -1,7 +1,7 @@
 /** `wfr batch`: one workflow for every row of a table, none twice, none lost. */
 
-import { openResultsFile } from '../../batch/open-journal.js';
-import { OutputJournal } from '../../batch/output-journal.js';
+import { OutputJournal } from '../../batch/journal/output-journal.js';
+import { openResultsFile } from '../../batch/journal/results-file.js';
 import { RateLimiter } from '../../batch/rate-limiter.js';
 import { Reachability } from '../../batch/reachability.js';
 import { RowStates } from '../../batch/row-states.js';
@@ -12,13 +12,13 @@ import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 import type { ServiceEvents } from '../../service/service.js';
-import { reportedRuns } from '../shared/reported-rows.js';
-import { exitsOf, summaryLines } from '../shared/row-summary.js';
+import { readReportedRuns } from '../shared/reported-rows.js';
+import { exitsOfRows, summaryLines } from '../shared/row-summary.js';
 import { type CommandEnd, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
-import { type BatchFlags, type BatchPlan, planBatch, rowsOf } from './plan.js';
-import { resolveInputsOf } from './row-inputs.js';
-import { adoptRuns, checkDecisions } from './settle.js';
+import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
+import { resolveRowInputs } from './row-inputs.js';
+import { adoptRuns, validateDecisions } from './unknown-rows.js';
 
 /** Throws UsageError. */
 export function batch(
@@ -44,10 +44,10 @@ export function batch(
 async function check(plan: BatchPlan, context: Context): Promise<CommandEnd> {
   const problems: string[] = [];
   let rows = 0;
-  for await (const row of rowsOf(plan)) {
+  for await (const row of shardRows(plan)) {
     rows++;
     try {
-      await (await resolveInputsOf(row, plan, context)).close();
+      await (await resolveRowInputs(row, plan, context)).close();
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       problems.push(...error.problems);
@@ -62,7 +62,7 @@ async function check(plan: BatchPlan, context: Context): Promise<CommandEnd> {
 async function assertResults(plan: BatchPlan, { results }: BatchFlags): Promise<void> {
   if (results !== undefined) return;
   let rows = 0;
-  for await (const _row of rowsOf(plan)) {
+  for await (const _row of shardRows(plan)) {
     if (++rows < 2) continue;
     throw new UsageError([
       'several rows need --results <file.jsonl>: what became of each is written there, and the same command goes on from it (--results - writes to stdout)',
@@ -72,15 +72,15 @@ async function assertResults(plan: BatchPlan, { results }: BatchFlags): Promise<
 
 async function runRows(plan: BatchPlan, flags: BatchFlags, session: Session): Promise<CommandEnd> {
   const { reporter, context } = session;
-  const { journal, ledger, close } = await openJournal(plan, flags.results, context);
+  const { journal, rowStates, close } = await openJournal(plan, flags.results, context);
   const run = withRateLimit(plan, session);
   const reachability = new Reachability(context.clock, session.interruption.signal, (cause, delay) =>
     reporter.waitingForService(cause, delay),
   );
-  const work = new BatchRun(plan, ledger, journal, reachability, run);
+  const work = new BatchRun(plan, rowStates, journal, reachability, run);
   try {
-    await checkDecisions(plan, ledger, resultsFile(flags.results, context));
-    await adoptRuns(plan.adoptions, journal, ledger, run);
+    await validateDecisions(plan, rowStates, resultsFile(flags.results, context));
+    await adoptRuns(plan.adoptions, journal, rowStates, run);
     const view = await reporter.startBatchProgress(() => work.counts());
     await work.run(view);
   } finally {
@@ -90,14 +90,14 @@ async function runRows(plan: BatchPlan, flags: BatchFlags, session: Session): Pr
   work.endBySignal();
   work.noteUnderWay();
   if (work.failure !== undefined && !reporter.error(work.failure)) throw work.failure;
-  reporter.block(summaryLines(ledger, work.counts().total, work.notes));
-  const exit = exitOfSeveral([...work.exits, ...exitsOf(ledger)]);
+  reporter.block(summaryLines(rowStates, work.counts().total, work.notes));
+  const exit = exitOfSeveral([...work.exits, ...exitsOfRows(rowStates)]);
   return { runs: await rowsToReport(flags, context), exit };
 }
 
 async function rowsToReport(flags: BatchFlags, context: Context): Promise<ReportedRun[]> {
   const file = flags.report === undefined ? undefined : resultsFile(flags.results, context);
-  return file === undefined ? [] : reportedRuns([file]);
+  return file === undefined ? [] : readReportedRuns([file]);
 }
 
 /** The session with a rate limit for all rows; of many rows at once, messages about each request would hide the rest. */
@@ -130,7 +130,7 @@ async function openJournal(plan: BatchPlan, results: string | undefined, context
     const journal = new OutputJournal(results === undefined ? undefined : context.stdout, () =>
       context.clock.now(),
     );
-    return { journal, ledger: new RowStates(), close: () => journal.close() };
+    return { journal, rowStates: new RowStates(), close: () => journal.close() };
   }
   const { host, pid, space, isAlive } = context.self;
   const { randomBytes } = await import('node:crypto');
@@ -142,5 +142,5 @@ async function openJournal(plan: BatchPlan, results: string | undefined, context
   };
   const { workflowId: workflow, settings, shard } = plan;
   const head = { workflow, baseUrl: settings.baseUrl.href, shard: `${shard.index}/${shard.count}` };
-  return openResultsFile(place, head, () => rowsOf(plan));
+  return openResultsFile(place, head, () => shardRows(plan));
 }

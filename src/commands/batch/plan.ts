@@ -20,7 +20,7 @@ import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
-import { parseAdoptions, parseResendUnknown } from './settle.js';
+import { parseAdoptions, parseResendUnknown } from './unknown-rows.js';
 
 export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, ReportFlags {
   rows?: string;
@@ -65,8 +65,8 @@ export async function planBatch(
     presentation: () => decidePresentation(flags, context),
     field: () => resolveWorkflowIdField(flags, profile, context),
     credentials: () => loadCredentials(flags, profile, context),
-    defaults: () => parseDefaults(flags.input ?? []),
-    concurrency: () => wholeNumber('--concurrency', flags.concurrency, 8, 1, 100_000),
+    defaults: () => parseItems(flags.input ?? []),
+    concurrency: () => parseInteger('--concurrency', flags.concurrency, 8, 1, 100_000),
     rate: () => parseRate(flags.rate),
     shard: () => parseShard(flags.shard),
     adoptions: () => parseAdoptions(flags.adopt, flags.results),
@@ -74,7 +74,7 @@ export async function planBatch(
     reports: () => openReports(reports, flags),
     source: () => openTable(files, flags, context),
   });
-  await assertDistinctFiles(filesOf(files, checked.defaults, flags, context)).catch(async (error) => {
+  await assertDistinctFiles(namedFiles(files, checked.defaults, flags, context)).catch(async (error) => {
     await source.close();
     throw error;
   });
@@ -98,7 +98,7 @@ async function openReports(reports: RequestedReports, { report, results = '-' }:
 }
 
 /** The rows of a shard, with digests that also tell the workflow and the inputs that are the same for all rows; `onRow` is called for all. */
-export async function* rowsOf(
+export async function* shardRows(
   plan: Pick<BatchPlan, 'table' | 'shard' | 'workflowId' | 'defaults'>,
   onRow: (number: number) => void = () => {},
 ) {
@@ -112,7 +112,7 @@ export async function* rowsOf(
 }
 
 /** The files that the command line names. */
-function filesOf(
+function namedFiles(
   files: readonly string[],
   defaults: readonly Item[],
   flags: BatchFlags,
@@ -146,18 +146,18 @@ async function openTable(
       '--rows -: standard input is read by --token-file - already, and can be read only once',
     ]);
   }
-  const file = await openRereadable(path, context).catch(rejectRows);
+  const file = await openRereadable(path, context).catch(throwRowsError);
   try {
     const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
     const name = path === '-' ? 'standard input' : path;
     return { table: await tableOfFile({ name, base, open: file.open }), close: file.close };
   } catch (error) {
     await file.close();
-    return rejectRows(error);
+    return throwRowsError(error);
   }
 }
 
-function rejectRows(error: unknown): never {
+function throwRowsError(error: unknown): never {
   if (!(error instanceof FileError)) throw error;
   throw new UsageError([`--rows ${error.message}`]);
 }
@@ -169,7 +169,7 @@ function filesTable(name: string, files: readonly string[], { cwd }: Context): T
   return tableOfFiles(name, files, cwd);
 }
 
-function parseDefaults(texts: readonly string[]): Item[] {
+function parseItems(texts: readonly string[]): Item[] {
   const problems: string[] = [];
   const items = texts.flatMap((text) => {
     try {
@@ -184,7 +184,7 @@ function parseDefaults(texts: readonly string[]): Item[] {
   return items;
 }
 
-function wholeNumber(
+function parseInteger(
   flag: string,
   written: string | undefined,
   usual: number,

@@ -6,7 +6,7 @@ import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 
 /** Reads texts and opens documents of a row, which overrides `defaults`. Throws UsageError, naming its place. */
-export async function resolveInputsOf(
+export async function resolveRowInputs(
   { inputs, label }: Row,
   { defaults }: { defaults: readonly Item[] },
   context: Context,

@@ -1,5 +1,5 @@
 /** The trigger of a row of a batch: sent, sent again while the service is overloaded, held back once the batch stops. */
-import type { Journal } from '../../batch/journal.js';
+import type { Journal } from '../../batch/journal/journal.js';
 import type { Reachability } from '../../batch/reachability.js';
 import type { Row } from '../../batch/row.js';
 import type { RowStates } from '../../batch/row-states.js';
@@ -16,15 +16,15 @@ export type TriggerPlan = Omit<Trigger, 'inputs'>;
 export interface TriggerTools {
   session: Session;
   journal: Journal;
-  ledger: RowStates;
+  rowStates: RowStates;
   reachability: Reachability;
 }
 
 /** How often a row is tried again, each time with all re-sends, when the service says that it is asked too much. */
-const MORE_TRIES = 10;
+const MAX_RETRIES = 10;
 
 /** After so many unknown outcomes in a row, further rows would only add runs that nobody knows. */
-const MOST_UNKNOWN = 5;
+const MAX_UNKNOWN_IN_A_ROW = 5;
 
 /** A row was not sent because the batch has stopped; its request was never complete. */
 export class HeldBackError extends Error {
@@ -65,13 +65,13 @@ export class RowTrigger {
       return run;
     } catch (error) {
       if (!(error instanceof UnknownOutcomeError)) this.#unknownInARow = 0;
-      else if (++this.#unknownInARow >= MOST_UNKNOWN) this.#stopReason ??= error;
+      else if (++this.#unknownInARow >= MAX_UNKNOWN_IN_A_ROW) this.#stopReason ??= error;
       throw error;
     }
   }
 
   async #sendUntilDecided({ number }: Row, inputs: readonly Input[]): Promise<Run> {
-    const { session, journal, ledger, reachability } = this.#tools;
+    const { session, journal, rowStates, reachability } = this.#tools;
     const { service, interruption } = session;
     const { workflowId, resend503 } = this.#plan;
     let isDecided = false;
@@ -80,7 +80,7 @@ export class RowTrigger {
       if (isDecided) throw new Error('the request has been answered');
       if (this.#stopReason !== undefined) throw new HeldBackError();
       const sent = { event: 'sent', row: number } as const;
-      ledger.record(sent);
+      rowStates.record(sent);
       this.#awaiting.add(number);
       await journal.commit(sent);
     };
@@ -93,7 +93,7 @@ export class RowTrigger {
         this.#field = variant;
         return run;
       } catch (error) {
-        if (!isOverloaded(error, resend503) || tries >= MORE_TRIES) throw error;
+        if (!isOverloaded(error, resend503) || tries >= MAX_RETRIES) throw error;
       } finally {
         isDecided = true;
         this.#awaiting.delete(number);

@@ -1,8 +1,8 @@
 /** One row of a batch: what is to be done with it, done, and written down. */
-import type { BatchEvent } from '../../batch/journal.js';
+import type { BatchEvent } from '../../batch/journal/journal.js';
 import { nextAction, type ResendOptions } from '../../batch/next-action.js';
 import type { Row } from '../../batch/row.js';
-import type { RowFact } from '../../batch/row-states.js';
+import type { RowEvent } from '../../batch/row-states.js';
 import type { WaitSettings } from '../../config/wait.js';
 import { InterruptedError, NoSuchRunError, OutputError, UnknownOutcomeError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../../exit-code.js';
@@ -13,7 +13,7 @@ import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { errorText } from '../../view/errors/describe-error.js';
 import { summaryLine } from '../../view/summary.js';
 import { watchRun } from '../shared/watch-run.js';
-import { resolveInputsOf } from './row-inputs.js';
+import { resolveRowInputs } from './row-inputs.js';
 import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
 
 /** What is the same for all rows. */
@@ -55,12 +55,12 @@ export class RowRunner {
    * OutputError, and defects.
    */
   async run(row: Row): Promise<Exit | undefined> {
-    const { ledger, reachability } = this.#tools;
-    switch (nextAction(row.number, ledger.state(row.number), this.#plan)) {
+    const { rowStates, reachability } = this.#tools;
+    switch (nextAction(row.number, rowStates.state(row.number), this.#plan)) {
       case 'leave':
         return undefined;
       case 'watch':
-        return this.#watch(row, ledger.id(row.number) ?? '', undefined);
+        return this.#watch(row, rowStates.id(row.number) ?? '', undefined);
       case 'send':
         if (!(await reachability.isReachable())) return undefined;
         return this.#settle(row, () => this.#send(row));
@@ -68,7 +68,7 @@ export class RowRunner {
   }
 
   async #send(row: Row): Promise<Exit> {
-    const inputs = await resolveInputsOf(row, this.#plan, this.#tools.session.context);
+    const inputs = await resolveRowInputs(row, this.#plan, this.#tools.session.context);
     for (const warning of inputs.warnings) this.#tools.session.reporter.warn(`${row.label}: ${warning}`);
     try {
       this.#intend(row);
@@ -111,9 +111,9 @@ export class RowRunner {
   }
 
   #end(row: Row, run: Run): Exit {
-    const { journal, ledger } = this.#tools;
+    const { journal, rowStates } = this.#tools;
     journal.append({ event: 'ended', row: row.number, run: compactJson(run.json) });
-    ledger.record({ event: 'ended', row: row.number, status: run.status, step: run.error?.step });
+    rowStates.record({ event: 'ended', row: row.number, status: run.status, step: run.error?.step });
     this.#tools.ended(row, summaryLine(run));
     return run.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
   }
@@ -146,14 +146,14 @@ export class RowRunner {
   #refuse(row: Row, exit: Exit, reason: string): void {
     const code = typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
     // Also of a row that was wrong before it could be meant to be sent, the digest is worth knowing.
-    if (this.#tools.ledger.digest(row.number) !== row.digest) this.#intend(row);
+    if (this.#tools.rowStates.digest(row.number) !== row.digest) this.#intend(row);
     this.#record({ event: 'refused', row: row.number, exit: code, reason });
   }
 
   /** Writes an event of a row to the results, without waiting for the disk. */
-  #record(event: BatchEvent & RowFact): void {
+  #record(event: BatchEvent & RowEvent): void {
     this.#tools.journal.append(event);
-    this.#tools.ledger.record(event);
+    this.#tools.rowStates.record(event);
   }
 }
 

@@ -1,11 +1,10 @@
 /** `wfr results`: the results of batches, joined: whether no row is missing or twice, and what they came to. */
 
-import { BatchFileError } from '../../batch/file-error.js';
-import { recordRead } from '../../batch/open-journal.js';
+import { assertRegularFile, type BatchHeader, readEvents } from '../../batch/journal/read-events.js';
+import { recordEvent } from '../../batch/journal/results-file.js';
 import { PagedArray } from '../../batch/paged-array.js';
-import { assertRegularFile, type BatchHead, eventsOf } from '../../batch/read-journal.js';
 import { RowStates } from '../../batch/row-states.js';
-import { UsageError } from '../../errors.js';
+import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
@@ -13,13 +12,13 @@ import { assertDistinctFiles } from '../../platform/same-file.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
 import { describeSystemError } from '../../platform/system-error.js';
-import { reportedRuns } from '../shared/reported-rows.js';
+import { readReportedRuns } from '../shared/reported-rows.js';
 import { type ReportFlags, reportFiles } from '../shared/reports.js';
-import { exitsOf, summaryLines } from '../shared/row-summary.js';
+import { exitsOfRows, summaryLines } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 
 /** Complaints beyond this many say nothing new. */
-const MOST_PROBLEMS = 20;
+const MAX_PROBLEMS = 20;
 
 interface ResultsFile {
   path: string;
@@ -36,42 +35,42 @@ export function results(names: readonly string[], flags: ReportFlags, context: C
     await assertDistinctFiles([...reportFiles(flags, context), ...read]);
     await reports.open();
     const exit = await summarise(files, context);
-    return { runs: flags.report === undefined ? [] : await reportedRuns(files), exit };
+    return { runs: flags.report === undefined ? [] : await readReportedRuns(files), exit };
   });
 }
 
 async function summarise(files: readonly ResultsFile[], context: Context): Promise<Exit> {
-  const { ledger, total, problems } = await join(files);
+  const { rowStates, total, problems } = await join(files);
   const interruption = new Interruption(context);
   try {
     // A table that was not read to its end is one whose batch was stopped.
     const notes =
       total === undefined ? ['  How many rows there are is not known: wfr batch was stopped before.'] : [];
-    const lines = summaryLines(ledger, undefined, notes);
+    const lines = summaryLines(rowStates, undefined, notes);
     await openStdoutQueue(context.stdout, interruption).write([`${lines.join('\n')}\n`]);
   } finally {
     interruption.release();
   }
   if (problems.length > 0) throw new UsageError(problems);
-  const isOpen = ledger.count('accepted') > 0 || total === undefined;
+  const isOpen = rowStates.count('accepted') > 0 || total === undefined;
   const open = isOpen ? [ExitCode.stillRunning] : [];
-  const unsent = ledger.count('intent') > 0 ? [ExitCode.unreachable] : [];
-  return exitOfSeveral([...exitsOf(ledger), ...open, ...unsent]);
+  const unsent = rowStates.count('intent') > 0 ? [ExitCode.unreachable] : [];
+  return exitOfSeveral([...exitsOfRows(rowStates), ...open, ...unsent]);
 }
 
 /** What all files together know, and what is wrong with them together. Throws UsageError where one cannot be read. */
 async function join(files: readonly ResultsFile[]) {
-  const ledger = new RowStates();
-  const homes = new Homes();
+  const rowStates = new RowStates();
+  const homes = new RowOwners();
   const problems = new Set<string>();
   let total: number | undefined;
-  let first: (BatchHead & { name: string }) | undefined;
+  let first: (BatchHeader & { name: string }) | undefined;
   for (const [index, file] of files.entries()) {
-    for await (const event of readable(file)) {
+    for await (const event of readFileEvents(file)) {
       const { fields, row } = event;
       if (event.event === 'table') total = Math.max(total ?? 0, Number(fields.rows));
       if (event.event === 'batch') {
-        const head = fields as unknown as BatchHead;
+        const head = fields as unknown as BatchHeader;
         first ??= { ...head, name: file.name };
         if (head.workflow !== first.workflow || head.baseUrl !== first.baseUrl) {
           problems.add(`${file.name}: is of another workflow or service than ${first.name}`);
@@ -83,42 +82,42 @@ async function join(files: readonly ResultsFile[]) {
         }
       }
       if (row === 0) continue;
-      const home = homes.claim(row, index);
-      if (home !== index && problems.size <= MOST_PROBLEMS)
+      const home = homes.firstFileOf(row, index);
+      if (home !== index && problems.size <= MAX_PROBLEMS)
         problems.add(`row ${row} is in ${files[home]?.name} and in ${file.name}`);
-      recordRead(event, ledger);
+      recordEvent(event, rowStates);
     }
   }
-  const shown = [...problems].slice(0, MOST_PROBLEMS);
-  if (problems.size > MOST_PROBLEMS) shown.push('and so are more rows');
-  return { ledger, total, problems: [...shown, ...missingRows(ledger, total)] };
+  const shown = [...problems].slice(0, MAX_PROBLEMS);
+  if (problems.size > MAX_PROBLEMS) shown.push('and so are more rows');
+  return { rowStates, total, problems: [...shown, ...missingRows(rowStates, total)] };
 }
 
 /** Which of the files each row is in; two bytes a row. */
-class Homes {
+class RowOwners {
   readonly #homes = new PagedArray((size) => new Uint16Array(size));
 
   /** The file that the row was in first: this one, if none. */
-  claim(row: number, file: number): number {
+  firstFileOf(row: number, file: number): number {
     const home = this.#homes.get(row) || file + 1;
     this.#homes.set(row, home);
     return home - 1;
   }
 }
 
-function missingRows(ledger: RowStates, total: number | undefined): string[] {
+function missingRows(rowStates: RowStates, total: number | undefined): string[] {
   if (total === undefined) return [];
-  const { count, first } = ledger.missing(total);
+  const { count, first } = rowStates.missing(total);
   if (count === 0) return [];
   return [`${count} of ${total} rows are in none of the files; the first is row ${first}`];
 }
 
-async function* readable({ path, name }: ResultsFile) {
+async function* readFileEvents({ path, name }: ResultsFile) {
   try {
     await assertRegularFile(path).catch(({ message }) => {
       throw new BatchFileError(`${name}: ${message}`);
     });
-    yield* eventsOf(path, name);
+    yield* readEvents(path, name);
   } catch (error) {
     if (error instanceof BatchFileError) throw error;
     throw new UsageError([`${name}: ${describeSystemError(error)}`]);

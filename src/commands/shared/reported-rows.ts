@@ -1,22 +1,24 @@
 /** What the rows of a batch came to, read from its results, as reports see it. */
-import { type BatchHead, eventsOf, type ReadEvent } from '../../batch/read-journal.js';
+import { type BatchHeader, type ReadEvent, readEvents } from '../../batch/journal/read-events.js';
 import { ExitCode } from '../../exit-code.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 
 /** The rows of results files, in the order of their table. Throws BatchFileError. */
-export async function reportedRuns(files: readonly { path: string; name: string }[]): Promise<ReportedRun[]> {
+export async function readReportedRuns(
+  files: readonly { path: string; name: string }[],
+): Promise<ReportedRun[]> {
   const rows = new Map<number, ReportedRun>();
   for (const { path, name } of files) {
-    let head: BatchHead | undefined;
-    for await (const event of eventsOf(path, name)) {
-      if (event.event === 'batch') head = event.fields as unknown as BatchHead;
-      else if (event.row > 0) rows.set(event.row, after(event, rows.get(event.row), head?.workflow));
+    let head: BatchHeader | undefined;
+    for await (const event of readEvents(path, name)) {
+      if (event.event === 'batch') head = event.fields as unknown as BatchHeader;
+      else if (event.row > 0) rows.set(event.row, applyEvent(event, rows.get(event.row), head?.workflow));
     }
   }
   return [...rows].sort(([a], [b]) => a - b).map(([, run]) => run);
 }
 
-function after(
+function applyEvent(
   { event, row, fields, run }: ReadEvent,
   before: ReportedRun | undefined,
   workflowId: string | undefined,

@@ -4,11 +4,11 @@ import { type Exit, ExitCode } from '../../exit-code.js';
 import { sanitize } from '../../text/sanitize.js';
 
 /** Rows that are named; beyond them, the results file tells. */
-const MOST_NAMED = 20;
+const MAX_LISTED_ROWS = 20;
 /** Steps that are named. */
-const MOST_STEPS = 10;
+const MAX_LISTED_STEPS = 10;
 
-const WORDS: readonly (readonly [RowState, string])[] = [
+const STATE_LABELS: readonly (readonly [RowState, string])[] = [
   ['finished', 'FINISHED'],
   ['failed', 'FAILED'],
   ['refused', 'refused'],
@@ -20,8 +20,8 @@ const WORDS: readonly (readonly [RowState, string])[] = [
 ];
 
 /** Returns how the state of a row is called in messages. */
-export function stateText(state: RowState): string {
-  return WORDS.find(([candidate]) => candidate === state)?.[1] ?? 'not begun';
+export function stateLabel(state: RowState): string {
+  return STATE_LABELS.find(([candidate]) => candidate === state)?.[1] ?? 'not begun';
 }
 
 /**
@@ -29,46 +29,48 @@ export function stateText(state: RowState): string {
  * where it is known.
  */
 export function summaryLines(
-  ledger: RowStates,
+  rowStates: RowStates,
   total: number | undefined,
   notes: readonly string[],
 ): string[] {
-  const counts = WORDS.filter(([state]) => ledger.count(state) > 0).map(
-    ([state, words]) => `${ledger.count(state)} ${words}`,
+  const counts = STATE_LABELS.filter(([state]) => rowStates.count(state) > 0).map(
+    ([state, words]) => `${rowStates.count(state)} ${words}`,
   );
-  const begun = WORDS.reduce((sum, [state]) => sum + ledger.count(state), 0);
+  const begun = STATE_LABELS.reduce((sum, [state]) => sum + rowStates.count(state), 0);
   const rows = Math.max(begun, total ?? 0);
   if (rows > begun) counts.push(`${rows - begun} not begun`);
   const lines = [`${rows} ${rows === 1 ? 'row' : 'rows'}: ${counts.join(', ') || 'the table has none'}`];
-  const failedSteps = ledger.failedSteps();
-  for (const [step, count] of failedSteps.slice(0, MOST_STEPS)) {
+  const failedSteps = rowStates.failedSteps();
+  for (const [step, count] of failedSteps.slice(0, MAX_LISTED_STEPS)) {
     lines.push(`  Failed at step ${step === '' ? '(the service named none)' : sanitize(step)}: ${count}`);
   }
-  if (failedSteps.length > MOST_STEPS)
-    lines.push(`  Failed at ${failedSteps.length - MOST_STEPS} more steps: the results file tells which`);
-  if (ledger.count('sent') > 0) {
+  if (failedSteps.length > MAX_LISTED_STEPS)
     lines.push(
-      `  Unknown, a run may exist: ${named('sent', ledger)}. Look at the service: --adopt <row>=<id> continues with a run that you find; --resend-unknown <rows> sends rows again that have none.`,
+      `  Failed at ${failedSteps.length - MAX_LISTED_STEPS} more steps: the results file tells which`,
+    );
+  if (rowStates.count('sent') > 0) {
+    lines.push(
+      `  Unknown, a run may exist: ${listRows('sent', rowStates)}. Look at the service: --adopt <row>=<id> continues with a run that you find; --resend-unknown <rows> sends rows again that have none.`,
     );
   }
-  if (ledger.count('lost') > 0) {
+  if (rowStates.count('lost') > 0) {
     lines.push(
-      `  Lost, the service no longer knows the run (404): ${named('lost', ledger)}. Check the base URL and the service; --retry-lost triggers them again.`,
+      `  Lost, the service no longer knows the run (404): ${listRows('lost', rowStates)}. Check the base URL and the service; --retry-lost triggers them again.`,
     );
   }
-  if (ledger.count('accepted') + ledger.count('intent') > 0)
+  if (rowStates.count('accepted') + rowStates.count('intent') > 0)
     lines.push('  The same wfr batch goes on where it stopped.');
-  if (ledger.count('bad') > 0) {
-    lines.push(`  Bad: ${named('bad', ledger)}. Mend them, and give the same command again.`);
+  if (rowStates.count('bad') > 0) {
+    lines.push(`  Bad: ${listRows('bad', rowStates)}. Mend them, and give the same command again.`);
   }
-  if (ledger.count('failed') + ledger.count('refused') > 0) {
+  if (rowStates.count('failed') + rowStates.count('refused') > 0) {
     lines.push('  --retry-failed triggers what FAILED or was refused anew.');
   }
   return [...lines, ...notes];
 }
 
 /** The exits that the rows' states stand for, each once. */
-export function exitsOf(ledger: RowStates): Exit[] {
+export function exitsOfRows(rowStates: RowStates): Exit[] {
   const exits: [RowState, Exit][] = [
     ['finished', ExitCode.ok],
     ['failed', ExitCode.runFailed],
@@ -77,20 +79,20 @@ export function exitsOf(ledger: RowStates): Exit[] {
     ['lost', ExitCode.unreachable],
     ['bad', ExitCode.usage],
   ];
-  return exits.filter(([state]) => ledger.count(state) > 0).map(([, exit]) => exit);
+  return exits.filter(([state]) => rowStates.count(state) > 0).map(([, exit]) => exit);
 }
 
-function named(state: RowState, ledger: RowStates): string {
-  const rows = ledger.rowsIn(state);
-  const more = ledger.count(state) - Math.min(rows.length, MOST_NAMED);
+function listRows(state: RowState, rowStates: RowStates): string {
+  const rows = rowStates.rowsIn(state);
+  const more = rowStates.count(state) - Math.min(rows.length, MAX_LISTED_ROWS);
   const shown = rows
-    .slice(0, MOST_NAMED)
-    .map((row) => withRun(row, state, ledger))
+    .slice(0, MAX_LISTED_ROWS)
+    .map((row) => rowText(row, state, rowStates))
     .join(', ');
   return `${rows.length === 1 ? 'row' : 'rows'} ${shown}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** The number of a row, and where the service has forgotten its run, the id. */
-function withRun(row: number, state: RowState, ledger: RowStates): string {
-  return state === 'lost' ? `${row} (${sanitize(ledger.id(row) ?? '')})` : String(row);
+function rowText(row: number, state: RowState, rowStates: RowStates): string {
+  return state === 'lost' ? `${row} (${sanitize(rowStates.id(row) ?? '')})` : String(row);
 }

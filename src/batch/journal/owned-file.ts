@@ -6,11 +6,10 @@ import { setMaxListeners } from 'node:events';
 import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { OutputError } from '../errors.js';
-import { describeSystemError, errorCode } from '../platform/system-error.js';
-import { BatchFileError } from './file-error.js';
-import { bytesOf, claimJournal, type LockTools, parseLine, type Range } from './lock.js';
-import { isAboutOwner, isClaim } from './owner.js';
+import { BatchFileError, OutputError } from '../../errors.js';
+import { describeSystemError, errorCode } from '../../platform/system-error.js';
+import { acquireLock, type ByteRange, type LockOptions, parseLine, readBytes } from './lock.js';
+import { isClaim, isOwnershipLine } from './ownership.js';
 
 /** Heartbeat interval (ms). */
 const HEARTBEAT = 2_000;
@@ -19,7 +18,7 @@ const RESTORE = 'put it back before you run the command again, or rows are sent 
 const TORN = '{"event":"torn"}';
 
 /** Where the file is, and who opens it. */
-export interface FilePlace extends LockTools {
+export interface OwnedFileOptions extends LockOptions {
   /** Absolute. */
   path: string;
   /** As the user wrote it. */
@@ -28,7 +27,7 @@ export interface FilePlace extends LockTools {
 
 export class OwnedFile {
   readonly #handle: FileHandle;
-  readonly #place: FilePlace;
+  readonly #place: OwnedFileOptions;
   readonly #failed = new AbortController();
   /** Up to here, all that others have appended was read. */
   #end: number;
@@ -36,7 +35,7 @@ export class OwnedFile {
   #isClosed = false;
   #stopHeartbeat = () => {};
 
-  private constructor(handle: FileHandle, place: FilePlace, end: number) {
+  private constructor(handle: FileHandle, place: OwnedFileOptions, end: number) {
     this.#handle = handle;
     this.#place = place;
     this.#end = end;
@@ -44,14 +43,14 @@ export class OwnedFile {
   }
 
   /** Opens or creates the file. Throws BatchFileError where another process has it, and the system's error. */
-  static async open(place: FilePlace): Promise<OwnedFile> {
+  static async open(place: OwnedFileOptions): Promise<OwnedFile> {
     const handle = await promises.open(place.path, 'a+', 0o644);
     try {
       const found = await handle.stat({ bigint: true });
       if (!found.isFile()) throw new BatchFileError('it is not a regular file');
       await syncDirectory(dirname(place.path));
-      const { end, torn } = await claimJournal(handle, idOf(found), place);
-      await overwrite(torn, found, place.path);
+      const { end, torn } = await acquireLock(handle, inodeKey(found), place);
+      await repairTornLines(torn, found, place.path);
       const file = new OwnedFile(handle, place, end);
       file.#scheduleHeartbeat();
       return file;
@@ -73,7 +72,7 @@ export class OwnedFile {
 
   /** All bytes of the file. */
   read(): AsyncIterable<Buffer> {
-    return bytesOf(this.#handle);
+    return readBytes(this.#handle);
   }
 
   /**
@@ -137,7 +136,7 @@ export class OwnedFile {
   /** `written` is what we have appended since the last time. Throws OutputError. */
   async #assertOurs(written: Uint8Array): Promise<void> {
     const [ours, there] = await Promise.all([this.#handle.stat({ bigint: true }), this.#lookAtPath()]);
-    if (idOf(ours) !== idOf(there)) this.#lose(`another file has taken its place; ${RESTORE}`);
+    if (inodeKey(ours) !== inodeKey(there)) this.#lose(`another file has taken its place; ${RESTORE}`);
     const size = Number(ours.size);
     const expected = this.#end + written.length;
     if (size < expected)
@@ -179,7 +178,7 @@ export class OwnedFile {
       const end = lines.indexOf(LINE_FEED, from) + 1 || lines.length;
       const bytes = lines.subarray(from, end);
       from = end;
-      const line = isAboutOwner(bytes) ? parseLine(bytes) : undefined;
+      const line = isOwnershipLine(bytes) ? parseLine(bytes) : undefined;
       if (!isClaim(line) || line.after !== this.token) continue;
       this.#lose(`process ${line.owner.pid} on ${line.owner.host} has taken it over`);
     }
@@ -190,15 +189,15 @@ export class OwnedFile {
   }
 }
 
-const idOf = ({ dev, ino }: BigIntStats) => `${dev}:${ino}`;
+const inodeKey = ({ dev, ino }: BigIntStats) => `${dev}:${ino}`;
 
 /** Makes half lines readable, in place, so that the file is JSON Lines for everybody: an event that says nothing. */
-async function overwrite(torn: readonly Range[], file: BigIntStats, path: string): Promise<void> {
+async function repairTornLines(torn: readonly ByteRange[], file: BigIntStats, path: string): Promise<void> {
   if (torn.length === 0) return;
   // What is open to append to can be written to only at its end.
   const handle = await promises.open(path, 'r+');
   try {
-    if (idOf(await handle.stat({ bigint: true })) !== idOf(file)) return;
+    if (inodeKey(await handle.stat({ bigint: true })) !== inodeKey(file)) return;
     for (const { start, length } of torn) {
       const text = TORN.length <= length ? TORN.padEnd(length) : ' '.repeat(length);
       await handle.write(Buffer.from(text), 0, length, start);

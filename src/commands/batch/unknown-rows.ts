@@ -1,12 +1,12 @@
 /** `--adopt` and `--resend-unknown`: what the user decides about rows whose outcome is unknown. */
-import type { Journal } from '../../batch/journal.js';
-import { eventsOf } from '../../batch/read-journal.js';
+import type { Journal } from '../../batch/journal/journal.js';
+import { readEvents } from '../../batch/journal/read-events.js';
 import { isSelected, parseRowSelection, type RowSelection } from '../../batch/row-selection.js';
 import type { RowStates } from '../../batch/row-states.js';
 import { UsageError } from '../../errors.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { sanitize } from '../../text/sanitize.js';
-import { stateText } from '../shared/row-summary.js';
+import { stateLabel } from '../shared/row-summary.js';
 import type { Session } from '../shared/session.js';
 import { pollOnce } from '../shared/watch-run.js';
 
@@ -62,16 +62,16 @@ export function parseResendUnknown(raw: string | true | undefined): RowSelection
  * Checks the decisions against what is known of the rows; `results` is their file, where there is one. Throws UsageError
  * for each row that is not unknown, and for a run that belongs to another row.
  */
-export async function checkDecisions(
+export async function validateDecisions(
   { adoptions, resendUnknown }: Decisions,
-  ledger: RowStates,
+  rowStates: RowStates,
   results: { path: string; name: string } | undefined,
 ): Promise<void> {
   const problems: string[] = [];
   const expectUnknown = (row: number, flag: string) => {
-    const state = ledger.state(row);
+    const state = rowStates.state(row);
     if (state !== 'sent')
-      problems.push(`${flag}: row ${row} is not unknown; its state is: ${stateText(state)}`);
+      problems.push(`${flag}: row ${row} is not unknown; its state is: ${stateLabel(state)}`);
   };
   for (const { row, id } of adoptions) {
     expectUnknown(row, `--adopt ${row}=${id}`);
@@ -83,17 +83,17 @@ export async function checkDecisions(
       expectUnknown(row, '--resend-unknown');
   }
   if (adoptions.length > 0 && results !== undefined)
-    problems.push(...(await foreignRuns(adoptions, results)));
+    problems.push(...(await runsOfOtherRows(adoptions, results)));
   if (problems.length > 0) throw new UsageError(problems);
 }
 
 /** Complains about each adopted run that the results file has already, as a row's run. */
-async function foreignRuns(
+async function runsOfOtherRows(
   adoptions: readonly Adoption[],
   { path, name }: { path: string; name: string },
 ): Promise<string[]> {
   const problems = new Set<string>();
-  for await (const { event, row, fields } of eventsOf(path, name)) {
+  for await (const { event, row, fields } of readEvents(path, name)) {
     if (event !== 'accepted') continue;
     const adoption = adoptions.find(({ id }) => isSameId(id, String(fields.id)));
     if (adoption !== undefined)
@@ -109,7 +109,7 @@ async function foreignRuns(
 export async function adoptRuns(
   adoptions: readonly Adoption[],
   journal: Journal,
-  ledger: RowStates,
+  rowStates: RowStates,
   session: Session,
 ): Promise<void> {
   const { reporter } = session;
@@ -124,7 +124,7 @@ export async function adoptRuns(
   }
   for (const fact of facts) {
     await journal.commit(fact);
-    ledger.record(fact);
+    rowStates.record(fact);
     reporter.info(`Row ${fact.row} continues with run ${sanitize(fact.id)}.`);
   }
 }

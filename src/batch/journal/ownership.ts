@@ -32,7 +32,7 @@ export class Ownership {
   }
 
   /** Takes in a line, parsed; one that is about no owner changes nothing. */
-  take(line: unknown): void {
+  apply(line: unknown): void {
     const { event, by } = (line ?? {}) as Record<string, unknown>;
     if (event === 'close' && by === this.#claim?.owner.token) this.#claim = undefined;
     if (event === 'open' && isClaim(line)) this.#open(line);
@@ -53,13 +53,13 @@ export class Ownership {
 }
 
 /** Whether a line is about owners, so that only its beginning has to be compared. */
-export function isAboutOwner(line: Uint8Array): boolean {
+export function isOwnershipLine(line: Uint8Array): boolean {
   const text = Buffer.from(line.buffer, line.byteOffset, Math.min(line.byteLength, 16)).toString('latin1');
   return text.startsWith('{"event":"open"') || text.startsWith('{"event":"close"');
 }
 
 /** Whether a line says that the one before it may be half a line. */
-export function isTornBefore(line: unknown): boolean {
+export function followsTornLine(line: unknown): boolean {
   return isClaim(line) && line.torn === true;
 }
 

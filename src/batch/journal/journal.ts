@@ -72,7 +72,7 @@ export class FileJournal implements Journal {
   }
 
   #lineOf(event: BatchEvent): Uint8Array[] {
-    return lineOf(event, this.#now(), this.#file.token);
+    return formatEvent(event, this.#now(), this.#file.token);
   }
 
   #start(): void {
@@ -100,7 +100,7 @@ export class FileJournal implements Journal {
 }
 
 /** One line of a results file; `by` is the token of the process that owns the file. */
-export function lineOf(event: BatchEvent, now: number, by?: string): Uint8Array[] {
+export function formatEvent(event: BatchEvent, now: number, by?: string): Uint8Array[] {
   const written = { ...(by !== undefined && { by }), time: new Date(now).toISOString() };
   if (event.event !== 'ended') return [Buffer.from(`${JSON.stringify({ ...event, ...written })}\n`)];
   const { run, ...rest } = event;

@@ -16,7 +16,7 @@ export function isBlank(bytes: Uint8Array): boolean {
 }
 
 /** The lines of a stream of bytes, without their line feeds. */
-export async function* linesOf(stream: AsyncIterable<Buffer>): AsyncGenerator<Line, void, void> {
+export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<Line, void, void> {
   let rest: Buffer[] = [];
   let number = 0;
   let start = 0;

@@ -20,26 +20,27 @@
  * owner on another machine is never taken for dead; the user may continue with a copy of the file, in which nothing
  * changes.
  */
-import type { FileHandle } from 'node:fs/promises';
-import type { Clock } from '../platform/context.js';
-import { BatchFileError } from './file-error.js';
-import { isBlank, type Line, linesOf } from './lines.js';
-import { type Claim, isAboutOwner, isTornBefore, type Owner, Ownership } from './owner.js';
 
-export interface LockTools {
+import type { FileHandle } from 'node:fs/promises';
+import { BatchFileError } from '../../errors.js';
+import type { Clock } from '../../platform/context.js';
+import { isBlank, type Line, readLines } from '../read-lines.js';
+import { type Claim, followsTornLine, isOwnershipLine, type Owner, Ownership } from './ownership.js';
+
+export interface LockOptions {
   owner: Owner;
   isAlive(pid: number): boolean;
   clock: Clock;
 }
 
 /** Age of the last sign of life (ms) from which an owner is presumed dead. */
-const PATIENCE = 10_000;
+const OWNER_TIMEOUT = 10_000;
 /** Claims of one process, each of which another one was faster than, or was torn by half a line of another. */
-const MAX_CLAIMS = 20;
+const MAX_ATTEMPTS = 20;
 const CHUNK = 256 * 1024;
 
 /** A part of a file, in bytes. */
-export interface Range {
+export interface ByteRange {
   start: number;
   length: number;
 }
@@ -49,17 +50,17 @@ export interface Range {
  * beginning of a line, up to which its owner is known, and where half lines are left. Throws BatchFileError where another
  * process has it.
  */
-export async function claimJournal(
+export async function acquireLock(
   handle: FileHandle,
   file: string,
-  tools: LockTools,
-): Promise<{ end: number; torn: readonly Range[] }> {
+  tools: LockOptions,
+): Promise<{ end: number; torn: readonly ByteRange[] }> {
   const { owner, clock } = tools;
   for (let claims = 0; ; claims++) {
     const { claim, end, isTorn, torn } = await readOwnership(handle);
     if (claim?.owner.token === owner.token) return { end, torn };
-    if (claim !== undefined) await assertDead(claim, handle, file, tools);
-    if (claims === MAX_CLAIMS) throw new BatchFileError('others claim it again and again');
+    if (claim !== undefined) await assertOwnerDead(claim, handle, file, tools);
+    if (claims === MAX_ATTEMPTS) throw new BatchFileError('others claim it again and again');
     const ours: Claim = {
       owner,
       file,
@@ -73,7 +74,7 @@ export async function claimJournal(
 }
 
 /** The bytes of an open file, from its start to its present end. */
-export async function* bytesOf(handle: FileHandle): AsyncGenerator<Buffer, void, void> {
+export async function* readBytes(handle: FileHandle): AsyncGenerator<Buffer, void, void> {
   for (let position = 0; ; ) {
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, position);
     if (bytesRead === 0) return;
@@ -93,19 +94,19 @@ export function parseLine(line: Uint8Array): unknown {
 
 async function readOwnership(handle: FileHandle) {
   const ownership = new Ownership();
-  const torn: Range[] = [];
+  const torn: ByteRange[] = [];
   let end = 0;
   let isTorn = false;
   let before: Line | undefined;
-  for await (const line of linesOf(bytesOf(handle))) {
+  for await (const line of readLines(readBytes(handle))) {
     isTorn = !line.isComplete;
     if (isTorn) break;
     const { bytes, start } = line;
     end = start + bytes.length + 1;
-    if (isAboutOwner(bytes)) {
+    if (isOwnershipLine(bytes)) {
       const parsed = parseLine(bytes);
-      ownership.take(parsed);
-      if (before !== undefined && isTornBefore(parsed) && parseLine(before.bytes) === undefined)
+      ownership.apply(parsed);
+      if (before !== undefined && followsTornLine(parsed) && parseLine(before.bytes) === undefined)
         torn.push({ start: before.start, length: before.bytes.length });
     }
     if (!isBlank(bytes)) before = line;
@@ -114,15 +115,20 @@ async function readOwnership(handle: FileHandle) {
 }
 
 /** Throws BatchFileError where the owner may be at work. */
-async function assertDead(claim: Claim, handle: FileHandle, file: string, tools: LockTools): Promise<void> {
-  if (!(await mayBeAtWork(claim, handle, file, tools))) return;
+async function assertOwnerDead(
+  claim: Claim,
+  handle: FileHandle,
+  file: string,
+  tools: LockOptions,
+): Promise<void> {
+  if (!(await mayBeAlive(claim, handle, file, tools))) return;
   const { pid, host } = claim.owner;
   throw new BatchFileError(
     `process ${pid} on ${host} is at work on it; if that process has ended, continue with a copy of the file`,
   );
 }
 
-async function mayBeAtWork(claim: Claim, handle: FileHandle, file: string, tools: LockTools) {
+async function mayBeAlive(claim: Claim, handle: FileHandle, file: string, tools: LockOptions) {
   const { owner } = claim;
   const us = tools.owner;
   const isSameSpace = owner.space === us.space && (us.space !== '' || owner.host === us.host);
@@ -130,19 +136,19 @@ async function mayBeAtWork(claim: Claim, handle: FileHandle, file: string, tools
     if (owner.pid === us.pid || !tools.isAlive(owner.pid)) return false;
     if (claim.file === file) return true;
   }
-  const isSameMachine = owner.host === us.host || (us.space !== '' && bootOf(owner) === bootOf(us));
+  const isSameMachine = owner.host === us.host || (us.space !== '' && bootId(owner) === bootId(us));
   // A network file system may have another device on each machine.
-  if (!isSameMachine && inodeOf(claim.file) === inodeOf(file)) return true;
+  if (!isSameMachine && inodePart(claim.file) === inodePart(file)) return true;
   // The file may be a copy, or its owner in another container.
-  return showsLife(handle, tools.clock);
+  return isFileChanging(handle, tools.clock);
 }
 
-const bootOf = ({ space }: Owner) => space.split(' ', 1)[0];
-const inodeOf = (file: string) => file.split(':')[1];
+const bootId = ({ space }: Owner) => space.split(' ', 1)[0];
+const inodePart = (file: string) => file.split(':')[1];
 
-async function showsLife(handle: FileHandle, clock: Clock): Promise<boolean> {
+async function isFileChanging(handle: FileHandle, clock: Clock): Promise<boolean> {
   const before = await handle.stat({ bigint: true });
-  await clock.sleep(PATIENCE);
+  await clock.sleep(OWNER_TIMEOUT);
   const after = await handle.stat({ bigint: true });
   return after.mtimeNs !== before.mtimeNs || after.size !== before.size;
 }

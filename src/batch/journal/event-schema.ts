@@ -1,5 +1,5 @@
 /** What each line of a results file must say. */
-import { isClaim } from './owner.js';
+import { isClaim } from './ownership.js';
 
 /** More rows than any table has: what is said of each of them is kept in memory. */
 const MAX_ROWS = 100_000_000;
@@ -11,9 +11,12 @@ interface Check {
 
 const TEXT: Check = { accepts: (value) => typeof value === 'string', expected: 'a string' };
 const ID: Check = { accepts: (value) => typeof value === 'string' && value !== '', expected: 'an id' };
-const ROW: Check = { accepts: isWholeBetween(1, MAX_ROWS), expected: `a whole number from 1 to ${MAX_ROWS}` };
-const COUNT: Check = { accepts: isWholeBetween(0, MAX_ROWS), expected: `a whole number up to ${MAX_ROWS}` };
-const EXIT: Check = { accepts: isWholeBetween(0, 255), expected: 'an exit code' };
+const ROW: Check = {
+  accepts: isIntegerBetween(1, MAX_ROWS),
+  expected: `a whole number from 1 to ${MAX_ROWS}`,
+};
+const COUNT: Check = { accepts: isIntegerBetween(0, MAX_ROWS), expected: `a whole number up to ${MAX_ROWS}` };
+const EXIT: Check = { accepts: isIntegerBetween(0, 255), expected: 'an exit code' };
 const DIGEST: Check = { accepts: matches(/^[0-9a-f]{16}$/), expected: '16 hexadecimal digits' };
 const SHARD: Check = { accepts: matches(/^\d+\/\d+$/), expected: 'a shard such as 2/5' };
 const RUN: Check = { accepts: (value) => value !== undefined, expected: 'a run with an id' };
@@ -40,7 +43,7 @@ export function isKnownEvent(event: string): boolean {
 }
 
 /** Returns what is wrong with a line's members; undefined where nothing is. */
-export function eventProblem(members: Readonly<Record<string, unknown>>): string | undefined {
+export function findEventProblem(members: Readonly<Record<string, unknown>>): string | undefined {
   const { event } = members;
   if (typeof event !== 'string') return "is not a line of a batch's results";
   for (const [name, { accepts, expected }] of Object.entries((isKnownEvent(event) && MEMBERS[event]) || {})) {
@@ -49,7 +52,7 @@ export function eventProblem(members: Readonly<Record<string, unknown>>): string
   return undefined;
 }
 
-function isWholeBetween(least: number, most: number) {
+function isIntegerBetween(least: number, most: number) {
   return (value: unknown) =>
     typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
 }

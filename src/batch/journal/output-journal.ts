@@ -1,9 +1,9 @@
 /** A journal that nothing can be gone on from. */
 
-import { OutputError } from '../errors.js';
-import type { Output } from '../platform/output.js';
-import { compactJson } from '../text/json/format-json.js';
-import { type BatchEvent, type Journal, lineOf } from './journal.js';
+import { OutputError } from '../../errors.js';
+import type { Output } from '../../platform/output.js';
+import { compactJson } from '../../text/json/format-json.js';
+import { type BatchEvent, formatEvent, type Journal } from './journal.js';
 
 /** Events as lines on an output, or nowhere; they are said to be on the disk once they are written. */
 export class OutputJournal implements Journal {
@@ -23,7 +23,7 @@ export class OutputJournal implements Journal {
   }
 
   commit(event: BatchEvent): Promise<void> {
-    const bytes = Buffer.concat(lineOf(event, this.#now()));
+    const bytes = Buffer.concat(formatEvent(event, this.#now()));
     const written = this.#turn.then(() => this.#write(bytes));
     this.#turn = written.catch(() => {});
     return written;
