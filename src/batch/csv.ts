@@ -1,4 +1,4 @@
-/** Rows as CSV (RFC 4180): the cells of the header are the heads of items. */
+/** Reads rows from CSV (RFC 4180); each header cell is an input's name with its separator. */
 
 import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
@@ -7,12 +7,12 @@ import { BatchFileError } from '../errors.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
-/** In this order, as CRLF begins with CR. A file may have all three: rows that were added with another program. */
+/** CRLF first, as it begins with CR. Programs that append rows may mix them in one file. */
 const LINE_ENDS = ['\r\n', '\n', '\r'];
 
-const NOT_TEXT = 'holds bytes that are not UTF-8 text; save the table as UTF-8';
+const NOT_TEXT = 'has bytes that are not valid UTF-8; save the table as UTF-8';
 
-/** What is wrong with a quote, by the parser's code for it. */
+/** Messages for the parser's error codes. */
 const QUOTE_PROBLEMS: Readonly<Record<string, string>> = {
   CSV_QUOTE_NOT_CLOSED: 'a quote is not closed',
   CSV_INVALID_CLOSING_QUOTE: 'there is text after a closing quote; double the quotes in a quoted cell',
@@ -23,7 +23,7 @@ const QUOTE_PROBLEMS: Readonly<Record<string, string>> = {
 /** The cells of a record, and the line on which it begins, from 1. */
 type CsvRecord = string[] & { line: number };
 
-/** The rows below the header; an empty cell gives no input. Throws BatchFileError for a header or a quote that is wrong. */
+/** Reads the rows below the header; an empty cell means no input. Throws BatchFileError for an invalid header or quote. */
 export async function* csvRows({ open, name, base }: TableFile): AsyncGenerator<Row, void, void> {
   let heads: ColumnHeader[] | undefined;
   let number = 0;
@@ -37,20 +37,20 @@ export async function* csvRows({ open, name, base }: TableFile): AsyncGenerator<
     const digest = digestOf(...heads.map(({ text }) => text), ...cells);
     yield { number, label, digest, inputs: inputsOf(cells, heads, base) };
   }
-  if (heads === undefined) throw new BatchFileError(`${name}: is empty; CSV begins with a header`);
+  if (heads === undefined) throw new BatchFileError(`${name}: is empty; CSV must begin with a header`);
 }
 
 async function* recordsOf(file: Readable, name: string): AsyncGenerator<CsvRecord, void, void> {
-  // Where the next record begins, were there no empty lines. The parser's own count of lines takes a CRLF in a cell for two.
-  let next = 1;
+  // The line of the next record, not counting empty lines. The parser counts a CRLF in a cell as two lines.
+  let nextLine = 1;
   const parser = parse({
     bom: true,
     record_delimiter: LINE_ENDS,
     relax_column_count: true,
     skip_empty_lines: true,
     on_record(cells, { empty_lines }): CsvRecord {
-      const line = next + empty_lines;
-      next += 1 + cells.reduce((sum, cell) => sum + lineBreaksIn(cell), 0);
+      const line = nextLine + empty_lines;
+      nextLine += 1 + cells.reduce((sum, cell) => sum + lineBreaksIn(cell), 0);
       return Object.assign(cells, { line });
     },
   });
@@ -60,7 +60,7 @@ async function* recordsOf(file: Readable, name: string): AsyncGenerator<CsvRecor
     yield* text.pipe(parser) as AsyncIterable<CsvRecord>;
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    const line = next + Number(error.empty_lines);
+    const line = nextLine + Number(error.empty_lines);
     throw new BatchFileError(`${name}:${line}: is not CSV: ${QUOTE_PROBLEMS[error.code] ?? error.message}`);
   } finally {
     text.destroy();
@@ -68,7 +68,7 @@ async function* recordsOf(file: Readable, name: string): AsyncGenerator<CsvRecor
   }
 }
 
-/** UTF-16 is decoded where its byte order mark says so: the parser would take half a letter for a line end. */
+/** Decodes UTF-16 with a byte order mark: the parser would take half a character for a line end. */
 async function* utf8Of(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
   let decoder: TextDecoder | undefined;
   let isFirst = true;
@@ -90,7 +90,7 @@ function lineBreaksIn(cell: string): number {
   return cell.match(/\r\n|\r|\n/g)?.length ?? 0;
 }
 
-/** U+FFFD stands where bytes were not UTF-8; a NUL is half a letter of UTF-16. */
+/** U+FFFD replaces bytes that are not UTF-8; a NUL is half a character of UTF-16. */
 function areText(cells: readonly string[]): boolean {
   return cells.every((cell) => !cell.includes('\uFFFD') && !cell.includes('\0'));
 }
@@ -98,7 +98,9 @@ function areText(cells: readonly string[]): boolean {
 function headsOf(cells: readonly string[], label: string): ColumnHeader[] {
   if (!areText(cells)) throw new BatchFileError(`${label}: ${NOT_TEXT}`);
   if (cells.length === 1 && /[;\t]/.test(cells[0] ?? '')) {
-    throw new BatchFileError(`${label}: has no comma; separate the columns with commas, not with ; or tabs`);
+    throw new BatchFileError(
+      `${label}: has no comma; separate the columns with commas, not semicolons or tabs`,
+    );
   }
   const heads = cells.map((cell) => {
     try {
@@ -108,8 +110,8 @@ function headsOf(cells: readonly string[], label: string): ColumnHeader[] {
     }
   });
   const names = heads.map(({ name }) => name);
-  const twice = names.find((head, index) => names.indexOf(head) !== index);
-  if (twice !== undefined) throw new BatchFileError(`${label}: has two columns for "${twice}"`);
+  const duplicate = names.find((head, index) => names.indexOf(head) !== index);
+  if (duplicate !== undefined) throw new BatchFileError(`${label}: has two columns for "${duplicate}"`);
   return heads;
 }
 
@@ -119,7 +121,7 @@ function inputsOf(cells: readonly string[], heads: readonly ColumnHeader[], base
   }
   if (cells.length !== heads.length) {
     return {
-      problem: `has ${cells.length} cells, and the header has ${heads.length}; quote a cell with a comma in it, and keep the commas of empty ones`,
+      problem: `has ${cells.length} cells, but the header has ${heads.length}; quote cells that contain a comma, and keep the commas of empty cells`,
     };
   }
   if (!areText(cells)) return { problem: NOT_TEXT };

@@ -1,12 +1,12 @@
-/** Work on many things, some of them at once. */
+/** Bounded concurrency over an asynchronous sequence. */
 
 /**
- * Does `work` on each item, `count` of them at once, taking the next one only when there is room; stops taking once
- * `isStopped`. Resolves when all that was begun is done. `work` must not throw; throws what `items` throws, after that.
+ * Calls `work` for each item, at most `limit` at a time, reading the next item only when a slot is free; reads no more
+ * once `isStopped`. Resolves when all started work is done, then throws what `items` threw. `work` must not throw.
  */
 export async function forEachConcurrent<T>(
   items: AsyncIterable<T>,
-  count: number,
+  limit: number,
   work: (item: T) => Promise<void>,
   isStopped: () => boolean,
 ): Promise<void> {
@@ -21,7 +21,7 @@ export async function forEachConcurrent<T>(
       if (isStopped()) break;
       running++;
       void work(item).finally(done);
-      if (running >= count) await new Promise<void>((resolve) => (wake = resolve));
+      if (running >= limit) await new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {
     while (running > 0) await new Promise<void>((resolve) => (wake = resolve));

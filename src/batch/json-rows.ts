@@ -1,9 +1,9 @@
-/** Rows as JSON Lines: each line is like an inputs file. */
+/** Reads rows from JSON Lines; each line has the format of an inputs file. */
 import { stripByteOrderMark } from '../text/utf8.js';
 import { readLines } from './read-lines.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
-/** The rows of a file; empty lines are none. */
+/** Reads the rows of a file; skips blank lines. */
 export async function* jsonRows({ open, name, base }: TableFile): AsyncGenerator<Row, void, void> {
   let number = 0;
   for await (const line of readLines(open())) {

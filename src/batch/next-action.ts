@@ -1,37 +1,37 @@
-/** What a call does with a row, by what is known of it: the one place that decides whether a row may be sent. */
+/** Decides what to do with a row from its state: the only place that decides whether a row may be sent. */
 
 import { isSelected, type RowSelection } from './row-selection.js';
 import type { RowState } from './row-states.js';
 
-/** What may be sent again that would otherwise be left. */
+/** Which rows may be sent again that are skipped by default. */
 export interface ResendOptions {
-  /** Which of the rows whose outcome is unknown. */
+  /** Rows with an unknown outcome to send again. */
   resendUnknown: RowSelection;
   retryFailed: boolean;
   retryLost: boolean;
 }
 
-/** What is to be done with a row of which so much is known. */
+/** Returns what to do with a row. */
 export function nextAction(
   row: number,
   state: RowState,
   { resendUnknown, retryFailed, retryLost }: ResendOptions,
-): 'send' | 'watch' | 'leave' {
+): 'send' | 'watch' | 'skip' {
   switch (state) {
     case 'new':
     case 'intent':
     case 'bad':
       return 'send';
     case 'sent':
-      return isSelected(row, resendUnknown) ? 'send' : 'leave';
+      return isSelected(row, resendUnknown) ? 'send' : 'skip';
     case 'accepted':
       return 'watch';
     case 'refused':
     case 'failed':
-      return retryFailed ? 'send' : 'leave';
+      return retryFailed ? 'send' : 'skip';
     case 'lost':
-      return retryLost ? 'send' : 'leave';
+      return retryLost ? 'send' : 'skip';
     case 'finished':
-      return 'leave';
+      return 'skip';
   }
 }

@@ -1,4 +1,4 @@
-/** A number for each row of a table that may have millions. */
+/** A sparse array with one number per row, for tables of millions of rows. */
 
 interface Page<T> {
   [index: number]: T;
@@ -6,17 +6,17 @@ interface Page<T> {
 
 const PAGE_SIZE = 16_384;
 
-/** Grows by pages, so that nothing is copied and no more is held than is used. */
+/** Grows by pages, so that growing copies nothing and unused ranges take no memory. */
 export class PagedArray<T extends number | bigint> {
   readonly #newPage: (size: number) => Page<T>;
   readonly #pages: Page<T>[] = [];
 
-  /** `newPage` gives an array of zeros, of the width that the numbers need. */
+  /** `newPage` returns a typed array of zeros. */
   constructor(newPage: (size: number) => Page<T>) {
     this.#newPage = newPage;
   }
 
-  /** The number of a row; undefined far from any that was set. */
+  /** Returns the number of a row; 0 or undefined if it was never set. */
   get(row: number): T | undefined {
     return this.#pages[Math.floor(row / PAGE_SIZE)]?.[row % PAGE_SIZE];
   }
@@ -27,7 +27,7 @@ export class PagedArray<T extends number | bigint> {
     (this.#pages[index] as Page<T>)[row % PAGE_SIZE] = value;
   }
 
-  /** The rows with a number other than 0, in their order; what no row was near costs nothing. */
+  /** Returns the rows whose number is not 0, in order; empty pages are skipped. */
   *entries(): Generator<[row: number, value: T], void, void> {
     for (const [index, page] of Object.entries(this.#pages)) {
       for (let offset = 0; offset < PAGE_SIZE; offset++) {

@@ -1,6 +1,6 @@
 /**
- * Whether the service of a batch can be reached. While it refuses connections, one row is sent again and again with
- * backoff, and all others wait; after five minutes the batch gives up.
+ * Tracks whether the service of a batch can be reached. While it cannot, one row is retried with backoff and all others
+ * wait; after five minutes the batch gives up.
  */
 
 import { NetworkError, type NetworkFault, NotTriggeredError } from '../errors.js';
@@ -9,10 +9,10 @@ import { AwakeTime } from '../service/awake-time.js';
 import { backoff, isPermanent } from '../service/retry.js';
 
 const MAX_OUTAGE = 5 * 60_000;
-/** Milliseconds between two notices to the user. */
+/** Between two messages to the user (ms). */
 const NOTICE_INTERVAL = 60_000;
 
-/** Faults of a connection that another attempt may not meet. */
+/** Connection faults that may disappear on a retry. */
 const TRANSIENT: readonly NetworkFault[] = [
   'dns-not-found',
   'dns-unavailable',
@@ -24,11 +24,11 @@ const TRANSIENT: readonly NetworkFault[] = [
 ];
 
 interface Outage {
-  /** What is called again meanwhile, while all other rows wait. */
+  /** The send function that is retried while all other rows wait. */
   probe: () => Promise<unknown>;
   awake: AwakeTime;
   attempts: number;
-  /** Resolves with whether rows may be sent again. */
+  /** Resolves at the end of the outage with whether rows may be sent again. */
   over: Promise<boolean>;
   end(isReachable: boolean): void;
 }
@@ -42,8 +42,8 @@ export class Reachability {
   #noticedAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * `signal` ends an outage without another attempt. `onOutage` is told, at most once a minute, why rows wait and in how
-   * many milliseconds the next attempt is made.
+   * `signal` ends an outage without another attempt. `onOutage` is called at most once a minute, with the cause and the
+   * delay of the next attempt (ms).
    */
   constructor(clock: Clock, signal: AbortSignal, onOutage: (cause: NetworkError, delay: number) => void) {
     this.#clock = clock;
@@ -51,20 +51,20 @@ export class Reachability {
     this.#onOutage = onOutage;
   }
 
-  /** Whether no further row is to be sent: after five minutes without a connection, or a fault that lasts. */
+  /** Whether no further row is sent: after five minutes without a connection, or a permanent fault. */
   get hasGivenUp(): boolean {
     return this.#hasGivenUp;
   }
 
-  /** Resolves, after an outage if there is one, with whether a row may be sent. */
+  /** Waits for the end of an outage, and resolves with whether a row may be sent. */
   async isReachable(): Promise<boolean> {
     if (this.#hasGivenUp) return false;
     return this.#outage === undefined || this.#outage.over;
   }
 
   /**
-   * Returns what `send` returns, calling it again after each missing connection. Throws what it throws; the
-   * NotTriggeredError of a missing connection only when there is to be no further attempt.
+   * Calls `send`, and again after each failed connection, and returns its result. Throws what `send` throws; the
+   * NotTriggeredError of a failed connection only if no further attempt is made.
    */
   async send<T>(send: () => Promise<T>): Promise<T> {
     for (;;) {
@@ -96,15 +96,15 @@ export class Reachability {
     this.#end(false);
   }
 
-  /** Waits for the next attempt; resolves with whether there is to be one. */
+  /** Waits for the backoff; resolves with whether to make another attempt. */
   async #pause(outage: Outage, cause: NetworkError): Promise<boolean> {
-    // The stop may be all that was wrong with this attempt, so another one decides.
+    // A suspended machine may have caused this failure, so another attempt decides.
     if (!outage.awake.takeStop() && outage.awake.elapsed() >= MAX_OUTAGE) {
       this.#giveUp();
       return false;
     }
     const delay = backoff(outage.attempts++, this.#clock.random());
-    this.#notify(cause, delay);
+    this.#reportOutage(cause, delay);
     try {
       await this.#clock.sleep(delay, this.#signal);
       return true;
@@ -114,7 +114,7 @@ export class Reachability {
     }
   }
 
-  #notify(cause: NetworkError, delay: number): void {
+  #reportOutage(cause: NetworkError, delay: number): void {
     const now = this.#clock.monotonic();
     if (now - this.#noticedAt < NOTICE_INTERVAL) return;
     this.#noticedAt = now;
@@ -130,10 +130,10 @@ function startOutage(probe: Outage['probe'], clock: Clock): Outage {
   return { probe, awake: new AwakeTime(clock), attempts: 0, over, end };
 }
 
-/** Why nothing of a trigger was sent, where that was for want of a connection and not of this machine's resources. */
+/** Returns the fault that kept a trigger from connecting; undefined for other errors, such as a lack of local resources. */
 function findConnectionFault(error: unknown): NetworkError | undefined {
   if (!(error instanceof NotTriggeredError && error.cause instanceof NetworkError)) return undefined;
   const { fault } = error.cause;
-  const isMissing = isPermanent(fault) || (error.phase === 0 && TRANSIENT.includes(fault));
-  return isMissing ? error.cause : undefined;
+  const isConnectionFault = isPermanent(fault) || (error.phase === 0 && TRANSIENT.includes(fault));
+  return isConnectionFault ? error.cause : undefined;
 }

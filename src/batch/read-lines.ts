@@ -1,21 +1,21 @@
-/** The lines of a text that may be larger than memory. */
+/** Splits a stream into lines, for files larger than memory. */
 
 export interface Line {
   bytes: Buffer;
   /** From 1. */
   number: number;
-  /** Where it begins, in bytes. */
+  /** Offset of its first byte. */
   start: number;
   /** Whether a line feed ends it; false at most for the last one. */
   isComplete: boolean;
 }
 
-/** Whether a line is nothing but spaces. */
+/** Returns whether a line has only spaces. */
 export function isBlank(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0x20);
 }
 
-/** The lines of a stream of bytes, without their line feeds. */
+/** Reads the lines of a stream, without their line feeds. */
 export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<Line, void, void> {
   let rest: Buffer[] = [];
   let number = 0;

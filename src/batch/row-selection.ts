@@ -1,4 +1,4 @@
-/** Rows that a flag selects by their numbers, such as `3,7-9`. */
+/** Row numbers as the value of a flag, such as `3,7-9`. */
 
 /** All rows, or ranges of row numbers, both ends included; an empty list selects none. */
 export type RowSelection = 'all' | readonly (readonly [first: number, last: number])[];

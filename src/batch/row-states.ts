@@ -1,11 +1,15 @@
-/** What is known of each row of a batch: a few bytes a row, so that a table of millions fits. */
+/** The state of each row of a batch, in a few bytes a row, so that tables of millions of rows fit into memory. */
 import { ExitCode } from '../exit-code.js';
 import { PagedArray } from './paged-array.js';
 
 /**
- * `sent` is a row whose request may be complete while nothing is known of its answer; `intent` one of which no run can
- * exist; `bad` one that cannot be sent as it is; `refused` one that the service has refused for good; `lost` one
- * that the service accepted and whose run it no longer knows.
+ * - `intent`: about to be sent, or not sent after all; no run exists
+ * - `bad`: invalid inputs; never sent
+ * - `sent`: the request may be complete, its outcome is unknown
+ * - `accepted`: has a run that is not known to have ended
+ * - `refused`: rejected by the service; no run exists
+ * - `finished`, `failed`: the run has ended
+ * - `lost`: accepted, but the service no longer knows the run
  */
 const ROW_STATES = [
   'new',
@@ -20,10 +24,10 @@ const ROW_STATES = [
 ] as const;
 export type RowState = (typeof ROW_STATES)[number];
 
-/** What a row was before it was sent again: if that comes to nothing, it still is. */
+/** States that are restored when a re-send fails. */
 const RESTORED_STATES: readonly RowState[] = ['sent', 'refused', 'failed', 'lost'];
 
-/** What an event says of its row. */
+/** The part of an event that changes the state of its row. */
 export type RowEvent =
   | { event: 'intent'; row: number; digest: string }
   | { event: 'sent'; row: number }
@@ -32,50 +36,50 @@ export type RowEvent =
   | { event: 'lost'; row: number }
   | { event: 'ended'; row: number; status: string | undefined; step: string | undefined };
 
-/** Rows that are named one by one; beyond them, their number is enough. */
+/** `rowsIn` returns at most this many. */
 const MAX_LISTED_ROWS = 1_000;
-/** Steps that are told apart: a workflow has a few, and a service that names each failure anew must not fill memory. */
+/** Step names that are kept: a service with a new name for each failure must not fill memory. */
 const MAX_STEPS = 1_000;
 const OTHER_STEPS = '(other steps)';
 
 export class RowStates {
   readonly #states = new PagedArray((size) => new Uint8Array(size));
   readonly #digests = new PagedArray((size) => new BigUint64Array(size));
-  /** The lasting state of a row that is being sent again, until the service has accepted it. */
-  readonly #earlier = new PagedArray((size) => new Uint8Array(size));
+  /** The state to restore if a re-send fails; cleared once the service has accepted the row. */
+  readonly #restorable = new PagedArray((size) => new Uint8Array(size));
   readonly #ids = new Map<number, string>();
-  /** The step at which a row failed: its place among all that were seen, from 1. */
-  readonly #failedAt = new PagedArray((size) => new Uint16Array(size));
-  readonly #steps = new Map<string, number>();
+  /** The step at which a row failed, as its number in `#stepNumbers`. */
+  readonly #failedStep = new PagedArray((size) => new Uint16Array(size));
+  readonly #stepNumbers = new Map<string, number>();
   readonly #counts = new Map<RowState, number>();
-  #last = 0;
+  #lastRow = 0;
 
-  /** The largest number of a row of which something is known. */
+  /** The largest row number with a state other than `new`. */
   get lastRow(): number {
-    return this.#last;
+    return this.#lastRow;
   }
 
   state(row: number): RowState {
     return ROW_STATES[this.#states.get(row) ?? 0] ?? 'new';
   }
 
-  /** The digest of a row's inputs, 16 hexadecimal digits; undefined for a row that was never meant to be sent. */
+  /** Returns the digest of a row, 16 hexadecimal digits; undefined for a `new` row. */
   digest(row: number): string | undefined {
     if (this.state(row) === 'new') return undefined;
     return (this.#digests.get(row) ?? 0n).toString(16).padStart(16, '0');
   }
 
-  /** The id of the run of a row that is `accepted` or `lost`. */
+  /** Returns the run id of a row that is `accepted` or `lost`. */
   id(row: number): string | undefined {
     return this.#ids.get(row);
   }
 
-  /** How many rows are in a state. */
+  /** Returns the number of rows in a state. */
   count(state: RowState): number {
     return this.#counts.get(state) ?? 0;
   }
 
-  /** The first rows in a state, in their order. */
+  /** Returns the first rows in a state, in table order. */
   rowsIn(state: RowState): number[] {
     const rows: number[] = [];
     for (const [row, found] of this.#states.entries()) {
@@ -85,7 +89,7 @@ export class RowStates {
     return rows;
   }
 
-  /** The rows from 1 to `total` of which nothing is known: how many, and the first. */
+  /** Returns how many rows from 1 to `total` are `new`, and the first of them. */
   missing(total: number): { count: number; first: number } {
     let known = 0;
     let first = 1;
@@ -97,63 +101,63 @@ export class RowStates {
     return { count: total - known, first };
   }
 
-  /** How many rows failed at each step, the most frequent first. */
+  /** Returns how many rows failed at each step, the most frequent first. */
   failedSteps(): [step: string, rows: number][] {
     const counts = new Map<string, number>();
-    const steps = [...this.#steps.keys()];
-    for (const [, number] of this.#failedAt.entries()) {
+    const steps = [...this.#stepNumbers.keys()];
+    for (const [, number] of this.#failedStep.entries()) {
       const step = steps[number - 1];
       if (step !== undefined) counts.set(step, (counts.get(step) ?? 0) + 1);
     }
     return [...counts].sort(([, a], [, b]) => b - a);
   }
 
-  /** Takes in what happened to a row. */
-  record(fact: RowEvent): void {
-    const { row } = fact;
+  /** Applies an event to the state of its row. */
+  record(event: RowEvent): void {
+    const { row } = event;
     const before = this.state(row);
-    if (fact.event === 'intent') {
-      this.#digests.set(row, BigInt(`0x${fact.digest}`));
-      if (RESTORED_STATES.includes(before)) this.#earlier.set(row, ROW_STATES.indexOf(before));
+    if (event.event === 'intent') {
+      this.#digests.set(row, BigInt(`0x${event.digest}`));
+      if (RESTORED_STATES.includes(before)) this.#restorable.set(row, ROW_STATES.indexOf(before));
     }
-    if (fact.event === 'accepted') {
-      this.#ids.set(row, fact.id);
-      this.#earlier.set(row, 0);
-      this.#failedAt.set(row, 0);
+    if (event.event === 'accepted') {
+      this.#ids.set(row, event.id);
+      this.#restorable.set(row, 0);
+      this.#failedStep.set(row, 0);
     }
-    if (fact.event === 'ended') this.#ids.delete(row);
-    if (fact.event === 'ended' && fact.status === 'FAILED')
-      this.#failedAt.set(row, this.#numberOf(fact.step ?? ''));
-    const after = stateAfter(fact);
-    const isBack = fact.event === 'intent' || fact.event === 'refused';
-    const earlier = ROW_STATES[this.#earlier.get(row) ?? 0] ?? 'new';
-    this.#enter(row, isBack && earlier !== 'new' ? earlier : after);
+    if (event.event === 'ended') this.#ids.delete(row);
+    if (event.event === 'ended' && event.status === 'FAILED')
+      this.#failedStep.set(row, this.#stepNumber(event.step ?? ''));
+    const after = stateAfter(event);
+    const isUnsent = event.event === 'intent' || event.event === 'refused';
+    const restorable = ROW_STATES[this.#restorable.get(row) ?? 0] ?? 'new';
+    this.#setState(row, isUnsent && restorable !== 'new' ? restorable : after);
   }
 
-  #numberOf(step: string): number {
-    const name = this.#steps.size < MAX_STEPS || this.#steps.has(step) ? step : OTHER_STEPS;
-    const number = this.#steps.get(name) ?? this.#steps.size + 1;
-    this.#steps.set(name, number);
+  #stepNumber(step: string): number {
+    const name = this.#stepNumbers.size < MAX_STEPS || this.#stepNumbers.has(step) ? step : OTHER_STEPS;
+    const number = this.#stepNumbers.get(name) ?? this.#stepNumbers.size + 1;
+    this.#stepNumbers.set(name, number);
     return number;
   }
 
-  #enter(row: number, state: RowState): void {
+  #setState(row: number, state: RowState): void {
     const before = this.state(row);
     if (before !== 'new') this.#counts.set(before, this.count(before) - 1);
     this.#counts.set(state, this.count(state) + 1);
     this.#states.set(row, ROW_STATES.indexOf(state));
-    this.#last = Math.max(this.#last, row);
+    this.#lastRow = Math.max(this.#lastRow, row);
   }
 }
 
-function stateAfter(fact: RowEvent): RowState {
-  switch (fact.event) {
+function stateAfter(event: RowEvent): RowState {
+  switch (event.event) {
     case 'refused':
-      if (fact.exit === ExitCode.usage) return 'bad';
-      return fact.exit === ExitCode.refused ? 'refused' : 'intent';
+      if (event.exit === ExitCode.usage) return 'bad';
+      return event.exit === ExitCode.refused ? 'refused' : 'intent';
     case 'ended':
-      return fact.status === 'FINISHED' ? 'finished' : 'failed';
+      return event.status === 'FINISHED' ? 'finished' : 'failed';
     default:
-      return fact.event;
+      return event.event;
   }
 }

@@ -3,27 +3,29 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { RowInputs } from '../inputs/resolve.js';
 
-/** A row as it stands in the table. */
+/** A row of the table. */
 export interface Row {
-  /** From 1, over the whole table. */
+  /** From 1, across all shards. */
   number: number;
-  /** Where it is, for people: `rows.csv:12`. */
+  /** Identifies the row in messages: `rows.csv:12`, or the path of its file. */
   label: string;
-  /** 16 hexadecimal digits that tell whether the row is what it was. */
+  /** 16 hexadecimal digits; they change when the row changes. */
   digest: string;
-  /** What it gives, or what is wrong with it. */
+  /** Unresolved inputs, or why the row is invalid. */
   inputs: RowInputs | { problem: string };
 }
 
-/** A file with rows: what the user calls it, and the folder that its paths are relative to. */
+/** A file with rows. */
 export interface TableFile {
+  /** As the user wrote it, for messages. */
   name: string;
+  /** The directory that its paths are relative to. */
   base: string;
-  /** Its bytes from the start, up to `end` where that is given; as often as it is asked. */
+  /** Reads the file from its start, up to and including offset `end` if given; can be called repeatedly. */
   open(end?: number): Readable;
 }
 
-/** The digest of a row: of what is the same for all rows, and of its own text. */
+/** Returns the digest of texts, as 16 hexadecimal digits. */
 export function digestOf(...texts: readonly (string | Uint8Array)[]): string {
   const hash = createHash('sha256');
   for (const text of texts) hash.update(text).update('\0');

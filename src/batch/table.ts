@@ -1,17 +1,17 @@
-/** A table of rows, read as a stream: JSON Lines, CSV, or a list of files. */
+/** The table of a batch, read as a stream: JSON Lines, CSV, or a list of files. */
 import { BatchFileError } from '../errors.js';
 import { FileError } from '../inputs/files.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
-/** A table that can be read more than once. */
+/** Can be read more than once. */
 export interface Table {
-  /** Throws BatchFileError where it cannot be read on. */
+  /** Throws BatchFileError if the table cannot be read. */
   rows(): AsyncGenerator<Row, void, void>;
-  /** How many rows there are, where that is known without reading them. */
+  /** The number of rows, if it is known without reading them. */
   readonly size: number | undefined;
 }
 
-/** A row for each file, sent as the document `name`. */
+/** Returns a table with one row per file, sent as the document `name`. */
 export function tableOfFiles(name: string, files: readonly string[], cwd: string): Table {
   return {
     size: files.length,
@@ -29,7 +29,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
   };
 }
 
-/** The table in a file: CSV where its name ends so, or where it does not begin with an object; else JSON Lines. */
+/** Detects the format of a file: CSV if named .csv, or if it does not begin with a JSON object; otherwise JSON Lines. */
 export async function tableOfFile(file: TableFile): Promise<Table> {
   const isCsv = /\.csv$/i.test(file.name) || !(await beginsWithObject(file));
   const { csvRows } = isCsv ? await import('./csv.js') : { csvRows: undefined };
@@ -37,7 +37,7 @@ export async function tableOfFile(file: TableFile): Promise<Table> {
   return { size: undefined, rows: () => readableRows((csvRows ?? jsonRows)(file)) };
 }
 
-/** The rows, as long as the file can be read. Throws BatchFileError that names the last row it gave. */
+/** Adds the last row that was read to the error of an unreadable file. Throws BatchFileError. */
 async function* readableRows(rows: AsyncGenerator<Row, void, void>): AsyncGenerator<Row, void, void> {
   let last = '';
   try {

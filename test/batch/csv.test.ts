@@ -39,7 +39,7 @@ describe('CSV: the rows are those that a spreadsheet shows', () => {
     const { triggered, exitCode, stderr } = await batchOf(table);
     expect(triggered).toEqual([{ a: '1' }, { a: '2' }, { a: '3' }]);
     expect([exitCode, stderr]).toEqual([0, expect.stringContaining('3 rows: 3 FINISHED')]);
-    expect((await batchOf(table, '--check')).stderr).toBe('3 rows are right; nothing was sent.\n');
+    expect((await batchOf(table, '--check')).stderr).toBe('3 rows valid; nothing sent\n');
   });
 
   test('line ends in a quoted cell are sent as they are', async () => {
@@ -56,13 +56,13 @@ describe('CSV: a row that is not what one sees is invalid, with the line on whic
     ['a row of empty cells', 'a,b\r\n1,2\n,\n3,4\n', 'rows.csv:3: has only empty cells'],
     ['a row of blank cells', 'a,b\r1,2\r" ",\t\r3,4\r', 'rows.csv:3: has only empty cells'],
     ['one empty cell in quotes', 'a\n1\n""\n3\n', 'rows.csv:3: has only empty cells'],
-    ['a row with too many cells', 'a\n1\r2,2\r\n3\n', 'rows.csv:3: has 2 cells, and the header has 1'],
+    ['a row with too many cells', 'a\n1\r2,2\r\n3\n', 'rows.csv:3: has 2 cells, but the header has 1'],
     [
       'a row with too few cells, behind line breaks in cells and empty lines',
       'a,b\r\n"1\r\n1\r1\n1",2\r\r\n\n2\n3,4\n',
-      'rows.csv:8: has 1 cells, and the header has 2',
+      'rows.csv:8: has 1 cells, but the header has 2',
     ],
-    ['a cell with a NUL', 'a\n1\n2\0\n3\n', 'rows.csv:3: holds bytes that are not UTF-8 text'],
+    ['a cell with a NUL', 'a\n1\n2\0\n3\n', 'rows.csv:3: has bytes that are not valid UTF-8'],
   ])('%s', async (_name, table, complaint) => {
     const checked = await batchOf(table, '--check');
     expect([checked.exitCode, checked.stderr]).toEqual([2, expect.stringContaining(`wfr: ${complaint}`)]);
@@ -70,7 +70,7 @@ describe('CSV: a row that is not what one sees is invalid, with the line on whic
     const { exitCode, stderr, posts } = await batchOf(table);
     expect({ exitCode, posts }).toEqual({ exitCode: 3, posts: 2 });
     expect(stderr).toContain(`row 2  ${complaint}`);
-    expect(stderr).toContain('3 rows: 2 FINISHED, 1 bad');
+    expect(stderr).toContain('3 rows: 2 FINISHED, 1 invalid');
   });
 
   test('a table whose only row has only empty cells is exit 2, and nothing is sent', async () => {
@@ -89,9 +89,9 @@ describe('CSV: a row that is not what one sees is invalid, with the line on whic
     [
       'a header in Latin-1',
       Buffer.from('caf\xe9\n1\n', 'latin1'),
-      'rows.csv:1: holds bytes that are not UTF-8',
+      'rows.csv:1: has bytes that are not valid UTF-8',
     ],
-    ['UTF-16 without a byte order mark', Buffer.from('a\n1\n', 'utf16le'), 'rows.csv:1: holds bytes that'],
+    ['UTF-16 without a byte order mark', Buffer.from('a\n1\n', 'utf16le'), 'rows.csv:1: has bytes that'],
   ])('a table with %s is exit 2', async (_name, table, complaint) => {
     const { exitCode, stderr } = await batchOf(table, '--check');
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`wfr: ${complaint}`)]);

@@ -42,7 +42,7 @@ describe('the lock of a results file', () => {
     claimBy(path, {});
     const { exitCode, stderr } = await wfr(BATCH, { cwd });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('--results out.jsonl: process 4242 on test-host is at work on it');
+    expect(stderr).toContain('--results out.jsonl: process 4242 on test-host is using it');
     expect(stderr).toContain('continue with a copy of the file');
     expect(requests).toEqual([]);
   });
@@ -55,7 +55,7 @@ describe('the lock of a results file', () => {
     for (const name of ['symbolic.jsonl', 'hard.jsonl']) {
       const { exitCode, stderr } = await wfr([...BATCH.slice(0, 4), '--results', name], { cwd });
       expect(exitCode).toBe(2);
-      expect(stderr).toContain(`--results ${name}: process 4242 on test-host is at work on it`);
+      expect(stderr).toContain(`--results ${name}: process 4242 on test-host is using it`);
     }
     expect(requests).toEqual([]);
   });
@@ -76,7 +76,7 @@ describe('the lock of a results file', () => {
     claimBy(path, { host: 'elsewhere', space: 'other-boot pid:[1]' });
     const { exitCode, stderr } = await wfr(BATCH, { cwd, self: isDead });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('process 4242 on elsewhere is at work on it');
+    expect(stderr).toContain('process 4242 on elsewhere is using it');
     expect(requests).toEqual([]);
     copyFileSync(path, join(cwd, 'copy.jsonl'));
     expect((await wfr([...BATCH.slice(0, 4), '--results', 'copy.jsonl'], { cwd })).exitCode).toBe(0);
@@ -100,7 +100,7 @@ describe('the lock of a results file', () => {
     clock.after(5_000, () => utimesSync(path, new Date(), new Date(Date.now() + 60_000)));
     expect(await watched).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining('process 1 on a-container is at work on it'),
+      stderr: expect.stringContaining('process 1 on a-container is using it'),
     });
     expect(requests).toEqual([]);
     expect((await wfr(BATCH, { cwd, clock })).exitCode).toBe(0);
@@ -149,7 +149,7 @@ describe('the lock of a results file', () => {
     writeFileSync(path, whole.replace('{"event":"sent"', '{"event":"sent'));
     const { exitCode, stderr } = await wfr(['results', 'out.jsonl'], { cwd });
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/out\.jsonl:\d: is not a line of a batch's results/);
+    expect(stderr).toMatch(/out\.jsonl:\d: is not a line of a results file/);
   });
 });
 
@@ -174,7 +174,7 @@ describe('a process that has lost its results file', () => {
     expect(posts()).toHaveLength(1);
     expect(exitCode).toBe(74);
     expect(stderr).toContain('cannot write out.jsonl: process 4242 on test-host has taken it over');
-    expect(stderr).toContain('Under way when it stopped: row 1 (run-1).');
+    expect(stderr).toContain('In progress when it stopped: row 1 (run-1).');
   });
 
   test('batch: a request is not completed where the file was taken over before its row was on the disk as sent', async () => {
@@ -207,7 +207,7 @@ describe('a process that has lost its results file', () => {
         copyFileSync(path, join(cwd, 'new'));
         renameSync(join(cwd, 'new'), path);
       },
-      'another file has taken its place',
+      'it was replaced by another file',
     ],
     ['truncated', (path) => truncateSync(path, 10), 'it was truncated by another program'],
   ])(
@@ -217,7 +217,7 @@ describe('a process that has lost its results file', () => {
       expect(posts()).toHaveLength(1);
       expect(exitCode).toBe(74);
       expect(stderr).toContain(`cannot write out.jsonl: ${reason}`);
-      expect(stderr).toContain('Under way when it stopped: row 1 (run-1).');
+      expect(stderr).toContain('In progress when it stopped: row 1 (run-1).');
     },
   );
 
@@ -292,8 +292,8 @@ describe('the lines of a results file', () => {
       '"shard" of the event "batch" must be a shard',
     ],
     ['{"event":"sent","row":1,"time":"soon"}', '"time" of the event "sent" must be a time'],
-    ['{"row":1}', "is not a line of a batch's results"],
-    ['[]', "is not a line of a batch's results"],
+    ['{"row":1}', 'is not a line of a results file'],
+    ['[]', 'is not a line of a results file'],
   ])('results and batch: the line %s is exit 2 with its place and reason', async (line, reason) => {
     const { requests, wfr } = await service();
     const cwd = folderWith({ 'rows.jsonl': rowsOf(1), 'out.jsonl': `${HEAD}\n${line}\n` });

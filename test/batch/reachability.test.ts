@@ -64,7 +64,7 @@ describe('batch: a service that refuses connections', () => {
     const cwd = folder(40);
     const { exitCode, stderr, clock } = await batch(cwd, service.env);
     expect(exitCode).toBe(7);
-    expect(stderr).toContain('\nThe service cannot be reached: no further row was sent.\n');
+    expect(stderr).toContain('\nThe service cannot be reached: no further rows were sent.\n');
     expect(clock.monotonic()).toBeGreaterThanOrEqual(5 * MINUTE);
     expect(clock.monotonic()).toBeLessThan(6.5 * MINUTE);
     expect(stories(join(cwd, 'out.jsonl'))).toEqual({
@@ -99,7 +99,7 @@ describe('batch: a service that refuses connections', () => {
     expect(waits(stderr).length).toBeGreaterThanOrEqual(1);
   });
 
-  test('batch: Ctrl-C during the pause ends it, and rows that had not begun are sent by the same command', async () => {
+  test('batch: Ctrl-C during the pause ends it, and rows that had not started are sent by the same command', async () => {
     const service = await absentService();
     const signals = new Signals();
     const cwd = folder(40);
@@ -146,7 +146,7 @@ describe('batch: a service that refuses connections', () => {
     expect(clock.monotonic()).toBeLessThan(1_000);
     expect(plain.connections()).toBeLessThanOrEqual(4);
     expect(stderr).toContain('does not speak TLS');
-    expect(stderr).toContain('\nThe service cannot be reached: no further row was sent.\n');
+    expect(stderr).toContain('\nThe service cannot be reached: no further rows were sent.\n');
     expect(waits(stderr)).toEqual([]);
     expect(existsSync(join(cwd, 'out.jsonl'))).toBe(true);
   });

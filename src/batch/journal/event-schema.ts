@@ -1,7 +1,7 @@
-/** What each line of a results file must say. */
+/** The members that each event of a results file must have. */
 import { isClaim } from './ownership.js';
 
-/** More rows than any table has: what is said of each of them is kept in memory. */
+/** Limits the memory for row states; more rows than any real table has. */
 const MAX_ROWS = 100_000_000;
 
 interface Check {
@@ -23,7 +23,7 @@ const RUN: Check = { accepts: (value) => value !== undefined, expected: 'a run w
 const TIME: Check = { accepts: isTime, expected: 'a time' };
 const OWNER: Check = { accepts: (value) => isClaim({ owner: value, file: '' }), expected: 'a process' };
 
-/** The members of each event. One that is not listed is of a newer wfr, and is ignored. */
+/** Events that are not listed come from a newer wfr and are ignored. */
 const MEMBERS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   open: { owner: OWNER, file: TEXT },
   close: { by: TEXT },
@@ -37,24 +37,24 @@ const MEMBERS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   table: { rows: COUNT },
 };
 
-/** Whether wfr knows an event of that name. */
+/** Returns whether this version of wfr knows the event. */
 export function isKnownEvent(event: string): boolean {
   return Object.hasOwn(MEMBERS, event);
 }
 
-/** Returns what is wrong with a line's members; undefined where nothing is. */
+/** Returns the first problem with the members of a line; undefined if they are valid. */
 export function findEventProblem(members: Readonly<Record<string, unknown>>): string | undefined {
   const { event } = members;
-  if (typeof event !== 'string') return "is not a line of a batch's results";
+  if (typeof event !== 'string') return 'is not a line of a results file';
   for (const [name, { accepts, expected }] of Object.entries((isKnownEvent(event) && MEMBERS[event]) || {})) {
     if (!accepts(members[name])) return `"${name}" of the event "${event}" must be ${expected}`;
   }
   return undefined;
 }
 
-function isIntegerBetween(least: number, most: number) {
+function isIntegerBetween(min: number, max: number) {
   return (value: unknown) =>
-    typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most;
+    typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
 }
 
 function isTime(value: unknown): boolean {

@@ -1,48 +1,51 @@
 /**
- * The results file of a batch: one JSON line for each event, appended, never changed. It is what the user reads and what a
- * later call goes on from, so it is always ahead of what it is about: a row is *sent* on the disk before its request is
- * complete.
+ * The writer of a batch's results: one JSON line per event, append-only. A later call resumes from these lines, so an
+ * event is written before it takes effect: a row is `sent` on disk before its request is complete.
  */
+import { OutputError } from '../../errors.js';
+import type { Output } from '../../platform/output.js';
+import { compactJson } from '../../text/json/format-json.js';
 import type { OwnedFile } from './owned-file.js';
 
-/** What happened to a row, or to the batch; written with the time at which it did. */
+/** An event of a row or of the batch; its line also has the time. */
 export type BatchEvent =
   | { event: 'batch'; workflow: string; baseUrl: string; shard: string }
-  /** `label` names the row for people: `rows.csv:12`, or the path of its file. */
+  /** `label` identifies the row in messages: `rows.csv:12`, or the path of its file. */
   | { event: 'intent'; row: number; label: string; digest: string }
   | { event: 'sent'; row: number }
   | { event: 'accepted'; row: number; id: string }
-  /** No run was created; `exit` is the exit code that says why. */
+  /** No run was created; `exit` is the exit code for the reason. */
   | { event: 'refused'; row: number; exit: number; reason: string }
-  /** The service no longer knows the run of an accepted row. */
+  /** The service no longer knows the run of an accepted row (404). */
   | { event: 'lost'; row: number }
-  /** `run` is the service's own JSON, on one line. */
+  /** `run` is the service's JSON, unchanged, on one line. */
   | { event: 'ended'; row: number; run: Iterable<Uint8Array> }
-  /** The table has been read to its end. */
+  /** The whole table was read; it has this many rows. */
   | { event: 'table'; rows: number };
 
-/** What the events are written to: a file, or stdout. */
+/** Writes events to a file or to stdout, in the order of the calls. */
 export interface Journal {
-  /** Writes an event, in its turn, and soon. */
+  /** Queues an event, and returns at once. */
   append(event: BatchEvent): void;
-  /** Resolves once the event is on the disk. Throws OutputError. */
+  /** Resolves when the event is on disk. Throws OutputError. */
   commit(event: BatchEvent): Promise<void>;
-  /** Aborts with an OutputError when nothing more can be written, also between two events. */
+  /** Aborts with an OutputError when nothing more can be written, even if no event is pending. */
   readonly failed: AbortSignal;
-  /** Resolves once all events are written. Throws OutputError. */
+  /** Resolves when all events are written. Throws OutputError. */
   close(): Promise<void>;
 }
 
-interface Queued {
+interface QueuedEvent {
   bytes: Uint8Array[];
-  onDisk?: { resolve(): void; reject(error: unknown): void };
+  /** Set if somebody waits until the event is on disk. */
+  waiter?: { resolve(): void; reject(error: unknown): void };
 }
 
-/** Events that come while others are being written are written together, with one fsync for all that ask for it. */
+/** A journal in a file. Events that arrive during a write are written together, with one fsync. */
 export class FileJournal implements Journal {
   readonly #file: OwnedFile;
   readonly #now: () => number;
-  #queue: Queued[] = [];
+  #queue: QueuedEvent[] = [];
   #writing: Promise<void> | undefined;
 
   constructor(file: OwnedFile, now: () => number) {
@@ -55,14 +58,14 @@ export class FileJournal implements Journal {
   }
 
   append(event: BatchEvent): void {
-    this.#queue.push({ bytes: this.#lineOf(event) });
-    this.#start();
+    this.#queue.push({ bytes: this.#format(event) });
+    this.#flush();
   }
 
   commit(event: BatchEvent): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ bytes: this.#lineOf(event), onDisk: { resolve, reject } });
-      this.#start();
+      this.#queue.push({ bytes: this.#format(event), waiter: { resolve, reject } });
+      this.#flush();
     });
   }
 
@@ -71,41 +74,80 @@ export class FileJournal implements Journal {
     await this.#file.close();
   }
 
-  #lineOf(event: BatchEvent): Uint8Array[] {
+  #format(event: BatchEvent): Uint8Array[] {
     return formatEvent(event, this.#now(), this.#file.token);
   }
 
-  #start(): void {
-    this.#writing ??= this.#writeAll().finally(() => {
+  #flush(): void {
+    this.#writing ??= this.#writeQueue().finally(() => {
       this.#writing = undefined;
-      if (this.#queue.length > 0) this.#start();
+      if (this.#queue.length > 0) this.#flush();
     });
   }
 
-  async #writeAll(): Promise<void> {
-    // What else comes in this turn of the event loop goes along.
+  async #writeQueue(): Promise<void> {
+    // Events of the same turn of the event loop share one write.
     await undefined;
     while (this.#queue.length > 0) {
       const queue = this.#queue;
       this.#queue = [];
-      const isWaitedFor = queue.some(({ onDisk }) => onDisk !== undefined);
+      const isDurable = queue.some(({ waiter }) => waiter !== undefined);
       try {
-        await this.#file.append(Buffer.concat(queue.flatMap(({ bytes }) => bytes)), isWaitedFor);
-        for (const { onDisk } of queue) onDisk?.resolve();
+        await this.#file.append(Buffer.concat(queue.flatMap(({ bytes }) => bytes)), isDurable);
+        for (const { waiter } of queue) waiter?.resolve();
       } catch (error) {
-        for (const { onDisk } of queue) onDisk?.reject(error);
+        for (const { waiter } of queue) waiter?.reject(error);
       }
     }
   }
 }
 
-/** One line of a results file; `by` is the token of the process that owns the file. */
-export function formatEvent(event: BatchEvent, now: number, by?: string): Uint8Array[] {
-  const written = { ...(by !== undefined && { by }), time: new Date(now).toISOString() };
-  if (event.event !== 'ended') return [Buffer.from(`${JSON.stringify({ ...event, ...written })}\n`)];
+/** A journal on stdout, or discarded without an output: it cannot be resumed. `commit` resolves once written. */
+export class OutputJournal implements Journal {
+  readonly #output: Output | undefined;
+  readonly #now: () => number;
+  /** Never aborts: a failed write rejects the `commit` of its row. */
+  readonly failed = new AbortController().signal;
+  #lastWrite: Promise<void> = Promise.resolve();
+
+  constructor(output: Output | undefined, now: () => number) {
+    this.#output = output;
+    this.#now = now;
+  }
+
+  append(event: BatchEvent): void {
+    void this.commit(event).catch(() => {});
+  }
+
+  commit(event: BatchEvent): Promise<void> {
+    const bytes = Buffer.concat(formatEvent(event, this.#now()));
+    const write = this.#lastWrite.then(() => this.#write(bytes));
+    this.#lastWrite = write.catch(() => {});
+    return write;
+  }
+
+  async close(): Promise<void> {
+    await this.#lastWrite;
+    await this.#output?.write('');
+  }
+
+  /** Throws OutputError once the reader is gone: without a record of it, no further row may be sent. */
+  async #write(bytes: Uint8Array): Promise<void> {
+    const output = this.#output;
+    if (output === undefined) return;
+    for (const chunk of compactJson(bytes)) await output.write(chunk);
+    if (output.isClosed)
+      throw new OutputError(new Error('its reader has gone away'), 'the results to stdout');
+  }
+}
+
+/** Returns the line of an event; `by` is the token of the process that owns the file. */
+function formatEvent(event: BatchEvent, now: number, by?: string): Uint8Array[] {
+  const metadata = { ...(by !== undefined && { by }), time: new Date(now).toISOString() };
+  if (event.event !== 'ended') return [Buffer.from(`${JSON.stringify({ ...event, ...metadata })}\n`)];
   const { run, ...rest } = event;
-  const head = JSON.stringify({ ...rest, ...written }).slice(0, -1);
-  // The text of a run on one line ends with a line feed, which belongs behind our brace.
+  const head = JSON.stringify({ ...rest, ...metadata }).slice(0, -1);
+  // The run's line feed is dropped: ours follows the closing brace.
   const text = Buffer.concat([...run]);
   return [Buffer.from(`${head},"run":`), text.subarray(0, text.lastIndexOf(0x0a)), Buffer.from('}\n')];
 }

@@ -1,24 +1,22 @@
 /**
- * One process at a time on a journal. The lock is on the file itself, not on its path, so that it also holds across hard
- * links, bind mounts of the single file, and containers: it consists of lines in the journal.
+ * The lock of a journal: one process writes to it at a time. The lock consists of lines in the journal itself, so it also
+ * holds across hard links, bind mounts of the single file, and containers.
  *
- * - To claim the journal, a process appends an `open` line that names it, and the dead owner that it replaces, if any
- *   (`after`). Then it reads the journal: appended lines have one order for everybody, so of several claims the first one
- *   counts, and each process finds out for itself whether that is its own.
- * - An owner that ends appends a `close` line. One that was killed does not: it is dead if its process id is gone. Where
- *   that cannot be asked (another container, a copy of the file), an owner that has not changed the file's time for a
- *   while is taken for dead.
- * - It may only be stalled, and wake up after it was replaced. So an owner looks at what others have appended after each
- *   write (owned-file.ts), and in particular between `sent` being on the disk and the last bytes of a request. If it
- *   sees no other claim there, then any later claim stands behind the `sent` line, and its process will read that line.
- *   If it sees one, it sends nothing, and what it has written behind that claim is ignored: lines carry their owner (`by`).
- * - Nothing is ever cut off, for it might be another's claim. A killed owner may leave half a line; a claim then begins
- *   with a line feed, and says so (`torn`): readers ignore an unreadable line in front of it. Its owner overwrites that
- *   line.
+ * - To claim the journal, a process appends an `open` line with its own identity and, in `after`, the token of the dead
+ *   owner that it replaces. It then reads the journal: the order of appended lines is the same for everybody, so the
+ *   first of several rival claims wins, and each process sees whether that is its own.
+ * - An owner that ends appends a `close` line. An owner that was killed is dead if its process id is gone. Where that
+ *   cannot be checked (another container, a copy of the file), it is presumed dead if the file stays unchanged for 10 s.
+ * - A presumed dead owner may only be stalled, and resume later. So an owner reads what others have appended after each
+ *   write (owned-file.ts), in particular after `sent` is on disk and before the last bytes of the request. If no claim is
+ *   there, any later claim follows the `sent` line, and its process reads that line. If one is, the request is not
+ *   completed, and readers ignore the lines after that claim that carry the token of the old owner (`by`).
+ * - Nothing is ever truncated: it might be another process's claim. A killed owner may leave an incomplete line; the next
+ *   claim then begins with a line feed and has `torn` set, so that readers ignore the line before it. The new owner
+ *   overwrites that line.
  *
- * This needs appends that are atomic: those of a local file system are, those of NFS between machines are not. So the
- * owner on another machine is never taken for dead; the user may continue with a copy of the file, in which nothing
- * changes.
+ * This needs atomic appends: local file systems have them, NFS between machines does not. So an owner on another machine
+ * is never presumed dead; the user may continue with a copy of the file.
  */
 
 import type { FileHandle } from 'node:fs/promises';
@@ -33,47 +31,48 @@ export interface LockOptions {
   clock: Clock;
 }
 
-/** Age of the last sign of life (ms) from which an owner is presumed dead. */
+/** An owner is presumed dead if the file stays unchanged for so long (ms). */
 const OWNER_TIMEOUT = 10_000;
-/** Claims of one process, each of which another one was faster than, or was torn by half a line of another. */
+/** Claims of one process before it gives up: each lost to a rival, or was appended to an incomplete line. */
 const MAX_ATTEMPTS = 20;
 const CHUNK = 256 * 1024;
 
-/** A part of a file, in bytes. */
+/** Part of a file, in bytes. */
 export interface ByteRange {
   start: number;
   length: number;
 }
 
 /**
- * Claims a journal that is open for reading and appending; `file` is its `device:inode`. Returns the offset, at the
- * beginning of a line, up to which its owner is known, and where half lines are left. Throws BatchFileError where another
- * process has it.
+ * Claims a journal that is open for reading and appending; `file` is its `device:inode`. Returns the offset up to which
+ * the ownership was read, at the beginning of a line, and the incomplete lines to overwrite. Throws BatchFileError if
+ * another process owns it.
  */
 export async function acquireLock(
   handle: FileHandle,
   file: string,
-  tools: LockOptions,
+  options: LockOptions,
 ): Promise<{ end: number; torn: readonly ByteRange[] }> {
-  const { owner, clock } = tools;
-  for (let claims = 0; ; claims++) {
+  const { owner, clock } = options;
+  for (let attempts = 0; ; attempts++) {
     const { claim, end, isTorn, torn } = await readOwnership(handle);
     if (claim?.owner.token === owner.token) return { end, torn };
-    if (claim !== undefined) await assertOwnerDead(claim, handle, file, tools);
-    if (claims === MAX_ATTEMPTS) throw new BatchFileError('others claim it again and again');
+    if (claim !== undefined) await assertOwnerDead(claim, handle, file, options);
+    if (attempts === MAX_ATTEMPTS)
+      throw new BatchFileError('other processes keep claiming it; run the same command again');
     const ours: Claim = {
       owner,
       file,
       ...(claim !== undefined && { after: claim.owner.token }),
-      // An earlier claim of ours may have been glued to half a line.
-      ...((isTorn || claims > 0) && { torn: true }),
+      // Our previous claim may have been appended to an incomplete line.
+      ...((isTorn || attempts > 0) && { torn: true }),
     };
     const line = JSON.stringify({ event: 'open', ...ours, time: new Date(clock.now()).toISOString() });
     await handle.appendFile(`${isTorn ? '\n' : ''}${line}\n`);
   }
 }
 
-/** The bytes of an open file, from its start to its present end. */
+/** Reads an open file from its start to its current end. */
 export async function* readBytes(handle: FileHandle): AsyncGenerator<Buffer, void, void> {
   for (let position = 0; ; ) {
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK, position);
@@ -83,7 +82,7 @@ export async function* readBytes(handle: FileHandle): AsyncGenerator<Buffer, voi
   }
 }
 
-/** Parses one line; undefined where it is not JSON. */
+/** Parses a line; returns undefined if it is not JSON. */
 export function parseLine(line: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(line).toString('utf8'));
@@ -97,7 +96,7 @@ async function readOwnership(handle: FileHandle) {
   const torn: ByteRange[] = [];
   let end = 0;
   let isTorn = false;
-  let before: Line | undefined;
+  let previous: Line | undefined;
   for await (const line of readLines(readBytes(handle))) {
     isTorn = !line.isComplete;
     if (isTorn) break;
@@ -106,41 +105,41 @@ async function readOwnership(handle: FileHandle) {
     if (isOwnershipLine(bytes)) {
       const parsed = parseLine(bytes);
       ownership.apply(parsed);
-      if (before !== undefined && followsTornLine(parsed) && parseLine(before.bytes) === undefined)
-        torn.push({ start: before.start, length: before.bytes.length });
+      if (previous !== undefined && followsTornLine(parsed) && parseLine(previous.bytes) === undefined)
+        torn.push({ start: previous.start, length: previous.bytes.length });
     }
-    if (!isBlank(bytes)) before = line;
+    if (!isBlank(bytes)) previous = line;
   }
   return { claim: ownership.claim, end, isTorn, torn };
 }
 
-/** Throws BatchFileError where the owner may be at work. */
+/** Throws BatchFileError if the owner may be alive. */
 async function assertOwnerDead(
   claim: Claim,
   handle: FileHandle,
   file: string,
-  tools: LockOptions,
+  options: LockOptions,
 ): Promise<void> {
-  if (!(await mayBeAlive(claim, handle, file, tools))) return;
+  if (!(await mayBeAlive(claim, handle, file, options))) return;
   const { pid, host } = claim.owner;
   throw new BatchFileError(
-    `process ${pid} on ${host} is at work on it; if that process has ended, continue with a copy of the file`,
+    `process ${pid} on ${host} is using it; if that process has ended, continue with a copy of the file`,
   );
 }
 
-async function mayBeAlive(claim: Claim, handle: FileHandle, file: string, tools: LockOptions) {
+async function mayBeAlive(claim: Claim, handle: FileHandle, file: string, options: LockOptions) {
   const { owner } = claim;
-  const us = tools.owner;
-  const isSameSpace = owner.space === us.space && (us.space !== '' || owner.host === us.host);
+  const self = options.owner;
+  const isSameSpace = owner.space === self.space && (self.space !== '' || owner.host === self.host);
   if (isSameSpace) {
-    if (owner.pid === us.pid || !tools.isAlive(owner.pid)) return false;
+    if (owner.pid === self.pid || !options.isAlive(owner.pid)) return false;
     if (claim.file === file) return true;
   }
-  const isSameMachine = owner.host === us.host || (us.space !== '' && bootId(owner) === bootId(us));
-  // A network file system may have another device on each machine.
+  const isSameMachine = owner.host === self.host || (self.space !== '' && bootId(owner) === bootId(self));
+  // The device number of a network file system may differ between machines.
   if (!isSameMachine && inodePart(claim.file) === inodePart(file)) return true;
-  // The file may be a copy, or its owner in another container.
-  return isFileChanging(handle, tools.clock);
+  // The file may be a copy, or the owner may be in another container.
+  return isFileChanging(handle, options.clock);
 }
 
 const bootId = ({ space }: Owner) => space.split(' ', 1)[0];

@@ -1,6 +1,6 @@
 /**
- * A file that this process alone appends to. After each write, and every two seconds, it is checked that the file is
- * still ours (lock.ts) and still what its path leads to; if not, nothing more is written.
+ * The locked, append-only file behind a journal. After each write and every two seconds it checks that this process still
+ * owns the file (lock.ts) and that the path still leads to it; otherwise nothing more is written.
  */
 import { setMaxListeners } from 'node:events';
 import { type BigIntStats, promises } from 'node:fs';
@@ -14,44 +14,43 @@ import { isClaim, isOwnershipLine } from './ownership.js';
 /** Heartbeat interval (ms). */
 const HEARTBEAT = 2_000;
 const LINE_FEED = 0x0a;
-const RESTORE = 'put it back before you run the command again, or rows are sent twice';
+const RESTORE = 'put it back before you run the command again, or rows will be sent twice';
 const TORN = '{"event":"torn"}';
 
-/** Where the file is, and who opens it. */
 export interface OwnedFileOptions extends LockOptions {
   /** Absolute. */
   path: string;
-  /** As the user wrote it. */
+  /** As the user wrote it, for messages. */
   name: string;
 }
 
 export class OwnedFile {
   readonly #handle: FileHandle;
-  readonly #place: OwnedFileOptions;
+  readonly #options: OwnedFileOptions;
   readonly #failed = new AbortController();
-  /** Up to here, all that others have appended was read. */
+  /** Offset up to which lines appended by others were checked. */
   #end: number;
-  #turn: Promise<void> = Promise.resolve();
+  #lastOperation: Promise<void> = Promise.resolve();
   #isClosed = false;
   #stopHeartbeat = () => {};
 
-  private constructor(handle: FileHandle, place: OwnedFileOptions, end: number) {
+  private constructor(handle: FileHandle, options: OwnedFileOptions, end: number) {
     this.#handle = handle;
-    this.#place = place;
+    this.#options = options;
     this.#end = end;
     setMaxListeners(0, this.#failed.signal);
   }
 
-  /** Opens or creates the file. Throws BatchFileError where another process has it, and the system's error. */
-  static async open(place: OwnedFileOptions): Promise<OwnedFile> {
-    const handle = await promises.open(place.path, 'a+', 0o644);
+  /** Opens or creates the file, and locks it. Throws BatchFileError if another process owns it, and the system's error. */
+  static async open(options: OwnedFileOptions): Promise<OwnedFile> {
+    const handle = await promises.open(options.path, 'a+', 0o644);
     try {
-      const found = await handle.stat({ bigint: true });
-      if (!found.isFile()) throw new BatchFileError('it is not a regular file');
-      await syncDirectory(dirname(place.path));
-      const { end, torn } = await acquireLock(handle, inodeKey(found), place);
-      await repairTornLines(torn, found, place.path);
-      const file = new OwnedFile(handle, place, end);
+      const stats = await handle.stat({ bigint: true });
+      if (!stats.isFile()) throw new BatchFileError('it is not a regular file');
+      await syncDirectory(dirname(options.path));
+      const { end, torn } = await acquireLock(handle, inodeKey(stats), options);
+      await repairTornLines(torn, stats, options.path);
+      const file = new OwnedFile(handle, options, end);
       file.#scheduleHeartbeat();
       return file;
     } catch (error) {
@@ -60,38 +59,38 @@ export class OwnedFile {
     }
   }
 
-  /** Tells what this owner wrote from what others did. */
+  /** Identifies the lines of this owner. */
   get token(): string {
-    return this.#place.owner.token;
+    return this.#options.owner.token;
   }
 
-  /** Aborts with an OutputError when nothing more can be written: the file is not ours any more, or the disk is full. */
+  /** Aborts with an OutputError when nothing more can be written: the lock was lost, or the disk is full. */
   get failed(): AbortSignal {
     return this.#failed.signal;
   }
 
-  /** All bytes of the file. */
+  /** Reads the whole file. */
   read(): AsyncIterable<Buffer> {
     return readBytes(this.#handle);
   }
 
   /**
-   * Appends whole lines. Resolves when they are written (with `isDurable`, on the disk), and the file was found to be ours
-   * after that. Throws OutputError, now and from then on.
+   * Appends whole lines. Resolves when they are written (on disk if `isDurable`) and this process still owned the file
+   * afterwards. Throws OutputError, and again on each later call.
    */
   append(bytes: Uint8Array, isDurable: boolean): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       await this.#handle.appendFile(bytes);
       if (isDurable) await this.#handle.datasync();
       await this.#assertOurs(bytes);
     });
   }
 
-  /** Gives the file up; all that was appended is on the disk. Throws OutputError. */
+  /** Syncs the file to disk and releases the lock. Throws OutputError. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopHeartbeat();
-    const time = new Date(this.#place.clock.now()).toISOString();
+    const time = new Date(this.#options.clock.now()).toISOString();
     const line = `${JSON.stringify({ event: 'close', by: this.token, time })}\n`;
     try {
       await this.append(Buffer.from(line), true);
@@ -100,54 +99,56 @@ export class OwnedFile {
     }
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const done = this.#turn.then(async () => {
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    const done = this.#lastOperation.then(async () => {
       this.failed.throwIfAborted();
       await work().catch((error) => this.#fail(error));
     });
-    this.#turn = done.catch(() => {});
+    this.#lastOperation = done.catch(() => {});
     return done;
   }
 
-  /** After one failure the file may end in half a line, or be another's: nothing may be written behind it. */
+  /** After a failure the file may end in an incomplete line or belong to another process: nothing more is written. */
   #fail(error: Error): never {
-    this.#failed.abort(error instanceof OutputError ? error : new OutputError(error, this.#place.name));
+    this.#failed.abort(error instanceof OutputError ? error : new OutputError(error, this.#options.name));
     throw this.failed.reason;
   }
 
   #scheduleHeartbeat(): void {
     if (this.#isClosed) return;
-    this.#stopHeartbeat = this.#place.clock.after(HEARTBEAT, () => {
-      // A failure shows in `failed`.
-      this.#inTurn(() => this.#beat()).then(
+    this.#stopHeartbeat = this.#options.clock.after(HEARTBEAT, () => {
+      // A failure aborts `failed`.
+      this.#enqueue(() => this.#sendHeartbeat()).then(
         () => this.#scheduleHeartbeat(),
         () => {},
       );
     });
   }
 
-  async #beat(): Promise<void> {
-    const now = new Date(this.#place.clock.now());
-    // Not everybody who may write to a file may set its times.
+  async #sendHeartbeat(): Promise<void> {
+    const now = new Date(this.#options.clock.now());
+    // Write permission does not imply permission to set the times.
     await this.#handle.utimes(now, now).catch(() => {});
     await this.#assertOurs(Buffer.alloc(0));
   }
 
-  /** `written` is what we have appended since the last time. Throws OutputError. */
-  async #assertOurs(written: Uint8Array): Promise<void> {
-    const [ours, there] = await Promise.all([this.#handle.stat({ bigint: true }), this.#lookAtPath()]);
-    if (inodeKey(ours) !== inodeKey(there)) this.#lose(`another file has taken its place; ${RESTORE}`);
-    const size = Number(ours.size);
-    const expected = this.#end + written.length;
+  /** Throws OutputError if this process lost the file. `ownBytes` is what it has appended since the last check. */
+  async #assertOurs(ownBytes: Uint8Array): Promise<void> {
+    const [opened, atPath] = await Promise.all([this.#handle.stat({ bigint: true }), this.#statPath()]);
+    if (inodeKey(opened) !== inodeKey(atPath)) this.#lose(`it was replaced by another file; ${RESTORE}`);
+    const size = Number(opened.size);
+    const expected = this.#end + ownBytes.length;
     if (size < expected)
-      this.#lose('it was truncated by another program; rows that it no longer has would be sent again');
-    if (size > expected) await this.#readAppended(size, written);
+      this.#lose(
+        'it was truncated by another program; restore it before you run the command again, or rows will be sent twice',
+      );
+    if (size > expected) await this.#readAppended(size, ownBytes);
     else this.#end = size;
   }
 
-  async #lookAtPath(): Promise<BigIntStats> {
+  async #statPath(): Promise<BigIntStats> {
     return promises
-      .stat(this.#place.path, { bigint: true })
+      .stat(this.#options.path, { bigint: true })
       .catch((error) =>
         this.#lose(
           errorCode(error) === 'ENOENT'
@@ -157,20 +158,20 @@ export class OwnedFile {
       );
   }
 
-  /** Reads what others have appended, before and after what we have `written`. Throws OutputError. */
-  async #readAppended(size: number, written: Uint8Array): Promise<void> {
+  /** Checks what others have appended before and after `ownBytes`. Throws OutputError. */
+  async #readAppended(size: number, ownBytes: Uint8Array): Promise<void> {
     const region = Buffer.alloc(size - this.#end);
     const { bytesRead } = await this.#handle.read(region, 0, region.length, this.#end);
     const appended = region.subarray(0, bytesRead);
-    const at = appended.indexOf(written);
-    // Behind half a line of another, ours could not be read.
-    if (at < 0 || (at > 0 && appended[at - 1] !== LINE_FEED)) this.#lose('another program writes to it');
+    const at = appended.indexOf(ownBytes);
+    // After another program's incomplete line, ours would be unreadable.
+    if (at < 0 || (at > 0 && appended[at - 1] !== LINE_FEED)) this.#lose('another program is writing to it');
     this.#assertNotTakenOver(appended.subarray(0, at));
-    const rest = appended.subarray(at + written.length);
-    // Half a line is read again, with its end.
-    const whole = rest.subarray(0, rest.lastIndexOf(LINE_FEED) + 1);
-    this.#assertNotTakenOver(whole);
-    this.#end += at + written.length + whole.length;
+    const rest = appended.subarray(at + ownBytes.length);
+    // An incomplete line is checked once it is complete.
+    const wholeLines = rest.subarray(0, rest.lastIndexOf(LINE_FEED) + 1);
+    this.#assertNotTakenOver(wholeLines);
+    this.#end += at + ownBytes.length + wholeLines.length;
   }
 
   #assertNotTakenOver(lines: Buffer): void {
@@ -185,16 +186,16 @@ export class OwnedFile {
   }
 
   #lose(reason: string): never {
-    throw new OutputError(new Error(reason), this.#place.name);
+    throw new OutputError(new Error(reason), this.#options.name);
   }
 }
 
 const inodeKey = ({ dev, ino }: BigIntStats) => `${dev}:${ino}`;
 
-/** Makes half lines readable, in place, so that the file is JSON Lines for everybody: an event that says nothing. */
+/** Overwrites incomplete lines with an event without meaning, so that every line of the file is JSON. */
 async function repairTornLines(torn: readonly ByteRange[], file: BigIntStats, path: string): Promise<void> {
   if (torn.length === 0) return;
-  // What is open to append to can be written to only at its end.
+  // A handle opened for appending cannot write elsewhere.
   const handle = await promises.open(path, 'r+');
   try {
     if (inodeKey(await handle.stat({ bigint: true })) !== inodeKey(file)) return;
@@ -207,7 +208,7 @@ async function repairTornLines(torn: readonly ByteRange[], file: BigIntStats, pa
   }
 }
 
-/** Puts a new file's name on the disk, too; not every system can. */
+/** Syncs the directory entry of a new file, where the system supports it. */
 async function syncDirectory(path: string): Promise<void> {
   const handle = await promises.open(path, 'r').catch(() => undefined);
   await handle?.sync().catch(() => {});

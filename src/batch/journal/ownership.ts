@@ -1,69 +1,69 @@
-/** Which process owns a journal, as the journal's own lines say. */
+/** Tracks which process owns a journal, from its `open` and `close` lines (lock.ts). */
 
-/** A process that has opened a journal to write to it. */
+/** A process that opened a journal for writing. */
 export interface Owner {
   host: string;
   pid: number;
-  /** Where process ids mean the same: this boot of this machine, and a namespace of processes. */
+  /** The scope of process ids: the boot of the machine and the PID namespace. */
   space: string;
-  /** Eight hexadecimal digits that no other owner has. */
+  /** Eight random hexadecimal digits. */
   token: string;
 }
 
-/** An owner's `open` line. */
+/** The `open` line of an owner. */
 export interface Claim {
   owner: Owner;
-  /** The file that was claimed, as `device:inode`, so that a copy of it can be told. */
+  /** `device:inode` of the claimed file; differs in a copy of it. */
   file: string;
-  /** The token of the dead owner that it replaces. */
+  /** The token of the dead owner that this one replaces. */
   after?: string;
-  /** Set where the line before it may be half of one, which nobody can read. */
+  /** Set if the line before it may be incomplete. */
   torn?: true;
 }
 
-/** Takes in the lines of a journal, in their order, and knows its owner after each of them. */
+/** The owner of a journal after each of its lines, applied in order. */
 export class Ownership {
   #claim: Claim | undefined;
   readonly #replaced = new Set<string>();
 
-  /** The claim of the present owner; undefined where nobody has the journal open. */
+  /** The claim of the current owner; undefined if there is none. */
   get claim(): Claim | undefined {
     return this.#claim;
   }
 
-  /** Takes in a line, parsed; one that is about no owner changes nothing. */
+  /** Applies a parsed line; ignores all but `open` and `close`. */
   apply(line: unknown): void {
     const { event, by } = (line ?? {}) as Record<string, unknown>;
     if (event === 'close' && by === this.#claim?.owner.token) this.#claim = undefined;
-    if (event === 'open' && isClaim(line)) this.#open(line);
+    if (event === 'open' && isClaim(line)) this.#applyClaim(line);
   }
 
-  /** Whether a token is that of an owner that was taken for dead: what it wrote since does not count. */
+  /** Returns whether the owner with this token was replaced: its later lines are ignored. */
   isReplaced(token: unknown): boolean {
     return typeof token === 'string' && this.#replaced.has(token);
   }
 
-  #open(claim: Claim): void {
+  #applyClaim(claim: Claim): void {
     const before = this.#claim?.owner.token;
-    // Of several claims at once, the first one counts: the others name an owner that is no longer there.
+    // The first of several rival claims wins: the others name an owner that is already replaced.
     if (before !== undefined && claim.after !== before) return;
     if (before !== undefined) this.#replaced.add(before);
     this.#claim = claim;
   }
 }
 
-/** Whether a line is about owners, so that only its beginning has to be compared. */
+/** Returns whether a line is an `open` or `close` line; compares only its first bytes. */
 export function isOwnershipLine(line: Uint8Array): boolean {
   const text = Buffer.from(line.buffer, line.byteOffset, Math.min(line.byteLength, 16)).toString('latin1');
   return text.startsWith('{"event":"open"') || text.startsWith('{"event":"close"');
 }
 
-/** Whether a line says that the one before it may be half a line. */
+/** Returns whether a line is a claim that marks the line before it as possibly incomplete. */
 export function followsTornLine(line: unknown): boolean {
   return isClaim(line) && line.torn === true;
 }
 
-/** Whether a value has the members of a claim. */
+/** Returns whether a value has the members of a claim. */
 export function isClaim(value: unknown): value is Claim {
   const { owner, file, after } = (value ?? {}) as Partial<Claim>;
   const { host, pid, space, token } = (owner ?? {}) as Partial<Owner>;

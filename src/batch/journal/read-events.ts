@@ -1,4 +1,4 @@
-/** A results file, read again: what is known of its rows, and what the file is about. */
+/** The reader of results files: parses and checks their lines, and skips those of processes that had lost the lock. */
 
 import { createReadStream, promises } from 'node:fs';
 import { BatchFileError } from '../../errors.js';
@@ -9,50 +9,50 @@ import { isBlank, readLines } from '../read-lines.js';
 import { findEventProblem, isKnownEvent } from './event-schema.js';
 import { followsTornLine, Ownership } from './ownership.js';
 
-/** What a batch is about: the same command goes on with it, and no other. */
+/** Identifies a batch: only a command with the same values may resume it. */
 export interface BatchHeader {
   workflow: string;
   baseUrl: string;
   shard: string;
 }
 
-/** An event as it was read. */
+/** An event read from a results file. */
 export interface ReadEvent {
   event: string;
   row: number;
-  /** The other members that are text or numbers. */
+  /** All members as parsed, except `run`. */
   fields: Readonly<Record<string, unknown>>;
   run: Run | undefined;
 }
 
-/** Throws BatchFileError for a device, a pipe or a folder, which nobody could read to its end or go on from. */
+/** Throws BatchFileError for a device, a pipe or a directory: a batch cannot resume from it. */
 export async function assertRegularFile(path: string): Promise<void> {
   const found = await promises.stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile()) throw new BatchFileError('it is not a regular file');
 }
 
-/** How the first line of every results file begins. */
-const FIRST_LINES = ['{"event":"open"', '{"event":"batch"'];
+/** The first bytes of every results file. */
+const PREFIXES = ['{"event":"open"', '{"event":"batch"'];
 
-/** Throws BatchFileError where a file is there that does not begin as results do; or the system's error. */
+/** Throws BatchFileError if a file exists that is not a results file, or the system's error. */
 export async function assertResultsFile(path: string, name: string): Promise<void> {
   await assertRegularFile(path);
-  const stream = await promises.open(path, 'r').catch(() => undefined);
-  if (stream === undefined) return;
-  const { buffer, bytesRead } = await stream.read(Buffer.alloc(16), 0, 16, 0).finally(() => stream.close());
+  const handle = await promises.open(path, 'r').catch(() => undefined);
+  if (handle === undefined) return;
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0).finally(() => handle.close());
   const text = buffer.toString('latin1', 0, bytesRead);
-  if (FIRST_LINES.some((beginning) => text.startsWith(beginning) || beginning.startsWith(text))) return;
-  throw new BatchFileError(`${name}:1: is not a line of a batch's results; the file was left as it is`);
+  if (PREFIXES.some((prefix) => text.startsWith(prefix) || prefix.startsWith(text))) return;
+  throw new BatchFileError(`${name}:1: is not a line of a results file; the file was not changed`);
 }
 
-/** The events of a results file. Throws BatchFileError for a line that is none, and the system's error. */
+/** Reads the effective events of a results file. Throws BatchFileError for an invalid line, and the system's error. */
 export function readEvents(path: string, name: string): AsyncGenerator<ReadEvent, void, void> {
   return parseEvents(createReadStream(path), name);
 }
 
 /**
- * The events that count, in their order: not those of a newer wfr, nor those of a process that had lost the file
- * (lock.ts). Throws BatchFileError for a line that is none.
+ * Parses the effective events, in order: not those of a newer wfr, nor those of a process that had lost the lock
+ * (lock.ts). Throws BatchFileError for an invalid line.
  */
 export async function* parseEvents(
   bytes: AsyncIterable<Buffer>,
@@ -63,13 +63,13 @@ export async function* parseEvents(
   for await (const line of readLines(bytes)) {
     if (isBlank(line.bytes)) continue;
     const parsed = parseEvent(line.bytes);
-    // Half a line, in front of the claim of the next process, is what a killed one has left.
+    // A killed process may leave an incomplete line, followed by the claim of the next process.
     if (unreadable !== undefined && !followsTornLine(parsed?.fields)) throw unreadable;
     unreadable = undefined;
-    const at = `${name}:${line.number}`;
+    const position = `${name}:${line.number}`;
     if (parsed === undefined) {
       unreadable = line.isComplete
-        ? new BatchFileError(`${at}: is not a line of a batch's results`)
+        ? new BatchFileError(`${position}: is not a line of a results file`)
         : undefined;
       continue;
     }
@@ -77,20 +77,20 @@ export async function* parseEvents(
       ...parsed.fields,
       ...(parsed.event === 'ended' && { run: parsed.run }),
     });
-    if (problem !== undefined) throw new BatchFileError(`${at}: ${problem}`);
+    if (problem !== undefined) throw new BatchFileError(`${position}: ${problem}`);
     ownership.apply(parsed.fields);
     if (isEffective(parsed, ownership)) yield parsed;
   }
   if (unreadable !== undefined) throw unreadable;
 }
 
-/** An id counts in any case: its row was sent while the process that was taken for dead still had the file. */
+/** Ids are always effective: their rows were sent while the presumed dead process still owned the file. */
 function isEffective({ event, fields }: ReadEvent, ownership: Ownership): boolean {
   if (event === 'open' || event === 'close' || !isKnownEvent(event)) return false;
   return event === 'accepted' || !ownership.isReplaced(fields.by);
 }
 
-/** A line that is an object, whatever it says; undefined where it is none. */
+/** Returns undefined for a line that is not a JSON object. */
 function parseEvent(bytes: Buffer): ReadEvent | undefined {
   try {
     if (bytes.subarray(0, 20).includes('"ended"')) return parseEnded(bytes);
@@ -116,7 +116,7 @@ function parseRunOrUndefined(value: Uint8Array): Run | undefined {
   try {
     return parseRun(value);
   } catch {
-    // The check of the event's members says so.
+    // The check of the event's members reports it.
     return undefined;
   }
 }

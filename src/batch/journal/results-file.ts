@@ -1,4 +1,4 @@
-/** The results file of a batch, opened to go on with it: locked, read again, and compared with the table. */
+/** Opens the results file of a batch, new or existing: locks it, reads the row states, compares them with the table. */
 import { BatchFileError, UsageError } from '../../errors.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import type { Row } from '../row.js';
@@ -7,27 +7,31 @@ import { FileJournal, type Journal } from './journal.js';
 import { OwnedFile, type OwnedFileOptions } from './owned-file.js';
 import { assertResultsFile, type BatchHeader, parseEvents, type ReadEvent } from './read-events.js';
 
-export interface OpenResultsFile {
+/** The journal of a batch, and the row states recorded so far. */
+export interface OpenResults {
   journal: Journal;
   rowStates: RowStates;
-  /** Lets go of the file; all that was written is on its way. Throws OutputError. */
+  /** Writes what is pending, and releases the lock. Throws OutputError. */
   close(): Promise<void>;
 }
 
-/** Opens the results of a batch, new or begun. Throws UsageError where they are another's, or of another table. */
+/**
+ * Opens or creates a results file. Throws UsageError if another process has it open, or if it belongs to another workflow,
+ * service, shard or table.
+ */
 export async function openResultsFile(
-  place: OwnedFileOptions,
-  head: BatchHeader,
+  options: OwnedFileOptions,
+  header: BatchHeader,
   rows: () => AsyncIterable<Row>,
-): Promise<OpenResultsFile> {
-  const { name, path, clock } = place;
+): Promise<OpenResults> {
+  const { name, path, clock } = options;
   await withFileName(name, assertResultsFile(path, name));
-  const file = await withFileName(name, OwnedFile.open(place));
+  const file = await withFileName(name, OwnedFile.open(options));
   try {
-    const { rowStates, isBegun } = await withFileName(name, readRowStates(file, name, head));
-    if (isBegun) await assertSameTable(rowStates, rows(), name);
+    const { rowStates, hasHeader } = await withFileName(name, readRowStates(file, name, header));
+    if (hasHeader) await assertSameTable(rowStates, rows(), name);
     const journal = new FileJournal(file, () => clock.now());
-    if (!isBegun) await journal.commit({ event: 'batch', ...head });
+    if (!hasHeader) await journal.commit({ event: 'batch', ...header });
     return { journal, rowStates, close: () => journal.close() };
   } catch (error) {
     await file.close().catch(() => {});
@@ -38,23 +42,23 @@ export async function openResultsFile(
 async function readRowStates(
   file: OwnedFile,
   name: string,
-  head: BatchHeader,
-): Promise<{ rowStates: RowStates; isBegun: boolean }> {
+  header: BatchHeader,
+): Promise<{ rowStates: RowStates; hasHeader: boolean }> {
   const rowStates = new RowStates();
-  let isBegun = false;
+  let hasHeader = false;
   for await (const event of parseEvents(file.read(), name)) {
     if (event.event === 'batch') {
-      assertSameBatch(event, head, name);
-      isBegun = true;
-    } else if (!isBegun) {
-      throw new BatchFileError(`--results ${name}: has rows before the line that says what they are about`);
+      assertSameBatch(event, header, name);
+      hasHeader = true;
+    } else if (!hasHeader) {
+      throw new BatchFileError(`--results ${name}: has rows before its "batch" line`);
     }
     recordEvent(event, rowStates);
   }
-  return { rowStates, isBegun };
+  return { rowStates, hasHeader };
 }
 
-/** Takes in an event as it was read. */
+/** Updates the row states with an event of a results file. */
 export function recordEvent({ event, row, fields, run }: ReadEvent, rowStates: RowStates): void {
   const { digest, id, exit } = fields;
   if (event === 'intent') rowStates.record({ event, row, digest: String(digest) });
@@ -64,11 +68,11 @@ export function recordEvent({ event, row, fields, run }: ReadEvent, rowStates: R
   else if (event === 'ended') rowStates.record({ event, row, status: run?.status, step: run?.error?.step });
 }
 
-function assertSameBatch({ fields }: ReadEvent, head: BatchHeader, name: string): void {
+function assertSameBatch({ fields }: ReadEvent, header: BatchHeader, name: string): void {
   for (const key of ['workflow', 'baseUrl', 'shard'] as const) {
-    if (fields[key] === head[key]) continue;
+    if (fields[key] === header[key]) continue;
     throw new BatchFileError(
-      `--results ${name}: is of a batch with the ${key} ${fields[key]}, not ${head[key]}; name another file`,
+      `--results ${name}: belongs to a batch with the ${key} ${fields[key]}, not ${header[key]}; use another file`,
     );
   }
 }
@@ -78,28 +82,29 @@ async function assertSameTable(rowStates: RowStates, rows: AsyncIterable<Row>, n
   for await (const { number, digest, label } of rows) {
     if (number > rowStates.lastRow) return;
     last = number;
-    // A row of which no run can exist may be mended.
+    // A row that created no run may be edited.
     const mayDiffer = ['new', 'intent', 'bad', 'refused'].includes(rowStates.state(number));
     if (!mayDiffer && rowStates.digest(number) !== digest) {
       throw new BatchFileError(
-        `${label}: row ${number} is not what it was when ${name} was begun; name another --results file for another table`,
+        `${label}: row ${number} has changed since ${name} was created; use another --results file for another table`,
       );
     }
   }
   if (last < rowStates.lastRow) {
     throw new BatchFileError(
-      `the table has ${last} rows, and ${name} knows row ${rowStates.lastRow}: it is another table`,
+      `the table has ${last} rows, but ${name} has row ${rowStates.lastRow}; use another --results file for another table`,
     );
   }
 }
 
+/** Names the file in the errors of `work`, which become UsageErrors. */
 async function withFileName<T>(name: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
     if (error instanceof BatchFileError) {
       const problem = error.problems.join(' ');
-      // Of a line, it says the place already.
+      // A problem with a line names the file already.
       throw problem.includes(name) ? error : new BatchFileError(`--results ${name}: ${problem}`);
     }
     throw new UsageError([`--results ${name}: ${describeSystemError(error)}`]);

@@ -1,9 +1,8 @@
-/** `wfr batch`: one workflow for every row of a table, none twice, none lost. */
+/** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
 
-import { OutputJournal } from '../../batch/journal/output-journal.js';
-import { openResultsFile } from '../../batch/journal/results-file.js';
+import { OutputJournal } from '../../batch/journal/journal.js';
+import { type OpenResults, openResultsFile } from '../../batch/journal/results-file.js';
 import { RateLimiter } from '../../batch/rate-limiter.js';
-import { Reachability } from '../../batch/reachability.js';
 import { RowStates } from '../../batch/row-states.js';
 import { requireToken } from '../../config/credentials.js';
 import { UsageError } from '../../errors.js';
@@ -17,10 +16,10 @@ import { exitsOfRows, summaryLines } from '../shared/row-summary.js';
 import { type CommandEnd, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
-import { resolveRowInputs } from './row-inputs.js';
+import { resolveRowInputs } from './row.js';
 import { adoptRuns, validateDecisions } from './unknown-rows.js';
 
-/** Throws UsageError. */
+/** Runs the command. Throws UsageError. */
 export function batch(
   workflow: string,
   files: readonly string[],
@@ -30,18 +29,18 @@ export function batch(
   return runCommand(flags, [{ id: undefined, workflowId: workflow }], context, async (command) => {
     const plan = await planBatch(workflow, files, flags, command.reports, context);
     try {
-      if (flags.check === true) return await check(plan, context);
+      if (flags.check === true) return await checkRows(plan, context);
       await requireToken(plan.credentials, plan.settings.baseUrl, command.interruption.signal);
-      await assertResults(plan, flags);
-      return await runRows(plan, flags, await command.openSession(plan));
+      if (flags.results === undefined) await assertSingleRow(plan);
+      return await sendRows(plan, flags, await command.openSession(plan));
     } finally {
       await plan.close();
     }
   });
 }
 
-/** Validates all rows and files, and sends nothing. Throws UsageError with what is wrong with each row. */
-async function check(plan: BatchPlan, context: Context): Promise<CommandEnd> {
+/** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
+async function checkRows(plan: BatchPlan, context: Context): Promise<CommandEnd> {
   const problems: string[] = [];
   let rows = 0;
   for await (const row of shardRows(plan)) {
@@ -54,53 +53,44 @@ async function check(plan: BatchPlan, context: Context): Promise<CommandEnd> {
     }
   }
   if (problems.length > 0) throw new UsageError(problems);
-  await context.stderr.write(`${rows} ${rows === 1 ? 'row is' : 'rows are'} right; nothing was sent.\n`);
+  await context.stderr.write(`${rows} ${rows === 1 ? 'row' : 'rows'} valid; nothing sent\n`);
   return { runs: [], exit: ExitCode.ok };
 }
 
-/** Throws UsageError where there is more than one row, and nothing to write down what becomes of them. */
-async function assertResults(plan: BatchPlan, { results }: BatchFlags): Promise<void> {
-  if (results !== undefined) return;
+/** Throws UsageError for more than one row: without results, a batch could not be resumed. */
+async function assertSingleRow(plan: BatchPlan): Promise<void> {
   let rows = 0;
   for await (const _row of shardRows(plan)) {
     if (++rows < 2) continue;
     throw new UsageError([
-      'several rows need --results <file.jsonl>: what became of each is written there, and the same command goes on from it (--results - writes to stdout)',
+      'more than one row requires --results <file.jsonl>, which records every row so that the same command can continue (--results - writes to stdout)',
     ]);
   }
 }
 
-async function runRows(plan: BatchPlan, flags: BatchFlags, session: Session): Promise<CommandEnd> {
+/** Sends and watches the rows, and prints the summary. */
+async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): Promise<CommandEnd> {
   const { reporter, context } = session;
-  const { journal, rowStates, close } = await openJournal(plan, flags.results, context);
-  const run = withRateLimit(plan, session);
-  const reachability = new Reachability(context.clock, session.interruption.signal, (cause, delay) =>
-    reporter.waitingForService(cause, delay),
-  );
-  const work = new BatchRun(plan, rowStates, journal, reachability, run);
+  const file = resultsFile(flags.results, context);
+  const results = await openResults(plan, flags.results, context);
+  const limitedSession = withRateLimit(plan, session);
+  const run = new BatchRun(plan, results, limitedSession);
   try {
-    await validateDecisions(plan, rowStates, resultsFile(flags.results, context));
-    await adoptRuns(plan.adoptions, journal, rowStates, run);
-    const view = await reporter.startBatchProgress(() => work.counts());
-    await work.run(view);
+    await validateDecisions(plan, results.rowStates, file);
+    await adoptRuns(plan.adoptions, results, limitedSession);
+    await run.run(await reporter.startBatchProgress(() => run.counts()));
   } finally {
     reporter.stopProgress();
-    await close().catch((error) => work.fail(error));
+    await results.close().catch((error) => run.fail(error));
   }
-  work.endBySignal();
-  work.noteUnderWay();
-  if (work.failure !== undefined && !reporter.error(work.failure)) throw work.failure;
-  reporter.block(summaryLines(rowStates, work.counts().total, work.notes));
-  const exit = exitOfSeveral([...work.exits, ...exitsOfRows(rowStates)]);
-  return { runs: await rowsToReport(flags, context), exit };
+  if (run.failure !== undefined && !reporter.error(run.failure)) throw run.failure;
+  reporter.block(summaryLines(results.rowStates, run.total, run.notes()));
+  const runs: ReportedRun[] =
+    flags.report === undefined || file === undefined ? [] : await readReportedRuns([file]);
+  return { runs, exit: exitOfSeveral([...run.exits(), ...exitsOfRows(results.rowStates)]) };
 }
 
-async function rowsToReport(flags: BatchFlags, context: Context): Promise<ReportedRun[]> {
-  const file = flags.report === undefined ? undefined : resultsFile(flags.results, context);
-  return file === undefined ? [] : readReportedRuns([file]);
-}
-
-/** The session with a rate limit for all rows; of many rows at once, messages about each request would hide the rest. */
+/** Adds the batch's rate limit to a session, and silences messages about single requests, which would hide the rest. */
 function withRateLimit({ rate }: BatchPlan, session: Session): Session {
   const { service, reporter, context } = session;
   const { events } = service;
@@ -117,30 +107,28 @@ function withRateLimit({ rate }: BatchPlan, session: Session): Session {
   return { ...session, service: { ...service, events: quietEvents, rateLimiter } };
 }
 
-/** The results file, where there is one. */
+/** Returns undefined if the results are not a file. */
 function resultsFile(results: string | undefined, context: Context) {
   if (results === undefined || results === '-') return undefined;
   return { path: resolvePath(results, context.cwd, context), name: results };
 }
 
-/** Where what becomes of the rows is written: a file that can be gone on from, stdout, or nowhere. */
-async function openJournal(plan: BatchPlan, results: string | undefined, context: Context) {
+/** Opens where the rows are recorded: a file that can be resumed, stdout, or nowhere. */
+async function openResults(
+  plan: BatchPlan,
+  results: string | undefined,
+  context: Context,
+): Promise<OpenResults> {
+  const { clock, stdout, self } = context;
   const file = resultsFile(results, context);
   if (file === undefined) {
-    const journal = new OutputJournal(results === undefined ? undefined : context.stdout, () =>
-      context.clock.now(),
-    );
+    const journal = new OutputJournal(results === undefined ? undefined : stdout, () => clock.now());
     return { journal, rowStates: new RowStates(), close: () => journal.close() };
   }
-  const { host, pid, space, isAlive } = context.self;
+  const { host, pid, space, isAlive } = self;
   const { randomBytes } = await import('node:crypto');
-  const place = {
-    ...file,
-    owner: { host, pid, space, token: randomBytes(4).toString('hex') },
-    isAlive,
-    clock: context.clock,
-  };
+  const owner = { host, pid, space, token: randomBytes(4).toString('hex') };
   const { workflowId: workflow, settings, shard } = plan;
-  const head = { workflow, baseUrl: settings.baseUrl.href, shard: `${shard.index}/${shard.count}` };
-  return openResultsFile(place, head, () => shardRows(plan));
+  const header = { workflow, baseUrl: settings.baseUrl.href, shard: `${shard.index}/${shard.count}` };
+  return openResultsFile({ ...file, owner, isAlive, clock }, header, () => shardRows(plan));
 }

@@ -1,4 +1,4 @@
-/** `wfr batch`: its flags, its help. */
+/** The flags and the help of `wfr batch`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import {
@@ -12,13 +12,13 @@ import {
 import type { BatchFlags } from './plan.js';
 
 const HELP = `
-Rows are JSON Lines, each like an --inputs-file, or CSV whose header has the
-heads of items: customer,amount:=,invoice@. Paths are relative to the table.
+Rows are JSON Lines, each like an --inputs-file, or CSV with a header of names
+and separators: customer,amount:=,invoice@. Paths are relative to the table.
 
-Every step of every row is written to the results file before it counts, so that
-the same command goes on where it stopped, whatever stopped it: no row is sent
-twice. A row whose outcome is unknown exits with 6 until --adopt, or after all
-other arguments --resend-unknown; a lost one (404 for 60 s) with 7.
+Every step is written to the results file before it takes effect, so that the
+same command can continue after any interruption: no row is sent twice. An
+unknown outcome exits with 6 until --adopt, or --resend-unknown after all other
+arguments; a lost run (404 for 60 s) with 7.
 
 Examples:
   wfr batch invoice --each invoice scans/*.pdf --results out.jsonl
@@ -53,15 +53,15 @@ function define(command: Command, start: Start): void {
     )
     .addOption(
       new Option('--resend-unknown [rows]', 'send unknown rows again: all, or such as 3,7-9').argParser(
-        rowNumbers,
+        collectRowNumbers,
       ),
     )
-    .option('--retry-failed', 'trigger rows anew that FAILED or were refused')
-    .option('--retry-lost', 'trigger lost rows anew')
-    .option('--fail-fast', 'send no further row once one has failed')
+    .option('--retry-failed', 'run failed and refused rows again')
+    .option('--retry-lost', 'run lost rows again')
+    .option('--fail-fast', 'send no further rows once one has failed')
     .optionsGroup('Sending:')
-    .option('--concurrency <number>', 'runs under way at once (default: 8)')
-    .option('--rate <number>', 'requests a second, for everything; 0: no limit (default: 10)');
+    .option('--concurrency <number>', 'runs in progress at once (default: 8)')
+    .option('--rate <number>', 'requests per second, in total; 0: no limit (default: 10)');
   addTriggerFlags(command);
   addWaitFlags(command);
   addReportFlags(command);
@@ -76,13 +76,13 @@ function define(command: Command, start: Start): void {
 }
 
 /**
- * Keeps the row numbers of a flag whose value is optional. Throws InvalidArgumentError for a word that cannot be row
- * numbers: commander takes it for the value, and it may be the workflow or a file.
+ * Collects the row numbers of a flag with an optional value. Throws InvalidArgumentError for anything else: commander
+ * takes the next argument as the value, which may be the workflow or a file.
  */
-function rowNumbers(value: string, earlier: unknown): string {
+function collectRowNumbers(value: string, earlier: unknown): string {
   if (!/^[\d,\s-]+$/.test(value)) {
     throw new InvalidArgumentError(
-      'Expected row numbers, such as 3,7-9; without them, put another flag or nothing after it.',
+      'Expected row numbers, such as 3,7-9; to select all rows, put the flag last or before another flag.',
     );
   }
   return typeof earlier === 'string' ? `${earlier},${value}` : value;

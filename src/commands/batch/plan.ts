@@ -1,4 +1,4 @@
-/** What a batch needs, checked before anything is sent. */
+/** Validates the command line of a batch, before anything is sent. */
 import { dirname } from 'node:path';
 import { digestOf, type Row } from '../../batch/row.js';
 import { type Table, tableOfFile, tableOfFiles } from '../../batch/table.js';
@@ -35,13 +35,13 @@ export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, 
   check?: boolean;
   failFast?: boolean;
   adopt?: string[];
-  /** True for all unknown rows. */
+  /** True: all unknown rows. */
   resendUnknown?: string | true;
   retryFailed?: boolean;
   retryLost?: boolean;
 }
 
-/** Every how many-th row, and which of them: `2/5` is the rows 2, 7, 12 and so on. */
+/** Every `count`-th row, starting at row `index`: `2/5` is the rows 2, 7, 12, … */
 export interface Shard {
   index: number;
   count: number;
@@ -49,7 +49,7 @@ export interface Shard {
 
 export type BatchPlan = Awaited<ReturnType<typeof planBatch>>;
 
-/** Checks a command line. Throws UsageError with every complaint. */
+/** Validates the command line, and opens the table. Throws UsageError with all problems. */
 export async function planBatch(
   workflow: string,
   files: readonly string[],
@@ -90,14 +90,17 @@ export async function planBatch(
   };
 }
 
-/** The rows are reported from the results file. Throws UsageError. */
+/** Opens the reports, which are written from the results file. Throws UsageError. */
 async function openReports(reports: RequestedReports, { report, results = '-' }: BatchFlags): Promise<void> {
   if (report !== undefined && results === '-')
-    throw new UsageError(['--report needs --results <file.jsonl>']);
+    throw new UsageError(['--report requires --results <file.jsonl>']);
   await reports.open();
 }
 
-/** The rows of a shard, with digests that also tell the workflow and the inputs that are the same for all rows; `onRow` is called for all. */
+/**
+ * Reads the rows of a shard; their digests include the workflow and the inputs of all rows. `onRow` is also called for
+ * the rows of other shards.
+ */
 export async function* shardRows(
   plan: Pick<BatchPlan, 'table' | 'shard' | 'workflowId' | 'defaults'>,
   onRow: (number: number) => void = () => {},
@@ -111,7 +114,7 @@ export async function* shardRows(
   }
 }
 
-/** The files that the command line names. */
+/** Returns the files on the command line. */
 function namedFiles(
   files: readonly string[],
   defaults: readonly Item[],
@@ -136,14 +139,15 @@ async function openTable(
   context: Context,
 ): Promise<{ table: Table; close(): Promise<void> }> {
   if ((rows === undefined) === (each === undefined)) {
-    throw new UsageError(['give the rows: --rows <file>, or --each <name> and files']);
+    throw new UsageError(['requires rows: --rows <file>, or --each <name> and files']);
   }
   if (each !== undefined) return { table: filesTable(each, files, context), close: async () => {} };
-  if (files.length > 0) throw new UsageError([`${files[0]}: files go with --each <name>, not with --rows`]);
+  if (files.length > 0)
+    throw new UsageError([`${files[0]}: files require --each <name>; --rows takes its rows from the table`]);
   const path = rows ?? '';
   if (path === '-' && tokenFile === '-') {
     throw new UsageError([
-      '--rows -: standard input is read by --token-file - already, and can be read only once',
+      '--rows -: --token-file - already reads standard input, which can be read only once',
     ]);
   }
   const file = await openRereadable(path, context).catch(throwRowsError);
@@ -164,8 +168,8 @@ function throwRowsError(error: unknown): never {
 
 function filesTable(name: string, files: readonly string[], { cwd }: Context): Table {
   if (name === '')
-    throw new UsageError(['--each: name the input that a file is sent as, such as --each invoice']);
-  if (files.length === 0) throw new UsageError([`--each ${name}: give the files, such as scans/*.pdf`]);
+    throw new UsageError(['--each: the name of the input is empty; expected a name, such as --each invoice']);
+  if (files.length === 0) throw new UsageError([`--each ${name}: requires files, such as scans/*.pdf`]);
   return tableOfFiles(name, files, cwd);
 }
 
@@ -186,30 +190,28 @@ function parseItems(texts: readonly string[]): Item[] {
 
 function parseInteger(
   flag: string,
-  written: string | undefined,
-  usual: number,
-  least: number,
-  most: number,
+  raw: string | undefined,
+  defaultValue: number,
+  min: number,
+  max: number,
 ): number {
-  if (written === undefined) return usual;
-  const number = Number(written);
-  if (/^\d+$/.test(written) && number >= least && number <= most) return number;
-  throw new UsageError([`${flag} ${written}: give a whole number from ${least} to ${most}`]);
+  if (raw === undefined) return defaultValue;
+  const number = Number(raw);
+  if (/^\d+$/.test(raw) && number >= min && number <= max) return number;
+  throw new UsageError([`${flag} ${raw}: expected a whole number from ${min} to ${max}`]);
 }
 
-/** Requests a second; 0 is no limit. */
-function parseRate(written: string | undefined): number {
-  if (written === undefined) return 10;
-  if (/^\d*\.?\d+$/.test(written)) return Number(written) === 0 ? Number.POSITIVE_INFINITY : Number(written);
-  throw new UsageError([
-    `--rate ${written}: give a number of requests a second, such as 10, or 0 for no limit`,
-  ]);
+/** Returns requests per second; Infinity for 0, which means no limit. */
+function parseRate(raw: string | undefined): number {
+  if (raw === undefined) return 10;
+  if (/^\d*\.?\d+$/.test(raw)) return Number(raw) === 0 ? Number.POSITIVE_INFINITY : Number(raw);
+  throw new UsageError([`--rate ${raw}: expected requests per second, such as 10, or 0 for no limit`]);
 }
 
-function parseShard(written: string | undefined): Shard {
-  if (written === undefined) return { index: 1, count: 1 };
-  const [, index = '', count = ''] = /^(\d+)\/(\d+)$/.exec(written) ?? [];
+function parseShard(raw: string | undefined): Shard {
+  if (raw === undefined) return { index: 1, count: 1 };
+  const [, index = '', count = ''] = /^(\d+)\/(\d+)$/.exec(raw) ?? [];
   const shard = { index: Number(index), count: Number(count) };
   if (shard.index >= 1 && shard.index <= shard.count) return shard;
-  throw new UsageError([`--shard ${written}: write which of how many, counted from 1, such as 2/5`]);
+  throw new UsageError([`--shard ${raw}: expected INDEX/COUNT, such as 2/5`]);
 }

@@ -1,4 +1,4 @@
-/** The trigger of a row of a batch: sent, sent again while the service is overloaded, held back once the batch stops. */
+/** Triggers the run of a row: retries while the service is overloaded, and holds requests back once the batch stops. */
 import type { Journal } from '../../batch/journal/journal.js';
 import type { Reachability } from '../../batch/reachability.js';
 import type { Row } from '../../batch/row.js';
@@ -10,7 +10,7 @@ import type { Run } from '../../service/run.js';
 import type { WorkflowIdFieldChoice } from '../../service/workflow-id-field.js';
 import type { Session } from '../shared/session.js';
 
-/** What is the same for the triggers of all rows. */
+/** What the triggers of all rows have in common. */
 export type TriggerPlan = Omit<Trigger, 'inputs'>;
 
 export interface TriggerTools {
@@ -20,13 +20,13 @@ export interface TriggerTools {
   reachability: Reachability;
 }
 
-/** How often a row is tried again, each time with all re-sends, when the service says that it is asked too much. */
+/** Retries of a rate-limited row, on top of the re-sends of each try. */
 const MAX_RETRIES = 10;
 
-/** After so many unknown outcomes in a row, further rows would only add runs that nobody knows. */
-const MAX_UNKNOWN_IN_A_ROW = 5;
+/** After so many consecutive unknown outcomes, further rows would only create more runs without a known id. */
+const MAX_CONSECUTIVE_UNKNOWN = 5;
 
-/** A row was not sent because the batch has stopped; its request was never complete. */
+/** A row was not sent because the batch stopped; its request was never complete. */
 export class HeldBackError extends Error {
   constructor() {
     super('the batch stopped before this row was sent');
@@ -38,8 +38,8 @@ export class RowTrigger {
   readonly #tools: TriggerTools;
   readonly #awaiting = new Set<number>();
   #field: WorkflowIdFieldChoice;
-  #unknownInARow = 0;
-  #stopReason: UnknownOutcomeError | undefined;
+  #consecutiveUnknown = 0;
+  #lastUnknownOutcome: UnknownOutcomeError | undefined;
 
   constructor(plan: TriggerPlan, tools: TriggerTools) {
     this.#plan = plan;
@@ -47,45 +47,45 @@ export class RowTrigger {
     this.#field = plan.field;
   }
 
-  /** How many rows have been sent whole, and are waiting for the answer. */
+  /** How many rows were sent completely and wait for the response. */
   get awaiting(): number {
     return this.#awaiting.size;
   }
 
-  /** The last of five unknown outcomes in a row; from then on no request is completed. */
-  get stopReason(): UnknownOutcomeError | undefined {
-    return this.#stopReason;
+  /** The last of five consecutive unknown outcomes; from then on no request is completed. */
+  get lastUnknownOutcome(): UnknownOutcomeError | undefined {
+    return this.#lastUnknownOutcome;
   }
 
   /** Triggers the run of a row. Throws what createRun throws, and HeldBackError. */
   async send(row: Row, inputs: readonly Input[]): Promise<Run> {
     try {
-      const run = await this.#sendUntilDecided(row, inputs);
-      this.#unknownInARow = 0;
+      const run = await this.#sendWithRetries(row, inputs);
+      this.#consecutiveUnknown = 0;
       return run;
     } catch (error) {
-      if (!(error instanceof UnknownOutcomeError)) this.#unknownInARow = 0;
-      else if (++this.#unknownInARow >= MAX_UNKNOWN_IN_A_ROW) this.#stopReason ??= error;
+      if (!(error instanceof UnknownOutcomeError)) this.#consecutiveUnknown = 0;
+      else if (++this.#consecutiveUnknown >= MAX_CONSECUTIVE_UNKNOWN) this.#lastUnknownOutcome ??= error;
       throw error;
     }
   }
 
-  async #sendUntilDecided({ number }: Row, inputs: readonly Input[]): Promise<Run> {
+  async #sendWithRetries({ number }: Row, inputs: readonly Input[]): Promise<Run> {
     const { session, journal, rowStates, reachability } = this.#tools;
     const { service, interruption } = session;
     const { workflowId, resend503 } = this.#plan;
-    let isDecided = false;
+    let hasResponse = false;
     const beforeLastBytes = async () => {
-      // A request that was answered before it was complete may still be reading its files.
-      if (isDecided) throw new Error('the request has been answered');
-      if (this.#stopReason !== undefined) throw new HeldBackError();
+      // A request whose response arrived early may still be reading its files.
+      if (hasResponse) throw new Error('the response has already arrived');
+      if (this.#lastUnknownOutcome !== undefined) throw new HeldBackError();
       const sent = { event: 'sent', row: number } as const;
       rowStates.record(sent);
       this.#awaiting.add(number);
       await journal.commit(sent);
     };
     for (let tries = 0; ; tries++) {
-      isDecided = false;
+      hasResponse = false;
       try {
         const trigger = { workflowId, inputs, field: this.#field, resend503 };
         const send = () => createRun(trigger, service, interruption, beforeLastBytes);
@@ -93,17 +93,17 @@ export class RowTrigger {
         this.#field = variant;
         return run;
       } catch (error) {
-        if (!isOverloaded(error, resend503) || tries >= MAX_RETRIES) throw error;
+        if (!isRateLimited(error, resend503) || tries >= MAX_RETRIES) throw error;
       } finally {
-        isDecided = true;
+        hasResponse = true;
         this.#awaiting.delete(number);
       }
     }
   }
 }
 
-/** Whether the service did not take a trigger because it is asked too much, and says nothing of a long wait. */
-function isOverloaded(error: unknown, resend503: boolean): boolean {
+/** Returns whether the service rejected a trigger for its rate, without asking for a wait that is too long. */
+function isRateLimited(error: unknown, resend503: boolean): boolean {
   if (!(error instanceof NotTriggeredError && error.cause instanceof HttpError)) return false;
   const { status, retryAfter } = error.cause.info;
   return (

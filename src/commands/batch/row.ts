@@ -1,32 +1,44 @@
-/** One row of a batch: what is to be done with it, done, and written down. */
+/** Runs one row of a batch: sends or watches it, and records each step in the journal. */
 import type { BatchEvent } from '../../batch/journal/journal.js';
 import { nextAction, type ResendOptions } from '../../batch/next-action.js';
 import type { Row } from '../../batch/row.js';
 import type { RowEvent } from '../../batch/row-states.js';
 import type { WaitSettings } from '../../config/wait.js';
-import { InterruptedError, NoSuchRunError, OutputError, UnknownOutcomeError } from '../../errors.js';
+import {
+  InterruptedError,
+  NoSuchRunError,
+  OutputError,
+  UnknownOutcomeError,
+  UsageError,
+} from '../../errors.js';
 import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import type { Item } from '../../inputs/item.js';
+import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
+import type { Context } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { errorText } from '../../view/errors/describe-error.js';
 import { summaryLine } from '../../view/summary.js';
 import { watchRun } from '../shared/watch-run.js';
-import { resolveRowInputs } from './row-inputs.js';
 import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
 
-/** What is the same for all rows. */
+/** What all rows have in common. */
 export interface RowPlan extends TriggerPlan, ResendOptions {
   defaults: readonly Item[];
   wait: WaitSettings;
 }
 
 export interface RowTools extends TriggerTools {
-  /** Ends what only waits: a signal came, or the journal cannot be written any more. */
-  ending: AbortSignal;
-  /** A row has come to something, in a few words. */
-  ended(row: Row, words: string): void;
+  /** Ends the watching of runs: a signal arrived, or the journal cannot be written. */
+  stopWatching: AbortSignal;
+}
+
+/** How a row ended in this call. */
+export interface RowResult {
+  exit: Exit;
+  /** One line for the user. */
+  summary: string;
 }
 
 export class RowRunner {
@@ -40,38 +52,39 @@ export class RowRunner {
     this.#trigger = new RowTrigger(plan, tools);
   }
 
-  /** How many rows have been sent whole, and are waiting for the answer. */
+  /** How many rows were sent completely and wait for the response. */
   get awaiting(): number {
     return this.#trigger.awaiting;
   }
 
-  /** Why no further row may be sent: see RowTrigger. */
-  get stopReason(): UnknownOutcomeError | undefined {
-    return this.#trigger.stopReason;
+  get lastUnknownOutcome(): UnknownOutcomeError | undefined {
+    return this.#trigger.lastUnknownOutcome;
   }
 
-  /**
-   * Does what is to be done with a row, and gives the exit that it came to; undefined where nothing is to be done. Throws
-   * OutputError, and defects.
-   */
-  async run(row: Row): Promise<Exit | undefined> {
+  get isServiceUnreachable(): boolean {
+    return this.#tools.reachability.hasGivenUp;
+  }
+
+  /** Sends or watches a row; returns undefined if neither is needed or possible. Throws OutputError, and internal errors. */
+  async run(row: Row): Promise<RowResult | undefined> {
     const { rowStates, reachability } = this.#tools;
     switch (nextAction(row.number, rowStates.state(row.number), this.#plan)) {
-      case 'leave':
+      case 'skip':
         return undefined;
       case 'watch':
         return this.#watch(row, rowStates.id(row.number) ?? '', undefined);
       case 'send':
         if (!(await reachability.isReachable())) return undefined;
-        return this.#settle(row, () => this.#send(row));
+        return this.#send(row).catch((error) => this.#recordFailure(row, error));
     }
   }
 
-  async #send(row: Row): Promise<Exit> {
-    const inputs = await resolveRowInputs(row, this.#plan, this.#tools.session.context);
-    for (const warning of inputs.warnings) this.#tools.session.reporter.warn(`${row.label}: ${warning}`);
+  async #send(row: Row): Promise<RowResult> {
+    const { context, reporter } = this.#tools.session;
+    const inputs = await resolveRowInputs(row, this.#plan, context);
+    for (const warning of inputs.warnings) reporter.warn(`${row.label}: ${warning}`);
     try {
-      this.#intend(row);
+      this.#recordIntent(row);
       const accepted = await this.#trigger.send(row, inputs.inputs);
       this.#record({ event: 'accepted', row: row.number, id: accepted.id });
       return await this.#watch(row, accepted.id, accepted);
@@ -80,84 +93,86 @@ export class RowRunner {
     }
   }
 
-  async #watch(row: Row, id: string, accepted: Run | undefined): Promise<Exit> {
-    const { session, ending } = this.#tools;
-    const { wait } = this.#plan;
+  async #watch(row: Row, id: string, accepted: Run | undefined): Promise<RowResult> {
+    const { session, stopWatching } = this.#tools;
     const { run, error } = await watchRun(
       {
         id,
-        wait,
+        wait: this.#plan.wait,
         label: null,
         isRateLimited: true,
         exists: true,
-        signal: ending,
+        signal: stopWatching,
         ...(accepted && { accepted }),
       },
       session,
     );
-    if (error !== undefined) {
-      const exit = exitOfError(error);
-      if (error instanceof OutputError || exit === ExitCode.defect) throw error;
-      // What is known of any other run stays known: a later call watches it again.
-      if (error instanceof NoSuchRunError) this.#record({ event: 'lost', row: row.number });
-      this.#tools.ended(row, `${sanitize(id)}: ${onOneLine(errorText(error))}`);
-      return exit;
-    }
-    if (run === undefined || !hasEnded(run)) {
-      this.#tools.ended(row, `${sanitize(id)}: still goes on`);
-      return ExitCode.stillRunning;
-    }
-    return this.#end(row, run);
+    if (error !== undefined) return this.#recordUnwatched(row, id, error);
+    if (run !== undefined && hasEnded(run)) return this.#recordEnd(row, run);
+    return { exit: ExitCode.stillRunning, summary: `${sanitize(id)}: continues` };
   }
 
-  #end(row: Row, run: Run): Exit {
+  #recordEnd(row: Row, run: Run): RowResult {
     const { journal, rowStates } = this.#tools;
     journal.append({ event: 'ended', row: row.number, run: compactJson(run.json) });
     rowStates.record({ event: 'ended', row: row.number, status: run.status, step: run.error?.step });
-    this.#tools.ended(row, summaryLine(run));
-    return run.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
+    const exit = run.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
+    return { exit, summary: summaryLine(run) };
   }
 
-  /** Writes down what kept a row from being triggered; where nobody can tell, what was written before says so. */
-  async #settle(row: Row, work: () => Promise<Exit>): Promise<Exit | undefined> {
-    try {
-      return await work();
-    } catch (error) {
-      if (error instanceof OutputError) throw error;
-      if (error instanceof HeldBackError) {
-        this.#refuse(row, ExitCode.unreachable, error.message);
-        return undefined;
-      }
-      const exit = exitOfError(error);
-      if (exit === ExitCode.defect) throw error;
-      const isUnknown =
-        error instanceof UnknownOutcomeError || (error instanceof InterruptedError && error.phase === 2);
-      const reason = errorText(error);
-      if (!isUnknown) this.#refuse(row, exit, reason);
-      this.#tools.ended(row, onOneLine(reason));
-      return exit;
+  /** Records a run that the service no longer knows; any other run stays `accepted`, and a later call watches it. */
+  #recordUnwatched(row: Row, id: string, error: unknown): RowResult {
+    const exit = exitOfError(error);
+    if (error instanceof OutputError || exit === ExitCode.defect) throw error;
+    if (error instanceof NoSuchRunError) this.#record({ event: 'lost', row: row.number });
+    return { exit, summary: `${sanitize(id)}: ${joinLines(errorText(error))}` };
+  }
+
+  /** Records why a row was not triggered; a row with an unknown outcome stays `sent`. */
+  #recordFailure(row: Row, error: unknown): RowResult | undefined {
+    if (error instanceof OutputError) throw error;
+    if (error instanceof HeldBackError) {
+      this.#recordRefusal(row, ExitCode.unreachable, error.message);
+      return undefined;
     }
+    const exit = exitOfError(error);
+    if (exit === ExitCode.defect) throw error;
+    const isUnknown =
+      error instanceof UnknownOutcomeError || (error instanceof InterruptedError && error.phase === 2);
+    const reason = errorText(error);
+    if (!isUnknown) this.#recordRefusal(row, exit, reason);
+    return { exit, summary: joinLines(reason) };
   }
 
-  #intend({ number, label, digest }: Row): void {
+  #recordIntent({ number, label, digest }: Row): void {
     this.#record({ event: 'intent', row: number, label, digest });
   }
 
-  #refuse(row: Row, exit: Exit, reason: string): void {
+  #recordRefusal(row: Row, exit: Exit, reason: string): void {
     const code = typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
-    // Also of a row that was wrong before it could be meant to be sent, the digest is worth knowing.
-    if (this.#tools.rowStates.digest(row.number) !== row.digest) this.#intend(row);
+    // A row with invalid inputs has no intent yet; its digest is recorded, too.
+    if (this.#tools.rowStates.digest(row.number) !== row.digest) this.#recordIntent(row);
     this.#record({ event: 'refused', row: row.number, exit: code, reason });
   }
 
-  /** Writes an event of a row to the results, without waiting for the disk. */
+  /** Appends an event to the results, without waiting for the disk, and updates the row state. */
   #record(event: BatchEvent & RowEvent): void {
     this.#tools.journal.append(event);
     this.#tools.rowStates.record(event);
   }
 }
 
-/** Words that may be the service's, on one line. */
-function onOneLine(words: string): string {
-  return sanitizeLines(words).join('; ');
+/** Joins the lines of a text that may come from the service. */
+function joinLines(text: string): string {
+  return sanitizeLines(text).join('; ');
+}
+
+/** Reads the texts and opens the documents of a row, which overrides `defaults`. Throws UsageError with the row's label. */
+export async function resolveRowInputs(
+  { inputs, label }: Row,
+  { defaults }: { defaults: readonly Item[] },
+  context: Context,
+): Promise<ResolvedInputs> {
+  if ('problem' in inputs) throw new UsageError([`${label}: ${inputs.problem}`]);
+  return resolveRow(inputs, label, defaults, context);
 }

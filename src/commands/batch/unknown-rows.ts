@@ -1,6 +1,6 @@
-/** `--adopt` and `--resend-unknown`: what the user decides about rows whose outcome is unknown. */
-import type { Journal } from '../../batch/journal/journal.js';
+/** `--adopt` and `--resend-unknown`: the user's decisions about rows whose outcome is unknown. */
 import { readEvents } from '../../batch/journal/read-events.js';
+import type { OpenResults } from '../../batch/journal/results-file.js';
 import { isSelected, parseRowSelection, type RowSelection } from '../../batch/row-selection.js';
 import type { RowStates } from '../../batch/row-states.js';
 import { UsageError } from '../../errors.js';
@@ -10,27 +10,28 @@ import { stateLabel } from '../shared/row-summary.js';
 import type { Session } from '../shared/session.js';
 import { pollOnce } from '../shared/watch-run.js';
 
+const EXAMPLE_ID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+
 /** An unknown row, and the run that the user found for it. */
 export interface Adoption {
   row: number;
   id: string;
 }
 
-/** What the user decided. */
 export interface Decisions {
   adoptions: readonly Adoption[];
   resendUnknown: RowSelection;
 }
 
-/** More complaints than this add nothing. */
+/** Problems that are listed at most. */
 const MAX_PROBLEMS = 20;
 
-/** Parses each `--adopt <row>=<id>`. Throws UsageError with all that is wrong with them. */
+/** Parses each `--adopt <row>=<id>`. Throws UsageError with all problems. */
 export function parseAdoptions(raw: readonly string[] = [], results: string | undefined): Adoption[] {
   const problems: string[] = [];
   const adoptions: Adoption[] = [];
   if (raw.length > 0 && (results === undefined || results === '-'))
-    problems.push('--adopt needs --results <file.jsonl>');
+    problems.push('--adopt requires --results <file.jsonl>');
   for (const text of raw) {
     const [, number = '', id = ''] = /^(\d{1,15})=(.*)$/s.exec(text) ?? [];
     const row = Number(number);
@@ -46,8 +47,6 @@ export function parseAdoptions(raw: readonly string[] = [], results: string | un
   return adoptions;
 }
 
-const EXAMPLE_ID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
-
 /** Parses the value of `--resend-unknown`; the flag alone selects all rows. Throws UsageError. */
 export function parseResendUnknown(raw: string | true | undefined): RowSelection {
   if (raw === undefined) return [];
@@ -59,8 +58,8 @@ export function parseResendUnknown(raw: string | true | undefined): RowSelection
 }
 
 /**
- * Checks the decisions against what is known of the rows; `results` is their file, where there is one. Throws UsageError
- * for each row that is not unknown, and for a run that belongs to another row.
+ * Checks the decisions against the row states and the results file. Throws UsageError for each row whose outcome is not
+ * unknown, and for each run that belongs to another row.
  */
 export async function validateDecisions(
   { adoptions, resendUnknown }: Decisions,
@@ -68,26 +67,26 @@ export async function validateDecisions(
   results: { path: string; name: string } | undefined,
 ): Promise<void> {
   const problems: string[] = [];
-  const expectUnknown = (row: number, flag: string) => {
+  const checkUnknown = (row: number, flag: string) => {
     const state = rowStates.state(row);
     if (state !== 'sent')
       problems.push(`${flag}: row ${row} is not unknown; its state is: ${stateLabel(state)}`);
   };
   for (const { row, id } of adoptions) {
-    expectUnknown(row, `--adopt ${row}=${id}`);
+    checkUnknown(row, `--adopt ${row}=${id}`);
     if (resendUnknown !== 'all' && isSelected(row, resendUnknown))
       problems.push(`row ${row}: --adopt and --resend-unknown exclude each other`);
   }
   for (const [first, last] of resendUnknown === 'all' ? [] : resendUnknown) {
     for (let row = first; row <= last && problems.length < MAX_PROBLEMS; row++)
-      expectUnknown(row, '--resend-unknown');
+      checkUnknown(row, '--resend-unknown');
   }
   if (adoptions.length > 0 && results !== undefined)
     problems.push(...(await runsOfOtherRows(adoptions, results)));
   if (problems.length > 0) throw new UsageError(problems);
 }
 
-/** Complains about each adopted run that the results file has already, as a row's run. */
+/** Returns a problem for each adopted run that the results file already has for a row. */
 async function runsOfOtherRows(
   adoptions: readonly Adoption[],
   { path, name }: { path: string; name: string },
@@ -103,33 +102,32 @@ async function runsOfOtherRows(
 }
 
 /**
- * Reads each run, and once all were read, records them as accepted. Throws what kept a run from being read, with nothing
+ * Reads all adopted runs, then records them as accepted. Throws the error of a run that could not be read, with nothing
  * recorded, and OutputError.
  */
 export async function adoptRuns(
   adoptions: readonly Adoption[],
-  journal: Journal,
-  rowStates: RowStates,
+  { journal, rowStates }: OpenResults,
   session: Session,
 ): Promise<void> {
   const { reporter } = session;
-  const facts = [];
+  const events = [];
   for (const { row, id } of adoptions) {
     const { run, error } = await pollOnce(id, id, session);
     if (run === undefined) {
       reporter.notice(`--adopt ${row}=${sanitize(id)} failed: nothing was adopted or sent.`);
       throw error;
     }
-    facts.push({ event: 'accepted', row, id: run.id } as const);
+    events.push({ event: 'accepted', row, id: run.id } as const);
   }
-  for (const fact of facts) {
-    await journal.commit(fact);
-    rowStates.record(fact);
-    reporter.info(`Row ${fact.row} continues with run ${sanitize(fact.id)}.`);
+  for (const event of events) {
+    await journal.commit(event);
+    rowStates.record(event);
+    reporter.info(`Row ${event.row} continues with run ${sanitize(event.id)}.`);
   }
 }
 
-/** Ids are compared as `getRun` compares them. */
+/** Compares ids as `getRun` does. */
 function isSameId(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }

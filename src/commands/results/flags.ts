@@ -1,13 +1,13 @@
-/** `wfr results`: its flags, its help. */
+/** The flags and the help of `wfr results`. */
 import type { Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import { addReportFlags, rawFlags } from '../shared/flags.js';
 import type { ReportFlags } from '../shared/reports.js';
 
 const HELP = `
-The files of all shards of a table are joined: no row may be missing, and none
-may be in two files. The exit code is that of wfr batch over all rows; 2 where
-the files do not belong together.
+Joins the files of all shards of a table: no row may be missing, and none may be
+in two files. The exit code is that of wfr batch over all rows, or 2 if the
+files do not belong to the same batch.
 
 Examples:
   wfr results out.jsonl
@@ -15,14 +15,14 @@ Examples:
 
 export const RESULTS: CommandEntry = {
   name: 'results',
-  summary: 'join and summarise the results of batches',
+  summary: 'join and summarize the results of batches',
   define,
 };
 
 function define(command: Command, start: Start): void {
   command
-    .description('Join the results files of batches, check that no row is missing or twice, and summarise.')
-    .argument('<file...>', 'the files that wfr batch wrote with --results');
+    .description('Join the results files of batches, check that each row is in exactly one, and summarize.')
+    .argument('<file...>', 'files written by wfr batch --results');
   addReportFlags(command)
     .addHelpText('after', HELP)
     .action((files: string[]) =>

@@ -1,4 +1,4 @@
-/** `wfr results`: the results of batches, joined: whether no row is missing or twice, and what they came to. */
+/** `wfr results`: joins the results files of a batch, checks that each row is in exactly one, and prints the summary. */
 
 import { assertRegularFile, type BatchHeader, readEvents } from '../../batch/journal/read-events.js';
 import { recordEvent } from '../../batch/journal/results-file.js';
@@ -17,7 +17,7 @@ import { type ReportFlags, reportFiles } from '../shared/reports.js';
 import { exitsOfRows, summaryLines } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 
-/** Complaints beyond this many say nothing new. */
+/** Problems that are listed at most. */
 const MAX_PROBLEMS = 20;
 
 interface ResultsFile {
@@ -25,43 +25,56 @@ interface ResultsFile {
   name: string;
 }
 
-/** Prints what the batches came to, and reports it. Throws UsageError for files that do not belong together. */
+/** Prints the summary of the results files, and writes the reports. Throws UsageError for files that cannot be joined. */
 export function results(names: readonly string[], flags: ReportFlags, context: Context): Promise<Exit> {
   return runCommand(flags, [], context, async ({ reports }) => {
-    const twice = names.find((name, index) => names.indexOf(name) !== index);
-    if (twice !== undefined) throw new UsageError([`${twice}: is given twice`]);
+    const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+    if (duplicate !== undefined) throw new UsageError([`${duplicate}: is listed twice`]);
     const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
-    const read = files.map((file) => ({ ...file, isWritten: false }));
-    await assertDistinctFiles([...reportFiles(flags, context), ...read]);
+    const inputs = files.map((file) => ({ ...file, isWritten: false }));
+    await assertDistinctFiles([...reportFiles(flags, context), ...inputs]);
     await reports.open();
-    const exit = await summarise(files, context);
-    return { runs: flags.report === undefined ? [] : await readReportedRuns(files), exit };
+    const joined = await joinFiles(files);
+    await printSummary(joined, context);
+    if (joined.problems.length > 0) throw new UsageError(joined.problems);
+    return { runs: flags.report === undefined ? [] : await readReportedRuns(files), exit: exitOf(joined) };
   });
 }
 
-async function summarise(files: readonly ResultsFile[], context: Context): Promise<Exit> {
-  const { rowStates, total, problems } = await join(files);
+async function printSummary({ rowStates, total }: JoinedFiles, context: Context): Promise<void> {
+  const notes =
+    total === undefined
+      ? ['  The total number of rows is unknown: wfr batch stopped before the end of the table.']
+      : [];
+  const lines = summaryLines(rowStates, undefined, notes);
   const interruption = new Interruption(context);
   try {
-    // A table that was not read to its end is one whose batch was stopped.
-    const notes =
-      total === undefined ? ['  How many rows there are is not known: wfr batch was stopped before.'] : [];
-    const lines = summaryLines(rowStates, undefined, notes);
     await openStdoutQueue(context.stdout, interruption).write([`${lines.join('\n')}\n`]);
   } finally {
     interruption.release();
   }
-  if (problems.length > 0) throw new UsageError(problems);
-  const isOpen = rowStates.count('accepted') > 0 || total === undefined;
-  const open = isOpen ? [ExitCode.stillRunning] : [];
-  const unsent = rowStates.count('intent') > 0 ? [ExitCode.unreachable] : [];
-  return exitOfSeveral([...exitsOfRows(rowStates), ...open, ...unsent]);
 }
 
-/** What all files together know, and what is wrong with them together. Throws UsageError where one cannot be read. */
-async function join(files: readonly ResultsFile[]) {
+function exitOf({ rowStates, total }: JoinedFiles): Exit {
+  const exits = exitsOfRows(rowStates);
+  if (rowStates.count('accepted') > 0 || total === undefined) exits.push(ExitCode.stillRunning);
+  if (rowStates.count('intent') > 0) exits.push(ExitCode.unreachable);
+  return exitOfSeveral(exits);
+}
+
+/** The rows of all files. */
+interface JoinedFiles {
+  rowStates: RowStates;
+  /** The number of rows of the table; undefined if no file reached its end. */
+  total: number | undefined;
+  /** Why the files cannot be joined. */
+  problems: readonly string[];
+}
+
+/** Joins the files. Throws UsageError if one cannot be read. */
+async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFiles> {
   const rowStates = new RowStates();
-  const homes = new RowOwners();
+  const rowOwners = new RowOwners();
   const problems = new Set<string>();
   let total: number | undefined;
   let first: (BatchHeader & { name: string }) | undefined;
@@ -70,38 +83,46 @@ async function join(files: readonly ResultsFile[]) {
       const { fields, row } = event;
       if (event.event === 'table') total = Math.max(total ?? 0, Number(fields.rows));
       if (event.event === 'batch') {
-        const head = fields as unknown as BatchHeader;
-        first ??= { ...head, name: file.name };
-        if (head.workflow !== first.workflow || head.baseUrl !== first.baseUrl) {
-          problems.add(`${file.name}: is of another workflow or service than ${first.name}`);
-        }
-        if (head.shard.split('/')[1] !== first.shard.split('/')[1]) {
-          problems.add(
-            `${file.name}: is shard ${head.shard}, and ${first.name} is shard ${first.shard}: of two divisions`,
-          );
-        }
+        const header = { ...(fields as unknown as BatchHeader), name: file.name };
+        first ??= header;
+        for (const problem of headerProblems(header, first)) problems.add(problem);
       }
       if (row === 0) continue;
-      const home = homes.firstFileOf(row, index);
-      if (home !== index && problems.size <= MAX_PROBLEMS)
-        problems.add(`row ${row} is in ${files[home]?.name} and in ${file.name}`);
+      const owner = rowOwners.firstFileOf(row, index);
+      if (owner !== index && problems.size <= MAX_PROBLEMS)
+        problems.add(`row ${row} is in both ${files[owner]?.name} and ${file.name}`);
       recordEvent(event, rowStates);
     }
   }
-  const shown = [...problems].slice(0, MAX_PROBLEMS);
-  if (problems.size > MAX_PROBLEMS) shown.push('and so are more rows');
-  return { rowStates, total, problems: [...shown, ...missingRows(rowStates, total)] };
+  const listed = [...problems].slice(0, MAX_PROBLEMS);
+  if (problems.size > MAX_PROBLEMS) listed.push('more rows are in two files');
+  return { rowStates, total, problems: [...listed, ...missingRows(rowStates, total)] };
 }
 
-/** Which of the files each row is in; two bytes a row. */
-class RowOwners {
-  readonly #homes = new PagedArray((size) => new Uint16Array(size));
+/** Returns why a file and the first one do not belong to the same batch. */
+function headerProblems(
+  { name, workflow, baseUrl, shard }: BatchHeader & { name: string },
+  first: BatchHeader & { name: string },
+): string[] {
+  const problems: string[] = [];
+  if (workflow !== first.workflow || baseUrl !== first.baseUrl)
+    problems.push(`${name}: has another workflow or service than ${first.name}`);
+  if (shard.split('/')[1] !== first.shard.split('/')[1])
+    problems.push(
+      `${name}: is shard ${shard}, and ${first.name} is shard ${first.shard}: the files use different shard counts`,
+    );
+  return problems;
+}
 
-  /** The file that the row was in first: this one, if none. */
+/** Remembers which file each row was found in first, in two bytes a row. */
+class RowOwners {
+  readonly #files = new PagedArray((size) => new Uint16Array(size));
+
+  /** Returns the index of the first file with this row: `file`, if there was none before. */
   firstFileOf(row: number, file: number): number {
-    const home = this.#homes.get(row) || file + 1;
-    this.#homes.set(row, home);
-    return home - 1;
+    const first = this.#files.get(row) || file + 1;
+    this.#files.set(row, first);
+    return first - 1;
   }
 }
 
@@ -109,7 +130,7 @@ function missingRows(rowStates: RowStates, total: number | undefined): string[] 
   if (total === undefined) return [];
   const { count, first } = rowStates.missing(total);
   if (count === 0) return [];
-  return [`${count} of ${total} rows are in none of the files; the first is row ${first}`];
+  return [`${count} of ${total} rows are missing; the first is row ${first}`];
 }
 
 async function* readFileEvents({ path, name }: ResultsFile) {

@@ -1,23 +1,27 @@
-/** What the rows of a batch came to, read from its results, as reports see it. */
+/** Reads the rows of results files in the form that reports need. */
 import { type BatchHeader, type ReadEvent, readEvents } from '../../batch/journal/read-events.js';
 import { ExitCode } from '../../exit-code.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 
-/** The rows of results files, in the order of their table. Throws BatchFileError. */
+const UNKNOWN_OUTCOME = 'the outcome is unknown: a run may have been created';
+const LOST = 'lost: the service no longer knows the run (404)';
+
+/** Reads the rows of results files, in table order. Throws BatchFileError. */
 export async function readReportedRuns(
   files: readonly { path: string; name: string }[],
 ): Promise<ReportedRun[]> {
   const rows = new Map<number, ReportedRun>();
   for (const { path, name } of files) {
-    let head: BatchHeader | undefined;
+    let header: BatchHeader | undefined;
     for await (const event of readEvents(path, name)) {
-      if (event.event === 'batch') head = event.fields as unknown as BatchHeader;
-      else if (event.row > 0) rows.set(event.row, applyEvent(event, rows.get(event.row), head?.workflow));
+      if (event.event === 'batch') header = event.fields as unknown as BatchHeader;
+      else if (event.row > 0) rows.set(event.row, applyEvent(event, rows.get(event.row), header?.workflow));
     }
   }
   return [...rows].sort(([a], [b]) => a - b).map(([, run]) => run);
 }
 
+/** Returns the row after an event; `before` is undefined for its first event. */
 function applyEvent(
   { event, row, fields, run }: ReadEvent,
   before: ReportedRun | undefined,
@@ -25,23 +29,19 @@ function applyEvent(
 ): ReportedRun {
   const time = typeof fields.time === 'string' ? Date.parse(fields.time) : (before?.started ?? 0);
   const label = before?.label ?? (typeof fields.label === 'string' ? fields.label : undefined);
-  const name = { row, ...(label !== undefined && { label }) };
-  const nothing = {
-    ...name,
+  const unsent = {
+    row,
+    ...(label !== undefined && { label }),
     id: undefined,
     workflowId,
     run: undefined,
     exit: ExitCode.unreachable,
     duration: 0,
   };
-  const known = before ?? { ...nothing, error: undefined };
+  const known = before ?? { ...unsent, error: undefined };
   switch (event) {
     case 'sent':
-      return {
-        ...known,
-        exit: ExitCode.unknownOutcome,
-        error: 'the outcome is unknown: a run may have been created',
-      };
+      return { ...known, exit: ExitCode.unknownOutcome, error: UNKNOWN_OUTCOME };
     case 'accepted':
       return {
         ...known,
@@ -51,12 +51,7 @@ function applyEvent(
         error: undefined,
       };
     case 'lost':
-      return {
-        ...known,
-        exit: ExitCode.unreachable,
-        isLost: true,
-        error: 'lost: the service no longer knows the run (404)',
-      };
+      return { ...known, exit: ExitCode.unreachable, isLost: true, error: LOST };
     case 'refused':
       return { ...known, exit: Number(fields.exit), error: String(fields.reason) };
     case 'ended': {
@@ -65,6 +60,6 @@ function applyEvent(
       return { ...known, id: run?.id, run, exit, duration, error: undefined };
     }
     default:
-      return { ...nothing, error: 'it was not sent' };
+      return { ...unsent, error: 'it was not sent' };
   }
 }

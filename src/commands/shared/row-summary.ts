@@ -1,75 +1,85 @@
-/** What a batch came to, in a few lines and as exits. */
+/** The summary of a batch, as lines and as exits. */
 import type { RowState, RowStates } from '../../batch/row-states.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { sanitize } from '../../text/sanitize.js';
 
-/** Rows that are named; beyond them, the results file tells. */
+/** Rows that are listed at most; the results file has all. */
 const MAX_LISTED_ROWS = 20;
-/** Steps that are named. */
+/** Failed steps that are listed at most. */
 const MAX_LISTED_STEPS = 10;
 
 const STATE_LABELS: readonly (readonly [RowState, string])[] = [
   ['finished', 'FINISHED'],
   ['failed', 'FAILED'],
   ['refused', 'refused'],
-  ['accepted', 'still going on'],
-  ['bad', 'bad'],
+  ['accepted', 'still running'],
+  ['bad', 'invalid'],
   ['intent', 'not sent'],
   ['sent', 'unknown'],
   ['lost', 'lost'],
 ];
 
-/** Returns how the state of a row is called in messages. */
+/** Returns the name of a state in messages. */
 export function stateLabel(state: RowState): string {
-  return STATE_LABELS.find(([candidate]) => candidate === state)?.[1] ?? 'not begun';
+  return STATE_LABELS.find(([candidate]) => candidate === state)?.[1] ?? 'not started';
 }
 
-/**
- * The counts, the steps at which runs failed, and what is to be looked at; then the notes. `total` is the number of rows,
- * where it is known.
- */
+/** Returns the counts, the failed steps, what to do next, and the notes. `total` is the number of rows, if known. */
 export function summaryLines(
   rowStates: RowStates,
   total: number | undefined,
   notes: readonly string[],
 ): string[] {
-  const counts = STATE_LABELS.filter(([state]) => rowStates.count(state) > 0).map(
-    ([state, words]) => `${rowStates.count(state)} ${words}`,
-  );
-  const begun = STATE_LABELS.reduce((sum, [state]) => sum + rowStates.count(state), 0);
-  const rows = Math.max(begun, total ?? 0);
-  if (rows > begun) counts.push(`${rows - begun} not begun`);
-  const lines = [`${rows} ${rows === 1 ? 'row' : 'rows'}: ${counts.join(', ') || 'the table has none'}`];
-  const failedSteps = rowStates.failedSteps();
-  for (const [step, count] of failedSteps.slice(0, MAX_LISTED_STEPS)) {
-    lines.push(`  Failed at step ${step === '' ? '(the service named none)' : sanitize(step)}: ${count}`);
-  }
-  if (failedSteps.length > MAX_LISTED_STEPS)
-    lines.push(
-      `  Failed at ${failedSteps.length - MAX_LISTED_STEPS} more steps: the results file tells which`,
-    );
-  if (rowStates.count('sent') > 0) {
-    lines.push(
-      `  Unknown, a run may exist: ${listRows('sent', rowStates)}. Look at the service: --adopt <row>=<id> continues with a run that you find; --resend-unknown <rows> sends rows again that have none.`,
-    );
-  }
-  if (rowStates.count('lost') > 0) {
-    lines.push(
-      `  Lost, the service no longer knows the run (404): ${listRows('lost', rowStates)}. Check the base URL and the service; --retry-lost triggers them again.`,
-    );
-  }
-  if (rowStates.count('accepted') + rowStates.count('intent') > 0)
-    lines.push('  The same wfr batch goes on where it stopped.');
-  if (rowStates.count('bad') > 0) {
-    lines.push(`  Bad: ${listRows('bad', rowStates)}. Mend them, and give the same command again.`);
-  }
-  if (rowStates.count('failed') + rowStates.count('refused') > 0) {
-    lines.push('  --retry-failed triggers what FAILED or was refused anew.');
-  }
-  return [...lines, ...notes];
+  return [
+    countsLine(rowStates, total ?? 0),
+    ...failedStepLines(rowStates),
+    ...nextStepLines(rowStates),
+    ...notes,
+  ];
 }
 
-/** The exits that the rows' states stand for, each once. */
+function countsLine(rowStates: RowStates, total: number): string {
+  const known = STATE_LABELS.filter(([state]) => rowStates.count(state) > 0);
+  const counts = known.map(([state, label]) => `${rowStates.count(state)} ${label}`);
+  const started = known.reduce((sum, [state]) => sum + rowStates.count(state), 0);
+  const rows = Math.max(started, total);
+  if (rows > started) counts.push(`${rows - started} not started`);
+  return `${rows} ${rows === 1 ? 'row' : 'rows'}: ${counts.join(', ') || 'the table is empty'}`;
+}
+
+function failedStepLines(rowStates: RowStates): string[] {
+  const steps = rowStates.failedSteps();
+  const lines = steps
+    .slice(0, MAX_LISTED_STEPS)
+    .map(([step, count]) => `  Failed at step ${step === '' ? '(no name)' : sanitize(step)}: ${count}`);
+  const more = steps.length - lines.length;
+  return more > 0 ? [...lines, `  Failed at ${more} more steps; see the results file`] : lines;
+}
+
+function nextStepLines(rowStates: RowStates): string[] {
+  const has = (...states: RowState[]) => states.some((state) => rowStates.count(state) > 0);
+  const lines: string[] = [];
+  if (has('sent')) {
+    lines.push(
+      `  Unknown, a run may exist: ${listRows('sent', rowStates)}. Check the service: --adopt <row>=<id> continues with a run that exists; --resend-unknown <rows> sends rows again that have none.`,
+    );
+  }
+  if (has('lost')) {
+    lines.push(
+      `  Lost, the service no longer knows the run (404): ${listRows('lost', rowStates)}. Check the base URL and the service; --retry-lost runs these rows again.`,
+    );
+  }
+  if (has('accepted', 'intent')) lines.push('  To continue, run the same command again.');
+  if (has('bad')) {
+    lines.push(`  Invalid: ${listRows('bad', rowStates)}. Fix them and run the same command again.`);
+  }
+  if (has('failed', 'refused')) {
+    lines.push('  To run failed and refused rows again: wfr batch … --retry-failed');
+  }
+  return lines;
+}
+
+/** Returns the exit of each row state that occurs. */
 export function exitsOfRows(rowStates: RowStates): Exit[] {
   const exits: [RowState, Exit][] = [
     ['finished', ExitCode.ok],
@@ -92,7 +102,7 @@ function listRows(state: RowState, rowStates: RowStates): string {
   return `${rows.length === 1 ? 'row' : 'rows'} ${shown}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** The number of a row, and where the service has forgotten its run, the id. */
+/** Returns the number of a row; for a lost row, with the id of its run. */
 function rowText(row: number, state: RowState, rowStates: RowStates): string {
   return state === 'lost' ? `${row} (${sanitize(rowStates.id(row) ?? '')})` : String(row);
 }

@@ -124,7 +124,7 @@ describe('rows', () => {
     expect(stderr).toMatch(/row 2 {2}rows\.jsonl:2: not JSON/);
     expect(stderr).toMatch(/row 3 {2}rows\.jsonl:3: is not a JSON object/);
     expect(stderr).toMatch(/row 4 {2}rows\.jsonl:4: d: none\.pdf: no such file \(ENOENT\)/);
-    expect(stderr).toMatch(/5 rows: 2 FINISHED, 3 bad\n/);
+    expect(stderr).toMatch(/5 rows: 2 FINISHED, 3 invalid\n/);
     expect(eventsIn(join(cwd, 'out.jsonl')).filter(({ exit }) => exit === 2)).toHaveLength(3);
   });
 
@@ -134,10 +134,12 @@ describe('rows', () => {
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('wfr: rows.csv:2: b:=x: ');
-    expect(stderr).toContain('  rows.csv:3: has 3 cells, and the header has 2; quote a cell');
+    expect(stderr).toContain(
+      '  rows.csv:3: has 3 cells, but the header has 2; quote cells that contain a comma',
+    );
     writeFileSync(join(cwd, 'rows.csv'), 'a,b:=\n1,2\n');
     const right = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
-    expect(right).toMatchObject({ exitCode: 0, stderr: '1 row is right; nothing was sent.\n' });
+    expect(right).toMatchObject({ exitCode: 0, stderr: '1 row valid; nothing sent\n' });
     expect(requests).toEqual([]);
   });
 
@@ -162,7 +164,7 @@ describe('rows', () => {
     const { exitCode, stderr } = await wfr([...BATCH, ...flags], { cwd });
     expect(posts()).toHaveLength(1);
     expect(exitCode).toBe(5);
-    expect(stderr).toContain('--fail-fast: no further row was sent.');
+    expect(stderr).toContain('--fail-fast is set: no further rows were sent.');
   });
 });
 
@@ -174,20 +176,20 @@ describe('the command line', () => {
     const { stderr, exitCode } = await wfr(['batch', 'w', ...bad], { cwd });
     expect(exitCode).toBe(2);
     for (const complaint of [
-      '--concurrency 0: give a whole number',
-      '--rate x: give a number of requests a second',
-      '--shard 3/2: write which of how many',
+      '--concurrency 0: expected a whole number',
+      '--rate x: expected requests per second',
+      '--shard 3/2: expected INDEX/COUNT',
       'bad: is not an input',
-      'give the rows: --rows <file>, or --each <name> and files',
+      'requires rows: --rows <file>, or --each <name> and files',
     ]) {
       expect(stderr).toContain(complaint);
     }
     for (const [args, complaint] of [
-      [['--rows', 'rows.jsonl'], 'several rows need --results'],
+      [['--rows', 'rows.jsonl'], 'more than one row requires --results'],
       [['--rows', 'none.csv'], '--rows none.csv: no such file'],
-      [['--each', 'd'], '--each d: give the files'],
-      [['--rows', 'rows.jsonl', 'x.pdf'], 'x.pdf: files go with --each'],
-      [['--rows', 'rows.jsonl', '--report', 'json=r.json'], '--report needs --results'],
+      [['--each', 'd'], '--each d: requires files'],
+      [['--rows', 'rows.jsonl', 'x.pdf'], 'x.pdf: files require --each'],
+      [['--rows', 'rows.jsonl', '--report', 'json=r.json'], '--report requires --results'],
     ] as const) {
       const result = await wfr(['batch', 'w', ...args], { cwd });
       expect([args, result.exitCode]).toEqual([args, 2]);
@@ -233,7 +235,7 @@ describe('shards', () => {
     await shard(2);
     const missing = await wfr(['results', 's1.jsonl', 's2.jsonl'], { cwd });
     expect(missing.exitCode).toBe(2);
-    expect(missing.stderr).toContain('2 of 7 rows are in none of the files; the first is row 3');
+    expect(missing.stderr).toContain('2 of 7 rows are missing; the first is row 3');
     await shard(3);
     expect(triggered.map((inputs) => (inputs as { n: number }).n).sort()).toEqual([1, 2, 3, 4, 5, 6, 7]);
     const joined = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', '--report', 'json=r.json'], {
@@ -244,7 +246,7 @@ describe('shards', () => {
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
     const double = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', 's4.jsonl'], { cwd });
     expect(double.exitCode).toBe(2);
-    expect(double.stderr).toContain('row 3 is in s3.jsonl and in s4.jsonl');
+    expect(double.stderr).toContain('row 3 is in both s3.jsonl and s4.jsonl');
     expect((await wfr(['results', 'none.jsonl'], { cwd })).exitCode).toBe(2);
   });
 });
@@ -280,8 +282,8 @@ describe('what one sees', () => {
       wfr(['batch', 'w', '--rows', rows, '--results', `${rows}.jsonl`], { cwd });
     const empty = await batch('empty.csv');
     expect(empty.exitCode).toBe(2);
-    expect(empty.stderr).toContain('empty.csv: is empty; CSV begins with a header');
-    expect(await batch('head.csv')).toMatchObject({ exitCode: 0, stderr: '0 rows: the table has none\n' });
+    expect(empty.stderr).toContain('empty.csv: is empty; CSV must begin with a header');
+    expect(await batch('head.csv')).toMatchObject({ exitCode: 0, stderr: '0 rows: the table is empty\n' });
   });
 
   test('of files is named after them', async () => {
@@ -321,7 +323,7 @@ describe('what one sees', () => {
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl'], { cwd });
     expect(exitCode).toBe(1);
     expect(stdout).toContain('Failed at step Read: 300\n  Failed at step (other steps): 201\n');
-    expect(stdout).toContain('  Failed at 991 more steps: the results file tells which\n');
+    expect(stdout).toContain('  Failed at 991 more steps; see the results file\n');
   });
 
   test('has nothing in it that a terminal or a CI log would act on, and no line for a request that is sent again', async () => {

@@ -9,7 +9,7 @@ import { runCli, Signals, temporaryFolder, type World } from '../../helpers/cli.
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 describe('what was begun', () => {
-  test('is not begun again: the same command goes on, and does nothing where nothing is left', async () => {
+  test('is not started again: the same command goes on, and does nothing where nothing is left', async () => {
     const { posts, requests, wfr } = await service();
     const cwd = folderWith({ 'rows.jsonl': rowsOf(5) });
     expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
@@ -56,7 +56,7 @@ describe('what was begun', () => {
     const first = await wfr(args, { cwd });
     expect(first.exitCode).toBe(6);
     expect(first.stderr).toContain('3 rows: 2 FINISHED, 1 unknown\n');
-    expect(first.stderr).toContain('Unknown, a run may exist: row 2. Look at the service');
+    expect(first.stderr).toContain('Unknown, a run may exist: row 2. Check the service');
     expect(stories(join(cwd, 'out.jsonl'))[2]).toEqual(['intent', 'sent']);
     isBroken = false;
     expect((await wfr(args, { cwd })).exitCode).toBe(6);
@@ -98,17 +98,17 @@ describe('what was begun', () => {
       return stderr;
     };
     expect(await refused(['batch', 'v', ...BATCH.slice(2)])).toContain(
-      'is of a batch with the workflow w, not v',
+      'belongs to a batch with the workflow w, not v',
     );
     expect(await refused([...BATCH, '--shard', '1/2'])).toContain('with the shard 1/1, not 1/2');
     expect(await refused(BATCH, { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } })).toContain(
       'with the baseUrl',
     );
-    expect(await refused([...BATCH, '-i', 'more=1'])).toContain('rows.jsonl:1: row 1 is not what it was');
+    expect(await refused([...BATCH, '-i', 'more=1'])).toContain('rows.jsonl:1: row 1 has changed since');
     writeFileSync(join(cwd, 'rows.jsonl'), '{"n":1}\n{"n":0}\n{"n":3}\n');
-    expect(await refused(BATCH)).toContain('rows.jsonl:2: row 2 is not what it was when out.jsonl was begun');
+    expect(await refused(BATCH)).toContain('rows.jsonl:2: row 2 has changed since out.jsonl was created');
     writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(2));
-    expect(await refused(BATCH)).toContain('the table has 2 rows, and out.jsonl knows row 3');
+    expect(await refused(BATCH)).toContain('the table has 2 rows, but out.jsonl has row 3');
     writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(4));
     expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
     expect(requests.length).toBeGreaterThan(before);
@@ -129,7 +129,7 @@ describe('what was begun', () => {
     writeFileSync(path, `${whole.replace('"intent"', 'intent')}`);
     const { exitCode, stderr } = await wfr(BATCH, { cwd });
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/out\.jsonl:\d+: is not a line of a batch's results/);
+    expect(stderr).toMatch(/out\.jsonl:\d+: is not a line of a results file/);
   });
 
   test('Ctrl-C ends it with what is known written down, and the same command goes on', async () => {
@@ -144,14 +144,18 @@ describe('what was begun', () => {
     });
     expect(first.exitCode).toBe(130);
     expect(triggered.length).toBeLessThan(10);
-    expect(first.stderr).toContain('Interrupted before the end of the table: the same command goes on');
+    expect(first.stderr).toContain(
+      'Interrupted before the end of the table. To continue, run the same command again',
+    );
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).exitCode).toBe(130);
     // What is known is told and reported, as what it is: not the end.
     const known = await wfr(['results', 'out.jsonl', '--report', 'html=r.html'], { cwd });
     // A row may have been about to be sent.
     expect([7, 8]).toContain(known.exitCode);
     expect(known.stderr).toBe('');
-    expect(known.stdout).toContain('How many rows there are is not known: wfr batch was stopped before.');
+    expect(known.stdout).toContain(
+      'The total number of rows is unknown: wfr batch stopped before the end of the table.',
+    );
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain('rows.jsonl:1');
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(20);
@@ -159,7 +163,7 @@ describe('what was begun', () => {
     expect(whole).toEqual(Array(20).fill('ended'));
   });
 
-  test('rows that were not begun are counted where it is known how many there are', async () => {
+  test('rows that were not started are counted where it is known how many there are', async () => {
     const signals = new Signals();
     const { wfr } = await service();
     const names = Array.from({ length: 9 }, (_, n) => `${n}.pdf`);
@@ -182,7 +186,7 @@ describe('what was begun', () => {
       onOutput: (text) => text.includes('row 2 ') && signals.raise('SIGINT'),
     });
     expect(exitCode).toBe(130);
-    expect(stderr).toMatch(/^9 rows: 2 FINISHED, .*[67] not begun$/m);
+    expect(stderr).toMatch(/^9 rows: 2 FINISHED, .*[67] not started$/m);
   });
 });
 
@@ -201,7 +205,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
         cwd,
       });
       expect({ name, exitCode }).toEqual({ name, exitCode: 2 });
-      expect(stderr).toContain(`${name}:1: is not a line of a batch's results; the file was left as it is`);
+      expect(stderr).toContain(`${name}:1: is not a line of a results file; the file was not changed`);
       expect(readFileSync(join(cwd, name), 'utf8')).toBe(before);
     }
     expect(requests).toEqual([]);
@@ -235,7 +239,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
       const { exitCode, stderr } = await wfr([...BATCH, ...report, '--concurrency', '1'], { cwd, signals });
       expect(exitCode).toBe(130);
       expect(stderr).toContain(
-        '1 row: 1 FINISHED\nInterrupted before the end of the table: the same command goes on with what is left.\n',
+        '1 row: 1 FINISHED\nInterrupted before the end of the table. To continue, run the same command again.\n',
       );
     }
   });
@@ -274,7 +278,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":\n' });
     const first = await wfr(BATCH, { cwd });
     expect(first.exitCode).toBe(3);
-    expect(first.stderr).toContain('2 rows: 1 FINISHED, 1 bad\n  Bad: row 2. Mend them');
+    expect(first.stderr).toContain('2 rows: 1 FINISHED, 1 invalid\n  Invalid: row 2. Fix them');
     writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(2));
     expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(2);
@@ -319,9 +323,9 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
       return stderr;
     };
     expect(await check(Buffer.from('name,n:=\nJos\xe9,1\n', 'latin1'))).toContain(
-      'rows.csv:2: holds bytes that are not UTF-8',
+      'rows.csv:2: has bytes that are not valid UTF-8',
     );
-    expect(await check('a,b,c\n1,2,3\n4\n')).toContain('rows.csv:3: has 1 cells, and the header has 3');
+    expect(await check('a,b,c\n1,2,3\n4\n')).toContain('rows.csv:3: has 1 cells, but the header has 3');
     expect(await check('name;city\nA;B\n')).toContain(
       'rows.csv:1: has no comma; separate the columns with commas',
     );

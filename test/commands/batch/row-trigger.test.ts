@@ -7,7 +7,7 @@ import { aFinishedRun, aRun, type Handler, scriptedService } from '../../helpers
 
 const BUSY: Handler = (_request, reply) => reply.send(503, { message: 'busy' }, { 'retry-after': '1' });
 const ONE_BY_ONE = [...BATCH, '--concurrency', '1'];
-const STOPPED = 'The outcome of 5 rows in a row is unknown: no further row was sent.\n';
+const STOPPED = 'The outcomes of 5 consecutive rows are unknown: no further rows were sent.\n';
 const unknownRowsIn = (stderr: string) => stderr.split('the outcome is unknown').length - 1;
 
 describe('a 503 with Retry-After after a complete body', () => {

@@ -259,8 +259,8 @@ describe('batch: --adopt settles an unknown row with the run that the user found
     const { exitCode, stderr } = await run('--adopt', '1=x', '--adopt', '4=y', '--adopt', '99=z');
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--adopt 1=x: row 1 is not unknown; its state is: FINISHED');
-    expect(stderr).toContain('--adopt 4=y: row 4 is not unknown; its state is: not begun');
-    expect(stderr).toContain('--adopt 99=z: row 99 is not unknown; its state is: not begun');
+    expect(stderr).toContain('--adopt 4=y: row 4 is not unknown; its state is: not started');
+    expect(stderr).toContain('--adopt 99=z: row 99 is not unknown; its state is: not started');
     expect(requests).toEqual([]);
     expect(stories(path)).toEqual(before);
   });
@@ -284,7 +284,7 @@ describe('batch: --adopt settles an unknown row with the run that the user found
     for (const text of bad) expect(stderr).toContain(`--adopt "${text}": expected <row>=<id>`);
     expect(stderr).toContain('--adopt 7=b: row 7 is given twice');
     expect(stderr).toContain('--adopt 8=a: run a is given twice');
-    expect(stderr).toContain('--adopt needs --results <file.jsonl>');
+    expect(stderr).toContain('--adopt requires --results <file.jsonl>');
     expect(stderr).toContain('--resend-unknown "9-7": expected row numbers, such as 3,7-9');
     expect(stderr).toContain('--rate x');
   });
@@ -342,7 +342,7 @@ describe('batch: --resend-unknown takes row numbers', () => {
     expect(stderr).toContain('--resend-unknown: row 3 is not unknown; its state is: FINISHED');
     const far = await run('--resend-unknown', '1,7-999999999999');
     expect(far.exitCode).toBe(2);
-    expect(far.stderr).toContain('--resend-unknown: row 7 is not unknown; its state is: not begun');
+    expect(far.stderr).toContain('--resend-unknown: row 7 is not unknown; its state is: not started');
     expect(far.stderr.split('\n').length).toBeLessThan(30);
     expect(requests).toEqual([]);
   });
@@ -397,7 +397,7 @@ describe('batch: the state of a row and the flags alone decide whether it is sen
     answers.get = (id) => (id === 'lost' ? NOT_FOUND : [200, aRun({ id })]);
     const { stderr } = await service.wfr([...ARGS, '--timeout', '2m'], { cwd });
     expect(stderr).toContain(
-      '8 rows: 1 FINISHED, 1 FAILED, 1 refused, 1 still going on, 1 bad, 1 not sent, 1 unknown, 1 lost\n',
+      '8 rows: 1 FINISHED, 1 FAILED, 1 refused, 1 still running, 1 invalid, 1 not sent, 1 unknown, 1 lost\n',
     );
     delete answers.get;
     delete answers.post;
