@@ -171,7 +171,7 @@ describe('the Jobs of Kubernetes', () => {
     const other = await pod(world, 0, claim('invoices-0-other', 'another-boot pid:[1]'));
     expect(other).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining('on invoices-0-other is at work'),
+      stderr: expect.stringContaining('on invoices-0-other is using it'),
     });
     expect(world.posts()).toBe(4);
   });
