@@ -1,4 +1,4 @@
-/** Arguments and a world -> how wfr ends. */
+/** The entry point that bin/wfr.js loads: arguments and context in, exit out. */
 
 import type { Exit } from './exit-code.js';
 import type { Context } from './platform/context.js';
@@ -7,7 +7,7 @@ import { runProgram } from './program.js';
 export { SIGNAL_EXIT_CODES } from './exit-code.js';
 export { processContext } from './platform/context.js';
 
-/** Runs one command line (`args` without node and script). Never throws; everything has been written when it returns. */
+/** Runs one command line (`args` without node and script). Never throws; resolves when all output has been written. */
 export async function main(args: readonly string[], context: Context): Promise<Exit> {
   const exit = await runProgram(args, context).catch(async (error) => {
     const { printError } = await import('./view/errors/print-error.js');

@@ -90,7 +90,7 @@ describe('the exit codes of a real process', () => {
       { cwd: ROOT },
     );
     expect(exitCode).toBe(70);
-    expect(stderr).toContain('this is a defect of wfr itself; please report it');
+    expect(stderr).toContain('internal error; please report it at https://');
   });
 
   test('exit 69: 74: the result could not be written, and the id is said', async () => {
@@ -114,7 +114,7 @@ describe('the exit codes of a real process', () => {
     wfr.child.kill(signal);
     const result = await wfr.ended;
     expect(result).toMatchObject({ signal, exitCode: code });
-    expect(result.stderr).toMatch(/Interrupted; run (\S+) goes on\.\nTo watch it: wfr watch \1\n$/);
+    expect(result.stderr).toMatch(/Interrupted; run (\S+) continues\.\nTo watch it: wfr watch \1\n$/);
   });
 
   test("Ctrl-C stops a shell's loop of runs", async () => {
@@ -215,7 +215,7 @@ test('a clone that has not been built says so', async () => {
   const { exitCode, stderr } = await start(process.execPath, [join(clone, 'bin/wfr.cjs'), '--help']).ended;
   expect({ exitCode, stderr }).toEqual({
     exitCode: 70,
-    stderr: 'wfr: this is a clone that has not been built: npm run build\n',
+    stderr: 'wfr: this clone has not been built; run: npm run build\n',
   });
 });
 

@@ -1,4 +1,4 @@
-/** How to show things, decided once: flag over terminal over CI, NO_COLOR and TERM. */
+/** How messages are shown, decided once from the flags, the terminal, CI, NO_COLOR and TERM. */
 
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -14,15 +14,15 @@ export interface Presentation {
   quiet: boolean;
   verbose: boolean;
   color: boolean;
-  /** A live line on stderr, rather than a line for each change. */
+  /** Whether stderr shows one live line rather than a line for each change. */
   live: boolean;
-  /** Whether the terminal shows progress by itself, if it is told. */
+  /** Whether the terminal has a progress display of its own. */
   terminalProgress: boolean;
 }
 
 export const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
 
-/** Throws UsageError for a colour choice that there is not. */
+/** Decides how messages are shown. Throws UsageError for an unknown --color. */
 export function decidePresentation(flags: PresentationFlags, { env, stderr }: Context): Presentation {
   const color = flags.color ?? 'auto';
   if (!COLOR_CHOICES.some((choice) => choice === color)) {
@@ -31,7 +31,7 @@ export function decidePresentation(flags: PresentationFlags, { env, stderr }: Co
   const isDumb = env.TERM === 'dumb';
   const isCi = !['', '0', 'false'].includes(env.CI ?? '');
   const quiet = flags.quiet === true;
-  // A terminal without a size (0 columns) would send ora into an endless loop.
+  // ora loops forever on a terminal of 0 columns.
   const live = stderr.isTerminal && stderr.columns > 0 && !isCi && !isDumb && !quiet;
   return {
     quiet,

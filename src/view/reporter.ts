@@ -1,4 +1,4 @@
-/** stderr: what wfr says while it works. Quiet keeps the run's id, warnings and errors; verbose adds the requests. */
+/** Messages on stderr: --quiet keeps the run's id, warnings and errors; --verbose adds the requests. */
 
 import type { WfrError } from '../errors.js';
 import type { Clock, Context, OnSuspend } from '../platform/context.js';
@@ -8,17 +8,16 @@ import type { WorkflowIdField } from '../service/workflow-id-field.js';
 import { formatDuration } from '../text/duration.js';
 import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
-import { describeError } from './errors/describe-error.js';
-import { errorLines } from './errors/error-description.js';
+import { describeError, formatError } from './errors/describe-error.js';
 import type { Presentation } from './presentation.js';
 import type { BatchCounts, BatchView } from './progress/batch-progress.js';
-import { PlainBatch, PlainProgress, timed } from './progress/plain.js';
+import { PlainBatch, PlainProgress, withTimestamp } from './progress/plain.js';
 import type { ProgressView } from './progress/run-progress.js';
 import { createStyle, type Paint, type Style } from './style.js';
 
-/** Paths that are named; the JSON on stdout has them all. */
+/** Saved paths that are listed; the JSON on stdout has them all. */
 const MAX_PATHS = 10;
-/** Different warnings that are remembered, so that a hostile service cannot fill memory. */
+/** Distinct warnings that are remembered, so that a hostile service cannot fill memory. */
 const MAX_WARNINGS = 1_000;
 
 export class Reporter {
@@ -39,98 +38,99 @@ export class Reporter {
     return new Reporter(presentation, await createStyle(presentation.color), clock, stderr, onSuspend);
   }
 
-  /** A line that is always shown. */
+  /** Prints a line, even with --quiet. */
   notice(line: string): void {
-    // Failures of stderr are no failures of the run.
+    // A run does not fail because stderr cannot be written.
     void this.output.write(`${line}\n`);
   }
 
-  /** A line that --quiet leaves out. */
+  /** Prints a line, unless --quiet. */
   info(line: string): void {
     if (!this.presentation.quiet) this.notice(line);
   }
 
-  /** A line that only --verbose shows. */
+  /** Prints a line, with --verbose. */
   debug(line: string): void {
     if (this.presentation.verbose) this.notice(this.style.dim(line));
   }
 
-  /** Lines that are always shown, broken at words where a terminal is too narrow; `word`, where it occurs first, is painted. */
+  /** Prints lines, even with --quiet, wrapped on a terminal; colors the first occurrence of `word`. */
   block(lines: readonly string[], word = '', paint: Paint = (text) => text): void {
     const text = wrapLines(lines, this.output.isTerminal ? this.output.columns : 0).join('\n');
     this.notice(text.replace(word, () => paint(word)));
   }
 
+  /** Prints a warning. */
   warn(text: string): void {
     this.block([`wfr: warning: ${sanitize(text)}`], 'warning:', this.style.warning);
   }
 
-  /** A warning that is shown once, however often it applies. */
+  /** Prints a warning the first time it is given. */
   warnOnce(text: string): void {
     if (this.#warned.has(text)) return;
     if (this.#warned.size < MAX_WARNINGS) this.#warned.add(text);
     this.warn(text);
   }
 
-  /** The words for a foreseen error; false for a defect, which has none. */
+  /** Prints an error. Returns false for an internal error, which is not printed. */
   error(error: unknown): boolean {
-    const explanation = describeError(error);
-    if (explanation === undefined) return false;
-    this.block(errorLines(explanation), 'wfr:', this.style.bad);
+    const description = describeError(error);
+    if (description === undefined) return false;
+    this.block(formatError(description), 'wfr:', this.style.error);
     return true;
   }
 
-  /** A line on the way to the end, with the time where progress has it; --quiet leaves it out. */
+  /** Prints a line of progress, unless --quiet; with a timestamp where there is no live line. */
   progress(line: string): void {
-    this.info(this.style.dim(this.presentation.live ? line : timed(line, this.clock)));
+    this.info(this.style.dim(this.presentation.live ? line : withTimestamp(line, this.clock)));
   }
 
-  /** A poll showed nothing and will be tried again after `delay` ms; `id` is that of the run, where there are several. */
+  /** Reports that a poll failed and is retried after `delay` ms; `id` is given where there are several runs. */
   retryingPoll(failure: WfrError, delay: number, id: string | undefined): void {
     const reason = describeError(failure)?.summary.join(', ') ?? failure.message;
     const subject = id === undefined ? '' : `${sanitize(id)}: `;
-    this.progress(`wfr: ${subject}${reason}; looking again in ${formatDuration(delay)}`);
+    this.progress(`wfr: ${subject}${reason}; retrying in ${formatDuration(delay)}`);
   }
 
-  /** A run was accepted: its id, its version, and the command that watches it again. */
+  /** Prints the id and version of an accepted run, and the command that watches it. */
   accepted(run: Run, resume: string): void {
     const version = run.versionName === undefined ? '' : ` (version ${sanitize(run.versionName)})`;
-    this.notice(`Run ${this.style.strong(sanitize(run.id))}${version}`);
+    this.notice(`Run ${this.style.bold(sanitize(run.id))}${version}`);
     this.info(this.style.dim(`To watch it: ${resume}`));
   }
 
-  /** The service asks to be left alone for so many ms. */
+  /** Reports that the service asked to pause requests for `ms`. */
   rateLimited(ms: number): void {
-    this.progress(`wfr: the service asks for less; all requests wait ${formatDuration(ms)}`);
+    this.progress(`wfr: rate limited by the service; all requests wait ${formatDuration(ms)}`);
   }
 
-  /** No row of a batch is sent because of `cause`; the next attempt is made after `delay` ms. */
+  /** Reports that a batch pauses because of `cause`, and tries again after `delay` ms. */
   waitingForService(cause: WfrError, delay: number): void {
     const reason = describeError(cause)?.summary.join(', ') ?? cause.message;
     const next = `trying again in ${formatDuration(delay)}`;
     this.progress(`wfr: ${reason}; no row is sent until the service can be reached; ${next}`);
   }
 
-  /** The documents of a run's output are files now. */
+  /** Lists the files that the documents of an output were saved to. */
   savedDocuments(paths: readonly string[]): void {
     if (paths.length === 0 || this.presentation.quiet) return;
     const shown = paths.slice(0, MAX_PATHS).map(sanitize).join(', ');
     const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : '';
-    this.block([`Saved ${shown}${more}`], 'Saved', this.style.good);
+    this.block([`Saved ${shown}${more}`], 'Saved', this.style.success);
   }
 
-  /** Which spelling of the workflow's field was accepted; worth saying where it took more than one request. */
-  fieldAccepted(form: WorkflowIdField, requests: number): void {
-    const line = `accepted with --workflow-id-field ${form}`;
+  /** Reports the accepted spelling of the workflow's field, where others were rejected first or with --verbose. */
+  fieldAccepted(field: WorkflowIdField, requests: number): void {
+    const line = `accepted with --workflow-id-field ${field}`;
     if (requests === 1) this.debug(line);
-    else this.info(`${line}; give that flag to need one request instead of ${requests}`);
+    else this.info(`${line}; set this flag to send one request instead of ${requests}`);
   }
 
-  /** Shows the progress of `runs` runs until stopProgress(): a live line on a terminal, else a line per change. */
+  /** Shows the progress of `runs` runs until stopProgress(): a live line on a terminal, else a line for each change. */
   async startProgress(runs: number): Promise<ProgressView> {
     const { presentation, output, clock, onSuspend } = this;
     if (presentation.quiet) return HIDDEN;
-    // ora is loaded only where a spinner will show.
+    // ora is loaded only for a live line.
     const { LiveProgress } = presentation.live ? await import('./progress/live.js') : {};
     this.#progress =
       LiveProgress === undefined
@@ -139,7 +139,7 @@ export class Reporter {
     return this.#progress;
   }
 
-  /** Shows the progress of a batch until stopProgress(); `counts` is called whenever it is drawn. */
+  /** Shows the progress of a batch until stopProgress(); calls `counts` whenever it is drawn. */
   async startBatchProgress(counts: () => BatchCounts): Promise<BatchView> {
     const { presentation, output, clock, onSuspend } = this;
     if (presentation.quiet) return HIDDEN_BATCH;
@@ -151,21 +151,22 @@ export class Reporter {
     return this.#batch;
   }
 
-  /** `sent` of `total` bytes of the request body have been sent. */
+  /** Shows how many bytes of a request body have been sent. */
   sending(sent: number, total: number): void {
     this.#progress.sending(sent, total);
   }
 
-  /** What is being waited for before a run is seen. */
+  /** Shows what is being waited for, until the first Run arrives. */
   waiting(text: string): void {
     this.#progress.waiting(text);
   }
 
+  /** Removes the live line; does nothing where there is none. */
   stopProgress(): void {
     this.#progress.stop();
     this.#batch.stop();
   }
 }
 
-const HIDDEN: ProgressView = { sending() {}, waiting() {}, seen() {}, left() {}, stop() {} };
-const HIDDEN_BATCH: BatchView = { ended() {}, stop() {} };
+const HIDDEN: ProgressView = { sending() {}, waiting() {}, seen() {}, done() {}, stop() {} };
+const HIDDEN_BATCH: BatchView = { rowDone() {}, stop() {} };

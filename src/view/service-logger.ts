@@ -1,4 +1,4 @@
-/** What the service layer reports while it works, in words. */
+/** The events of the service layer as messages: requests, retries and the progress of uploads. */
 
 import { MAX_RESENDS } from '../service/retry.js';
 import type { ServiceEvents } from '../service/service.js';
@@ -7,23 +7,23 @@ import { describeError } from './errors/describe-error.js';
 import { formatBytes } from './progress/run-progress.js';
 import type { Reporter } from './reporter.js';
 
-/** Bodies of more than this (1 MiB) show how much of them has been sent. */
+/** Bodies larger than this (bytes) show how much of them has been sent. */
 const LARGE_BODY = 1024 * 1024;
 
-/** Events as lines on stderr and on the progress view. */
+/** Returns the handlers that print events on stderr and in the progress view. */
 export function serviceLogger(reporter: Reporter): ServiceEvents {
   return {
     request(method, url, bodyBytes) {
       reporter.debug(`> ${method} ${url}${bodyBytes === undefined ? '' : ` (${formatBytes(bodyBytes)})`}`);
     },
-    response(status, took) {
-      reporter.debug(`< ${status} (${formatDuration(took)})`);
+    response(status, durationMs) {
+      reporter.debug(`< ${status} (${formatDuration(durationMs)})`);
     },
-    retrying(why, phase, delay, count) {
-      const reason = describeError(why)?.summary.join(', ') ?? why.message;
-      const safe = phase === 1 ? '; the request was incomplete, so no run can exist' : '';
+    retrying(cause, phase, delay, count) {
+      const reason = describeError(cause)?.summary.join(', ') ?? cause.message;
+      const detail = phase === 1 ? '; the request was incomplete, so no run can exist' : '';
       reporter.progress(
-        `wfr: ${reason}${safe}; sending again in ${formatDuration(delay)} (${count}/${MAX_RESENDS})`,
+        `wfr: ${reason}${detail}; sending again in ${formatDuration(delay)} (${count}/${MAX_RESENDS})`,
       );
       reporter.waiting('Waiting to send again');
     },
@@ -31,15 +31,15 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       if (total > LARGE_BODY) reporter.sending(sent, total);
     },
     sent() {
-      reporter.waiting('Sent; waiting for the answer');
+      reporter.waiting('Sent; waiting for the response');
     },
     awaitingId(ms, signal) {
-      const seconds = formatDuration(ms);
-      const leave =
+      const exit =
         signal === 'SIGINT'
-          ? 'Ctrl-C again to leave.'
+          ? 'Press Ctrl-C again to exit now.'
           : `${signal} was received; a second signal ends wfr at once.`;
-      reporter.notice(`The request has been sent; waiting up to ${seconds} for its id. ${leave}`);
+      const duration = formatDuration(ms);
+      reporter.notice(`The request has been sent; waiting up to ${duration} for the run id. ${exit}`);
     },
   };
 }

@@ -1,28 +1,27 @@
-/** Colours, where they are wanted; nothing else may depend on them. */
+/** The colors of stderr. No message depends on them. */
 
-/** Colours a text. */
 export type Paint = (text: string) => string;
 
 export interface Style {
-  good: Paint;
-  bad: Paint;
+  success: Paint;
+  error: Paint;
   warning: Paint;
   dim: Paint;
-  strong: Paint;
+  bold: Paint;
 }
 
 const PLAIN: Style = {
-  good: (text) => text,
-  bad: (text) => text,
+  success: (text) => text,
+  error: (text) => text,
   warning: (text) => text,
   dim: (text) => text,
-  strong: (text) => text,
+  bold: (text) => text,
 };
 
-/** The style of one output; chalk is loaded only for colours. */
+/** Returns the style of an output; chalk is loaded only for colors. */
 export async function createStyle(color: boolean): Promise<Style> {
   if (!color) return PLAIN;
   const { Chalk } = await import('chalk');
   const chalk = new Chalk({ level: 1 });
-  return { good: chalk.green, bad: chalk.red, warning: chalk.yellow, dim: chalk.dim, strong: chalk.bold };
+  return { success: chalk.green, error: chalk.red, warning: chalk.yellow, dim: chalk.dim, bold: chalk.bold };
 }

@@ -1,10 +1,10 @@
-/** A run in a few words, for people. */
+/** Runs in `-o text`. */
 import type { Run } from '../service/run.js';
 import { sanitize } from '../text/sanitize.js';
 import { stepsDone, totalSteps } from './progress/run-progress.js';
 
-/** One line: id, status, steps, and of a failed run the step and the message. */
-export function summaryLine(run: Run): string {
+/** Returns one line: id, status, steps, and the step and message of a failure. */
+export function runSummaryLine(run: Run): string {
   const steps = totalSteps(run);
   const parts = [sanitize(run.id), sanitize(run.status ?? 'accepted')];
   if (steps !== undefined) parts.push(`${stepsDone(run)}/${steps}`);
@@ -19,8 +19,8 @@ export function summaryLine(run: Run): string {
   return parts.join('  ');
 }
 
-/** Several lines, with a line feed at the end. */
-export function summaryOf(run: Run): string {
+/** Returns one line for each known field. */
+export function runSummary(run: Run): string {
   const steps = totalSteps(run);
   const rows: [string, string | undefined][] = [
     ['run', run.id],

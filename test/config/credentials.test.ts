@@ -262,7 +262,7 @@ describe('a token command', () => {
     const refused = await same.wfr(['watch', 'run-1', '-v']);
     expect(refused.exitCode).toBe(4);
     expect(refused.stderr).toContain(
-      `the service refused the access token (401); it came from tokenCommand of profile p in ${same.path}:6\n`,
+      `the service rejected the access token (401); it came from tokenCommand of profile p in ${same.path}:6\n`,
     );
     expect(refused.stderr).toContain('To watch it: wfr watch run-1');
     expect(same.starts()).toBe(2);

@@ -75,7 +75,7 @@ describe('a trigger that is rejected with 401', () => {
       calls: 2,
       tokens: [FIRST],
     });
-    expect(stderr).toContain('refused the access token (401); it came from tokenCommand of profile p');
+    expect(stderr).toContain('rejected the access token (401); it came from tokenCommand of profile p');
     expect(stderr).not.toContain('MARK');
   });
 
@@ -167,7 +167,7 @@ describe('eight rows whose triggers are rejected with 401 for the same token', (
       },
     );
     writeFileSync(join(folder, 'rows.jsonl'), rowsOf(8));
-    const onOutput = (text: string) => text.includes('refused the access token') && reportedOne();
+    const onOutput = (text: string) => text.includes('rejected the access token') && reportedOne();
     const { exitCode } = await wfr(EIGHT, { onOutput });
     expect({ exitCode, calls: calls(), posts: posts().length }).toEqual({ exitCode: 4, calls: 2, posts: 8 });
   });

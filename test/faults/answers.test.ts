@@ -31,7 +31,7 @@ const answer =
     reply.send(status, body, headers);
 
 const UNKNOWN = 'wfr: the outcome is unknown: a run may have been created\n';
-const WARNING = 'Look at the service before you repeat the command: a second run may cost a second time.';
+const WARNING = 'Check the service before you run the command again: a second run may cost a second time.';
 
 describe('the outcome is unknown', () => {
   test.each<[string, Handler, string]>([
@@ -43,7 +43,7 @@ describe('the outcome is unknown', () => {
         reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"id":');
         setImmediate(() => reply.reset());
       },
-      'was lost in the middle of its answer',
+      'was lost in the middle of its response',
     ],
     [
       '14: the answer of unknown length breaks off',
@@ -53,19 +53,19 @@ describe('the outcome is unknown', () => {
     [
       '15: the answer is not JSON',
       answer(200, 'hello'),
-      'the answer (200, content type application/json) is not a run: not JSON',
+      'the response (200, content type application/json) is not a run: not JSON',
     ],
     [
       '15: a web page answers',
       answer(200, '<html>Sign in</html>', { 'content-type': 'text/html' }),
-      '| <html>Sign in</html>\n  Look at the service',
+      '| <html>Sign in</html>\n  Check the service',
     ],
     [
       '16: the answer has no id',
       answer(201, { runId: 'x', state: 'y' }),
-      'no usable run id in it; it has the fields runId, state',
+      'no usable run id in it; its fields are runId, state',
     ],
-    ['16: the id is no text', answer(201, { id: 7 }), 'it has the fields id'],
+    ['16: the id is no text', answer(201, { id: 7 }), 'its fields are id'],
     ['16: the id is empty', answer(201, { id: '' }), 'no usable run id'],
     ['16: the id is a step up', answer(201, { id: '..' }), 'no usable run id'],
     ['16: the answer is no object', answer(201, '[1]'), 'a JSON value that is not an object'],
@@ -109,12 +109,12 @@ describe('the outcome is unknown', () => {
       '29: 101',
       (_request, reply) =>
         reply.raw('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
-      'not an HTTP answer',
+      'not an HTTP response',
     ],
     [
       '29: 101 without an upgrade',
       (_request, reply) => reply.raw('HTTP/1.1 101 X\r\n\r\n'),
-      'not an HTTP answer',
+      'not an HTTP response',
     ],
     [
       '29: a status that HTTP does not have',
@@ -124,12 +124,12 @@ describe('the outcome is unknown', () => {
     [
       '30: no HTTP',
       (_request, reply) => void reply.socket.end('SSH-2.0-OpenSSH_9.2\r\n'),
-      'sent something that is not an HTTP answer',
+      'sent something that is not an HTTP response',
     ],
     [
       '30: headers of more than 16 KB',
       (_request, reply) => reply.raw(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`),
-      'sent something that is not an HTTP answer',
+      'sent something that is not an HTTP response',
     ],
     [
       '45: an answer that says it is gzip, and is not',
@@ -175,7 +175,7 @@ describe('the outcome is unknown', () => {
   test('13: no answer within the limit, which is said in minutes', async () => {
     const { exitCode, stderr, posts } = await trigger(() => {}, { clock: new ImpatientClock() });
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
-    expect(stderr).toMatch(/no answer from 127\.0\.0\.1:\d+ for 5m\n/);
+    expect(stderr).toMatch(/no response from 127\.0\.0\.1:\d+ for 5m\n/);
   });
 
   test('29: a flood of 1xx ends with the limit of time', async () => {
@@ -194,7 +194,7 @@ describe('the outcome is unknown', () => {
       { clock: new ImpatientClock() },
     );
     expect(exitCode).toBe(6);
-    expect(stderr).toMatch(/no answer from 127\.0\.0\.1:\d+ for 30s, after the status 201/);
+    expect(stderr).toMatch(/no response from 127\.0\.0\.1:\d+ for 30s, after the status 201/);
   });
 });
 
@@ -225,7 +225,7 @@ describe('what the service did not take', () => {
       '17: 307',
       answer(307, '', { location: 'https://other.example/runs?key=secret' }),
       5,
-      'redirects the trigger to https://other.example (307), and wfr does not follow',
+      'redirects the trigger to https://other.example (307); wfr does not follow redirects',
     ],
     [
       '17: 301 within the service',
@@ -234,18 +234,18 @@ describe('what the service did not take', () => {
       'redirects the trigger to http://127.0.0.1',
     ],
     ['17: 307 to the same path with a slash', answer(307, '', { location: '/runs/' }), 5, '/runs/ (307)'],
-    ['18: 400', answer(400, { message: 'bad amount' }), 5, 'refused the trigger (400)\n| bad amount\n'],
-    ['18: 422', answer(422, { errors: ['x'] }), 5, 'refused the trigger (422)\n| x\n'],
+    ['18: 400', answer(400, { message: 'bad amount' }), 5, 'rejected the trigger (400)\n| bad amount\n'],
+    ['18: 422', answer(422, { errors: ['x'] }), 5, 'rejected the trigger (422)\n| x\n'],
     [
       '19: 401',
       answer(401, { error: 'expired' }),
       4,
-      'refused the access token (401); it came from WFR_TOKEN\n| expired\n',
+      'rejected the access token (401); it came from WFR_TOKEN\n| expired\n',
     ],
-    ['19: 403', answer(403), 4, 'refused the access token (403); it came from WFR_TOKEN\n'],
+    ['19: 403', answer(403), 4, 'rejected the access token (403); it came from WFR_TOKEN\n'],
     ['20: 404', answer(404), 5, '/runs (404)\n  Check the base URL and the workflow.'],
-    ['22: 409', answer(409, 'in use'), 5, 'refused the trigger (409)\n| in use\n'],
-    ['23: 413', answer(413), 5, 'refused a body of 54 bytes as too large (413)'],
+    ['22: 409', answer(409, 'in use'), 5, 'rejected the trigger (409)\n| in use\n'],
+    ['23: 413', answer(413), 5, 'rejected a body of 54 bytes as too large (413)'],
   ])('%s is final, after one request', async (_name, handler, code, words) => {
     const { exitCode, stderr, stdout, posts } = await trigger(handler);
     expect({ exitCode, stdout, posts }).toEqual({ exitCode: code, stdout: '', posts: 1 });
@@ -281,8 +281,7 @@ describe('what the service did not take', () => {
   ])('25: 429 with a Retry-After of %s', async (_name, value, posts) => {
     const result = await trigger(answer(429, '', { 'retry-after': value }));
     expect(result).toMatchObject({ exitCode: 7, posts });
-    if (posts === 1)
-      expect(result.stderr).toMatch(/It asks to wait \d+h.*, which is longer than wfr waits \(5m\)\./);
+    if (posts === 1) expect(result.stderr).toMatch(/The service asks to wait \d+h.*; wfr waits 5m at most\./);
     else expect(result.gaps).toEqual([1000, 2000, 4000]);
   });
 
@@ -348,7 +347,7 @@ describe('what the service did not take', () => {
       { clock: new ImpatientClock() },
     );
     expect(exitCode).toBe(5);
-    expect(stderr).toContain('refused the trigger (422)\n| the amount is miss… (there is more)\n');
+    expect(stderr).toContain('rejected the trigger (422)\n| the amount is miss… (there is more)\n');
   });
 
   test('an error body without end is read to 64 KiB, and what is shown of it says that there is more', async () => {
@@ -377,10 +376,10 @@ describe('Ctrl-C after the request has been sent', () => {
     );
     expect({ exitCode, stdout, posts }).toEqual({ exitCode: 130, stdout: '', posts: 1 });
     expect(stderr).toContain(
-      'The request has been sent; waiting up to 10s for its id. Ctrl-C again to leave.\n',
+      'The request has been sent; waiting up to 10s for the run id. Press Ctrl-C again to exit now.\n',
     );
     expect(stderr).toContain('Run run-1 (version v1)\n');
-    expect(stderr).toContain('Interrupted; run run-1 goes on.\nTo watch it: wfr watch run-1\n');
+    expect(stderr).toContain('Interrupted; run run-1 continues.\nTo watch it: wfr watch run-1\n');
     expect(requests.length).toBe(1);
   });
 
@@ -446,9 +445,9 @@ describe('Ctrl-C after the request has been sent', () => {
         requests: 1,
       });
       expect(stderr).toContain(
-        `The request has been sent; waiting up to 2.0s for its id. ${signal} was received; a second signal ends wfr at once.\n`,
+        `The request has been sent; waiting up to 2.0s for the run id. ${signal} was received; a second signal ends wfr at once.\n`,
       );
-      expect(stderr).toContain('Interrupted; run run-1 goes on.\nTo watch it: wfr watch run-1\n');
+      expect(stderr).toContain('Interrupted; run run-1 continues.\nTo watch it: wfr watch run-1\n');
     });
 
     test(`${signal} ends it after 2 s without an answer, saying that a run may exist`, async () => {
@@ -481,6 +480,6 @@ test('19: a 401 with a Location is about the token, and the token is not repeate
   const refuse = answer(401, { message: 'the-token is not valid' }, { location: 'https://login.example' });
   const { exitCode, stderr } = await trigger(refuse);
   expect(exitCode).toBe(4);
-  expect(stderr).toContain('refused the access token (401)');
+  expect(stderr).toContain('rejected the access token (401)');
   expect(stderr).toContain('| (the token) is not valid\n');
 });

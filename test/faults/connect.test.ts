@@ -80,7 +80,7 @@ describe('2: a name service that does not answer', () => {
     const { exitCode, stderr, clock } = await run('http://host.test');
     expect(exitCode).toBe(7);
     expect(stderr).toContain(
-      'the name service does not answer for host.test:80 (EAI_AGAIN); sending again in 1.0s (1/3)',
+      'the DNS server does not respond for host.test:80 (EAI_AGAIN); sending again in 1.0s (1/3)',
     );
     expect(stderr).toContain('sending again in 4.0s (3/3)');
     expect(clock.sleeps).toEqual([1000, 2000, 4000]);
@@ -217,7 +217,7 @@ describe('7: one side speaks TLS and the other does not', () => {
     const { exitCode, stderr, clock } = await run(service.baseUrl.replace('http:', 'https:'));
     expect(exitCode).toBe(7);
     expect(stderr).toContain(`127.0.0.1:${service.port} does not speak TLS`);
-    expect(stderr).toContain('Should the base URL begin with http:// ?');
+    expect(stderr).toContain('Check whether the base URL should begin with http://.');
     expect(clock.sleeps).toEqual([]);
   });
 
@@ -227,7 +227,7 @@ describe('7: one side speaks TLS and the other does not', () => {
     const service = await scriptedService((_request, reply) => void reply.socket.end(alert, 'latin1'));
     const { exitCode, stderr, clock } = await run(service.baseUrl);
     expect(exitCode).toBe(7);
-    expect(stderr).toContain(`127.0.0.1:${service.port} speaks TLS, and was spoken to without`);
+    expect(stderr).toContain(`127.0.0.1:${service.port} expects TLS: use https`);
     expect(stderr).toContain('no run was created');
     expect(clock.sleeps).toEqual([]);
   });

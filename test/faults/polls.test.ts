@@ -69,7 +69,7 @@ describe('35: polls that fail', () => {
     const { exitCode, stderr, gaps, posts } = await observe(RUN, [show(), look, look, look, finish]);
     expect({ exitCode, posts }).toEqual({ exitCode: 0, posts: 1 });
     expect(gaps).toEqual([2000, 1000, 2000, 4000]);
-    expect(stderr.split('\n').filter((line) => line.includes('; looking again in ')).length).toBe(3);
+    expect(stderr.split('\n').filter((line) => line.includes('; retrying in ')).length).toBe(3);
   });
 
   test('35: a run that was seen is given up after five minutes out of sight, with its id and how to go on', async () => {
@@ -79,9 +79,9 @@ describe('35: polls that fail', () => {
     expect(clock.monotonic()).toBeGreaterThanOrEqual(4_000 + 300_000);
     expect(clock.monotonic()).toBeLessThan(4_000 + 340_000);
     expect(stderr).toMatch(
-      /wfr: run run-1 could not be observed for 5m( \d+s)?\n {2}the connection to .* was lost/,
+      /wfr: run run-1 could not be read for 5m( \d+s)?\n {2}the connection to .* was lost/,
     );
-    expect(stderr.endsWith(`Run run-1 may go on.\n${RESUME}`)).toBe(true);
+    expect(stderr.endsWith(`Run run-1 may still be running.\n${RESUME}`)).toBe(true);
   });
 
   test('35: the five minutes count from the last time it was seen', async () => {
@@ -141,7 +141,7 @@ describe('37, 38: 404', () => {
   test('38: of an id that the user gave it is exit 5 at once', async () => {
     const { exitCode, polls, stderr } = await observe(WATCH, [fail(404)]);
     expect({ exitCode, polls }).toEqual({ exitCode: 5, polls: 1 });
-    expect(stderr).toContain('the service knows no run run-1 (404)');
+    expect(stderr).toContain('the service has no run run-1 (404)');
     expect(stderr).not.toContain(RESUME);
   });
 
@@ -183,7 +183,7 @@ test('37: batch: 400 for 60 s on resuming an accepted row is exit 7, as its run 
   expect((await runCli([...batch, '--timeout', '0'], { cwd, env })).exitCode).toBe(8);
   const { exitCode, stderr, clock } = await runCli(batch, { cwd, env });
   expect(exitCode).toBe(7);
-  expect(stderr).toContain('run-1: the run could not be read; the service refused the request (400)');
+  expect(stderr).toContain('run-1: the run could not be read; the service rejected the request (400)');
   expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
   expect(clock.monotonic()).toBeLessThan(100_000);
   expect(service.posts().length).toBe(1);
@@ -197,7 +197,7 @@ describe('95: one odd answer among good polls', () => {
     async (status) => {
       const { exitCode, stderr, gaps, posts } = await observe(RUN, [show(), fail(status), show(), finish]);
       expect({ exitCode, posts, gaps }).toEqual({ exitCode: 0, posts: 1, gaps: [2000, 1000, 3000] });
-      expect(stderr.split('\n').filter((line) => line.includes('; looking again in '))).toEqual([
+      expect(stderr.split('\n').filter((line) => line.includes('; retrying in '))).toEqual([
         expect.stringContaining(`(${status})`),
       ]);
     },
@@ -217,7 +217,7 @@ describe('95: one odd answer among good polls', () => {
     expect(gaps).toEqual([2000, 1000, 2000, 4000, 8000, 16000, 30000]);
     expect(clock.monotonic()).toBeLessThan(70_000);
     expect(stderr).toContain(`(${status})`);
-    expect(stderr.endsWith(`Run run-1 may go on.\n${RESUME}`)).toBe(true);
+    expect(stderr.endsWith(`Run run-1 may still be running.\n${RESUME}`)).toBe(true);
   });
 
   test('95: the 60 s count only odd answers in a row: another failure or a good poll starts them again', async () => {
@@ -260,9 +260,9 @@ describe('39: the token expires in the middle of a run', () => {
     const { exitCode, stderr, polls } = await observe(RUN, [show(), fail(status)]);
     expect({ exitCode, polls }).toEqual({ exitCode: 4, polls: 2 });
     expect(stderr).toContain(
-      `refused the access token (${status}); it came from WFR_TOKEN\n| words for ${status}\n`,
+      `rejected the access token (${status}); it came from WFR_TOKEN\n| words for ${status}\n`,
     );
-    expect(stderr.endsWith(`Run run-1 may go on.\n${RESUME}`)).toBe(true);
+    expect(stderr.endsWith(`Run run-1 may still be running.\n${RESUME}`)).toBe(true);
   });
 });
 
@@ -391,7 +391,7 @@ describe('43: --timeout', () => {
   test('43: says what the run was doing and how to go on', async () => {
     const { exitCode, stderr } = await observe([...RUN, '--timeout', '1m'], [show()]);
     expect(exitCode).toBe(8);
-    expect(stderr).toContain('Still RUNNING (1 of 4 steps) after 1m; run run-1 goes on.\n');
+    expect(stderr).toContain('Still RUNNING (1 of 4 steps) after 1m; run run-1 continues.\n');
     expect(stderr.endsWith(RESUME)).toBe(true);
   });
 
@@ -425,7 +425,7 @@ describe('48: a service that falls silent', () => {
       clock: new ImpatientClock(),
     });
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/no answer from 127\.0\.0\.1:\d+ for 30s; looking again in /);
+    expect(stderr).toMatch(/no response from 127\.0\.0\.1:\d+ for 30s; retrying in /);
   });
 
   test('48: a process that was stopped and continued goes on watching', async () => {
@@ -461,7 +461,7 @@ describe('49: a clock that jumps', () => {
       clock: new JumpingClock(),
     });
     expect({ exitCode, gaps }).toEqual({ exitCode: 8, gaps: [2000, 3000, 4500, 500] });
-    expect(stderr).toContain('after 10s; run run-1 goes on.');
+    expect(stderr).toContain('after 10s; run run-1 continues.');
   });
 });
 
@@ -556,7 +556,7 @@ describe('63: Ctrl-C while watching', () => {
     );
     expect(performance.now() - raised).toBeLessThan(100);
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: '' });
-    expect(stderr.endsWith(`Interrupted; run run-1 goes on.\n${RESUME}`)).toBe(true);
+    expect(stderr.endsWith(`Interrupted; run run-1 continues.\n${RESUME}`)).toBe(true);
   });
 
   test('63: between two polls as well', async () => {

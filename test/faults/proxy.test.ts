@@ -101,7 +101,7 @@ describe('a proxy that does not', () => {
     });
     expect(exitCode).toBe(7);
     expect(stderr).toContain(
-      `the proxy 127.0.0.1:${proxy.port} refused the tunnel with ${status}\n  no run was created`,
+      `the proxy 127.0.0.1:${proxy.port} rejected the tunnel with ${status}\n  no run was created`,
     );
     expect(stderr).not.toContain(PASSWORD);
     expect(proxy.tunnels.length).toBe(1);

@@ -205,7 +205,7 @@ describe('an id that only might be that of the run', () => {
       expect({ stdout, exitCode, posts }).toEqual({ stdout: '', exitCode: 6, posts: 1 });
       expect(new Set(gets)).toEqual(new Set([`/runs/${id}`]));
       expect(gets.length).toBe(4);
-      expect(stderr).toContain(`  the answer names the id ${id}, which the service did not confirm\n`);
+      expect(stderr).toContain(`  the response names the id ${id}, which the service did not confirm\n`);
       expect(stderr).toContain(`  To look for the run: wfr status ${id}\n`);
     },
   );
@@ -222,9 +222,9 @@ describe('an id that only might be that of the run', () => {
     const post = broken('{"id":"run-1","status":"RUN', 'location: /v2/runs/run-2?key=secret\r\n');
     const { exitCode, stderr, posts } = await trigger(post, show({ id: 'run-9' }));
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
-    expect(stderr).toContain('the answer names the id run-1,');
-    expect(stderr).toContain('the answer names the id run-2,');
-    expect(stderr).toMatch(/the answer points to http:\/\/127\.0\.0\.1:\d+\/v2\/runs\/run-2\n/);
+    expect(stderr).toContain('the response names the id run-1,');
+    expect(stderr).toContain('the response names the id run-2,');
+    expect(stderr).toMatch(/the response points to http:\/\/127\.0\.0\.1:\d+\/v2\/runs\/run-2\n/);
     expect(stderr).toContain('\n| {"id":"run-1","status":"RUN\n');
     expect(stderr).not.toContain('secret');
   });
@@ -254,8 +254,8 @@ describe('an id that only might be that of the run', () => {
     const get: Handler = () => signals.raise('SIGINT');
     const { exitCode, stderr, posts } = await trigger(broken('{"id":"run-1",'), get, { signals, clock });
     expect({ exitCode, posts }).toEqual({ exitCode: 130, posts: 1 });
-    expect(stderr).toContain('waiting up to 10s for its id');
-    expect(stderr).toContain('the answer names the id run-1,');
+    expect(stderr).toContain('waiting up to 10s for the run id');
+    expect(stderr).toContain('the response names the id run-1,');
   });
 });
 
@@ -291,7 +291,7 @@ describe('an answer in a content coding', () => {
     const { exitCode, stderr } = await trigger(post, show());
     expect(exitCode).toBe(6);
     expect(stderr).toContain(
-      'sent its answer in a content encoding that wfr cannot read (br), after the status 201',
+      'sent its response in a content encoding that wfr cannot read (br), after the status 201',
     );
   });
 
@@ -333,9 +333,7 @@ describe('ids on stdout', () => {
       for (const id of ['a\nb', 'a\u001b[2J', 'a\u2028b', '::error::x', 'a##[error]b']) {
         const { stdout, exitCode, stderr, listed } = await start(id, args.filter(Boolean));
         expect({ stdout, exitCode, listed }).toEqual({ stdout: '', exitCode: 74, listed: '' });
-        expect(stderr).toContain(
-          'cannot write the run id: it has characters that a terminal or a script would misread\n',
-        );
+        expect(stderr).toContain('cannot write the run id: it contains control characters\n');
         expect(stderr).toMatch(/^Run a?.*\nTo watch it: wfr watch /);
       }
     },

@@ -122,9 +122,9 @@ describe('10: an answer that comes while the body is still being sent', () => {
   });
 
   test.each([
-    [401, 4, 'the service refused the access token (401); it came from WFR_TOKEN'],
-    [403, 4, 'the service refused the access token (403)'],
-    [413, 5, 'the service refused a body of 267 MB as too large (413)'],
+    [401, 4, 'the service rejected the access token (401); it came from WFR_TOKEN'],
+    [403, 4, 'the service rejected the access token (403)'],
+    [413, 5, 'the service rejected a body of 267 MB as too large (413)'],
     [404, 5, 'the service has nothing at http://127.0.0.1'],
     [500, 7, 'no run was created'],
   ])('10: %i is exit %i', async (status, code, words) => {
@@ -166,7 +166,7 @@ describe('11: a peer that stops reading', () => {
     const { exitCode, stderr } = await run(service.baseUrl, { limits: { stall: 200 } });
     expect(exitCode).toBe(7);
     expect(stderr).toMatch(
-      /wfr: no byte moved to 127\.0\.0\.1:\d+ for 200ms at \d+ % of the body \(2 tries\)\n {2}no run was created/,
+      /wfr: no data could be sent to 127\.0\.0\.1:\d+ for 200ms at \d+ % of the body \(2 tries\)\n {2}no run was created/,
     );
     expect(service.posts().length).toBe(2);
   });
@@ -177,7 +177,7 @@ describe('11: a peer that stops reading', () => {
     });
     const { exitCode, stderr } = await run(service.baseUrl, { limits: { stall: 200 } });
     expect(exitCode).toBe(7);
-    expect(stderr).toContain('no byte moved');
+    expect(stderr).toContain('no data could be sent');
     expect(service.posts().length).toBe(2);
   });
 

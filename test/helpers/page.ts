@@ -40,7 +40,7 @@ function endOf(index: number, chance: number, id: string) {
       id: undefined,
       run: undefined,
       exit: 5,
-      error: `the service refused the trigger (422)\nrow ${index}: customer is empty`,
+      error: `the service rejected the trigger (422)\nrow ${index}: customer is empty`,
     };
   if (chance === 6)
     return {
@@ -50,7 +50,7 @@ function endOf(index: number, chance: number, id: string) {
       error: 'the outcome is unknown: a run may have been created',
     };
   if (chance === 7)
-    return { ...known, run: aRun(id, 'RUNNING', 2), exit: 7, error: 'the run could not be observed for 5m' };
+    return { ...known, run: aRun(id, 'RUNNING', 2), exit: 7, error: 'the run could not be read for 5m' };
   if (chance === 8) return { ...known, run: aRun(id, 'RUNNING', 3), exit: 8 };
   if (chance % 40 !== 0) return { ...known, run: aRun(id, 'FINISHED', 4), exit: 0 };
   const [step, message] = REASONS[chance % 3] ?? REASONS[0];

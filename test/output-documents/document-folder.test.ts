@@ -214,9 +214,9 @@ describe('--save-documents', () => {
     expect(refused.exitCode).toBe(74);
     expect(JSON.parse(refused.stdout)).toEqual(output);
     expect(refused.stderr).toContain(
-      'wfr: cannot save out/b.txt: it exists already\n  Name another folder, or give --force to overwrite it.\n',
+      'wfr: cannot save out/b.txt: it exists already\n  Choose another folder, or overwrite it with --force.\n',
     );
-    expect(refused.stderr).toContain('Run run-1 has ended; the output on stdout holds its documents.\n');
+    expect(refused.stderr).toContain('Run run-1 has ended; the output on stdout contains its documents.\n');
     expect(refused.stderr).toMatch(/^To watch it: wfr watch --save-documents out run-1$/m);
     expect(readdirSync(join(cwd, 'out'))).toEqual(['b.txt']);
     expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('mine');
@@ -251,8 +251,8 @@ describe('--save-documents', () => {
     expect(exitCode).toBe(74);
     expect(stdout.includes(document)).toBe(isHeld);
     expect(stderr).toContain(
-      `  Name another folder, or watch the run again once this is mended.
-Run run-1 has ended${isHeld ? '; the output on stdout holds its documents' : ''}.
+      `  Choose another folder, or watch the run again once this is fixed.
+Run run-1 has ended${isHeld ? '; the output on stdout contains its documents' : ''}.
 To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
 `,
     );
@@ -355,7 +355,7 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
       '--save-documents /dev/null/out: a part of the path is not a directory (ENOTDIR)',
     );
     for (const [args, complaint] of [
-      [['run', 'w', '--force'], '--force goes with --save-documents'],
+      [['run', 'w', '--force'], '--force requires --save-documents'],
       [['run', '-d', 'w', '--save-documents', 'x'], '--save-documents and --detach exclude each other'],
       [['watch', 'r', '--save-documents', ''], '--save-documents: pass a folder'],
     ] as const) {

@@ -6,7 +6,7 @@ import { realClock, VirtualClock } from '../helpers/clock.js';
 import { folderWithSparse, passTo, startNginx } from '../helpers/peers.js';
 import { scriptedService } from '../helpers/service.js';
 
-const WARNING = 'Look at the service before you repeat the command: a second run may cost a second time.';
+const WARNING = 'Check the service before you run the command again: a second run may cost a second time.';
 
 const settings = (baseUrl: string) => ({ env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 'the-token' } });
 const run = (baseUrl: string, clock = new VirtualClock()) =>
@@ -82,7 +82,7 @@ test('502 in the middle of the body, where nginx does not wait for its end, says
       exitCode: 7,
       stderr:
         'wfr: the service answered the trigger with an error (502)\n  no run was created\n| 502 Bad Gateway (an HTML page)\n' +
-        '  It is safe to repeat the command later.\n',
+        '  It is safe to run the same command again later.\n',
     });
   }
   expect(await nginx.quit()).toEqual(Array(10).fill('POST /v1/runs 502'));
@@ -101,7 +101,7 @@ test('301 to https is exit 5 with the place it points to, and not followed', asy
   const { exitCode, stdout, stderr } = await run(nginx.baseUrl('http'));
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
   expect(stderr).toContain(
-    'wfr: the service redirects the trigger to https://127.0.0.1:1 (301), and wfr does not follow\n',
+    'wfr: the service redirects the trigger to https://127.0.0.1:1 (301); wfr does not follow redirects\n',
   );
   expect(stderr).not.toMatch(/s3cret|the-token/);
   expect(await nginx.quit()).toEqual(['POST /v1/runs 301']);
@@ -112,7 +112,7 @@ test('plain HTTP to the port of TLS is exit 5 with the words of nginx, after one
   const { exitCode, stdout, stderr } = await run(`http://127.0.0.1:${nginx.tlsPort}/v1`);
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
   expect(stderr).toBe(
-    'wfr: the service refused the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port (an HTML page)\n' +
+    'wfr: the service rejected the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port (an HTML page)\n' +
       '  Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.\n' +
       '  If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.\n',
   );

@@ -82,8 +82,8 @@ describe('413 while the body is being sent', () => {
           n,
           exitCode: 5,
           stderr:
-            'wfr: the service refused a body of 267 MB as too large (413)\n| 413 Request Entity Too Large (an HTML page)\n' +
-            '  Send smaller documents, or ask whoever runs the service to allow larger ones.\n',
+            'wfr: the service rejected a body of 267 MB as too large (413)\n| 413 Request Entity Too Large (an HTML page)\n' +
+            '  Send smaller documents, or ask the operator of the service to raise the limit.\n',
         });
       }
       expect(await nginx.quit()).toEqual(Array(TRIES).fill('POST /v1/runs 413'));
@@ -105,8 +105,8 @@ describe('413 while the body is being sent', () => {
           n,
           exitCode: 5,
           stderr:
-            'wfr: the service refused a body of 267 MB as too large (413)\n| the service says it is too large\n' +
-            '  Send smaller documents, or ask whoever runs the service to allow larger ones.\n',
+            'wfr: the service rejected a body of 267 MB as too large (413)\n| the service says it is too large\n' +
+            '  Send smaller documents, or ask the operator of the service to raise the limit.\n',
         });
       }
       expect(await nginx.quit()).toEqual(Array(TRIES).fill('POST /v1/runs 413'));
@@ -143,7 +143,7 @@ describe('401 while the body is being sent', () => {
         n,
         exitCode: 4,
         stderr: expect.stringContaining(
-          'wfr: the service refused the access token (401); it came from WFR_TOKEN\n| 401 Authorization Required (an HTML page)\n',
+          'wfr: the service rejected the access token (401); it came from WFR_TOKEN\n| 401 Authorization Required (an HTML page)\n',
         ),
       });
       expect(stderr).not.toContain('the-token');

@@ -48,7 +48,7 @@ describe('a terminal', () => {
     const message = 'The credit service does not know the customer, and nobody else does either.';
     runs[ID] = { status: 'FAILED', error: { step: 'Check credit', message } };
     screen.type('clear; wfr run w a=1 --interval 50ms');
-    const text = await screen.shows(/To look again(.|\n)*\$$/);
+    const text = await screen.shows(/To show it again(.|\n)*\$$/);
     expect(text).toContain(
       [
         'Failed at step Check credit',
@@ -59,7 +59,7 @@ describe('a terminal', () => {
         '  1 of 4 steps completed in ',
       ].join('\n'),
     );
-    expect(text.replaceAll('\n', '')).toContain(`To look again: wfr status ${ID}$`);
+    expect(text.replaceAll('\n', '')).toContain(`To show it again: wfr status ${ID}$`);
   });
 
   test('that becomes narrower and wider keeps one live line, and all that was said', async () => {
@@ -111,7 +111,7 @@ describe('a terminal', () => {
     await screen.shows(/RUNNING/);
     screen.press('C-c');
     const text = await screen.shows(/Interrupted(.|\n)*\$$/);
-    expect(text).toContain(`Interrupted; run ${ID} goes on.\nTo watch it: wfr watch ${ID}\n`);
+    expect(text).toContain(`Interrupted; run ${ID} continues.\nTo watch it: wfr watch ${ID}\n`);
     expect(spinners(text)).toEqual([]);
     expect(screen.cursorIsVisible).toBe(true);
     screen.type('echo code $?');

@@ -107,7 +107,7 @@ describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
       const { exitCode, stdout, stderr } = await run(through(tinyproxy, nginx, scheme, credentials));
       expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: '' });
       expect(stderr).toContain(
-        `wfr: the proxy 127.0.0.1:${tinyproxy.port} refused the tunnel with ${status}\n  no run was created\n`,
+        `wfr: the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel with ${status}\n  no run was created\n`,
       );
       expect(stderr).not.toMatch(SECRET);
       expect(tinyproxy.tunnels().length).toBe(1);
@@ -138,7 +138,7 @@ describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
     const tinyproxy = await startTinyproxy('ConnectPort 1');
     const { exitCode, stderr } = await run(through(tinyproxy, nginx, scheme));
     expect(exitCode).toBe(7);
-    expect(stderr).toContain(`the proxy 127.0.0.1:${tinyproxy.port} refused the tunnel with 403\n`);
+    expect(stderr).toContain(`the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel with 403\n`);
   });
 
   test('to an nginx that is gone is exit 7 with the status of the proxy', async () => {
@@ -147,7 +147,7 @@ describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
     await nginx.quit();
     const { exitCode, stderr } = await run(through(tinyproxy, nginx, scheme));
     expect(exitCode).toBe(7);
-    expect(stderr).toContain(`the proxy 127.0.0.1:${tinyproxy.port} refused the tunnel with 500\n`);
+    expect(stderr).toContain(`the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel with 500\n`);
   });
 
   // Of an nginx that closes at once (lingering_close off) it may lose the answer itself, which nobody can read then.

@@ -171,7 +171,7 @@ describe('a signal', () => {
     await pipeline.says('RUNNING');
     pipeline.child.kill(signal);
     const { exitCode, stderr } = await pipeline.ended;
-    expect(stderr).toContain('Interrupted; run run-1 goes on.');
+    expect(stderr).toContain('Interrupted; run run-1 continues.');
     expect(stderr).toMatch(
       /pipeline: interrupted; run run-1 continues; to wait for it, run .\/pipeline.sh wait\n$/,
     );

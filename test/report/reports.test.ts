@@ -175,7 +175,7 @@ const ENDINGS: readonly Ending[] = [
     status: '',
     junit: '<error type="notAuthorized" ',
     outcome: 'not authorized',
-    words: 'the service refused the access token (401)',
+    words: 'the service requires an access token (401), and none was sent',
   },
   {
     name: 'out of sight',
@@ -186,7 +186,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'RUNNING',
     junit: '<error type="unreachable" ',
     outcome: 'unreachable',
-    words: 'the run could not be observed',
+    words: 'the run could not be read',
   },
   {
     name: 'no token to send',

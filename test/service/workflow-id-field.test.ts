@@ -32,7 +32,7 @@ describe('the two spellings of the workflow field', () => {
   test('where it took more than one request, the flag that pins the spelling is named', async () => {
     const { stderr } = await start('workflowId', true);
     expect(stderr).toContain(
-      'accepted with --workflow-id-field workflowId; give that flag to need one request instead of 3',
+      'accepted with --workflow-id-field workflowId; set this flag to send one request instead of 3',
     );
     // The id comes before anything else.
     expect(stderr).toMatch(/^Run /);

@@ -73,7 +73,7 @@ export class BatchRun {
     const { awaiting } = this.#runner;
     return {
       total: this.total,
-      read: this.#source.read,
+      rowsRead: this.#source.read,
       finished: rowStates.count('finished'),
       failed: rowStates.count('failed') + rowStates.count('bad') + rowStates.count('lost'),
       refused: rowStates.count('refused'),
@@ -125,7 +125,7 @@ export class BatchRun {
 
   #rowEnded(row: Row, { exit, summary }: RowResult, view: BatchView): void {
     this.#exits.set(exit, (this.#exits.get(exit) ?? 0) + 1);
-    view.ended(`row ${row.number}  ${summary}`);
+    view.rowDone(`row ${row.number}  ${summary}`);
     if (this.failure === undefined) this.#policy.rowEnded(exit, this.#runner);
   }
 

@@ -13,7 +13,7 @@ import type { ReportedRun } from '../../report/reported-run.js';
 import type { ServiceEvents } from '../../service/service.js';
 import { readReportedRuns } from '../shared/reported-rows.js';
 import { exitsOfRows, summaryLines } from '../shared/row-summary.js';
-import { type CommandEnd, runCommand, type Session } from '../shared/session.js';
+import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
 import { resolveRowInputs } from './row.js';
@@ -40,7 +40,7 @@ export function batch(
 }
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
-async function checkRows(plan: BatchPlan, context: Context): Promise<CommandEnd> {
+async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutcome> {
   const problems: string[] = [];
   let rows = 0;
   for await (const row of shardRows(plan)) {
@@ -69,7 +69,7 @@ async function assertSingleRow(plan: BatchPlan): Promise<void> {
 }
 
 /** Sends and watches the rows, and prints the summary. */
-async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): Promise<CommandEnd> {
+async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): Promise<CommandOutcome> {
   const { reporter, context } = session;
   const file = resultsFile(flags.results, context);
   const results = await openResults(plan, flags.results, context);

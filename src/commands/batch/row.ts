@@ -19,7 +19,7 @@ import { hasEnded, type Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { errorText } from '../../view/errors/describe-error.js';
-import { summaryLine } from '../../view/summary.js';
+import { runSummaryLine } from '../../view/summary.js';
 import { watchRun } from '../shared/watch-run.js';
 import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
 
@@ -117,7 +117,7 @@ export class RowRunner {
     journal.append({ event: 'ended', row: row.number, run: compactJson(run.json) });
     rowStates.record({ event: 'ended', row: row.number, status: run.status, step: run.error?.step });
     const exit = run.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
-    return { exit, summary: summaryLine(run) };
+    return { exit, summary: runSummaryLine(run) };
   }
 
   /** Records a run that the service no longer knows; any other run stays `accepted`, and a later call watches it. */

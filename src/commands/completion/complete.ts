@@ -1,64 +1,68 @@
-/** `wfr __complete`: what can stand where the cursor is, for the scripts of `wfr completion`. */
+/** `wfr __complete`: prints the candidates at the cursor, for the scripts of `wfr completion`. */
 
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { isUnsafe, sanitize } from '../../text/sanitize.js';
-import { type Candidate, type Offer, VALUES } from './candidates.js';
+import { type Candidate, COMPLETERS, type Completion } from './candidates.js';
 
 export type { Candidate };
 
-/** The word that is being written, and what was written before it. */
+/** The word under the cursor, and what precedes it on the command line. */
 export interface Cursor {
   word: string;
-  /** How the word begins before what is to be completed, such as `--output=`. */
+  /** The start of the word that is not completed, such as `--output=`. */
   prefix: string;
-  /** What it is: the name that the help has for such a value, or all that can stand here. */
-  wanted: string | readonly Candidate[];
-  /** The flags of the command that have a value, by commander's name for them. */
+  /** The placeholder of the value in the help, or the candidates themselves. */
+  expected: string | readonly Candidate[];
+  /** The command's flags that have a value, by commander's attribute name. */
   flags: Readonly<Record<string, string>>;
   operands: readonly string[];
 }
 
 /**
- * Prints a line for each candidate: the whole word and, `described`, a tab and what it is. An empty candidate asks the
- * shell for files: tab, `files` or `folders`, tab, what of the word stands before the path. Whatever fails is passed
- * over: nobody reads a complaint while they write.
+ * Prints a line for each candidate: the whole word and, with `hasDescriptions`, a tab and the description. A line with an
+ * empty candidate asks the shell for files: tab, `files` or `folders`, tab, the start of the word before the path. Errors
+ * are ignored: a message would garble the line that is being typed.
  */
 export async function complete(
-  findPlace: () => Cursor | undefined,
-  described: boolean,
+  locate: () => Cursor | undefined,
+  hasDescriptions: boolean,
   context: Context,
 ): Promise<Exit> {
   try {
-    const place = findPlace();
-    if (place !== undefined) await context.stdout.write(await linesFor(place, described, context));
+    const cursor = locate();
+    if (cursor !== undefined)
+      await context.stdout.write(await formatCandidates(cursor, hasDescriptions, context));
   } catch {
-    // There is nothing to offer, then.
+    // No candidates.
   }
   return ExitCode.ok;
 }
 
-async function linesFor(place: Cursor, described: boolean, context: Context): Promise<string> {
-  const { word, prefix, operands, flags, wanted } = place;
+async function formatCandidates(
+  { word, prefix, operands, flags, expected }: Cursor,
+  hasDescriptions: boolean,
+  context: Context,
+): Promise<string> {
   const text = word.slice(prefix.length);
-  const offer: Offer =
-    typeof wanted === 'string'
-      ? ((await VALUES[wanted]?.({ text, operands, flags }, context)) ?? {})
-      : { candidates: wanted };
-  const candidates = (offer.candidates ?? [])
-    .filter(({ value }) => isInert(value) && (typeof wanted !== 'string' || !value.startsWith('-')))
+  const completion: Completion =
+    typeof expected === 'string'
+      ? ((await COMPLETERS[expected]?.({ text, operands, flags }, context)) ?? {})
+      : { candidates: expected };
+  const candidates = (completion.candidates ?? [])
+    .filter(({ value }) => isSafeWord(value) && (typeof expected !== 'string' || !value.startsWith('-')))
     .map(({ value, description = '' }) => ({ value: prefix + value, description }))
     .filter(({ value }) => value.toLowerCase().startsWith(word.toLowerCase()));
   const lines = candidates.map(({ value, description }) =>
-    described && description !== '' ? `${value}\t${sanitize(description)}\n` : `${value}\n`,
+    hasDescriptions && description !== '' ? `${value}\t${sanitize(description)}\n` : `${value}\n`,
   );
-  if (offer.paths !== undefined) {
-    lines.push(`\t${offer.paths}\t${word.slice(0, prefix.length + (offer.pathStart ?? 0))}\n`);
+  if (completion.paths !== undefined) {
+    lines.push(`\t${completion.paths}\t${word.slice(0, prefix.length + (completion.pathStart ?? 0))}\n`);
   }
   return lines.join('');
 }
 
-/** Whether a text can be a word as it stands: what is escaped would be another one. */
-function isInert(text: string): boolean {
+/** Returns whether a text needs no escaping: an escaped word would be another one. */
+function isSafeWord(text: string): boolean {
   return text !== '' && ![...text].some((character) => isUnsafe(character.codePointAt(0) ?? 0));
 }

@@ -1,26 +1,26 @@
-/** A command line as far as it has been written -> what its last word is. */
+/** Parses an unfinished command line to find what its last word is: a command, a flag, a value. */
 import type { Argument, Command, Option } from 'commander';
 import { TOPICS } from '../help/topics.js';
 import type { Candidate, Cursor } from './complete.js';
 
 /**
- * What the last of the words is; undefined where nothing can stand there. Those of the program's commands that the
- * words name need to have been defined.
+ * Returns what the last word is; undefined where nothing is allowed. The commands that the words name must have been
+ * defined in the program.
  */
-export function cursorAt(words: readonly string[], program: Command): Cursor | undefined {
+export function findCursor(words: readonly string[], program: Command): Cursor | undefined {
   const line = new CommandLine(program);
   for (const word of words.slice(0, -1)) line.take(word);
-  return line.placeOf(words.at(-1) ?? '');
+  return line.locate(words.at(-1) ?? '');
 }
 
 class CommandLine {
-  /** The program itself until a command is named; undefined behind the name of one that there is not. */
+  /** The program until a command is named; undefined after an unknown one. */
   #command: Command | undefined;
   #flags: Record<string, string> = {};
   #operands: string[] = [];
-  /** The flag whose value is to come. */
-  #open: Option | undefined;
-  /** Whether flags can no longer stand here. */
+  /** The flag whose value comes next. */
+  #pendingFlag: Option | undefined;
+  /** Whether flags are no longer allowed. */
   #flagsEnded = false;
 
   constructor(private readonly program: Command) {
@@ -28,44 +28,46 @@ class CommandLine {
   }
 
   take(word: string): void {
-    if (this.#open !== undefined) {
-      this.#flags[this.#open.attributeName()] = word;
-      this.#open = undefined;
+    if (this.#pendingFlag !== undefined) {
+      this.#flags[this.#pendingFlag.attributeName()] = word;
+      this.#pendingFlag = undefined;
     } else if (this.#flagsEnded || !word.startsWith('-') || word === '-') this.#takeOperand(word);
     else if (word === '--') this.#flagsEnded = true;
     else this.#takeFlag(word);
   }
 
-  placeOf(word: string): Cursor | undefined {
+  locate(word: string): Cursor | undefined {
     if (this.#command === undefined) return undefined;
-    if (this.#open !== undefined) return this.#place(word, valueName(this.#open));
-    if (!this.#flagsEnded && word.startsWith('-')) return this.#placeOfFlag(word, this.#command);
-    if (this.#command === this.program) return this.#place(word, this.#commandNames());
+    if (this.#pendingFlag !== undefined) return this.#cursor(word, placeholderOf(this.#pendingFlag));
+    if (!this.#flagsEnded && word.startsWith('-')) return this.#locateFlag(word, this.#command);
+    if (this.#command === this.program) return this.#cursor(word, this.#commandNames());
     const argument = this.#argument();
-    return argument && this.#place(word, argument.argChoices?.map(toCandidate) ?? argument.name());
+    return argument && this.#cursor(word, argument.argChoices?.map(toCandidate) ?? argument.name());
   }
 
-  #place(word: string, wanted: Cursor['wanted'], prefix = ''): Cursor {
-    const isTopic = wanted === 'topic';
-    const names = isTopic ? [...this.#commandNames(), ...Object.keys(TOPICS).map(toCandidate)] : wanted;
-    return { word, prefix, wanted: names, flags: this.#flags, operands: this.#operands };
+  #cursor(word: string, placeholder: Cursor['expected'], prefix = ''): Cursor {
+    const isTopic = placeholder === 'topic';
+    const expected = isTopic
+      ? [...this.#commandNames(), ...Object.keys(TOPICS).map(toCandidate)]
+      : placeholder;
+    return { word, prefix, expected, flags: this.#flags, operands: this.#operands };
   }
 
-  #placeOfFlag(word: string, command: Command): Cursor {
-    const { option, prefix, value } = readFlag(word, command.options) ?? {};
-    if (option !== undefined && value !== undefined) return this.#place(word, valueName(option), prefix);
+  #locateFlag(word: string, command: Command): Cursor {
+    const { option, prefix, value } = parseFlag(word, command.options) ?? {};
+    if (option !== undefined && value !== undefined) return this.#cursor(word, placeholderOf(option), prefix);
     const options = command.createHelp().visibleOptions(command);
     const flags = options.map(({ long, short, description }) => ({
       value: long ?? short ?? '',
       description,
     }));
-    return this.#place(word, flags);
+    return this.#cursor(word, flags);
   }
 
   #takeFlag(word: string): void {
-    const { option, value } = readFlag(word, this.#command?.options ?? []) ?? {};
+    const { option, value } = parseFlag(word, this.#command?.options ?? []) ?? {};
     if (option === undefined) return;
-    if (value === undefined) this.#open = option;
+    if (value === undefined) this.#pendingFlag = option;
     else this.#flags[option.attributeName()] = value;
   }
 
@@ -74,7 +76,7 @@ class CommandLine {
     if (this.#command === this.program) {
       this.#command = this.program.commands.find((candidate) => candidate.name() === word);
     } else if (argument?.name() === 'command' && word === 'wfr' && this.#operands.length === 0) {
-      // What the sandbox is to run is a command line of our own.
+      // The command that the sandbox runs is wfr itself: its command line starts here.
       this.#begin();
     } else {
       this.#operands.push(word);
@@ -90,9 +92,9 @@ class CommandLine {
   }
 
   #argument(): Argument | undefined {
-    const known = this.#command?.registeredArguments ?? [];
-    const last = known.at(-1);
-    return known[this.#operands.length] ?? (last?.variadic ? last : undefined);
+    const declared = this.#command?.registeredArguments ?? [];
+    const last = declared.at(-1);
+    return declared[this.#operands.length] ?? (last?.variadic ? last : undefined);
   }
 
   #commandNames(): Candidate[] {
@@ -101,16 +103,16 @@ class CommandLine {
   }
 }
 
-/** A flag that takes a value, with as much of the word as stands before that; of `-vo` it is the last one. */
-interface ReadFlag {
+/** A flag that takes a value, and the start of the word before the value; the last flag of `-vo`. */
+interface ParsedFlag {
   option: Option;
   prefix: string;
-  /** Undefined where it is the next word. */
+  /** Undefined if it is the next word. */
   value: string | undefined;
 }
 
-/** Undefined for a word without such a flag. */
-function readFlag(word: string, options: readonly Option[]): ReadFlag | undefined {
+/** Returns undefined for a word without such a flag. */
+function parseFlag(word: string, options: readonly Option[]): ParsedFlag | undefined {
   if (word.startsWith('--')) {
     const [name = ''] = word.split('=', 1);
     const option = options.find(({ long }) => long === name);
@@ -125,8 +127,8 @@ function readFlag(word: string, options: readonly Option[]): ReadFlag | undefine
   return undefined;
 }
 
-/** The name that the help has for a flag's value: `file` of `--workflows <file>`. */
-function valueName({ flags }: Option): string {
+/** Returns the placeholder of a flag's value: `file` of `--workflows <file>`. */
+function placeholderOf({ flags }: Option): string {
   return /<(.+)>/.exec(flags)?.[1] ?? '';
 }
 

@@ -1,4 +1,4 @@
-/** `wfr completion`, and the hidden command that its scripts call on every Tab. */
+/** The definitions of `wfr completion` and of the hidden command that its scripts call on every Tab. */
 import { Argument, type Command } from 'commander';
 import { ExitCode } from '../../exit-code.js';
 import type { CommandEntry, Start } from '../shared/command.js';
@@ -6,32 +6,32 @@ import type { CommandEntry, Start } from '../shared/command.js';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 const HELP = `
-It completes commands, flags and their values, profiles and the names that they
-have for workflows, recent runs and @last, and the files of inputs. It reads
-the config file and the history, and never speaks to the service.
+Completes commands, flags and their values, profiles, workflow names, recent run
+ids, @last, and the files of inputs. Completion reads the config file and the
+history, and never contacts the service.
 
-Examples, each for the file that the shell reads at its start:
+Examples, with the startup file of each shell:
   source <(wfr completion bash)         # ~/.bashrc
   source <(wfr completion zsh)          # ~/.zshrc, after compinit
   wfr completion fish | source          # ~/.config/fish/config.fish`;
 
 export const COMPLETION: CommandEntry = {
   name: 'completion',
-  summary: 'a script for bash, zsh or fish that completes on Tab',
+  summary: 'print a completion script for bash, zsh or fish',
   define,
 };
 
-/** `wfr __complete <shell> -- <word...>`: the last word is the one that is being written. */
+/** `wfr __complete <shell> -- <word...>`: the last word is the one under the cursor. */
 export const COMPLETE: CommandEntry = {
   name: '__complete',
-  summary: 'what can stand where the cursor is',
+  summary: 'print completions',
   isHidden: true,
   define: defineCallback,
 };
 
 function define(command: Command, start: Start): void {
   command
-    .description('Print a script that lets a shell complete what you write on Tab.')
+    .description('Print a script that completes wfr commands on Tab.')
     .addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS))
     .addHelpText('after', HELP)
     .action((shell: (typeof SHELLS)[number]) =>
@@ -50,9 +50,9 @@ function defineCallback(command: Command, start: Start): void {
     .allowUnknownOption()
     .action((shell: string | undefined, words: readonly string[]) =>
       start(async (context) => {
-        const { cursorAt } = await import('./cursor.js');
+        const { findCursor } = await import('./cursor.js');
         const { complete } = await import('./complete.js');
-        return complete(() => cursorAt(words, command.parent ?? command), shell !== 'bash', context);
+        return complete(() => findCursor(words, command.parent ?? command), shell !== 'bash', context);
       }),
     );
 }

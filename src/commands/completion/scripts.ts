@@ -1,7 +1,7 @@
-/** What `wfr completion` prints. */
+/** The scripts that `wfr completion` prints. */
 import bash from './wfr.bash?raw';
 import fish from './wfr.fish?raw';
 import zsh from './wfr.zsh?raw';
 
-/** By shell: a script that asks `wfr __complete` on every Tab. */
+/** By shell: a script that calls `wfr __complete` on every Tab. */
 export const SCRIPTS = { bash, zsh, fish } as const;

@@ -1,7 +1,7 @@
 # bash completion for wfr. In ~/.bashrc:  source <(wfr completion bash)
 
-# Takes a line apart as bash would, but expands nothing: _wfr_words, of which the last is the one being written,
-# _wfr_quote, the quotation mark that is open in it, and _wfr_kept, as much of it as stands before the position $2.
+# Splits the line $1 into words as bash does, without expansion. Sets _wfr_words (the last is the one being typed),
+# _wfr_quote (its open quotation mark) and _wfr_kept (its start, up to position $2).
 _wfr_split() {
   local line=$1 char word='' open='' i
   _wfr_words=() _wfr_quote='' _wfr_kept=''
@@ -12,7 +12,7 @@ _wfr_split() {
       "''" | '""') _wfr_quote='' ;;
       "'"?) word+=$char ;;
       \"\\)
-        # Between these, the backslash stands for itself before anything else.
+        # In double quotes, a backslash escapes only these characters.
         [[ ${line:i+1:1} == [\\\"\$\`] ]] && ((++i))
         word+=${line:i:1}
         ;;
@@ -33,7 +33,7 @@ _wfr_split() {
   _wfr_words+=("$word")
 }
 
-# Adds the files whose path begins with $2, or only the folders where $1 says so, to _wfr_found, behind $3.
+# Adds the files whose path begins with $2 (only directories if $1 is "folders") to _wfr_found, prefixed with $3.
 _wfr_files() {
   local path=$2 file
   [[ $path == \~/* ]] && path=$HOME/${path#\~/}
@@ -50,7 +50,7 @@ _wfr_files() {
   )
 }
 
-# One of the candidates, as it is to stand between the quotation marks that are open.
+# Sets _wfr_reply to a candidate, escaped for the open quotation mark.
 _wfr_quoted() {
   local value=$1 tilde=''
   case $_wfr_quote in
@@ -71,7 +71,7 @@ _wfr() {
   local _wfr_quote _wfr_kept _wfr_reply line word value
   local -a _wfr_words _wfr_found=()
   line=${COMP_LINE:0:COMP_POINT}
-  # Readline replaces $2: what a quotation mark or a character of COMP_WORDBREAKS stands before stays as it is.
+  # Readline replaces only $2, which begins after a quotation mark or a character of COMP_WORDBREAKS.
   _wfr_split "$line" "$((${#line} - ${#2}))"
   word=${_wfr_words[${#_wfr_words[@]} - 1]}
   COMPREPLY=()
@@ -92,7 +92,7 @@ _wfr() {
   compopt -o nosort 2>/dev/null
   if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[=/] ]]; then
     compopt -o nospace 2>/dev/null
-    # A second candidate keeps readline from closing the quotation mark.
+    # With a second candidate, readline does not close the quotation mark.
     [[ $_wfr_quote ]] && COMPREPLY+=("${COMPREPLY[0]}.")
   fi
 }

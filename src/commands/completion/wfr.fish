@@ -1,6 +1,6 @@
 # fish completion for wfr. In ~/.config/fish/config.fish:  wfr completion fish | source
 
-# Files, or folders where the first argument says so, whose path begins with the second, each behind the third.
+# Prints the files (only directories if argument 1 is "folders") whose path begins with argument 2, each prefixed with argument 3.
 function __wfr_files
     set -l path (string escape -- $argv[2])
     if string match -q -- '~/*' $argv[2]
@@ -15,12 +15,12 @@ end
 
 function __wfr_complete
     set -l before (commandline -opc)
-    # Assignments may stand before the command.
+    # Assignments may precede the command.
     while string match -qr '^\w+=' -- "$before[1]"
         set -e before[1]
     end
     set -l token (commandline -ct)
-    # A quotation mark may be open in it.
+    # It may have an open quotation mark.
     set -l word (string unescape -- $token; or string unescape -- $token'"'; or string unescape -- $token"'")
     for line in (command wfr __complete fish -- $before[2..] "$word" 2>/dev/null)
         set -l fields (string split \t -- $line)

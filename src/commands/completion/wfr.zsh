@@ -1,14 +1,14 @@
 #compdef wfr
 # zsh completion for wfr. In ~/.zshrc, after compinit:  source <(wfr completion zsh)
 
-# Completes files, or folders where $1 says so, behind $2, which is how the word begins once it is unquoted.
+# Completes files (only directories if $1 is "folders") after $2, the unquoted start of the word.
 _wfr_files() {
   local -i length=0
   local -a from
   while (( length <= $#PREFIX )) && [[ ${(Q)PREFIX[1,length]} != "$2" ]]; do (( length++ )); done
   IPREFIX+=${PREFIX[1,length]}
   PREFIX=${PREFIX[length+1,-1]}
-  # It stands for the home folder between quotation marks, too: wfr expands it itself.
+  # wfr expands ~/ itself, so it is completed within quotation marks, too.
   [[ $PREFIX == '~/'* ]] && IPREFIX+='~/' PREFIX=${PREFIX[3,-1]} from=(-W ~)
   if [[ $1 == folders ]]; then _path_files -/ $from; else _files $from; fi
 }
@@ -22,7 +22,7 @@ _wfr() {
       _wfr_files "${${line#?}%%$'\t'*}" "${line##*$'\t'}" && found=0
       continue
     fi
-    # To _describe, a colon ends the value, and a backslash makes it an ordinary character.
+    # _describe ends the value at a colon that is not escaped.
     line=${line//\\/\\\\}
     value=${${line%%$'\t'*}//:/\\:}
     [[ $line == *$'\t'* ]] && line=$value:${line#*$'\t'} || line=$value

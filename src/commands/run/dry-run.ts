@@ -1,4 +1,4 @@
-/** `wfr run --dry-run`: what would be sent, without sending it. */
+/** `wfr run --dry-run`: prints the request without sending it. */
 import { createHash } from 'node:crypto';
 import type { Context } from '../../platform/context.js';
 import { blockBuffers, type Input, type Source } from '../../service/body.js';
@@ -9,7 +9,7 @@ import { formatJson } from '../../text/json/format-json.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { RunPlan } from './plan.js';
 
-/** Prints `{method, url, headers, body}`: values of headers hidden, documents abridged to type, size and SHA-256. */
+/** Prints `{method, url, headers, body}`, with header values hidden and documents replaced by size and SHA-256. */
 export async function printDryRun(plan: RunPlan, context: Context): Promise<void> {
   const { trigger, settings, warnings, credentials } = plan;
   for (const warning of [...settings.warnings, ...warnings])
@@ -28,29 +28,30 @@ export async function printDryRun(plan: RunPlan, context: Context): Promise<void
     await context.stdout.write(chunk);
 }
 
-/** The first form that would be sent, with what stands around it, as JSON. */
+/** Returns the request as JSON, with the first spelling of the workflow's field that would be sent. */
 async function requestText(head: object, trigger: Trigger): Promise<string> {
-  const [form = 'both'] = variantsOf(trigger.field);
+  const [field = 'both'] = variantsOf(trigger.field);
   const inputs: string[] = [];
-  for (const input of trigger.inputs) inputs.push(`${JSON.stringify(input.name)}:${await abridged(input)}`);
-  const fields = JSON.stringify(fieldsFor(form, trigger.workflowId)).slice(0, -1);
+  for (const input of trigger.inputs)
+    inputs.push(`${JSON.stringify(input.name)}:${await summarizeValue(input)}`);
+  const fields = JSON.stringify(fieldsFor(field, trigger.workflowId)).slice(0, -1);
   return `${JSON.stringify(head).slice(0, -1)},"body":${fields},"inputs":{${inputs.join(',')}}}}`;
 }
 
-/** A value's JSON text, with a description in place of a document's base64. */
-async function abridged({ parts }: Input): Promise<string> {
+/** Returns a value's JSON text, with size and digest in place of a document's base64. */
+async function summarizeValue({ parts }: Input): Promise<string> {
   let text = '';
   for (const part of parts) {
     if (part instanceof Uint8Array) {
       text += Buffer.from(part).toString('utf8');
     } else {
-      text += `(${part.size} bytes, SHA-256 ${await digest(part)})`;
+      text += `(${part.size} bytes, SHA-256 ${await sha256(part)})`;
     }
   }
   return text;
 }
 
-async function digest(source: Source): Promise<string> {
+async function sha256(source: Source): Promise<string> {
   const hash = createHash('sha256');
   for await (const block of source.blocks(blockBuffers(source.size))) hash.update(block);
   return hash.digest('hex');

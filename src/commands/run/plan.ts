@@ -1,4 +1,4 @@
-/** Everything that a run needs, validated before anything is sent. */
+/** The plan of `wfr run`: everything it needs, validated before anything is sent. */
 
 import { loadCredentials } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
@@ -16,8 +16,12 @@ import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import { type DocumentFlags, documentFolder } from '../shared/document-flags.js';
-import { type OutputFlags, outputFormat } from '../shared/output-format.js';
+import {
+  type DocumentFlags,
+  type OutputFlags,
+  openDocumentFolder,
+  parseOutputFormat,
+} from '../shared/output-flags.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
 
 export interface RunFlags
@@ -53,9 +57,9 @@ export async function planRun(
     id: () => resolveWorkflowId(workflow, profile),
     settings: () => resolveServiceSettings(flags, profile, context),
     wait: () => resolveWaitSettings(flags, profile),
-    format: () => outputFormat(flags),
+    format: () => parseOutputFormat(flags),
     presentation: () => decidePresentation(flags, context),
-    documents: () => documentFolder(assertWatched(flags), false, context),
+    documents: () => openDocumentFolder(assertWatched(flags), false, context),
     field: () => resolveWorkflowIdField(flags, profile, context),
     credentials: () => loadCredentials(flags, profile, context),
     reports: () => reports.open(),
@@ -87,8 +91,8 @@ function isDetached({ detach, wait }: RunFlags): boolean {
   return detach === true || wait === false;
 }
 
-/** Throws UsageError for what only a run that is watched has. */
+/** Throws UsageError where --detach is given with a flag that requires watching. */
 function assertWatched(flags: RunFlags): RunFlags {
   if (flags.saveDocuments === undefined || !isDetached(flags)) return flags;
-  throw new UsageError(['--save-documents and --detach exclude each other: give it to wfr watch']);
+  throw new UsageError(['--save-documents and --detach exclude each other: use it with wfr watch']);
 }

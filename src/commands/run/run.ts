@@ -1,4 +1,4 @@
-/** `wfr run`: trigger a run, wait for its end, print its output. */
+/** `wfr run`: triggers a run, waits for its end, prints its output. */
 import { requireToken } from '../../config/credentials.js';
 import { InterruptedError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -7,42 +7,41 @@ import type { Context } from '../../platform/context.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 import { createRun } from '../../service/create-run.js';
 import type { Run } from '../../service/run.js';
-import { printOutcome } from '../shared/print-outcome.js';
+import { printOutcome, resumeCommands } from '../shared/print-outcome.js';
 import { printAccepted, RunPrinter } from '../shared/print-run.js';
-import { resumeCommands } from '../shared/resume-command.js';
-import { type CommandEnd, runCommand, type Session } from '../shared/session.js';
+import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { watchAndShow } from '../shared/show-run.js';
 import { planRun, type RunFlags, type RunPlan } from './plan.js';
 
-/** Throws UsageError. */
+/** Runs the command. Throws UsageError. */
 export function run(
   workflow: string,
   items: readonly string[],
   flags: RunFlags,
   context: Context,
 ): Promise<Exit> {
-  return runCommand(flags, [{ id: undefined, workflowId: workflow }], context, async (command) => {
-    const { interruption } = command;
-    const planning = planRun(workflow, items, flags, command.reports, context);
-    // Standard input, a pipe or a slow disk may take long.
+  return runCommand(flags, [{ id: undefined, workflowId: workflow }], context, async (resources) => {
+    const { interruption, reports } = resources;
+    const planning = planRun(workflow, items, flags, reports, context);
+    // Reading stdin, a pipe or a slow disk may take long.
     const plan = await beforeSending(interruption.raceWithSignal(planning));
     try {
       if (flags.dryRun === true) return await dryRun(plan, context);
       await beforeSending(requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal));
-      return await triggerAndWatch(plan, await command.openSession(plan));
+      return await triggerAndWatch(plan, await resources.openSession(plan));
     } finally {
       await plan.close();
     }
   });
 }
 
-async function dryRun(plan: RunPlan, context: Context): Promise<CommandEnd> {
+async function dryRun(plan: RunPlan, context: Context): Promise<CommandOutcome> {
   const { printDryRun } = await import('./dry-run.js');
   await printDryRun(plan, context);
   return { runs: [], exit: ExitCode.ok };
 }
 
-async function triggerAndWatch(plan: RunPlan, session: Session): Promise<CommandEnd> {
+async function triggerAndWatch(plan: RunPlan, session: Session): Promise<CommandOutcome> {
   const { trigger, settings, wait, format, documents } = plan;
   const { service, interruption, reporter, stdout } = session;
   const progress = await reporter.startProgress(1);
@@ -64,14 +63,14 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
   return { runs: [{ ...reported, workflowId: trigger.workflowId }] };
 }
 
-/** Marks an interruption as one before anything was sent. */
+/** Marks an interruption as one from before anything was sent. */
 async function beforeSending<T>(work: Promise<T>): Promise<T> {
   return work.catch((error) => {
     throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
   });
 }
 
-/** What the history keeps of the run, so that @last names it. */
+/** Returns the history's record of the run, which @last refers to. */
 function pastRun({ id, status }: Run, { trigger, settings }: RunPlan): Omit<PastRun, 'triggered'> {
   const inputs = trigger.inputs.map(({ name }) => name);
   return { id, workflow: trigger.workflowId, baseUrl: settings.baseUrl.href, inputs, status };

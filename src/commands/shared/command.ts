@@ -1,15 +1,16 @@
+/** What program.ts knows of each command before it is chosen. */
 import type { Command } from 'commander';
 import type { Exit } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 
-/** Takes the work of the command that was chosen; each imports its own code only then. */
-export type Start = (work: (context: Context) => Promise<Exit>) => void;
+/** Registers the action of the chosen command, which imports the command's code when it runs. */
+export type Start = (action: (context: Context) => Promise<Exit>) => void;
 
-/** A command as the list of commands shows it, and how to give it its flags, its help and its work. */
+/** A command's line in `wfr --help`, and the definition of its flags, help and action. */
 export interface CommandEntry {
   name: string;
   summary: string;
-  /** Whether it is for programs alone. */
+  /** Leaves it out of `wfr --help`. */
   isHidden?: true;
   define(command: Command, start: Start): void;
 }

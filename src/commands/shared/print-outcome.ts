@@ -1,38 +1,65 @@
-/** How the observation of a run ended: the closing words, what belongs on stdout, and the exit. */
+/** The end of a watched run: the closing block on stderr, the result on stdout, and the exit. */
 
+import type { ServiceSettings } from '../../config/service.js';
 import { InterruptedError, NoSuchRunError, UnsavedDocumentError } from '../../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError } from '../../exit-code.js';
+import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { formatDuration } from '../../text/duration.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
+import { shellCommand } from '../../text/shell-quote.js';
 import { errorText } from '../../view/errors/describe-error.js';
 import { stepsDone, totalSteps } from '../../view/progress/run-progress.js';
 import type { Reporter } from '../../view/reporter.js';
 import type { RunPrinter } from './print-run.js';
 import type { WatchOutcome } from './watch-run.js';
 
+/** Commands that continue with runs, quoted for a shell. */
+export interface ResumeCommands {
+  watch: string;
+  status: string;
+}
+
+/** Returns the commands for `ids`: they use the same service and save the same documents as this one. */
+export function resumeCommands(
+  ids: readonly string[],
+  { resumeFlags }: Pick<ServiceSettings, 'resumeFlags'>,
+  documents: DocumentFolder | undefined,
+): ResumeCommands {
+  const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
+  const command = (name: string, flags: readonly string[] = []) =>
+    shellCommand(['wfr', name, ...resumeFlags, ...flags, ...separator, ...ids]);
+  return { watch: command('watch', documents?.flagsFor(ids)), status: command('status') };
+}
+
 /**
- * Says how it ended, prints the last of it on stdout, and gives what the run came to. `commands` are those to go on
- * with; without them, nothing is said of going on, nor of an interruption: the caller does so for all of its runs. Never
- * throws.
+ * Prints how the watching ended, and the result on stdout. Returns the run for the reports. Without `commands`, the
+ * caller prints how to continue, for all its runs together. Never throws.
  */
 export async function printOutcome(
   outcome: WatchOutcome,
   commands: ResumeCommands | undefined,
-  results: RunPrinter,
+  printer: RunPrinter,
   reporter: Reporter,
 ): Promise<ReportedRun> {
   const { id, run, error, startedAt: started, durationMs: duration } = outcome;
-  const unwritten = run === undefined ? undefined : await failureOf(results.closed(run));
-  const failure = error ?? unwritten;
-  const isHeld = run !== undefined && unwritten === undefined && results.holdsOutput(run);
+  const outputError = run === undefined ? undefined : await catchError(printer.printEnd(run));
+  const failure = error ?? outputError;
+  const isPrinted = run !== undefined && outputError === undefined && printer.carriesOutput(run);
   const exit =
     failure === undefined
       ? printEnd(outcome, commands, reporter)
-      : await printWatchError(outcome, failure, commands, isHeld, reporter);
-  const words = failure === undefined ? undefined : errorText(failure);
-  return { id, workflowId: undefined, run, exit, started, duration, error: words };
+      : await printWatchError(outcome, failure, commands, isPrinted, reporter);
+  return {
+    id,
+    workflowId: undefined,
+    run,
+    exit,
+    started,
+    duration,
+    error: failure === undefined ? undefined : errorText(failure),
+  };
 }
 
 function printEnd(outcome: WatchOutcome, commands: ResumeCommands | undefined, reporter: Reporter): Exit {
@@ -43,23 +70,17 @@ function printEnd(outcome: WatchOutcome, commands: ResumeCommands | undefined, r
     return exitCodeOfStatus(run.status);
   }
   const status = sanitize(run?.status ?? 'not seen');
-  const steps = run === undefined ? '' : stepsText(run);
+  const steps = run === undefined ? '' : formatSteps(run);
   const progress = steps === '' ? status : `${status} (${steps})`;
-  reporter.block([`Still ${progress} after ${formatDuration(durationMs)}; run ${sanitize(id)} goes on.`]);
+  reporter.block([`Still ${progress} after ${formatDuration(durationMs)}; run ${sanitize(id)} continues.`]);
   if (commands !== undefined) reporter.notice(`To watch it: ${commands.watch}`);
   return ExitCode.stillRunning;
 }
 
-/** Commands that go on with a run, ready to be pasted into a shell. */
-export interface ResumeCommands {
-  watch: string;
-  status: string;
-}
-
 function printFinished(run: Run, outcome: WatchOutcome, reporter: Reporter): void {
   if (reporter.presentation.quiet) return;
-  const line = `Finished: run ${sanitize(run.id)}${facts(run, outcome, '')}`;
-  reporter.block([line], 'Finished', reporter.style.good);
+  const line = `Finished: run ${sanitize(run.id)}${formatFacts(run, outcome, '')}`;
+  reporter.block([line], 'Finished', reporter.style.success);
 }
 
 function printFailed(
@@ -72,19 +93,23 @@ function printFailed(
   const lines = [
     step === undefined ? 'Failed' : `Failed at step ${sanitize(step)}`,
     ...(message ? quoteLines(message).split('\n') : ['(the service gave no message)']),
-    `Run ${sanitize(run.id)}${facts(run, outcome, ' completed')}`,
+    `Run ${sanitize(run.id)}${formatFacts(run, outcome, ' completed')}`,
   ];
-  reporter.block(lines, 'Failed', reporter.style.bad);
-  if (commands !== undefined) reporter.info(reporter.style.dim(`To look again: ${commands.status}`));
+  reporter.block(lines, 'Failed', reporter.style.error);
+  if (commands !== undefined) reporter.info(reporter.style.dim(`To show it again: ${commands.status}`));
 }
 
-/** `, 4 of 4 steps in 12s, version 3`: what is known of it. */
-function facts(run: Run, { accepted, wasUnderWay, durationMs }: WatchOutcome, completed: string): string {
-  const steps = stepsText(run);
-  // Only of a run that we triggered do we know how long it took.
-  const duration = accepted ? `in ${formatDuration(durationMs)}` : '';
+/** Returns `, 4 of 4 steps in 12s, version 3`, without what is unknown. */
+function formatFacts(
+  run: Run,
+  { wasTriggered, wasRunning, durationMs }: WatchOutcome,
+  completed: string,
+): string {
+  const steps = formatSteps(run);
+  // The duration of a run is known only if this command triggered it.
+  const duration = wasTriggered ? `in ${formatDuration(durationMs)}` : '';
   const work = [steps && `${steps}${completed}`, duration].filter(Boolean).join(' ');
-  const watched = wasUnderWay && !accepted ? `watched for ${formatDuration(durationMs)}` : '';
+  const watched = wasRunning && !wasTriggered ? `watched for ${formatDuration(durationMs)}` : '';
   const version = run.versionName === undefined ? '' : `version ${sanitize(run.versionName)}`;
   return [work, watched, version]
     .filter(Boolean)
@@ -96,19 +121,21 @@ async function printWatchError(
   { id, run }: WatchOutcome,
   error: unknown,
   commands: ResumeCommands | undefined,
-  isHeld: boolean,
+  isPrinted: boolean,
   reporter: Reporter,
 ): Promise<Exit> {
   const shownId = sanitize(id);
   if (error instanceof InterruptedError) {
-    if (commands !== undefined) reporter.notice(`Interrupted; run ${shownId} ${stateOf(run)}.`);
+    if (commands !== undefined) reporter.notice(`Interrupted; run ${shownId} ${formatState(run)}.`);
   } else {
     if (!reporter.error(error)) await printInternalError(error, reporter);
     if (error instanceof NoSuchRunError) return exitOfError(error);
     const isUnsaved = error instanceof UnsavedDocumentError;
-    const held = isUnsaved && isHeld ? '; the output on stdout holds its documents' : '';
+    const detail = isUnsaved && isPrinted ? '; the output on stdout contains its documents' : '';
     reporter.notice(
-      run !== undefined && hasEnded(run) ? `Run ${shownId} has ended${held}.` : `Run ${shownId} may go on.`,
+      run !== undefined && hasEnded(run)
+        ? `Run ${shownId} has ended${detail}.`
+        : `Run ${shownId} may still be running.`,
     );
   }
   if (commands !== undefined) reporter.notice(`To watch it: ${commands.watch}`);
@@ -120,12 +147,12 @@ async function printInternalError(error: unknown, { output }: Reporter): Promise
   await printError(error, output);
 }
 
-function stateOf(run: Run | undefined): string {
-  if (run === undefined) return 'was not seen, and may go on';
-  return hasEnded(run) ? 'has ended' : 'goes on';
+function formatState(run: Run | undefined): string {
+  if (run === undefined) return 'was not seen, and may still be running';
+  return hasEnded(run) ? 'has ended' : 'continues';
 }
 
-async function failureOf(work: Promise<void>): Promise<unknown> {
+async function catchError(work: Promise<void>): Promise<unknown> {
   try {
     await work;
     return undefined;
@@ -134,7 +161,7 @@ async function failureOf(work: Promise<void>): Promise<unknown> {
   }
 }
 
-function stepsText(run: Run): string {
+function formatSteps(run: Run): string {
   const total = totalSteps(run);
   return total === undefined ? '' : `${stepsDone(run)} of ${total} steps`;
 }

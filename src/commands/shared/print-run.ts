@@ -1,13 +1,13 @@
-/** stdout: the answer, in the form that was asked for. */
+/** What stdout carries, in each output format. */
 import { OutputError } from '../../errors.js';
 import type { StdoutQueue } from '../../platform/stdout-queue.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
-import { summaryLine, summaryOf } from '../../view/summary.js';
-import type { OutputFormat } from './output-format.js';
+import { runSummary, runSummaryLine } from '../../view/summary.js';
+import type { OutputFormat } from './output-flags.js';
 
-/** What stdout carries of runs that are watched to their end. All methods throw OutputError. */
+/** Prints runs while they are watched. All methods throw OutputError. */
 export class RunPrinter {
   readonly #identified = new Set<string>();
 
@@ -17,35 +17,35 @@ export class RunPrinter {
     readonly severalRuns: boolean,
   ) {}
 
-  /** Whether stdout carries all of the output of a run that has ended. */
-  holdsOutput({ status }: Run): boolean {
+  /** Returns whether stdout carries the complete output of a run that has ended. */
+  carriesOutput({ status }: Run): boolean {
     if (this.format === 'text') return !this.severalRuns && status === 'FINISHED';
     return this.format !== 'id';
   }
 
-  /** A run was seen for the first time, or has changed. */
-  async changed(run: Run): Promise<void> {
+  /** Prints a run that is new or has changed. */
+  async printChange(run: Run): Promise<void> {
     if (this.format === 'jsonl') await this.output.write(compactJson(run.json));
     if (this.format === 'id' && !this.#identified.has(run.id)) await printId(this.output, run);
     this.#identified.add(run.id);
   }
 
-  /** A run will not be seen again; `run` is as it was seen last. */
-  async closed(run: Run): Promise<void> {
+  /** Prints a run that has ended or is no longer watched, as last seen. */
+  async printEnd(run: Run): Promise<void> {
     if (this.format === 'json') await printRun(this.output, run, this.severalRuns);
     if (this.format !== 'text') return;
-    if (this.severalRuns) await this.output.write([`${summaryLine(run)}\n`]);
+    if (this.severalRuns) await this.output.write([`${runSummaryLine(run)}\n`]);
     else if (hasEnded(run) && run.status === 'FINISHED') await this.output.write(formatJson(outputOf(run)));
   }
 }
 
-/** What stdout carries of a run that was accepted and is not watched. Throws OutputError. */
+/** Prints a run that was accepted and is not watched. Throws OutputError. */
 export async function printAccepted(output: StdoutQueue, format: OutputFormat, run: Run): Promise<void> {
   if (format === 'json' || format === 'jsonl') await printRun(output, run, format === 'jsonl');
   else await printId(output, run);
 }
 
-/** What stdout carries of a run as it is now. Throws OutputError. */
+/** Prints a run for `wfr status`. Throws OutputError. */
 export async function printStatus(
   output: StdoutQueue,
   format: OutputFormat,
@@ -53,7 +53,7 @@ export async function printStatus(
   severalRuns: boolean,
 ): Promise<void> {
   if (format === 'id') return printId(output, run);
-  if (format === 'text') return output.write([severalRuns ? `${summaryLine(run)}\n` : summaryOf(run)]);
+  if (format === 'text') return output.write([severalRuns ? `${runSummaryLine(run)}\n` : runSummary(run)]);
   return printRun(output, run, severalRuns || format === 'jsonl');
 }
 
@@ -61,13 +61,10 @@ async function printRun(output: StdoutQueue, run: Run, oneLine: boolean): Promis
   await output.write(oneLine ? compactJson(run.json) : formatJson(run.json));
 }
 
-/** An escaped or cut id would be another id to a script, so one that cannot be shown as it is is not printed. */
+/** An escaped or truncated id would be another id, so an unsafe one is not printed at all. */
 async function printId(output: StdoutQueue, { id }: Run): Promise<void> {
   if (!isSanitized(id)) {
-    throw new OutputError(
-      new Error('it has characters that a terminal or a script would misread'),
-      'the run id',
-    );
+    throw new OutputError(new Error('it contains control characters'), 'the run id');
   }
   await output.write([`${id}\n`]);
 }

@@ -1,4 +1,4 @@
-/** The reports that a command line asks for, opened before anything is sent and written when the command ends. */
+/** The reports of --report: opened before anything is sent, written when the command ends. */
 
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
@@ -12,19 +12,19 @@ export interface ReportFlags {
   report?: string[];
 }
 
-/** What is known of a run before the service has answered. */
+/** What is known of a run before the service has responded. */
 export type ReportSubject = Pick<ReportedRun, 'id' | 'workflowId'>;
 
 export class RequestedReports {
   #reports: Reports | undefined;
 
-  /** `requested` are the values of --report; undefined where there is none. */
+  /** `requested` are the values of --report. */
   constructor(
     private readonly requested: string[] | undefined,
     private readonly context: Context,
   ) {}
 
-  /** Opens all of them. Throws UsageError with every problem. */
+  /** Opens all reports. Throws UsageError with every problem. */
   async open(): Promise<void> {
     if (this.requested === undefined) return;
     const { Reports } = await import('../../report/reports.js');
@@ -36,7 +36,7 @@ export class RequestedReports {
     this.#reports = reports;
   }
 
-  /** Writes them unless nothing was run, prints why any could not be written, and returns the exits of those. */
+  /** Writes the reports if anything was run. Prints the errors of those that failed, and returns their exits. */
   async write(result: CommandResult): Promise<Exit[]> {
     if (this.#reports === undefined || result.runs.length === 0) return [];
     const failures = await this.#reports.write(result);
@@ -46,13 +46,13 @@ export class RequestedReports {
     return exits;
   }
 
-  /** Removes what was not written. Never throws. */
+  /** Removes the files of reports that were not written. Never throws. */
   async close(): Promise<void> {
     await this.#reports?.discard();
   }
 }
 
-/** The files that reports are written to. */
+/** Returns the files that reports are written to. */
 export function reportFiles({ report = [] }: ReportFlags, context: Context): NamedFile[] {
   return [...new Set(report)].flatMap((raw) => {
     const path = raw.slice(raw.indexOf('=') + 1);

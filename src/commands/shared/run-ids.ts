@@ -1,21 +1,21 @@
-/** The run ids of a command line. */
+/** The run ids of a command line, with @last resolved from the history. */
 import type { Profile } from '../../config/profile.js';
 import { resolveWorkflowId } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
 import type { History, PastRun } from '../../history/history.js';
 import { isUsableId } from '../../service/parse-run.js';
 
-/** The ids as they were written, each once, in their order. Throws UsageError for those that cannot stand in a path. */
-export function runIds(written: readonly string[]): string[] {
-  const problems = written
+/** Returns the ids without duplicates, in order. Throws UsageError for ids that cannot be part of a URL path. */
+export function parseRunIds(raw: readonly string[]): string[] {
+  const problems = raw
     .filter((id) => !isUsableId(id))
-    .map((id) => `${JSON.stringify(id)} is not a run id; give the id that wfr run printed`);
+    .map((id) => `${JSON.stringify(id)} is not a run id; use the id that wfr run printed`);
   if (problems.length > 0) throw new UsageError(problems);
-  return [...new Set(written)];
+  return [...new Set(raw)];
 }
 
-/** The ids with those of the history in place of `@last` and `@last:<workflow>`. Throws UsageError where there is none. */
-export async function withPastRuns(
+/** Replaces `@last` and `@last:<workflow>` by ids from the history. Throws UsageError where it has no such run. */
+export async function resolvePastRuns(
   ids: readonly string[],
   baseUrl: URL,
   history: History,
@@ -25,9 +25,9 @@ export async function withPastRuns(
   const runs = (await history.readRuns()).filter((run) => run.baseUrl === baseUrl.href);
   const problems: string[] = [];
   const found = ids.map((id) => {
-    const isMeant = reference(id, profile);
-    if (isMeant === undefined) return id;
-    const run = runs.find(isMeant);
+    const matches = parseReference(id, profile);
+    if (matches === undefined) return id;
+    const run = runs.find(matches);
     if (run === undefined) problems.push(`${id}: the history has no such run at ${baseUrl.href}`);
     return run?.id ?? id;
   });
@@ -35,8 +35,8 @@ export async function withPastRuns(
   return [...new Set(found)];
 }
 
-/** Whether a run is the one that is meant; undefined for an id that means itself. */
-function reference(id: string, profile: Profile | undefined): ((run: PastRun) => boolean) | undefined {
+/** Returns a predicate for the runs that `@last` or `@last:<workflow>` refers to; undefined for an id. */
+function parseReference(id: string, profile: Profile | undefined): ((run: PastRun) => boolean) | undefined {
   const [, workflow] = /^@last(?::(.+))?$/s.exec(id) ?? [undefined, null];
   if (workflow === null) return undefined;
   if (workflow === undefined) return () => true;

@@ -1,12 +1,13 @@
-/** What a command works with while it talks to the service, opened once it has a plan, and closed however it ends. */
+/** The frame of run, watch, status and batch: opens what they use, closes it however they end, and writes the reports. */
 import type { LoadedCredentials } from '../../config/credentials.js';
 import type { ServiceSettings } from '../../config/service.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
-import { History } from '../../history/history.js';
+import { History, HistoryTimeoutError } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue, type StdoutQueue } from '../../platform/stdout-queue.js';
+import { describeSystemError } from '../../platform/system-error.js';
 import { setV8Flags } from '../../platform/v8-flags.js';
 import { VERSION } from '../../platform/version.js';
 import type { ReportedRun } from '../../report/reported-run.js';
@@ -15,17 +16,16 @@ import { errorText } from '../../view/errors/describe-error.js';
 import type { Presentation } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { serviceLogger } from '../../view/service-logger.js';
-import { settleHistory } from './keep-history.js';
 import { type ReportFlags, type ReportSubject, RequestedReports } from './reports.js';
 
-/** What every command that talks to the service has validated before it opens a session. */
+/** What a command has validated before it opens a session. */
 interface SessionPlan {
   settings: ServiceSettings;
   credentials: LoadedCredentials;
   presentation: Presentation;
-  /** Shown before anything is sent. */
+  /** Printed before anything is sent. */
   warnings: readonly string[];
-  /** What the command is about: reported with the error that ended it before any of its runs was seen. */
+  /** The runs to report if the command fails before any of them was seen. */
   subjects: readonly ReportSubject[];
 }
 
@@ -38,54 +38,58 @@ export interface Session {
   readonly history: History;
 }
 
-/** What a command came to; `exit` where that is more than its runs tell. */
-export interface CommandEnd {
+/** How a command ended; `exit` is that of its runs unless given. */
+export interface CommandOutcome {
   runs: readonly ReportedRun[];
   exit?: Exit;
 }
 
 /**
- * Runs a command from its plan to its end: `story` validates, opens the session and works in it. Closes what was opened,
- * writes the reports, and returns the exit. Throws what `story` throws, unless that is in a report: then it is printed.
+ * Runs `work`, which validates the command line, opens the session and uses it. Closes what was opened, writes the
+ * reports, and returns the exit. Throws what `work` throws, unless a report was requested: then prints and reports it.
  */
 export async function runCommand(
   { report }: ReportFlags,
   subjects: readonly ReportSubject[],
   context: Context,
-  story: (command: CommandTools) => Promise<CommandEnd>,
+  work: (resources: CommandResources) => Promise<CommandOutcome>,
 ): Promise<Exit> {
   const startedAt = context.clock.now();
   const started = context.clock.monotonic();
   const elapsed = () => context.clock.monotonic() - started;
-  const command = new CommandTools(report, subjects, context);
+  const resources = new CommandResources(report, subjects, context);
   try {
-    const { runs, exit = exitOfRuns(runs) } = await story(command)
-      .finally(() => command.closeSession())
-      .catch(async (error) => {
+    const { runs, exit = exitOfRuns(runs) } = await work(resources)
+      .finally(() => resources.closeSession())
+      .catch((error) => {
         if (error instanceof UsageError || report === undefined) throw error;
-        const { printError } = await import('../../view/errors/print-error.js');
-        const exit = await printError(error, context.stderr);
-        const ended = {
-          run: undefined,
-          exit,
-          started: startedAt,
-          duration: elapsed(),
-          error: errorText(error),
-        };
-        return { runs: command.subjects.map((subject) => ({ ...subject, ...ended })), exit };
+        return printFailure(error, resources.subjects, { startedAt, durationMs: elapsed() }, context);
       });
-    const failures = await command.reports.write({ runs, exit, startedAt, durationMs: elapsed() });
+    const failures = await resources.reports.write({ runs, exit, startedAt, durationMs: elapsed() });
     return exitOfSeveral([exit, ...failures]);
   } finally {
-    command.interruption.release();
-    await command.reports.close();
+    resources.interruption.release();
+    await resources.reports.close();
   }
+}
+
+/** Prints the error that ended a command, and returns it as the outcome of each run that was planned. */
+async function printFailure(
+  error: unknown,
+  subjects: readonly ReportSubject[],
+  { startedAt, durationMs }: { startedAt: number; durationMs: number },
+  { stderr }: Context,
+): Promise<CommandOutcome> {
+  const { printError } = await import('../../view/errors/print-error.js');
+  const exit = await printError(error, stderr);
+  const ended = { run: undefined, exit, started: startedAt, duration: durationMs, error: errorText(error) };
+  return { runs: subjects.map((subject) => ({ ...subject, ...ended })), exit };
 }
 
 const exitOfRuns = (runs: readonly ReportedRun[]) => exitOfSeveral(runs.map(({ exit }) => exit));
 
-/** What a command holds open from its start to its end. */
-class CommandTools {
+/** What a command holds open until it ends. */
+class CommandResources {
   readonly interruption: Interruption;
   readonly reports: RequestedReports;
   #closeSession = async () => {};
@@ -99,7 +103,7 @@ class CommandTools {
     this.reports = new RequestedReports(report, context);
   }
 
-  /** Shows the plan's warnings, and opens what sends and shows. No connection is opened yet. */
+  /** Prints the plan's warnings and opens the session. Opens no connection yet. */
   async openSession(plan: SessionPlan): Promise<Session> {
     const { context, interruption } = this;
     this.subjects = plan.subjects;
@@ -110,7 +114,7 @@ class CommandTools {
     const history = History.open(context);
     this.#closeSession = async () => {
       reporter.stopProgress();
-      await settleHistory(history, reporter);
+      await flushHistory(history, reporter);
       await close();
     };
     return { context, interruption, reporter, service, stdout, history };
@@ -121,9 +125,25 @@ class CommandTools {
   }
 }
 
-export type { CommandTools };
+export type { CommandResources };
 
-/** The HTTP client is loaded only here. */
+/** Waits a moment for the history to be written, and warns where it could not be. Never throws. */
+async function flushHistory(history: History, reporter: Reporter): Promise<void> {
+  const error = await history.flush();
+  if (error === undefined) return;
+  const isHanging = error instanceof HistoryTimeoutError;
+  // A person may rely on @last; a pipeline without a home folder does not.
+  if (!reporter.presentation.live && !isHanging) return;
+  // Node does not end a process while a file operation hangs.
+  const effect = isHanging
+    ? 'wfr cannot exit before it does, except by a signal'
+    : '@last does not refer to this run';
+  reporter.warn(
+    `the history cannot be written: ${describeSystemError(error)}; ${effect} (WFR_HISTORY=0 turns it off)`,
+  );
+}
+
+/** Loads the HTTP client, which is imported nowhere else. */
 async function openService({ settings, credentials }: SessionPlan, reporter: Reporter, context: Context) {
   const { Transport } = await import('../../service/transport.js');
   await setV8Flags(context.nodeVersion);

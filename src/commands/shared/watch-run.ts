@@ -1,4 +1,4 @@
-/** Following one run until it ends, the time is up or an error stops it: the same for run, watch, status and batch. */
+/** Watches one run until it ends, a timeout or an error: for run, watch, status and batch. */
 import type { WaitSettings } from '../../config/wait.js';
 import { followRun } from '../../service/follow-run.js';
 import { getRun } from '../../service/get-run.js';
@@ -8,71 +8,70 @@ import type { Session } from './session.js';
 /** How the watching of a run ended. */
 export interface WatchOutcome {
   id: string;
-  /** As it was seen last, or as `onChange` returned it. */
+  /** The run as last seen, or as `onChange` returned it. */
   run: Run | undefined;
-  /** Whether our own trigger created it. */
-  accepted: boolean;
+  /** Whether this command triggered it. */
+  wasTriggered: boolean;
   /** Whether it was seen before it had ended. */
-  wasUnderWay: boolean;
-  /** What ended the watching before the run did; undefined where a timeout or the run itself did. */
+  wasRunning: boolean;
+  /** What stopped the watching; undefined where the run ended or the timeout expired. */
   error: unknown;
-  /** Milliseconds since 1970 at which the watching began. */
+  /** When the watching began (ms since 1970). */
   startedAt: number;
-  /** Milliseconds of watching. */
   durationMs: number;
 }
 
 export interface WatchOptions {
   id: string;
-  /** The run as our own trigger showed it, just now. */
+  /** The run as this command's trigger returned it. */
   accepted?: Run;
   wait: WaitSettings;
-  /** Return the run as it is at the first readable response. */
-  once?: boolean;
-  /** What failed polls are reported under; nothing is reported of them where it is null. */
+  /** Whether to stop after the first readable response. */
+  stopAtFirst?: boolean;
+  /** The prefix of messages about failed polls; null turns them off. */
   label?: string | null;
-  /** Whether a shared rate limiter slows all requests down when the service asks for it. */
+  /** Whether a shared rate limiter handles Retry-After. */
   isRateLimited?: boolean;
-  /** Whether the run is known to exist, though this process has not seen it. */
+  /** Whether the run is known to exist, although this process has not seen it. */
   exists?: boolean;
-  /** Ends the watching by throwing its reason; the session's interruption by default. */
+  /** Stops the watching; by default the session's interruption. */
   signal?: AbortSignal;
-  /** Called with the run whenever it has changed; returns it as it is to be remembered. What it throws ends the watching. */
+  /** Called whenever the run has changed; returns the run to remember. What it throws stops the watching. */
   onChange?(run: Run): Promise<Run>;
 }
 
-/** Follows a run. Never throws what ended the watching: that is the outcome's `error`. */
+/** Watches a run. Never throws: what stopped the watching is the outcome's `error`. */
 export async function watchRun(options: WatchOptions, session: Session): Promise<WatchOutcome> {
   const { id, accepted, onChange = async (run: Run) => run } = options;
   const { clock } = session.service;
   const startedAt = clock.now();
   const started = clock.monotonic();
   let run: Run | undefined;
-  let wasUnderWay = false;
+  let wasRunning = false;
   let error: unknown;
   try {
-    for await (const seen of changesOf(options, session)) {
-      warnOfUnknownStatus(seen, session);
-      wasUnderWay ||= !hasEnded(seen);
+    for await (const seen of runChanges(options, session)) {
+      warnAboutUnknownStatus(seen, session);
+      wasRunning ||= !hasEnded(seen);
       run = seen;
       run = await onChange(seen);
-      if (options.once) break;
+      if (options.stopAtFirst) break;
     }
   } catch (thrown) {
     error = thrown;
   }
   const durationMs = clock.monotonic() - started;
-  return { id, run, accepted: accepted !== undefined, wasUnderWay, error, startedAt, durationMs };
+  return { id, run, wasTriggered: accepted !== undefined, wasRunning, error, startedAt, durationMs };
 }
 
-/** Reads a run until its first readable response. Never throws. `label` is as in WatchOptions. */
+/** Polls a run until the first readable response. Never throws. */
 export function pollOnce(id: string, label: string | undefined, session: Session): Promise<WatchOutcome> {
   const wait = { interval: 0, maxInterval: 0, timeout: undefined };
-  return watchRun({ id, wait, once: true, ...(label !== undefined && { label }) }, session);
+  return watchRun({ id, wait, stopAtFirst: true, ...(label !== undefined && { label }) }, session);
 }
 
-/** The run as it was accepted, if it was, and whenever it has changed. */
-async function* changesOf(
+/** Yields the accepted run, if any, then the run whenever it has changed. */
+async function* runChanges(
   { id, accepted, wait, label, isRateLimited = false, exists = false, signal }: WatchOptions,
   { service, interruption, reporter }: Session,
 ): AsyncGenerator<Run, void, void> {
@@ -91,8 +90,8 @@ async function* changesOf(
   });
 }
 
-/** Warns of a status that the interface does not name, once for each. */
-function warnOfUnknownStatus({ status }: Run, { reporter }: Session): void {
+/** Warns once about each status that the interface does not define. */
+function warnAboutUnknownStatus({ status }: Run, { reporter }: Session): void {
   if (status === undefined || isKnownStatus(status)) return;
   reporter.warnOnce(`the status ${status} is unknown to wfr; waiting while it changes`);
 }

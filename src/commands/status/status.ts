@@ -1,4 +1,4 @@
-/** `wfr status`: show runs as they are now. */
+/** `wfr status`: shows the current state of runs. */
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
@@ -9,29 +9,29 @@ import type { Context } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import { type OutputFlags, outputFormat } from '../shared/output-format.js';
+import { type OutputFlags, parseOutputFormat } from '../shared/output-flags.js';
 import { printStatus } from '../shared/print-run.js';
-import { runIds, withPastRuns } from '../shared/run-ids.js';
-import { type CommandEnd, runCommand, type Session } from '../shared/session.js';
+import { parseRunIds, resolvePastRuns } from '../shared/run-ids.js';
+import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { pollOnce, type WatchOutcome } from '../shared/watch-run.js';
 
 export interface StatusFlags extends ServiceFlags, OutputFlags, PresentationFlags {
   exitStatus?: boolean;
 }
 
-/** Throws UsageError. */
+/** Runs the command. Throws UsageError. */
 export function status(rawIds: readonly string[], flags: StatusFlags, context: Context): Promise<Exit> {
-  return runCommand({}, [], context, async (command) => {
+  return runCommand({}, [], context, async (resources) => {
     const plan = await planStatus(rawIds, flags, context);
-    await requireToken(plan.credentials, plan.settings.baseUrl, command.interruption.signal);
-    return pollAll(plan, await command.openSession(plan));
+    await requireToken(plan.credentials, plan.settings.baseUrl, resources.interruption.signal);
+    return pollAll(plan, await resources.openSession(plan));
   });
 }
 
-/** Polls all runs at once, and prints them in the order of the command line. */
-async function pollAll(plan: StatusPlan, session: Session): Promise<CommandEnd> {
+/** Polls all runs concurrently, and prints them in the order of the command line. */
+async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutcome> {
   const polls = plan.ids.map((id) => pollOnce(id, plan.ids.length > 1 ? id : undefined, session));
-  const cancelNotice = noticeSilence(session);
+  const cancelNotice = scheduleNotice(session);
   void Promise.all(polls).finally(cancelNotice);
   const exits: Exit[] = [];
   for (const poll of polls) exits.push(await print(await poll, plan, session));
@@ -44,13 +44,13 @@ type StatusPlan = Awaited<ReturnType<typeof planStatus>>;
 async function planStatus(rawIds: readonly string[], flags: StatusFlags, context: Context) {
   const profile = await chooseProfile(flags, context);
   const plan = await collectUsageErrors({
-    ids: () => runIds(rawIds),
+    ids: () => parseRunIds(rawIds),
     settings: () => resolveServiceSettings(flags, profile, context),
-    format: () => outputFormat(flags),
+    format: () => parseOutputFormat(flags),
     presentation: () => decidePresentation(flags, context),
     credentials: () => loadCredentials(flags, profile, context),
   });
-  const ids = await withPastRuns(plan.ids, plan.settings.baseUrl, History.open(context), profile);
+  const ids = await resolvePastRuns(plan.ids, plan.settings.baseUrl, History.open(context), profile);
   return { ...plan, ids, exitStatus: flags.exitStatus === true, warnings: [], subjects: [] };
 }
 
@@ -67,18 +67,18 @@ async function print(
     return exitStatus ? exitOfRun(run) : ExitCode.ok;
   }
   if (!reporter.error(error)) throw error;
-  // Other errors name the run themselves.
+  // Other errors include the id.
   if (severalRuns && error instanceof HttpError) reporter.notice(`Run ${sanitize(id)} could not be read.`);
   return exitOfError(error);
 }
 
 const exitOfRun = (run: Run) => (hasEnded(run) ? exitCodeOfStatus(run.status) : ExitCode.stillRunning);
 
-/** Milliseconds without a response after which a person wants to know what they wait for. */
-const SILENCE = 3_000;
+/** Time without a response after which stderr says what is being waited for (ms). */
+const NOTICE_DELAY = 3_000;
 
-function noticeSilence({ service, reporter }: Session): () => void {
-  return service.clock.after(SILENCE, () =>
-    reporter.info(`Waiting for an answer from ${service.baseUrl.host}`),
+function scheduleNotice({ service, reporter }: Session): () => void {
+  return service.clock.after(NOTICE_DELAY, () =>
+    reporter.info(`Waiting for a response from ${service.baseUrl.host}`),
   );
 }

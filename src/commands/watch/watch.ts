@@ -1,4 +1,4 @@
-/** `wfr watch`: wait for runs that already exist. */
+/** `wfr watch`: waits for runs that already exist. */
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
@@ -9,14 +9,17 @@ import { History } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { hasEnded } from '../../service/run.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import { type DocumentFlags, documentFolder } from '../shared/document-flags.js';
-import { type OutputFlags, outputFormat } from '../shared/output-format.js';
-import { printOutcome } from '../shared/print-outcome.js';
+import {
+  type DocumentFlags,
+  type OutputFlags,
+  openDocumentFolder,
+  parseOutputFormat,
+} from '../shared/output-flags.js';
+import { printOutcome, resumeCommands } from '../shared/print-outcome.js';
 import { RunPrinter } from '../shared/print-run.js';
 import type { ReportFlags, RequestedReports } from '../shared/reports.js';
-import { resumeCommands } from '../shared/resume-command.js';
-import { runIds, withPastRuns } from '../shared/run-ids.js';
-import { type CommandEnd, runCommand, type Session } from '../shared/session.js';
+import { parseRunIds, resolvePastRuns } from '../shared/run-ids.js';
+import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { type RunDisplay, watchAndShow } from '../shared/show-run.js';
 import type { WatchOutcome } from '../shared/watch-run.js';
 
@@ -28,23 +31,23 @@ export interface WatchFlags
     PresentationFlags,
     ReportFlags {}
 
-/** Throws UsageError. */
+/** Runs the command. Throws UsageError. */
 export function watch(rawIds: readonly string[], flags: WatchFlags, context: Context): Promise<Exit> {
-  return runCommand(flags, subjectsOf(rawIds), context, async (command) => {
-    const plan = await planWatch(rawIds, flags, command.reports, context);
-    await requireToken(plan.credentials, plan.settings.baseUrl, command.interruption.signal);
-    return watchAll(plan, await command.openSession(plan));
+  return runCommand(flags, subjectsOf(rawIds), context, async (resources) => {
+    const plan = await planWatch(rawIds, flags, resources.reports, context);
+    await requireToken(plan.credentials, plan.settings.baseUrl, resources.interruption.signal);
+    return watchAll(plan, await resources.openSession(plan));
   });
 }
 
-async function watchAll(plan: WatchPlan, session: Session): Promise<CommandEnd> {
+async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutcome> {
   const { ids, format, documents } = plan;
   const progress = await session.reporter.startProgress(ids.length);
   const printer = new RunPrinter(session.stdout, format, ids.length > 1);
   const display = { printer, progress, documents };
-  const [only] = ids;
-  return only !== undefined && ids.length === 1
-    ? watchOne(only, plan, display, session)
+  const [id] = ids;
+  return id !== undefined && ids.length === 1
+    ? watchOne(id, plan, display, session)
     : watchSeveral(plan, display, session);
 }
 
@@ -61,17 +64,17 @@ async function planWatch(
 ) {
   const profile = await chooseProfile(flags, context);
   const plan = await collectUsageErrors({
-    ids: () => runIds(rawIds),
+    ids: () => parseRunIds(rawIds),
     settings: () => resolveServiceSettings(flags, profile, context),
     wait: () => resolveWaitSettings(flags, profile),
-    format: () => outputFormat(flags),
+    format: () => parseOutputFormat(flags),
     presentation: () => decidePresentation(flags, context),
-    documents: () => documentFolder(flags, new Set(rawIds).size > 1, context),
+    documents: () => openDocumentFolder(flags, new Set(rawIds).size > 1, context),
     reports: () => reports.open(),
     credentials: () => loadCredentials(flags, profile, context),
   });
-  const ids = await withPastRuns(plan.ids, plan.settings.baseUrl, History.open(context), profile);
-  // Runs end in any order; the same command gives each of them the same folder.
+  const ids = await resolvePastRuns(plan.ids, plan.settings.baseUrl, History.open(context), profile);
+  // Runs end in any order; each gets the same folder whenever the command is repeated.
   for (const id of ids) plan.documents?.runFolder(id);
   return { ...plan, ids, warnings: [], subjects: subjectsOf(ids) };
 }
@@ -81,7 +84,7 @@ async function watchOne(
   { wait, settings, documents }: WatchPlan,
   display: RunDisplay,
   session: Session,
-): Promise<CommandEnd> {
+): Promise<CommandOutcome> {
   const outcome = await watchAndShow({ id, wait }, display, session);
   session.reporter.stopProgress();
   const commands = resumeCommands([id], settings, documents);
@@ -92,7 +95,7 @@ async function watchSeveral(
   { ids, wait, settings, documents }: WatchPlan,
   display: RunDisplay,
   session: Session,
-): Promise<CommandEnd> {
+): Promise<CommandOutcome> {
   const { reporter, interruption } = session;
   const outcomes: WatchOutcome[] = [];
   const runs = await Promise.all(
@@ -103,10 +106,11 @@ async function watchSeveral(
     }),
   );
   reporter.stopProgress();
-  if (interruption.received !== undefined) reporter.notice('Interrupted; the runs go on.');
+  if (interruption.received !== undefined) reporter.notice('Interrupted; the runs continue.');
   const unfinished = new Set(outcomes.filter(canBeWatchedAgain).map(({ id }) => id));
-  const left = ids.filter((id) => unfinished.has(id));
-  if (left.length > 0) reporter.notice(`To watch them: ${resumeCommands(left, settings, documents).watch}`);
+  const remaining = ids.filter((id) => unfinished.has(id));
+  if (remaining.length > 0)
+    reporter.notice(`To watch them: ${resumeCommands(remaining, settings, documents).watch}`);
   return { runs };
 }
 

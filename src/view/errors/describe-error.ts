@@ -1,12 +1,16 @@
-/** The one place where an error becomes words: what went wrong with what, why, and what to do next. */
-
+/**
+ * What wfr tells people about an error: what happened, the service's own message, and how to fix it. Every error text is
+ * here, except those of UsageError, whose problems are written where they are found.
+ */
 import {
   FileChangedError,
   FileReadError,
   HttpError,
+  type HttpErrorInfo,
   InterruptedError,
   MissingTokenError,
   NetworkError,
+  type NetworkFault,
   NoSuchRunError,
   NotTriggeredError,
   OutputError,
@@ -20,113 +24,143 @@ import {
 } from '../../errors.js';
 import { describeSystemError, errorCode, isResourceExhaustion } from '../../platform/system-error.js';
 import { formatDuration } from '../../text/duration.js';
-import { sanitize } from '../../text/sanitize.js';
+import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
-import type { ErrorDescription } from './error-description.js';
-import { describeHttpError } from './http-error.js';
-import { describeNetworkError } from './network-error.js';
+import { formatBytes } from '../progress/run-progress.js';
 
-/** The words for a foreseen error; undefined for a defect of wfr. Nothing in it is a secret. */
+export interface ErrorDescription {
+  /** What happened, sanitized, one line each. */
+  summary: readonly string[];
+  /** The service's own message, not yet sanitized. */
+  serverMessage?: string | undefined;
+  /** How to fix it, one line each. */
+  hints: readonly string[];
+}
+
+/** Formats a description as lines: `wfr: ` before the first, `| ` before the service's message, two spaces before others. */
+export function formatError({ summary, serverMessage, hints }: ErrorDescription): string[] {
+  return [
+    ...summary.map((line, index) => (index === 0 ? `wfr: ${line}` : `  ${line}`)),
+    ...(serverMessage ? quoteLines(serverMessage).split('\n') : []),
+    ...hints.map((line) => `  ${line}`),
+  ];
+}
+
+/** Describes an error without its secrets. Returns undefined for an internal error. */
 export function describeError(error: unknown): ErrorDescription | undefined {
+  return describeLocalError(error) ?? describeTriggerError(error) ?? describeWatchError(error);
+}
+
+/**
+ * Returns the summary and the service's message as one text, not yet sanitized. It is shown beside a run's id and is the
+ * same for all runs with the same error, so that reports can group them.
+ */
+export function errorText(error: unknown): string {
+  const description =
+    error instanceof UnreachableRunError ? describeUnreachableRun(error, 'the run') : describeError(error);
+  if (description === undefined) {
+    return `internal error: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  const { summary, serverMessage } = description;
+  return [...summary, ...(serverMessage ? [serverMessage] : [])].join('\n');
+}
+
+// Command line, configuration, files
+
+function describeLocalError(error: unknown): ErrorDescription | undefined {
   if (error instanceof UsageError) {
     return {
-      summary: error.problems.map((p) => sanitize(p)),
+      summary: error.problems.map((problem) => sanitize(problem)),
       serverMessage: error.quoted,
       hints: error.hint === undefined ? [] : [`See: ${error.hint}`],
     };
   }
   if (error instanceof MissingTokenError) {
+    const lookedFor = `no access token: looked for ${sanitize(error.lookedFor.join(', '))}`;
     return {
-      summary: [
-        `no access token: looked for ${sanitize(error.lookedFor.join(', '))}`,
-        ...(error.withheld === undefined ? [] : [sanitize(error.withheld)]),
-      ],
-      hints: ['Set WFR_TOKEN, or give --token-file; --no-token sends none.'],
+      summary: [lookedFor, ...(error.withheld === undefined ? [] : [sanitize(error.withheld)])],
+      hints: ['Set WFR_TOKEN or --token-file; to send no token, use --no-token.'],
     };
   }
   if (error instanceof FileChangedError) {
     return {
       summary: [`${sanitize(error.path)} changed while being read; no run was created`],
-      hints: ['Repeat the command once the file is complete.'],
+      hints: ['Run the same command again once the file is complete.'],
     };
   }
-  if (error instanceof FileReadError) {
-    return {
-      summary: [
-        `${sanitize(error.path)} cannot be read: ${describeSystemError(error.cause)}; no run was created`,
-      ],
-      hints: [
-        isResourceExhaustion(error.cause)
-          ? 'Run the same command again, with more open files (ulimit -n) or a smaller --concurrency.'
-          : 'Repeat the command once it can be read.',
-      ],
-    };
-  }
+  if (error instanceof FileReadError) return describeFileReadError(error);
+  if (error instanceof UnsavedDocumentError) return describeUnsavedDocument(error);
   if (error instanceof OutputError) {
-    return describeOutputError(error);
-  }
-  return describeServiceError(error);
-}
-
-function describeOutputError(error: OutputError): ErrorDescription {
-  const because = describeSystemError(error.cause);
-  if (!(error instanceof UnsavedDocumentError)) {
-    return { summary: [`cannot write ${sanitize(error.what)}: ${because}`], hints: [] };
-  }
-  const [why, remedy] =
-    errorCode(error.cause) === 'EEXIST'
-      ? ['it exists already', 'give --force to overwrite it']
-      : [because, 'watch the run again once this is mended'];
-  return {
-    summary: [`cannot save ${sanitize(error.what)}: ${why}`],
-    hints: [`Name another folder, or ${remedy}.`],
-  };
-}
-
-/**
- * What went wrong and the service's own words, as text of one or more lines that is not inert yet. It stands beside the
- * id of the run, and is the same for all runs to which the same happened.
- */
-export function errorText(error: unknown): string {
-  const explanation =
-    error instanceof UnreachableRunError ? describeUnreachableRun(error, 'the run') : describeError(error);
-  if (explanation === undefined) {
-    return `a defect of wfr itself: ${error instanceof Error ? error.message : String(error)}`;
-  }
-  return [...explanation.summary, ...(explanation.serverMessage ? [explanation.serverMessage] : [])].join(
-    '\n',
-  );
-}
-
-function describeServiceError(error: unknown): ErrorDescription | undefined {
-  if (error instanceof HttpError) return describeHttpError(error.info, error.spellingHint);
-  if (error instanceof NoSuchRunError) {
     return {
-      summary: [`the service knows no run ${sanitize(error.id)} (404)`],
-      serverMessage: error.info.message,
-      hints: [`Check the id, and the base URL: ${error.info.url}`],
+      summary: [`cannot write ${sanitize(error.what)}: ${describeSystemError(error.cause)}`],
+      hints: [],
     };
   }
-  if (error instanceof NotTriggeredError) return describeNotTriggered(error);
-  if (error instanceof UnknownOutcomeError) {
-    return explainUnknownOutcome(error);
-  }
-  if (error instanceof UnreachableRunError) return describeUnreachableRun(error, `run ${sanitize(error.id)}`);
-  if (error instanceof UnknownStatusError) {
-    const status = sanitize(error.status);
-    return {
-      summary: [
-        `the status ${status} is unknown to wfr and has not changed for ${formatDuration(error.forMs)}`,
-      ],
-      hints: ['Look at the service what it means; wfr may be too old for it.'],
-    };
-  }
-  if (error instanceof InterruptedError) return describeInterruption(error);
-  if (error instanceof NetworkError || error instanceof UnreadableResponseError) return describeCause(error);
   return undefined;
 }
 
-/** The flag that re-sends after a 503 with Retry-After, where that was the cause; what it needs is part of the hint. */
+function describeFileReadError({ path, cause }: FileReadError): ErrorDescription {
+  return {
+    summary: [`${sanitize(path)} cannot be read: ${describeSystemError(cause)}; no run was created`],
+    hints: [
+      isResourceExhaustion(cause)
+        ? 'Run the same command again, with more open files (ulimit -n) or a smaller --concurrency.'
+        : 'Run the same command again once it can be read.',
+    ],
+  };
+}
+
+function describeUnsavedDocument({ what, cause }: UnsavedDocumentError): ErrorDescription {
+  const [reason, fix] =
+    errorCode(cause) === 'EEXIST'
+      ? ['it exists already', 'overwrite it with --force']
+      : [describeSystemError(cause), 'watch the run again once this is fixed'];
+  return {
+    summary: [`cannot save ${sanitize(what)}: ${reason}`],
+    hints: [`Choose another folder, or ${fix}.`],
+  };
+}
+
+// Triggering
+
+const CHECK_FIRST =
+  'Check the service before you run the command again: a second run may cost a second time.';
+
+function describeTriggerError(error: unknown): ErrorDescription | undefined {
+  if (error instanceof NotTriggeredError) return describeNotTriggered(error);
+  if (error instanceof UnknownOutcomeError) return describeUnknownOutcome(error);
+  if (error instanceof InterruptedError) return describeInterruption(error);
+  return undefined;
+}
+
+function describeNotTriggered(error: NotTriggeredError): ErrorDescription {
+  const { cause, phase, attempts, progress, retryAfter } = error;
+  const { summary, serverMessage, hints } = describeCause(cause);
+  const tries = attempts > 1 ? ` (${attempts} tries)` : '';
+  const position =
+    phase === 1 && cause instanceof NetworkError ? ` at ${Math.floor(progress * 100)} % of the body` : '';
+  const wait =
+    retryAfter === undefined
+      ? []
+      : [`The service asks to wait ${formatDuration(retryAfter)}; wfr waits 5m at most.`];
+  return {
+    summary: [...summary.map((line) => `${line}${position}${tries}`), 'no run was created'],
+    serverMessage,
+    hints: [...wait, ...(hints.length > 0 ? hints : ['It is safe to run the same command again later.'])],
+  };
+}
+
+function describeUnknownOutcome(error: UnknownOutcomeError): ErrorDescription {
+  const { cause, evidence } = error;
+  const { summary, serverMessage, hints } = describeCause(cause);
+  return {
+    summary: ['the outcome is unknown: a run may have been created', ...summary, ...evidenceLines(evidence)],
+    serverMessage: serverMessage ?? evidence?.excerpt,
+    hints: [...statusHint(evidence), CHECK_FIRST, ...hints, ...resendHint(error)],
+  };
+}
+
+/** Returns the hint at --resend-503 after a 503 with Retry-After. */
 export function resendHint({ cause }: UnknownOutcomeError): string[] {
   if (!(cause instanceof HttpError)) return [];
   const { status, retryAfter } = cause.info;
@@ -136,102 +170,221 @@ export function resendHint({ cause }: UnknownOutcomeError): string[] {
   ];
 }
 
-const LOOK_FIRST = 'Look at the service before you repeat the command: a second run may cost a second time.';
-
-function explainUnknownOutcome(error: UnknownOutcomeError): ErrorDescription {
-  const { cause, evidence } = error;
-  const why = describeCause(cause);
+function describeInterruption({ phase, evidence }: InterruptedError): ErrorDescription {
+  if (phase === undefined) return { summary: ['interrupted'], hints: [] };
+  if (phase < 2) return { summary: ['cancelled; no run was created'], hints: [] };
+  const summary = 'interrupted after the request had been sent: a run may have been created';
   return {
-    summary: [
-      'the outcome is unknown: a run may have been created',
-      ...why.summary,
-      ...evidenceLines(evidence),
-    ],
-    serverMessage: why.serverMessage ?? evidence?.excerpt,
-    hints: [...adviceOn(evidence), LOOK_FIRST, ...why.hints, ...resendHint(error)],
+    summary: [summary, ...evidenceLines(evidence)],
+    serverMessage: evidence?.excerpt,
+    hints: [...statusHint(evidence), CHECK_FIRST],
   };
 }
 
-/** What an unusable answer tells about the run. */
 function evidenceLines(evidence: RunEvidence | undefined): string[] {
   const { ids = [], location } = evidence ?? {};
   return [
-    ...ids.map((id) => `the answer names the id ${sanitize(id)}, which the service did not confirm`),
-    ...(location === undefined ? [] : [`the answer points to ${sanitize(location)}`]),
+    ...ids.map((id) => `the response names the id ${sanitize(id)}, which the service did not confirm`),
+    ...(location === undefined ? [] : [`the response points to ${sanitize(location)}`]),
   ];
 }
 
-function adviceOn(evidence: RunEvidence | undefined): string[] {
+function statusHint(evidence: RunEvidence | undefined): string[] {
   const [id] = evidence?.ids ?? [];
   if (id === undefined) return [];
   const command = ['wfr', 'status', ...(id.startsWith('-') ? ['--'] : []), id];
   return [`To look for the run: ${shellCommand(command)}`];
 }
 
-function describeUnreachableRun(
-  { cause, seen, unreachableMs }: UnreachableRunError,
-  subject: string,
-): ErrorDescription {
-  const why = describeCause(cause);
-  const forSome = unreachableMs >= 1_000 ? ` for ${formatDuration(unreachableMs)}` : '';
-  const what = seen ? `${subject} could not be observed${forSome}` : `${subject} could not be read`;
-  return { ...why, summary: [what, ...why.summary] };
+// Watching
+
+function describeWatchError(error: unknown): ErrorDescription | undefined {
+  if (error instanceof NoSuchRunError) {
+    return {
+      summary: [`the service has no run ${sanitize(error.id)} (404)`],
+      serverMessage: error.info.message,
+      hints: [`Check the id, and the base URL: ${error.info.url}`],
+    };
+  }
+  if (error instanceof UnreachableRunError) return describeUnreachableRun(error, `run ${sanitize(error.id)}`);
+  if (error instanceof UnknownStatusError) {
+    const duration = formatDuration(error.forMs);
+    return {
+      summary: [`the status ${sanitize(error.status)} is unknown to wfr and has not changed for ${duration}`],
+      hints: ["Check the service's documentation; a newer wfr may know this status."],
+    };
+  }
+  return isCause(error) ? describeCause(error) : undefined;
 }
 
-function describeInterruption({ phase, evidence }: InterruptedError): ErrorDescription {
-  if (phase === undefined) return { summary: ['interrupted'], hints: [] };
-  if (phase < 2) return { summary: ['cancelled; no run was created'], hints: [] };
-  return {
-    summary: [
-      'interrupted after the request had been sent: a run may have been created',
-      ...evidenceLines(evidence),
-    ],
-    serverMessage: evidence?.excerpt,
-    hints: [...adviceOn(evidence), LOOK_FIRST],
-  };
+function describeUnreachableRun(error: UnreachableRunError, subject: string): ErrorDescription {
+  const { cause, seen, unreachableMs } = error;
+  const duration = seen && unreachableMs >= 1_000 ? ` for ${formatDuration(unreachableMs)}` : '';
+  const description = describeCause(cause);
+  return { ...description, summary: [`${subject} could not be read${duration}`, ...description.summary] };
 }
 
-function describeNotTriggered({
-  cause,
-  phase,
-  attempts,
-  progress,
-  retryAfter,
-}: NotTriggeredError): ErrorDescription {
-  const why = describeCause(cause);
-  const tries = attempts > 1 ? ` (${attempts} tries)` : '';
-  const broke =
-    phase === 1 && cause instanceof NetworkError ? ` at ${Math.floor(progress * 100)} % of the body` : '';
-  const waits =
-    retryAfter === undefined
-      ? []
-      : [`It asks to wait ${formatDuration(retryAfter)}, which is longer than wfr waits (5m).`];
-  return {
-    summary: [...why.summary.map((line) => `${line}${broke}${tries}`), 'no run was created'],
-    serverMessage: why.serverMessage,
-    hints: [...waits, ...(why.hints.length > 0 ? why.hints : ['It is safe to repeat the command later.'])],
-  };
+// Causes: HTTP, responses that cannot be read, the network
+
+type Cause = NetworkError | HttpError | UnreadableResponseError;
+
+function isCause(error: unknown): error is Cause {
+  return (
+    error instanceof NetworkError || error instanceof HttpError || error instanceof UnreadableResponseError
+  );
 }
 
-function describeCause(cause: NetworkError | HttpError | UnreadableResponseError): ErrorDescription {
+function describeCause(cause: Cause): ErrorDescription {
   if (cause instanceof NetworkError) return describeNetworkError(cause);
-  if (cause instanceof HttpError) return describeHttpError(cause.info, cause.spellingHint);
-  const { status, contentType, excerpt, fields } = cause.facts;
-  const held = fields === undefined ? '' : `; it has the fields ${listed(fields)}`;
-  const kind = contentType === undefined ? '' : `, content type ${sanitize(contentType)}`;
+  if (cause instanceof HttpError) return describeHttpError(cause);
+  return describeUnreadableResponse(cause);
+}
+
+function describeHttpError({ info, spellingHint }: HttpError): ErrorDescription {
+  const [summary, ...hints] = httpErrorTexts(info, spellingHint);
+  return { summary: [summary], serverMessage: info.message, hints };
+}
+
+/** Returns the summary, then the hints. */
+function httpErrorTexts(
+  info: HttpErrorInfo,
+  spellingHint: HttpError['spellingHint'],
+): [summary: string, ...hints: string[]] {
+  const { status, url, bodyBytes } = info;
+  const request = info.method === 'POST' ? 'the trigger' : 'the request';
+  if (status >= 300 && status <= 399) return redirectTexts(info, request);
+  if (status === 401 || status === 403) return tokenErrorTexts(info);
+  if (status === 404) {
+    return [`the service has nothing at ${sanitize(url)} (404)`, 'Check the base URL and the workflow.'];
+  }
+  if (status === 413) {
+    return [
+      `the service rejected a body of ${formatBytes(bodyBytes ?? 0)} as too large (413)`,
+      'Send smaller documents, or ask the operator of the service to raise the limit.',
+    ];
+  }
+  if (status >= 500 || status === 408) return [`the service answered ${request} with an error (${status})`];
+  return [`the service rejected ${request} (${status})`, ...rejectionHints(info, spellingHint)];
+}
+
+function redirectTexts(
+  { location, status, isRunLocation }: HttpErrorInfo,
+  request: string,
+): [string, string] {
+  return [
+    `the service redirects ${request} to ${sanitize(location ?? 'nowhere')} (${status}); wfr does not follow redirects`,
+    isRunLocation === true
+      ? 'The target may be the run that was created.'
+      : "Set the base URL to the service's own address.",
+  ];
+}
+
+function tokenErrorTexts({ status, tokenSource }: HttpErrorInfo): [string, string] {
+  return [
+    tokenSource === undefined
+      ? `the service requires an access token (${status}), and none was sent`
+      : `the service rejected the access token (${status}); it came from ${sanitize(tokenSource)}`,
+    'Set WFR_TOKEN or --token-file to a token with permission for this.',
+  ];
+}
+
+function rejectionHints(
+  { method, status }: HttpErrorInfo,
+  spellingHint: HttpError['spellingHint'],
+): string[] {
+  if (spellingHint === 'refused')
+    return ['No spelling of the workflow field was accepted; --workflow-id-field pins one.'];
+  const isAboutInputs = method === 'POST' && (status === 400 || status === 422);
+  return [
+    ...(isAboutInputs
+      ? ['Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.']
+      : []),
+    ...(spellingHint === 'perhaps'
+      ? [
+          'If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.',
+        ]
+      : []),
+  ];
+}
+
+function describeUnreadableResponse({ reason, facts }: UnreadableResponseError): ErrorDescription {
+  const { status, contentType, excerpt, fields } = facts;
+  const found = fields === undefined ? '' : `; its fields are ${formatList(fields)}`;
+  const type = contentType === undefined ? '' : `, content type ${sanitize(contentType)}`;
   return {
-    summary: [`the answer (${status ?? 'no status'}${kind}) is not a run: ${sanitize(cause.reason)}${held}`],
+    summary: [`the response (${status ?? 'no status'}${type}) is not a run: ${sanitize(reason)}${found}`],
     serverMessage: fields === undefined ? excerpt : undefined,
     hints: /html/i.test(contentType ?? '')
-      ? ['A web page answered: check the base URL, and the network for a sign-in page.']
+      ? ['The response is a web page: check the base URL, and the network for a sign-in page.']
       : [],
   };
 }
 
-/** The most names of fields that are shown. */
+/** Fields of a response that are shown. */
 const MAX_FIELDS = 20;
 
-function listed(fields: readonly string[]): string {
-  const more = fields.length > MAX_FIELDS ? `… (${fields.length - MAX_FIELDS} more)` : [];
-  return [...fields.slice(0, MAX_FIELDS).map(sanitize)].concat(more).join(', ') || '(none)';
+function formatList(fields: readonly string[]): string {
+  const more = fields.length > MAX_FIELDS ? [`… (${fields.length - MAX_FIELDS} more)`] : [];
+  return [...fields.slice(0, MAX_FIELDS).map(sanitize), ...more].join(', ') || '(none)';
+}
+
+type FaultText = (error: NetworkError) => string;
+
+const duration = ({ facts }: NetworkError) => formatDuration(facts.after ?? 0);
+
+const FAULT_TEXTS: Readonly<Record<NetworkFault, FaultText>> = {
+  'dns-not-found': ({ facts }) => `host not found: ${facts.host}`,
+  'dns-unavailable': ({ facts }) => `the DNS server does not respond for ${facts.host}`,
+  refused: ({ facts }) => `nothing listens at ${facts.host}`,
+  unreachable: ({ facts }) => `${facts.host} cannot be reached from here`,
+  'connect-timeout': (error) => `no connection to ${error.facts.host} within ${duration(error)}`,
+  'connect-reset': ({ facts }) => `${facts.host} closed the connection at once`,
+  certificate: ({ facts }) => `the certificate of ${facts.host} is not trusted`,
+  'not-tls': ({ facts }) => `${facts.host} does not speak TLS`,
+  'speaks-tls': ({ facts }) => `${facts.host} expects TLS: use https`,
+  'proxy-refused': ({ facts }) => `the proxy ${facts.host} rejected the tunnel with ${facts.status}`,
+  'proxy-closed': ({ facts }) => `the proxy ${facts.host} closed the tunnel`,
+  local: ({ facts }) => `no connection to ${facts.host}`,
+  reset: ({ facts }) => `the connection to ${facts.host} was lost`,
+  stalled: (error) => `no data could be sent to ${error.facts.host} for ${duration(error)}`,
+  'no-answer': (error) => `no response from ${error.facts.host} for ${duration(error)}`,
+  'not-http': ({ facts }) => `${facts.host} sent something that is not an HTTP response`,
+  truncated: ({ facts }) => `the connection to ${facts.host} was lost in the middle of its response`,
+  'too-large': ({ facts }) =>
+    `the response of ${facts.host} is larger than 512 MiB${facts.code ? ` (${facts.code} bytes)` : ''}`,
+  encoded: ({ facts }) => `${facts.host} sent its response in a content encoding that wfr cannot read`,
+};
+
+const FAULT_HINTS: Partial<Record<NetworkFault, string>> = {
+  'dns-not-found': 'Check the base URL.',
+  refused: 'Check the base URL; to try wfr without a service: wfr sandbox',
+  certificate:
+    'If you trust its issuer, set NODE_EXTRA_CA_CERTS to the certificate of the issuer; otherwise do not send anything to this host.',
+  'not-tls': 'Check whether the base URL should begin with http://.',
+};
+
+const CERTIFICATE_PROBLEMS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its chain ends in a self-signed certificate',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another name',
+  UNABLE_TO_GET_ISSUER_CERT: 'its issuer is unknown',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is unknown',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its issuer is unknown',
+};
+
+function describeNetworkError(error: NetworkError): ErrorDescription {
+  const { fault, facts } = error;
+  const { code, status, proxy = false } = facts;
+  const subject = proxy && !fault.startsWith('proxy-') ? ' (the proxy)' : '';
+  const problem = fault === 'certificate' ? CERTIFICATE_PROBLEMS[code ?? ''] : undefined;
+  const reason = problem === undefined ? '' : `: ${problem}`;
+  const shownCode = code === undefined || fault === 'too-large' ? '' : ` (${sanitize(code)})`;
+  const received = status === undefined || proxy ? '' : `, after the status ${status}`;
+  const hint = proxy ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : FAULT_HINTS[fault];
+  return {
+    summary: [`${FAULT_TEXTS[fault](error)}${subject}${reason}${shownCode}${received}`],
+    hints: hint === undefined ? [] : [hint],
+  };
 }

@@ -1,24 +1,23 @@
-/** The end of a command by an error: the words for it, and the exit. */
-
+/** The last step of a command that failed: its error on stderr, and its exit. */
 import { type Exit, exitOfError } from '../../exit-code.js';
 import type { Output } from '../../platform/output.js';
+import { BUGS_URL } from '../../platform/version.js';
 import { wrapLines } from '../../text/wrap.js';
-import { describeError } from './describe-error.js';
-import { type ErrorDescription, errorLines } from './error-description.js';
+import { describeError, formatError } from './describe-error.js';
 
-/** Says what was thrown, with its stack where wfr did not foresee it, and gives the exit that stands for it. */
+/** Prints an error, an internal one with its stack, and returns its exit. */
 export async function printError(error: unknown, stderr: Output): Promise<Exit> {
-  const explanation = describeError(error);
-  await stderr.write(explanation === undefined ? internalErrorText(error) : textOf(explanation, stderr));
+  const description = describeError(error);
+  if (description === undefined) {
+    await stderr.write(internalErrorText(error));
+  } else {
+    const width = stderr.isTerminal ? stderr.columns : 0;
+    await stderr.write(`${wrapLines(formatError(description), width).join('\n')}\n`);
+  }
   return exitOfError(error);
-}
-
-function textOf(explanation: ErrorDescription, stderr: Output): string {
-  const width = stderr.isTerminal ? stderr.columns : 0;
-  return `${wrapLines(errorLines(explanation), width).join('\n')}\n`;
 }
 
 function internalErrorText(error: unknown): string {
   const stack = error instanceof Error ? error.stack : String(error);
-  return `wfr: this is a defect of wfr itself; please report it with what follows (check it for secrets first)\n${stack}\n`;
+  return `wfr: internal error; please report it at ${BUGS_URL} with this (remove any secrets first):\n${stack}\n`;
 }

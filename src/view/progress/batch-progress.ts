@@ -1,28 +1,27 @@
-/** A batch under way, in words. */
+/** The progress of a batch as text. */
 
-/** How many rows are in each state, as far as the table has been read. */
+/** How many rows are in each state, of those read so far. */
 export interface BatchCounts {
-  /** All rows, where that is known. */
+  /** Rows of the table; undefined until it has been read. */
   total: number | undefined;
-  /** Rows that have been looked at. */
-  read: number;
+  rowsRead: number;
   finished: number;
   failed: number;
   refused: number;
   running: number;
   unknown: number;
-  /** Rows that came to an end since this call began. */
+  /** Rows that were done since this command started. */
   endedNow: number;
 }
 
-/** Something that shows a batch until it is stopped. */
+/** Shows the progress of a batch until it is stopped. */
 export interface BatchView {
-  /** A row has come to something. */
-  ended(line: string): void;
+  /** A row is done: `line` says how. */
+  rowDone(line: string): void;
   stop(): void;
 }
 
-/** `120 of 1,000 done, 3 failed, 8 running, 872 waiting, 1 unknown`. */
+/** Returns `120 of 1,000 done, 3 failed, 8 running, 872 waiting, 1 unknown`. */
 export function batchText(counts: BatchCounts): string {
   const { finished, failed, refused, running, unknown, total } = counts;
   const done = finished + failed + refused;
@@ -33,21 +32,23 @@ export function batchText(counts: BatchCounts): string {
     [waiting, 'waiting'],
     [unknown, 'unknown'],
   ];
-  const some = parts.filter(([count]) => count > 0).map(([count, word]) => `${number(count)} ${word}`);
-  return [`${doneText(counts)} done`, ...some].join(', ');
+  const states = parts
+    .filter(([count]) => count > 0)
+    .map(([count, state]) => `${formatCount(count)} ${state}`);
+  return [`${doneText(counts)} done`, ...states].join(', ');
 }
 
-/** `120 of 1,000, 3 failed`: the same where there is little room. */
+/** Returns `120 of 1,000, 3 failed`, for narrow terminals. */
 export function shortBatchText(counts: BatchCounts): string {
   const failed = counts.failed + counts.refused;
-  return [doneText(counts), ...(failed > 0 ? [`${number(failed)} failed`] : [])].join(', ');
+  return [doneText(counts), ...(failed > 0 ? [`${formatCount(failed)} failed`] : [])].join(', ');
 }
 
 function doneText({ finished, failed, refused, total }: BatchCounts): string {
-  const of = total === undefined ? '' : ` of ${number(total)}`;
-  return `${number(finished + failed + refused)}${of}`;
+  const of = total === undefined ? '' : ` of ${formatCount(total)}`;
+  return `${formatCount(finished + failed + refused)}${of}`;
 }
 
-function number(count: number): string {
+function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }

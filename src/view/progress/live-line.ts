@@ -1,17 +1,18 @@
-/** One spinner line on a terminal's stderr, which goes away when it stops. */
+/** One spinner line on a terminal's stderr, removed when it stops. */
 import ora from 'ora';
 import type { Clock, OnSuspend } from '../../platform/context.js';
 import type { Output } from '../../platform/output.js';
 import { NO_TERMINAL_PROGRESS, terminalProgress } from './terminal-progress.js';
 
+/** How often the text is refreshed (ms). */
 const TICK = 1_000;
-/** Whoever drags the edge of a window resizes it many times: the line is away until they have done. */
-const SETTLED = 100;
-/** The spinner and the space behind it; the last column stays free, or some terminals wrap. */
+/** The line is hidden until the window has kept its size for so long (ms): dragging resizes it many times. */
+const RESIZE_PAUSE = 100;
+/** The spinner, a space, and the last column, which stays free because some terminals would wrap. */
 const MARGIN = 3;
-/** What is drawn for the old width, before the terminal has told of the new one, is cut off instead of being wrapped (DECAWM). */
-const ONE_ROW = '\u001b[?7l';
-const WRAPPED_ROWS = '\u001b[?7h';
+/** Turns wrapping off (DECAWM), so that a line drawn for the old width is cut rather than wrapped. */
+const NO_WRAP = '\u001b[?7l';
+const WRAP = '\u001b[?7h';
 
 export interface LiveOptions {
   output: Output;
@@ -22,11 +23,11 @@ export interface LiveOptions {
   onSuspend: OnSuspend;
 }
 
-/** What the line shows. */
+/** The text and the share that the line shows. */
 export interface LiveContent {
-  /** At most `width` characters, at a time (ms, monotonic). */
+  /** Returns at most `width` characters; `now` is monotonic (ms). */
   text(now: number, width: number): string;
-  /** How much is done, 0 to 1, where that is known. */
+  /** Returns how much is done, 0 to 1, or undefined if unknown. */
   share(): number | undefined;
 }
 
@@ -35,9 +36,9 @@ export class LiveLine {
   readonly #options: LiveOptions;
   readonly #content: LiveContent;
   readonly #release: () => void;
-  /** Characters of the text on the screen. */
-  #shown = 0;
-  #isSettling = false;
+  /** Length of the text on the screen. */
+  #shownLength = 0;
+  #isResizing = false;
   #cancelTick = () => {};
 
   constructor(options: LiveOptions, content: LiveContent) {
@@ -45,41 +46,41 @@ export class LiveLine {
     this.#content = content;
     const { output, color } = options;
     this.#spinner = ora({
-      // ora asks for more of a stream than it uses; ours is a terminal here.
+      // ora's type demands more of a stream than ora uses.
       stream: output.stream as NodeJS.WriteStream,
       isEnabled: true,
-      // Otherwise Ctrl-Z no longer reaches us.
+      // With it, Ctrl-Z would no longer stop wfr.
       discardStdin: false,
       color: color ? 'cyan' : (false as never),
     });
     const onResize = () => this.#resized();
     output.stream.on('resize', onResize);
-    const forget = options.onSuspend({ before: () => this.#hide(), after: () => this.show() });
+    const unsubscribe = options.onSuspend({ before: () => this.#hide(), after: () => this.show() });
     this.#release = () => {
       output.stream.removeListener('resize', onResize);
-      forget();
+      unsubscribe();
     };
     this.#tick();
   }
 
-  /** Shows what there is to show, now. */
+  /** Draws the line now. */
   show(): void {
-    if (this.#isSettling) return;
+    if (this.#isResizing) return;
     this.compose();
     if (this.#spinner.isSpinning) this.#spinner.render();
     else this.#spinner.start();
   }
 
   /**
-   * Leaves it to the next frame. Control sequences go with the text: ora takes whatever else is written for output that
-   * it must make room for.
+   * Updates the text for the next frame. Control sequences are part of the text: ora treats anything else that is
+   * written as output to make room for.
    */
   compose(): void {
     const { clock, output } = this.#options;
     const text = this.#content.text(clock.monotonic(), output.columns - MARGIN);
-    this.#shown = text.length;
+    this.#shownLength = text.length;
     const progress = this.#options.terminalProgress ? terminalProgress(this.#content.share()) : '';
-    this.#spinner.text = ONE_ROW + text + WRAPPED_ROWS + progress;
+    this.#spinner.text = NO_WRAP + text + WRAP + progress;
   }
 
   stop(): void {
@@ -90,7 +91,7 @@ export class LiveLine {
 
   #tick(): void {
     this.#cancelTick = this.#options.clock.after(TICK, () => this.#tick());
-    this.#isSettling = false;
+    this.#isResizing = false;
     this.show();
   }
 
@@ -99,17 +100,17 @@ export class LiveLine {
     if (this.#options.terminalProgress) this.#options.output.stream.write(NO_TERMINAL_PROGRESS);
   }
 
-  /** A terminal that became narrower has broken the line into rows, of which ora knows one. */
+  /** A narrower terminal wraps the line into several rows, of which ora would clear one. */
   #resized(): void {
     const { output } = this.#options;
     if (output.columns === 0) return;
     if (this.#spinner.isSpinning) {
-      const rows = Math.ceil((this.#shown + MARGIN - 1) / output.columns);
+      const rows = Math.ceil((this.#shownLength + MARGIN - 1) / output.columns);
       this.#spinner.stop();
       if (rows > 1) output.stream.write(`\u001b[${rows - 1}A\u001b[J`);
     }
-    this.#isSettling = true;
+    this.#isResizing = true;
     this.#cancelTick();
-    this.#cancelTick = this.#options.clock.after(SETTLED, () => this.#tick());
+    this.#cancelTick = this.#options.clock.after(RESIZE_PAUSE, () => this.#tick());
   }
 }

@@ -1,4 +1,4 @@
-/** The text of the live line: what is seen now, for how long it has been so, and how long it may yet take. */
+/** The text of the live line: progress, elapsed time, and an estimate of the time left. */
 
 import type { Run } from '../../service/run.js';
 import { formatDuration } from '../../text/duration.js';
@@ -6,32 +6,32 @@ import { type BatchCounts, batchText, shortBatchText } from './batch-progress.js
 import {
   type CountedRun,
   formatBytes,
-  runsText,
   runText,
+  severalRunsText,
   statusText,
   stepsDone,
   totalSteps,
 } from './run-progress.js';
 
-/** One run as it was seen, with the times (ms, monotonic) that an estimate needs. */
-export interface SeenRun {
+/** A run as last seen, with the times (ms, monotonic) that an estimate needs. */
+export interface TimedRun {
   run: Run;
-  /** When it was first seen at work: a run that waits in a queue says nothing of its pace. */
+  /** When it was first seen RUNNING: time in a queue says nothing about the duration of a step. */
   firstSeen: number;
-  /** Steps that had been completed then. */
+  /** Steps completed at that time. */
   firstSteps: number;
   lastChange: number;
 }
 
-/** What has been handed over of a body, with the time (ms, monotonic) at which that began. */
-export interface SeenSending {
+/** Bytes sent of a body, and when that began (ms, monotonic). */
+export interface UploadProgress {
   sent: number;
   total: number;
   started: number;
 }
 
-/** Folds a new look at a run into what was seen of it before. */
-export function look(before: SeenRun | undefined, run: Run, now: number): SeenRun {
+/** Returns what is known of a run after a poll. */
+export function updateRun(before: TimedRun | undefined, run: Run, now: number): TimedRun {
   const steps = stepsDone(run);
   if (before === undefined || before.run.status === 'PENDING') {
     return { run, firstSeen: now, firstSteps: steps, lastChange: now };
@@ -40,19 +40,19 @@ export function look(before: SeenRun | undefined, run: Run, now: number): SeenRu
   return { ...before, run, lastChange: moved ? now : before.lastChange };
 }
 
-/** Folds a new look at a body that is being sent into what was seen before; one that is sent again begins anew. */
-export function lookAtSending(
-  before: SeenSending | undefined,
+/** Returns the progress of an upload after `sent` bytes; a re-sent body starts over. */
+export function updateUpload(
+  before: UploadProgress | undefined,
   sent: number,
   total: number,
   now: number,
-): SeenSending {
-  const goesOn = before !== undefined && before.total === total && before.sent <= sent;
-  return { sent, total, started: goesOn ? before.started : now };
+): UploadProgress {
+  const continues = before !== undefined && before.total === total && before.sent <= sent;
+  return { sent, total, started: continues ? before.started : now };
 }
 
-/** Milliseconds until the end, by the pace of the steps seen so far; undefined until two of them were seen to end. */
-function timeLeft({ run, firstSeen, firstSteps, lastChange }: SeenRun, now: number): number | undefined {
+/** Estimates the time left (ms) from the average step so far; undefined until two steps have completed. */
+function timeLeft({ run, firstSeen, firstSteps, lastChange }: TimedRun, now: number): number | undefined {
   const total = totalSteps(run);
   const done = stepsDone(run) - firstSteps;
   if (total === undefined || done < 2) return undefined;
@@ -60,8 +60,8 @@ function timeLeft({ run, firstSeen, firstSteps, lastChange }: SeenRun, now: numb
   return left > 0 ? left : undefined;
 }
 
-/** The live line of one run, at most `width` characters. */
-export function liveRunText(seen: SeenRun, started: number, now: number, width: number): string {
+/** Returns the live line of one run, at most `width` characters. */
+export function liveRunText(seen: TimedRun, started: number, now: number, width: number): string {
   const { run } = seen;
   const total = totalSteps(run);
   const share = total === undefined ? '' : bar(stepsDone(run) / total);
@@ -69,27 +69,27 @@ export function liveRunText(seen: SeenRun, started: number, now: number, width: 
   const left = timeLeft(seen, now);
   const steps = total === undefined ? '' : `${stepsDone(run)}/${total}`;
   return fitLine(width, [
-    [runText(run), share, elapsed, aboutLeft(left)],
-    [runText(run), elapsed, aboutLeft(left)],
-    [statusText(run), steps, elapsed, justLeft(left)],
+    [runText(run), share, elapsed, estimateText(left)],
+    [runText(run), elapsed, estimateText(left)],
+    [statusText(run), steps, elapsed, timeLeftText(left)],
   ]);
 }
 
-/** The live line of a body that is being sent, with its rate and the time left once a second of it was seen. */
-export function liveSendingText({ sent, total, started }: SeenSending, now: number, width: number): string {
-  const took = now - started;
-  const perSecond = took < 1_000 ? 0 : (sent / took) * 1_000;
+/** Returns the live line of an upload, with its rate and time left after the first second. */
+export function liveUploadText({ sent, total, started }: UploadProgress, now: number, width: number): string {
+  const elapsed = now - started;
+  const perSecond = elapsed < 1_000 ? 0 : (sent / elapsed) * 1_000;
   const left = perSecond === 0 || sent === total ? undefined : ((total - sent) / perSecond) * 1_000;
   const bytes = `${formatBytes(sent)} of ${formatBytes(total)}`;
   const rate = perSecond === 0 ? '' : `${formatBytes(perSecond)}/s`;
   return fitLine(width, [
-    [`Sending  ${bytes}`, bar(sent / total), rate, aboutLeft(left)],
-    [`Sending  ${bytes}`, rate, aboutLeft(left)],
-    [bytes, rate, justLeft(left)],
+    [`Sending  ${bytes}`, bar(sent / total), rate, estimateText(left)],
+    [`Sending  ${bytes}`, rate, estimateText(left)],
+    [bytes, rate, timeLeftText(left)],
   ]);
 }
 
-/** The live line of several runs: how many are in each state. */
+/** Returns the live line of several runs: how many are in each state. */
 export function liveRunsText(
   runs: readonly CountedRun[],
   total: number,
@@ -97,22 +97,22 @@ export function liveRunsText(
   now: number,
   width: number,
 ): string {
-  const gone = runs.filter(({ left }) => left).length;
+  const done = runs.filter(({ isDone }) => isDone).length;
   const elapsed = wholeSeconds(now - started);
   return fitLine(width, [
-    [runsText(runs, total), bar(gone / total), elapsed],
-    [runsText(runs, total), elapsed],
-    [`${gone} of ${total} runs ended`, elapsed],
+    [severalRunsText(runs, total), bar(done / total), elapsed],
+    [severalRunsText(runs, total), elapsed],
+    [`${done} of ${total} runs ended`, elapsed],
   ]);
 }
 
-/** When a batch began, and when a row came to an end last (ms, monotonic). */
+/** When a batch began, and when its last row was done (ms, monotonic). */
 export interface BatchTimes {
   started: number;
   lastEnd: number;
 }
 
-/** The live line of a batch, with its rate and the time left once it is known how many rows there are. */
+/** Returns the live line of a batch, with its rate, and the time left once the number of rows is known. */
 export function liveBatchText(
   counts: BatchCounts,
   { started, lastEnd }: BatchTimes,
@@ -120,60 +120,60 @@ export function liveBatchText(
   width: number,
 ): string {
   const { endedNow, total, finished, failed, refused, unknown } = counts;
-  const took = lastEnd - started;
-  const each = took < 2_000 || endedNow < 2 ? undefined : took / endedNow;
+  const duration = lastEnd - started;
+  const msPerRow = duration < 2_000 || endedNow < 2 ? undefined : duration / endedNow;
   const open = total === undefined ? 0 : total - finished - failed - refused - unknown;
-  const pace = each === undefined ? '' : paceText(each);
+  const rate = msPerRow === undefined ? '' : rateText(msPerRow);
   const elapsed = wholeSeconds(now - started);
-  const left = (each ?? 0) * open - (now - lastEnd);
+  const left = (msPerRow ?? 0) * open - (now - lastEnd);
   const time = left > 0 ? left : undefined;
   return fitLine(width, [
-    [batchText(counts), pace, elapsed, aboutLeft(time)],
-    [shortBatchText(counts), pace, elapsed, justLeft(time)],
-    [shortBatchText(counts), pace, justLeft(time)],
+    [batchText(counts), rate, elapsed, estimateText(time)],
+    [shortBatchText(counts), rate, elapsed, timeLeftText(time)],
+    [shortBatchText(counts), rate, timeLeftText(time)],
   ]);
 }
 
-/** `20/s`, or `4.5/min` where a row takes longer than a second. */
-function paceText(msEach: number): string {
-  const [rate, unit] = msEach <= 1_000 ? [1_000 / msEach, 's'] : [60_000 / msEach, 'min'];
+/** Returns `20/s`, or `4.5/min` where a row takes longer than a second. */
+function rateText(msPerRow: number): string {
+  const [rate, unit] = msPerRow <= 1_000 ? [1_000 / msPerRow, 's'] : [60_000 / msPerRow, 'min'];
   return `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/${unit}`;
 }
 
-/** The share that is done, 0 to 1, where it is known how many rows there are. */
+/** Returns the share of rows that are done, 0 to 1; undefined until their number is known. */
 export function shareOfBatch({ total, finished, failed, refused }: BatchCounts): number | undefined {
   return total === undefined || total === 0 ? undefined : (finished + failed + refused) / total;
 }
 
-/** How much of what is to be done is done, 0 to 1; undefined where that is not known. */
-export function shareDone({ run }: SeenRun): number | undefined {
+/** Returns the share of completed steps, 0 to 1; undefined where the number of steps is unknown. */
+export function shareOfRun({ run }: TimedRun): number | undefined {
   const total = totalSteps(run);
   return total === undefined ? undefined : stepsDone(run) / total;
 }
 
-/** `about 40s left`; nothing where it is not known. */
-function aboutLeft(ms: number | undefined): string {
-  return ms === undefined ? '' : `about ${justLeft(ms)}`;
+/** Returns `about 40s left`, or nothing if unknown. */
+function estimateText(ms: number | undefined): string {
+  return ms === undefined ? '' : `about ${timeLeftText(ms)}`;
 }
 
-/** `40s left`: the coarser, the longer, so that it does not pretend to know more than it does. */
-function justLeft(ms: number | undefined): string {
+/** Returns `40s left`, rounded more coarsely the longer it is. */
+function timeLeftText(ms: number | undefined): string {
   if (ms === undefined) return '';
   const step = ms < 60_000 ? 1_000 : ms < 600_000 ? 10_000 : 60_000;
   return `${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
 }
 
-/** The first of the `lines` that fits, or what there is room for of the last; the parts of a line may be empty. */
+/** Returns the first of `lines` that fits, or as much of the last as does. Empty parts are left out. */
 export function fitLine(width: number, lines: readonly (readonly string[])[]): string {
   const shown = lines.map((parts) => parts.filter((text) => text !== ''));
   const fitting = shown.map((parts) => parts.join('  ')).find((text) => text.length <= width);
   if (fitting !== undefined) return fitting;
   const parts = [...(shown.at(-1) ?? [])];
   while (parts.length > 1 && parts.join('  ').length > width) parts.pop();
-  return cutTo(parts.join('  '), width);
+  return truncateTo(parts.join('  '), width);
 }
 
-function cutTo(text: string, width: number): string {
+function truncateTo(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 }
 
@@ -184,7 +184,7 @@ function bar(share: number): string {
   return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
 }
 
-/** `12s`, `2m 5s`: no fractions that flicker. */
+/** Returns `12s` or `2m 5s`, without fractions, which would flicker. */
 export function wholeSeconds(ms: number): string {
   return formatDuration(Math.max(1_000, Math.floor(ms / 1_000) * 1_000)).replace('.0', '');
 }

@@ -1,4 +1,4 @@
-/** Progress on a terminal, in one live line. */
+/** Progress on a terminal: one live line for runs, one for a batch. */
 import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import type { BatchCounts, BatchView } from './batch-progress.js';
@@ -9,13 +9,13 @@ import {
   liveBatchText,
   liveRunsText,
   liveRunText,
-  liveSendingText,
-  look,
-  lookAtSending,
-  type SeenRun,
-  type SeenSending,
-  shareDone,
+  liveUploadText,
   shareOfBatch,
+  shareOfRun,
+  type TimedRun,
+  type UploadProgress,
+  updateRun,
+  updateUpload,
   wholeSeconds,
 } from './live-text.js';
 import type { ProgressView } from './run-progress.js';
@@ -25,9 +25,9 @@ export class LiveProgress implements ProgressView {
   readonly #clock: Clock;
   readonly #total: number;
   readonly #started: number;
-  readonly #seen = new Map<string, SeenRun & { left: boolean }>();
-  #words = 'Connecting';
-  #sending: SeenSending | undefined;
+  readonly #seen = new Map<string, TimedRun & { isDone: boolean }>();
+  #message = 'Connecting';
+  #sending: UploadProgress | undefined;
 
   /** `runs` is how many are watched. */
   constructor(options: LiveOptions, runs: number) {
@@ -41,26 +41,26 @@ export class LiveProgress implements ProgressView {
   }
 
   sending(sent: number, total: number): void {
-    this.#sending = lookAtSending(this.#sending, sent, total, this.#clock.monotonic());
-    // Chunks come faster than frames.
+    this.#sending = updateUpload(this.#sending, sent, total, this.#clock.monotonic());
+    // Chunks are sent faster than frames are drawn.
     this.#line.compose();
   }
 
   waiting(text: string): void {
     this.#sending = undefined;
-    this.#words = text;
+    this.#message = text;
     this.#line.show();
   }
 
   seen(id: string, run: Run): void {
     this.#sending = undefined;
-    this.#seen.set(id, { ...look(this.#seen.get(id), run, this.#clock.monotonic()), left: false });
+    this.#seen.set(id, { ...updateRun(this.#seen.get(id), run, this.#clock.monotonic()), isDone: false });
     this.#line.show();
   }
 
-  left(id: string): void {
+  done(id: string): void {
     const seen = this.#seen.get(id);
-    if (seen !== undefined) this.#seen.set(id, { ...seen, left: true });
+    if (seen !== undefined) this.#seen.set(id, { ...seen, isDone: true });
     if (this.#total > 1) this.#line.show();
   }
 
@@ -72,21 +72,21 @@ export class LiveProgress implements ProgressView {
     if (this.#sending !== undefined) return this.#sending.sent / this.#sending.total;
     const runs = [...this.#seen.values()];
     const [first] = runs;
-    if (this.#total > 1) return runs.filter(({ left }) => left).length / this.#total;
-    return first === undefined ? undefined : shareDone(first);
+    if (this.#total > 1) return runs.filter(({ isDone }) => isDone).length / this.#total;
+    return first === undefined ? undefined : shareOfRun(first);
   }
 
   #text(now: number, width: number): string {
-    if (this.#sending !== undefined) return liveSendingText(this.#sending, now, width);
+    if (this.#sending !== undefined) return liveUploadText(this.#sending, now, width);
     const runs = [...this.#seen.values()];
     const [first] = runs;
-    if (first === undefined) return fitLine(width, [[this.#words, wholeSeconds(now - this.#started)]]);
+    if (first === undefined) return fitLine(width, [[this.#message, wholeSeconds(now - this.#started)]]);
     if (this.#total > 1) return liveRunsText(runs, this.#total, this.#started, now, width);
     return liveRunText(first, this.#started, now, width);
   }
 }
 
-/** A batch in a live line; what each row came to is in its results. */
+/** A batch in a live line; the results of its rows are in the results file. */
 export class LiveBatch implements BatchView {
   readonly #line: LiveLine;
   readonly #clock: Clock;
@@ -102,7 +102,7 @@ export class LiveBatch implements BatchView {
     });
   }
 
-  ended(): void {
+  rowDone(): void {
     this.#times = { ...this.#times, lastEnd: this.#clock.monotonic() };
     this.#line.compose();
   }

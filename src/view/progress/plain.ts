@@ -1,10 +1,12 @@
-/** Progress where there is no terminal: a line for each change, and one a minute while nothing changes. */
+/** Progress without a terminal: a line for each change, and one a minute while nothing changes. */
+
 import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { type BatchCounts, type BatchView, batchText } from './batch-progress.js';
-import { type CountedRun, formatBytes, type ProgressView, runsText, runText } from './run-progress.js';
+import { type CountedRun, formatBytes, type ProgressView, runText, severalRunsText } from './run-progress.js';
 
+/** Interval of the lines that show no change (ms). */
 const HEARTBEAT = 60_000;
 
 export class PlainProgress implements ProgressView {
@@ -12,7 +14,7 @@ export class PlainProgress implements ProgressView {
   readonly #clock: Clock;
   readonly #total: number;
   readonly #latest = new Map<string, CountedRun>();
-  #words = 'Connecting';
+  #message = 'Connecting';
   #cancelHeartbeat = () => {};
 
   constructor(write: (line: string) => void, clock: Clock, runs: number) {
@@ -23,24 +25,24 @@ export class PlainProgress implements ProgressView {
   }
 
   sending(sent: number, total: number): void {
-    this.#words = `Sending  ${formatBytes(sent)} of ${formatBytes(total)}`;
+    this.#message = `Sending  ${formatBytes(sent)} of ${formatBytes(total)}`;
   }
 
   waiting(text: string): void {
-    this.#words = text;
+    this.#message = text;
   }
 
   seen(id: string, run: Run): void {
     const before = this.#latest.get(id)?.run;
-    this.#latest.set(id, { run, left: false });
+    this.#latest.set(id, { run, isDone: false });
     const text = runText(run);
     if (before !== undefined && runText(before) === text) return;
     this.#line(this.#total > 1 ? `${sanitize(id)}  ${text}` : text);
   }
 
-  left(id: string): void {
+  done(id: string): void {
     const latest = this.#latest.get(id);
-    if (latest !== undefined) this.#latest.set(id, { ...latest, left: true });
+    if (latest !== undefined) this.#latest.set(id, { ...latest, isDone: true });
   }
 
   stop(): void {
@@ -48,7 +50,7 @@ export class PlainProgress implements ProgressView {
   }
 
   #line(text: string): void {
-    this.#write(timed(text, this.#clock));
+    this.#write(withTimestamp(text, this.#clock));
     this.#restartHeartbeat();
   }
 
@@ -57,13 +59,13 @@ export class PlainProgress implements ProgressView {
     this.#cancelHeartbeat = this.#clock.after(HEARTBEAT, () => {
       const runs = [...this.#latest.values()];
       const [first] = runs;
-      if (first === undefined) this.#line(this.#words);
-      else this.#line(this.#total > 1 ? runsText(runs, this.#total) : runText(first.run));
+      if (first === undefined) this.#line(this.#message);
+      else this.#line(this.#total > 1 ? severalRunsText(runs, this.#total) : runText(first.run));
     });
   }
 }
 
-/** A batch where there is no terminal: a line for each row that comes to something, and one a minute with the counts. */
+/** A batch without a terminal: a line for each row that is done, and one a minute with the counts. */
 export class PlainBatch implements BatchView {
   readonly #write: (line: string) => void;
   readonly #clock: Clock;
@@ -77,8 +79,8 @@ export class PlainBatch implements BatchView {
     this.#waitForHeartbeat();
   }
 
-  ended(line: string): void {
-    this.#write(timed(line, this.#clock));
+  rowDone(line: string): void {
+    this.#write(withTimestamp(line, this.#clock));
   }
 
   stop(): void {
@@ -87,13 +89,13 @@ export class PlainBatch implements BatchView {
 
   #waitForHeartbeat(): void {
     this.#cancelHeartbeat = this.#clock.after(HEARTBEAT, () => {
-      this.#write(timed(batchText(this.#counts()), this.#clock));
+      this.#write(withTimestamp(batchText(this.#counts()), this.#clock));
       this.#waitForHeartbeat();
     });
   }
 }
 
-/** A line with the time in UTC before it. */
-export function timed(text: string, clock: Clock): string {
+/** Returns a line with the time (UTC) before it. */
+export function withTimestamp(text: string, clock: Clock): string {
   return `${new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')} ${text}`;
 }

@@ -334,7 +334,7 @@ describe('what one sees', () => {
     });
     const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
     const { stderr } = await wfr([...BATCH, '--workflow-id-field', 'workflowId'], { cwd });
-    expect(stderr).toContain('row 1  the service refused the trigger (422); no; ');
+    expect(stderr).toContain('row 1  the service rejected the trigger (422); no; ');
     expect(stderr).not.toMatch(/^\s*::|\u001b|##\[|sending again/m);
   });
 

@@ -227,7 +227,7 @@ describe('batch: --adopt settles an unknown row with the run that the user found
     const { exitCode, stdout, stderr } = await run('--adopt', '2=typo-1');
     expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
     expect(stderr).toContain('--adopt 2=typo-1 failed: nothing was adopted or sent.\n');
-    expect(stderr).toContain('the service knows no run typo-1 (404)');
+    expect(stderr).toContain('the service has no run typo-1 (404)');
     expect(stories(path)).toEqual(before);
     expect(triggered).toEqual([]);
   });

@@ -70,7 +70,7 @@ describe('the history', () => {
 
   test('says on stderr that it is empty, or off', async () => {
     const empty = await runCli(['history'], { env: { XDG_STATE_HOME: '/dev/null' } });
-    expect(empty).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('No runs') });
+    expect(empty).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('no runs') });
     const off = await runCli(['history'], { env: { XDG_STATE_HOME: '/tmp', WFR_HISTORY: '0' } });
     expect(off).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('WFR_HISTORY') });
   });
@@ -78,7 +78,7 @@ describe('the history', () => {
   test('refuses a limit that is no number', async () => {
     const { exitCode, stderr } = await runCli(['history', '-n', 'all']);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('--limit all: give a number of runs, such as 50');
+    expect(stderr).toContain('--limit all: expected a number of runs, such as 50');
   });
 
   test('takes over the status that watch and status see, and leaves runs of others out', async () => {
@@ -239,7 +239,7 @@ describe('a history on a disk that does not answer', () => {
     const onOutput = (text: string) => text.includes('RUNNING') && signals.raise('SIGTERM');
     const { exitCode, stderr } = await start(['run', 'w', 'a=1'], { signals, onOutput });
     expect(exitCode).toBe(143);
-    expect(stderr).toContain('Interrupted; run run-1 goes on.\nTo watch it: wfr watch run-1\n');
+    expect(stderr).toContain('Interrupted; run run-1 continues.\nTo watch it: wfr watch run-1\n');
   });
 });
 

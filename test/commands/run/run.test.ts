@@ -58,7 +58,7 @@ describe('a run through the sandbox', () => {
     expect(result.exitCode).toBe(1);
     expect(result.stdout).toBe('');
     expect(result.stderr).toMatch(
-      /^Failed at step Check credit\n\| .*\nRun ([0-9a-f-]{36}), 1 of 3 steps completed in \d.*, version failing v1\nTo look again: wfr status \1\n/m,
+      /^Failed at step Check credit\n\| .*\nRun ([0-9a-f-]{36}), 1 of 3 steps completed in \d.*, version failing v1\nTo show it again: wfr status \1\n/m,
     );
     expect(result.stderr).toContain('\n| The credit service does not know the customer.\n');
   });
@@ -90,7 +90,9 @@ describe('a run through the sandbox', () => {
     const result = await runCli(['run', SLOW, 'label=x', '--timeout', '7s'], { env, clock });
     expect(result.exitCode).toBe(8);
     expect(result.stdout).toBe('');
-    expect(result.stderr).toMatch(/Still RUNNING \(1 of 10 steps\) after 7.0s; run [0-9a-f-]{36} goes on.\n/);
+    expect(result.stderr).toMatch(
+      /Still RUNNING \(1 of 10 steps\) after 7.0s; run [0-9a-f-]{36} continues.\n/,
+    );
     expect(result.stderr).toMatch(/To watch it: wfr watch [0-9a-f-]{36}\n$/);
     // The last sleep is clipped to what is left.
     expect(result.clock.sleeps).toEqual([2000, 2000, 3000]);
@@ -103,7 +105,7 @@ describe('a run through the sandbox', () => {
       clock,
     });
     expect(result.exitCode).toBe(4);
-    expect(result.stderr).toContain('refused the access token (401); it came from WFR_TOKEN');
+    expect(result.stderr).toContain('rejected the access token (401); it came from WFR_TOKEN');
     expect(result.stderr).not.toContain('wrong-and-secret');
   });
 
@@ -153,7 +155,7 @@ describe('signals', () => {
       onOutput: (text) => text.includes('RUNNING  1 of 10') && signals.raise('SIGINT'),
     });
     expect(result.exitCode).toBe(130);
-    const id = /Interrupted; run (\S+) goes on\.\nTo watch it: wfr watch \1\n$/.exec(result.stderr)?.[1];
+    const id = /Interrupted; run (\S+) continues\.\nTo watch it: wfr watch \1\n$/.exec(result.stderr)?.[1];
     const watched = await runCli(['watch', id ?? ''], { env, clock });
     expect(watched.exitCode).toBe(0);
     expect(JSON.parse(watched.stdout)).toEqual({ label: 'x' });

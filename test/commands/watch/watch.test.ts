@@ -74,7 +74,7 @@ describe('the pace of polls', () => {
     expect(exitCode).toBe(8);
     expect(gaps).toEqual([2000, 3000, 1000]);
     expect(stderr).toContain(
-      'Still RUNNING (1 of 4 steps) after 6.0s; run run-1 goes on.\nTo watch it: wfr watch run-1\n',
+      'Still RUNNING (1 of 4 steps) after 6.0s; run run-1 continues.\nTo watch it: wfr watch run-1\n',
     );
   });
 
@@ -209,13 +209,13 @@ describe('status', () => {
     const { stderr, exitCode } = await status(handler, ['a', 'b', 'c']);
     expect(exitCode).toBe(7);
     expect(stderr).toMatch(
-      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ wfr: b: the service answered the request with an error \(500\); looking again in 1\.0s$/m,
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ wfr: b: the service answered the request with an error \(500\); retrying in 1\.0s$/m,
     );
     expect(stderr).toContain('wfr: run b could not be read\n');
-    expect(stderr).toContain('the service refused the request (400)\nRun c could not be read.\n');
+    expect(stderr).toContain('the service rejected the request (400)\nRun c could not be read.\n');
     expect(stderr).not.toContain('Run a');
     const one = await status(handler, ['b']);
-    expect(one.stderr).toMatch(/Z wfr: the service answered .*; looking again in 1\.0s$/m);
+    expect(one.stderr).toMatch(/Z wfr: the service answered .*; retrying in 1\.0s$/m);
     expect((await status(handler, ['c'])).stderr).not.toContain('Run c');
   });
 
@@ -225,7 +225,7 @@ describe('status', () => {
       ['run-9'],
     );
     expect(exitCode).toBe(5);
-    expect(stderr).toContain('the service knows no run run-9 (404)\n| gone\n');
+    expect(stderr).toContain('the service has no run run-9 (404)\n| gone\n');
     expect(requests.length).toBe(1);
   });
 });
@@ -317,7 +317,7 @@ test('Ctrl-C while watching several ends all of them, with one command for them'
     onOutput: (text) => text.includes('a  RUNNING') && text.includes('b  RUNNING') && signals.raise('SIGINT'),
   });
   expect(exitCode).toBe(130);
-  expect(stderr).toContain('Interrupted; the runs go on.\nTo watch them: wfr watch a b\n');
+  expect(stderr).toContain('Interrupted; the runs continue.\nTo watch them: wfr watch a b\n');
 });
 
 test('where there is no terminal, one line a minute shows that a quiet run is still watched', async () => {

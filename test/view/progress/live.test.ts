@@ -2,7 +2,7 @@
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { liveBatchText, liveSendingText } from '../../../src/view/progress/live-text.js';
+import { liveBatchText, liveUploadText } from '../../../src/view/progress/live-text.js';
 import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
@@ -44,7 +44,7 @@ describe('the live line', () => {
     const order = [
       /^Connecting/,
       /^Sending {2}[\d.]+ MB of 40\.0 MB {2}█/,
-      /^Sent; waiting for the answer/,
+      /^Sent; waiting for the response/,
       /^RUNNING {2}1 of 4 steps {2}███░/,
     ];
     const places = order.map((pattern) => texts.findIndex((text) => pattern.test(text)));
@@ -130,7 +130,7 @@ describe('the live line', () => {
     [10, '12.0 MB o…'],
   ])('of a body in %i columns reads %j', (width, text) => {
     const seen = { sent: 12e6, total: 48e6, started: 0 };
-    expect(liveSendingText(seen, 3_000, width)).toBe(text);
+    expect(liveUploadText(seen, 3_000, width)).toBe(text);
   });
 
   test.each([
@@ -139,7 +139,7 @@ describe('the live line', () => {
     [37, '1,204 of 9,000, 4 failed  20/s'],
   ])('of a batch in %i columns reads %j', (width, text) => {
     const counts = { finished: 1_200, failed: 4, refused: 0, running: 50, unknown: 0 };
-    const all = { ...counts, total: 9_000, read: 1_254, endedNow: 1_204 };
+    const all = { ...counts, total: 9_000, rowsRead: 1_254, endedNow: 1_204 };
     expect(liveBatchText(all, { started: 0, lastEnd: 60_000 }, 60_000, width)).toBe(text);
   });
 

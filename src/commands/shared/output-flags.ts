@@ -1,0 +1,42 @@
+/** The flags that decide what stdout carries and where documents go: validated before anything is sent. */
+import { UsageError } from '../../errors.js';
+import type { DocumentFolder } from '../../output-documents/document-folder.js';
+import type { Context } from '../../platform/context.js';
+
+export const OUTPUT_FORMATS = ['text', 'json', 'jsonl', 'id'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+export interface OutputFlags {
+  output?: string;
+  json?: boolean;
+}
+
+/** Returns the format of stdout. Throws UsageError for an unknown one. */
+export function parseOutputFormat({ output, json }: OutputFlags): OutputFormat {
+  const raw = output ?? (json === true ? 'json' : 'text');
+  const format = OUTPUT_FORMATS.find((candidate) => candidate === raw);
+  if (format === undefined)
+    throw new UsageError([`--output ${raw}: choose one of ${OUTPUT_FORMATS.join(', ')}`]);
+  if (json === true && format !== 'json')
+    throw new UsageError([`--json and --output ${format} exclude each other`]);
+  return format;
+}
+
+export interface DocumentFlags {
+  saveDocuments?: string;
+  force?: boolean;
+}
+
+/** Creates the folder of --save-documents; undefined without that flag. Throws UsageError. */
+export async function openDocumentFolder(
+  { saveDocuments, force }: DocumentFlags,
+  severalRuns: boolean,
+  context: Context,
+): Promise<DocumentFolder | undefined> {
+  if (saveDocuments === undefined) {
+    if (force === true) throw new UsageError(['--force requires --save-documents']);
+    return undefined;
+  }
+  const { DocumentFolder } = await import('../../output-documents/document-folder.js');
+  return DocumentFolder.open({ folder: saveDocuments, force: force === true, severalRuns }, context);
+}
