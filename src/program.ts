@@ -1,4 +1,4 @@
-/** The command line: arguments -> the command that is to start, with its flags. */
+/** The commander program: every command's name and summary, and the flags of the one that is run. */
 import { Command, CommanderError } from 'commander';
 import { BATCH } from './commands/batch/flags.js';
 import { COMPLETE, COMPLETION } from './commands/completion/flags.js';
@@ -37,35 +37,36 @@ Examples:
   wfr watch "$id"
   wfr sandbox --list
 
-Help topics: inputs, output, exit-codes, environment, scripting; as in
+Help topics: inputs, output, exit-codes, environment, scripting. To read one:
   wfr help inputs`;
 
-/** Understands `args` (without node and script) and does what they ask. Throws UsageError and what the command throws. */
+/** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {
-  let chosen: ((context: Context) => Promise<Exit>) | undefined;
-  const shown: string[] = [];
-  const start: Start = (work) => {
-    chosen = work;
+  let action: ((context: Context) => Promise<Exit>) | undefined;
+  const written: string[] = [];
+  const start: Start = (chosen) => {
+    action = chosen;
   };
-  const program = createProgram(args, start, shown);
+  const program = createProgram(args, start, written);
   try {
     program.parse(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.help') {
-      await context.stderr.write(helpOf(program, shown));
+      program.outputHelp();
+      await context.stderr.write(written.join(''));
       return ExitCode.usage;
     }
-    // commander throws also to say that it has shown help or the version.
+    // commander also throws after --help and --version, which have been written.
     if (error.exitCode !== 0) throw usageError(error, args);
-    await context.stdout.write(shown.join(''));
+    await context.stdout.write(written.join(''));
     return ExitCode.ok;
   }
-  if (chosen === undefined) throw new Error('commander chose no command');
-  return chosen(context);
+  if (action === undefined) throw new Error('commander ran no action');
+  return action(context);
 }
 
-function createProgram(args: readonly string[], start: Start, shown: string[]): Command {
+function createProgram(args: readonly string[], start: Start, written: string[]): Command {
   const program = new Command('wfr')
     .description('Trigger runs of hosted workflows and watch them to their end.')
     .version(VERSION, '-V, --version', 'print the version')
@@ -74,28 +75,23 @@ function createProgram(args: readonly string[], start: Start, shown: string[]): 
     .enablePositionalOptions()
     .exitOverride()
     .configureHelp({ helpWidth: 80, showGlobalOptions: false, subcommandTerm: (command) => command.name() })
-    .configureOutput({ writeOut: (text) => shown.push(text), writeErr: () => {} })
+    .configureOutput({ writeOut: (text) => written.push(text), writeErr: () => {} })
     .addHelpText('after', EXAMPLES);
   addHiddenGlobalFlags(program);
   for (const { name, summary, define, isHidden = false } of COMMANDS) {
     const command = program.command(name, { hidden: isHidden }).summary(summary);
-    // The flags of all commands would cost every start 3 ms; only what is named can be asked for.
+    // Defining the flags of all commands would take 3 ms at every start.
     if (args.includes(name)) define(command, start);
   }
   return program;
 }
 
-function helpOf(program: Command, shown: string[]): string {
-  program.outputHelp();
-  return shown.join('');
-}
-
-/** commander's complaint in our form: `error: unknown option '--x'\n(Did you mean --y?)`. */
+/** Converts an error of commander, such as `error: unknown option '--x'\n(Did you mean --y?)`. */
 function usageError(error: CommanderError, args: readonly string[]): UsageError {
-  // The value of a flag that there is not may be a secret: --token=...
+  // The value of an unknown flag may be a secret: --token=...
   const message = error.message.replace(/^error: /, '').replace(/('--[^=']+)=[^']*'/, "$1=…'");
-  const [complaint = '', suggestion] = message.split('\n');
-  const text = suggestion === undefined ? complaint : `${complaint} ${suggestion}`;
+  const [problem = '', suggestion] = message.split('\n');
+  const text = suggestion === undefined ? problem : `${problem} ${suggestion}`;
   const command = COMMANDS.find(({ name }) => args.includes(name));
   return new UsageError([text], command === undefined ? 'wfr --help' : `wfr help ${command.name}`);
 }

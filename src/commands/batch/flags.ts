@@ -12,13 +12,15 @@ import {
 import type { BatchFlags } from './plan.js';
 
 const HELP = `
-Rows are JSON Lines, each like an --inputs-file, or CSV with a header of names
-and separators: customer,amount:=,invoice@. Paths are relative to the table.
+A table is JSON Lines, each row an object as in --inputs-file, or CSV with input
+names and separators as the header: customer,amount:=,invoice@. Paths are
+relative to the table.
 
-Every step is written to the results file before it takes effect, so that the
-same command can continue after any interruption: no row is sent twice. An
-unknown outcome exits with 6 until --adopt, or --resend-unknown after all other
-arguments; a lost run (404 for 60 s) with 7.
+The results file records every step of every row, so that running the same
+command again continues after any interruption and sends no row twice. If the
+outcome of a row is unknown, the exit code is 6 until you settle the row with
+--adopt, or with --resend-unknown as the last argument. A lost row (404 for
+60 s) exits with 7.
 
 Examples:
   wfr batch invoice --each invoice scans/*.pdf --results out.jsonl
@@ -27,27 +29,23 @@ Examples:
 
 export const BATCH: CommandEntry = {
   name: 'batch',
-  summary: 'many runs from a table or a list of files, resumable',
+  summary: 'trigger runs from a table or a list of files',
   define,
 };
 
 function define(command: Command, start: Start): void {
   command
-    .description('Run a workflow for each row of a table or each file, and wait for all runs.')
-    .argument('<workflow>', "the workflow's UUID, its URL, or a name from the config")
-    .argument('[file...]', 'with --each, the files')
+    .description('Trigger a run for each row of a table or each file, and wait for them to end.')
+    .argument('<workflow>', 'UUID, URL or configured name of the workflow')
+    .argument('[file...]', 'the files of --each')
     .optionsGroup('Rows:')
-    .option('--rows <file|->', 'a table: JSON Lines, or CSV with a header')
-    .option('--each <name>', 'one run for each file, sent as the document <name>')
-    .addOption(
-      new Option('-i, --input <item>', "an input of every row; a row's own wins; repeatable").argParser(
-        collect,
-      ),
-    )
-    .option('--shard <i/n>', 'only every n-th row, the i-th of them')
+    .option('--rows <file|->', 'read a table: JSON Lines, or CSV with a header')
+    .option('--each <name>', 'one run for each file, sent as document <name>')
+    .addOption(new Option('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect))
+    .option('--shard <i/n>', 'only the rows of shard i of n, such as 2/5')
     .option('--check', 'check all rows and files, and send nothing')
     .optionsGroup('Results:')
-    .option('--results <file|->', 'the record of each row, and where to continue')
+    .option('--results <file|->', 'record of each row, to continue from')
     .addOption(
       new Option('--adopt <row>=<id>', 'the run found for an unknown row; repeatable').argParser(collect),
     )
@@ -56,12 +54,12 @@ function define(command: Command, start: Start): void {
         collectRowNumbers,
       ),
     )
-    .option('--retry-failed', 'run failed and refused rows again')
-    .option('--retry-lost', 'run lost rows again')
-    .option('--fail-fast', 'send no further rows once one has failed')
+    .option('--retry-failed', 'trigger failed and rejected rows again')
+    .option('--retry-lost', 'trigger lost rows again')
+    .option('--fail-fast', 'send no more rows after the first failure')
     .optionsGroup('Sending:')
-    .option('--concurrency <number>', 'runs in progress at once (default: 8)')
-    .option('--rate <number>', 'requests per second, in total; 0: no limit (default: 10)');
+    .option('--concurrency <number>', 'maximum number of concurrent runs (default: 8)')
+    .option('--rate <number>', 'requests per second; 0 for no limit (default: 10)');
   addTriggerFlags(command);
   addWaitFlags(command);
   addReportFlags(command);
@@ -82,7 +80,7 @@ function define(command: Command, start: Start): void {
 function collectRowNumbers(value: string, earlier: unknown): string {
   if (!/^[\d,\s-]+$/.test(value)) {
     throw new InvalidArgumentError(
-      'Expected row numbers, such as 3,7-9; to select all rows, put the flag last or before another flag.',
+      'Expected row numbers, such as 3,7-9; without them, put the flag last or before another flag.',
     );
   }
   return typeof earlier === 'string' ? `${earlier},${value}` : value;

@@ -5,8 +5,8 @@ import { addServiceFlags, addWaitFlags, rawFlags } from '../shared/flags.js';
 import type { ConfigFlags } from './config.js';
 
 const HELP = `
-path prints where the file is, show the effective settings and where each comes
-from, check the errors in the file. The file has profiles of optional settings:
+path prints the path of the config file, show the effective settings and the
+source of each, check the errors in the file. All settings are optional:
 
   {
     "defaultProfile": "production",
@@ -20,10 +20,10 @@ from, check the errors in the file. The file has profiles of optional settings:
     }
   }
 
-The other settings are tokenFile, allowHttp, workflowIdField, resend503,
-interval and maxInterval. A flag overrides the environment, and both override
-the profile. A profile's token is sent only to the origin of its baseUrl. The
-file must not contain the token itself.
+Other settings: tokenFile, allowHttp, workflowIdField, resend503, interval,
+maxInterval. A flag overrides the environment, and both override the profile. A
+profile's token is sent only to the origin of its baseUrl. The file must not
+contain the token itself.
 
 Examples:
   wfr config check
@@ -32,18 +32,18 @@ Examples:
 
 export const CONFIG: CommandEntry = {
   name: 'config',
-  summary: 'show the effective settings, check the config file',
+  summary: 'show the effective settings and check the config file',
   define,
 };
 
 function define(command: Command, start: Start): void {
   command
-    .description('Show the effective settings, or find and check the config file.')
+    .description('Show the effective settings, or locate and check the config file.')
     .addArgument(new Argument('<action>', 'path, show or check').choices(['path', 'show', 'check']));
   addWaitFlags(command);
   addServiceFlags(command)
-    .option('--workflow-id-field <field>', 'see wfr help run')
-    .option('--json', 'show as JSON')
+    .option('--workflow-id-field <field>', 'workflow field to send; see wfr help run')
+    .option('--json', 'print the settings as JSON')
     .addHelpText('after', HELP)
     .action((action: 'path' | 'show' | 'check') =>
       start(async (context) => {

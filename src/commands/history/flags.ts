@@ -1,16 +1,16 @@
-/** `wfr history`: its flags, its help. */
+/** The flags and the help of `wfr history`. */
 import type { Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import { addOutputFlags, rawFlags } from '../shared/flags.js';
 import type { HistoryFlags } from './history.js';
 
-const TEXT = `
-A line has the run's id, its status as it was seen last, when it was triggered,
-the workflow, the names of its inputs (never their values) and the service.
+const HELP = `
+Each line has a run's id, the status last seen, the time of the trigger, the
+workflow, the names of the inputs (never their values) and the service.
 
-@last stands for the id of the latest run at the service in use, in wfr status
-and wfr watch; @last:<workflow> for the latest one of a workflow. The history is
-in $XDG_STATE_HOME/wfr or ~/.local/state/wfr; WFR_HISTORY=0 keeps none.
+In wfr status and wfr watch, @last is the id of the latest run at the current
+service, and @last:<workflow> that of a workflow. The history is stored in
+$XDG_STATE_HOME/wfr or ~/.local/state/wfr; WFR_HISTORY=0 turns it off.
 
 Examples:
   wfr history
@@ -19,16 +19,16 @@ Examples:
 
 export const HISTORY: CommandEntry = {
   name: 'history',
-  summary: 'the runs that were triggered from here',
+  summary: 'list the runs triggered on this machine',
   define,
 };
 
 function define(command: Command, start: Start): void {
   command
-    .description('Show the runs that were triggered from here, the latest first.')
-    .option('-n, --limit <number>', 'at most so many runs (default: 20)');
+    .description('List the runs that you triggered on this machine, latest first.')
+    .option('-n, --limit <number>', 'maximum number of runs to list (default: 20)');
   addOutputFlags(command)
-    .addHelpText('after', TEXT)
+    .addHelpText('after', HELP)
     .action(() =>
       start(async (context) => {
         const { history } = await import('./history.js');

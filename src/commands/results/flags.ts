@@ -5,9 +5,9 @@ import { addReportFlags, rawFlags } from '../shared/flags.js';
 import type { ReportFlags } from '../shared/reports.js';
 
 const HELP = `
-Joins the files of all shards of a table: no row may be missing, and none may be
-in two files. The exit code is that of wfr batch over all rows, or 2 if the
-files do not belong to the same batch.
+Joins the files of all shards of a table: every row must be in exactly one file.
+The exit code is that of wfr batch for all rows, or 2 if the files do not belong
+together.
 
 Examples:
   wfr results out.jsonl
@@ -21,8 +21,8 @@ export const RESULTS: CommandEntry = {
 
 function define(command: Command, start: Start): void {
   command
-    .description('Join the results files of batches, check that each row is in exactly one, and summarize.')
-    .argument('<file...>', 'files written by wfr batch --results');
+    .description('Join and summarize the results files of batches, and check that they are complete.')
+    .argument('<file...>', 'files that wfr batch wrote with --results');
   addReportFlags(command)
     .addHelpText('after', HELP)
     .action((files: string[]) =>

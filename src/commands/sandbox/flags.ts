@@ -1,14 +1,14 @@
-/** `wfr sandbox`: its flags, its help. */
+/** The flags and the help of `wfr sandbox`. */
 import type { Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import { rawFlags } from '../shared/flags.js';
 import type { SandboxFlags } from './options.js';
 
 const HELP = `
-Without a command it serves until it is interrupted, and prints the settings to
-paste into another shell. With one, it runs the command with WFR_BASE_URL and
-WFR_TOKEN set, and exits as the command did. With --fail-step, --reject,
---drop-answer and --slow, a script meets what it must survive.
+Without a command, serves until interrupted, and prints the settings to paste
+into another shell. With a command, runs it with WFR_BASE_URL and WFR_TOKEN set,
+and exits with its exit code. --fail-step, --reject, --drop-answer and --slow
+test how a script handles failures.
 
 Examples:
   wfr sandbox --list
@@ -20,26 +20,26 @@ Examples:
 
 export const SANDBOX: CommandEntry = {
   name: 'sandbox',
-  summary: 'a local service that speaks the same interface',
+  summary: 'run a local service for trying and testing',
   define,
 };
 
 function define(command: Command, start: Start): void {
   command
-    .description('Serve the same interface on 127.0.0.1, to try wfr and to test scripts.')
+    .description('Run a local service with the same interface, to try wfr and to test scripts.')
     .argument('[command...]', 'a command to run against it, after --')
-    .option('--port <number>', 'the port to listen at (default: one that is free)')
-    .option('--workflows <file>', 'define workflows in a JSON file, instead of the built-in ones')
-    .option('--list', 'show the workflows and how to run each, and exit')
+    .option('--port <number>', 'port on 127.0.0.1 (default: any free port)')
+    .option('--workflows <file>', 'read workflows from a JSON file, instead of the built-in ones')
+    .option('--list', 'list the workflows and how to run them, and exit')
     .option(
       '--workflow-id-field <spelling>',
-      'the spelling it reads: worfklowId, workflowId or either (default: either)',
+      'accepted workflow field: worfklowId, workflowId or either (default: either)',
     )
-    .option('--strict', 'refuse unknown fields in a trigger')
-    .option('--fail-step <step>', 'every run whose workflow has this step fails there')
-    .option('--reject <status>', 'answer every trigger with this status, 400 to 599')
-    .option('--drop-answer', 'start the run of a trigger, but close without an answer')
-    .option('--slow <factor>', 'multiply the durations of runs, by 0.01 to 1000')
+    .option('--strict', 'reject triggers with unknown fields')
+    .option('--fail-step <step>', 'fail every run that has this step, at this step')
+    .option('--reject <status>', 'reject every trigger with this status, 400 to 599')
+    .option('--drop-answer', 'start the run of a trigger, but close the connection without a response')
+    .option('--slow <factor>', 'multiply the durations of runs by 0.01 to 1000')
     .passThroughOptions()
     .addHelpText('after', HELP)
     .action((words: string[]) =>

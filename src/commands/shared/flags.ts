@@ -1,35 +1,37 @@
-/** The flags that several commands have, with their help. */
+/** The flags that several commands share, with their help. */
 import { type Command, Option } from 'commander';
 
-/** Keeps each value of a flag that may be given several times. */
+/** Collects the values of a repeatable flag. */
 export const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value];
 
 function serviceFlags(): Option[] {
   return [
-    new Option('--profile <name>', 'a profile of the config file (WFR_PROFILE); see wfr help config'),
-    new Option('--base-url <url>', "the service's address, with its path prefix (WFR_BASE_URL)"),
-    new Option('--allow-http', 'allow http:// to other hosts than this one (WFR_ALLOW_HTTP=1)'),
+    new Option('--profile <name>', 'use a profile of the config file (WFR_PROFILE)'),
+    new Option('--base-url <url>', "the service's address, including the path prefix (WFR_BASE_URL)"),
+    new Option('--allow-http', 'allow http:// to hosts other than this machine (WFR_ALLOW_HTTP=1)'),
     new Option('--token-file <path|->', 'read the access token from a file (WFR_TOKEN, WFR_TOKEN_FILE)'),
     new Option('--no-token', 'send no Authorization header'),
-    new Option('-H, --header <name: value>', 'a further request header, repeatable').argParser(collect),
+    new Option('-H, --header <name: value>', 'add a request header; repeatable').argParser(collect),
   ];
 }
 
-function talkFlags(): Option[] {
+function messageFlags(): Option[] {
   return [
-    new Option('-q, --quiet', "only the run's id, warnings and errors on stderr"),
-    new Option('-v, --verbose', 'also requests, retries and timings on stderr'),
-    new Option('--color <when>', 'auto, always or never (default: auto)'),
+    new Option('-q, --quiet', "print only the run's id, warnings and errors"),
+    new Option('-v, --verbose', 'also print requests, retries and timings'),
+    new Option('--color <when>', 'color messages: auto, always or never (default: auto)'),
   ];
 }
 
-/** How a trigger is sent, and when it is sent again. */
 function triggerFlags(): Option[] {
   return [
-    new Option('--workflow-id-field <field>', 'auto, worfklowId, workflowId or both (default: auto)'),
+    new Option(
+      '--workflow-id-field <field>',
+      'workflow field to send: auto, worfklowId, workflowId or both (default: auto)',
+    ),
     new Option(
       '--resend-503',
-      'send again after a 503 with Retry-After: only if the operator guarantees that nothing was created',
+      'send again after a 503 with Retry-After; only if the operator guarantees that it created nothing',
     ),
   ];
 }
@@ -37,18 +39,18 @@ function triggerFlags(): Option[] {
 function waitFlags(): Option[] {
   return [
     new Option('--interval <duration>', 'time between polls (default: 2s)'),
-    new Option('--max-interval <duration>', 'unchanged polls slow down to this (default: 10s)'),
+    new Option('--max-interval <duration>', 'longest time between polls of an unchanged run (default: 10s)'),
     new Option(
       '--timeout <duration>',
-      'stop waiting this long after the run was accepted; 0 looks once; the run goes on (default: for ever)',
+      'stop waiting this long after acceptance; the run continues; 0 polls once (default: no limit)',
     ),
   ];
 }
 
 function outputFlags(): Option[] {
   return [
-    new Option('-o, --output <format>', 'what stdout carries: text, json, jsonl or id (default: text)'),
-    new Option('--json', 'short for --output json'),
+    new Option('-o, --output <format>', 'format of stdout: text, json, jsonl or id (default: text)'),
+    new Option('--json', 'same as --output json'),
   ];
 }
 
@@ -56,9 +58,9 @@ function documentFlags(): Option[] {
   return [
     new Option(
       '--save-documents <folder>',
-      'write the documents in the output to files; stdout has their paths instead',
+      'save the documents in the output as files; stdout has their paths instead',
     ),
-    new Option('--force', 'let --save-documents overwrite files'),
+    new Option('--force', 'let --save-documents overwrite existing files'),
   ];
 }
 
@@ -66,15 +68,15 @@ function reportFlags(): Option[] {
   return [
     new Option(
       '--report <kind>',
-      'github, junit=<file>, markdown=<file>, json=<file> or html=<file>; repeatable',
+      'write a report: github, junit=<file>, markdown=<file>, json=<file> or html=<file>; repeatable',
     ).argParser(collect),
   ];
 }
 
-/** The flags of every command that talks to the service. */
+/** Adds the flags of every command that uses the service. */
 export function addServiceFlags(command: Command): Command {
   addAll(command, serviceFlags(), 'Service:');
-  return addAll(command, talkFlags(), 'Conversation, on stderr:');
+  return addAll(command, messageFlags(), 'Messages (stderr):');
 }
 
 export function addTriggerFlags(command: Command): Command {
@@ -89,36 +91,34 @@ export function addOutputFlags(command: Command): Command {
   return addAll(command, outputFlags(), OUTPUT_GROUP);
 }
 
-/** What becomes of documents in the output of a run that is watched to its end. */
 export function addDocumentFlags(command: Command): Command {
   return addAll(command, documentFlags(), OUTPUT_GROUP);
 }
 
-/** Where results are written besides stdout. */
 export function addReportFlags(command: Command): Command {
   return addAll(command, reportFlags(), OUTPUT_GROUP);
 }
 
-/** The same flags before the command's name, where they are understood but not listed. */
+/** Adds the same flags before the command's name, where they are accepted but not listed. */
 export function addHiddenGlobalFlags(program: Command): Command {
   return addAll(
     program,
-    [...serviceFlags(), ...talkFlags()].map((option) => option.hideHelp()),
+    [...serviceFlags(), ...messageFlags()].map((option) => option.hideHelp()),
   );
 }
 
-/** What was written on the command line, before the command's name and after it; defaults are left out. */
+/** Returns the flags of the command line, before and after the command's name, without defaults. */
 export function rawFlags<T extends object>(command: Command): T {
-  const written: Record<string, unknown> = {};
+  const raw: Record<string, unknown> = {};
   for (const source of [command.parent, command]) {
     for (const [name, value] of Object.entries(source?.opts() ?? {})) {
       if (source?.getOptionValueSource(name) !== 'cli') continue;
-      // What may be given several times may be given in both places.
-      const earlier = written[name];
-      written[name] = Array.isArray(earlier) && Array.isArray(value) ? [...earlier, ...value] : value;
+      // A repeatable flag may be given in both places.
+      const earlier = raw[name];
+      raw[name] = Array.isArray(earlier) && Array.isArray(value) ? [...earlier, ...value] : value;
     }
   }
-  return written as T;
+  return raw as T;
 }
 
 const OUTPUT_GROUP = 'Output:';

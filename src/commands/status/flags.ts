@@ -1,4 +1,4 @@
-/** `wfr status`: its flags, its help. */
+/** The flags and the help of `wfr status`. */
 import type { Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import { addOutputFlags, addServiceFlags, rawFlags } from '../shared/flags.js';
@@ -12,15 +12,15 @@ Examples:
 
 export const STATUS: CommandEntry = {
   name: 'status',
-  summary: 'show a run as it is now',
+  summary: 'show the current state of runs',
   define,
 };
 
 function define(command: Command, start: Start): void {
   command
-    .description('Show runs as they are now, without waiting.')
-    .argument('<run-id...>', 'the ids that wfr run printed')
-    .option('--exit-status', 'exit as watch would: 0, 1, or 8 while the run goes on');
+    .description('Show the current state of runs, without waiting.')
+    .argument('<run-id...>', 'ids that wfr run printed, or @last')
+    .option('--exit-status', 'exit with 0 for FINISHED, 1 for FAILED, 8 while running');
   addOutputFlags(command);
   addServiceFlags(command)
     .addHelpText('after', HELP)

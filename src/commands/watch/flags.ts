@@ -1,4 +1,4 @@
-/** `wfr watch`: its flags, its help. */
+/** The flags and the help of `wfr watch`. */
 import { type Command, Option } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import {
@@ -12,8 +12,8 @@ import {
 import type { WatchFlags } from './watch.js';
 
 const HELP = `
-The exit code is the same as that of wfr run: 0 for FINISHED, 1 for FAILED.
-Watching a run that has ended gives the same code as watching it live.
+The exit code is that of wfr run: 0 for FINISHED, 1 for FAILED. It is the same
+for a run that has already ended.
 
 Examples:
   wfr watch "$id"
@@ -23,14 +23,14 @@ Examples:
 
 export const WATCH: CommandEntry = {
   name: 'watch',
-  summary: 'wait for runs that already exist',
+  summary: 'wait for existing runs to end',
   define,
 };
 
 function define(command: Command, start: Start): void {
   command
-    .description('Wait for runs that already exist, and print the output of a single one.')
-    .argument('<run-id...>', 'the ids that wfr run printed');
+    .description('Wait for existing runs to end, and print the output if there is one run.')
+    .argument('<run-id...>', 'ids that wfr run printed, or @last');
   addWaitFlags(command);
   addOutputFlags(command);
   addDocumentFlags(command);

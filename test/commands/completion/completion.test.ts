@@ -202,7 +202,7 @@ describe('completion offers', () => {
     ]);
     expect(await offered(['run', 'i'])).toEqual([`invoice\t${INVOICE}`]);
     expect(await offered(['--profile', 'p'])).toEqual([`production\t${BASE_URL}`]);
-    expect(await offered(['run', '--det'])).toEqual([expect.stringMatching(/^--detach\treturn once/)]);
+    expect(await offered(['run', '--det'])).toEqual([expect.stringMatching(/^--detach\tprint the id/)]);
     const { stdout } = await runCli(['__complete', 'bash', '--', 'run', 'i'], worldOf());
     expect(stdout).toBe('invoice\n');
   });

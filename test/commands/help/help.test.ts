@@ -69,11 +69,15 @@ describe('mistakes', () => {
     [['run', 'x', '--timeout'], "option '--timeout <duration>' argument missing", 'wfr help run'],
     [
       ['help', 'exit'],
-      'there is no help on exit; there is help on run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, output, exit-codes',
+      'no help on "exit"; choose one of run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, output, exit-codes',
       '',
     ],
     [['run', ''], 'the workflow is empty', ''],
-    [['run', 'w', '--inputs-file', 'a', '--inputs-file', 'b'], 'It was given already, as a.', 'wfr help run'],
+    [
+      ['run', 'w', '--inputs-file', 'a', '--inputs-file', 'b'],
+      'It may be given only once; it is already a.',
+      'wfr help run',
+    ],
     [['run', 'w', '-i', ''], '"": is not an input', ''],
     [['watch', 'x', '--timeout', ''], '--timeout "": is not a duration', ''],
     [['status', 'x', '--color', 'blue'], '--color blue: choose one of auto, always, never', ''],
