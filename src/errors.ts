@@ -1,13 +1,10 @@
-/** Every failure that wfr foresees, as data; anything else that is thrown is a defect of wfr itself. */
+/** Every error that wfr expects, as data. The view formats them; anything else that is thrown is an internal error. */
 
-/** A signal that ends wfr in good order. */
+/** A signal after which wfr cleans up and ends. */
 export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/**
- * How much of a trigger had left this machine: 0 nothing, 1 an incomplete body, 2 the complete body.
- * Only in phase 2 can the service have started a run.
- */
-export type Phase = 0 | 1 | 2;
+/** How much of a trigger's body was handed to the socket. Only after a complete one can the service have started a run. */
+export type SendState = 'unsent' | 'partial' | 'complete';
 
 export abstract class WfrError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -16,12 +13,12 @@ export abstract class WfrError extends Error {
   }
 }
 
-/** Bad flags, inputs, files or configuration: every complaint of one command line at once. */
+/** Invalid flags, inputs, files or configuration: all problems of one command line at once. */
 export class UsageError extends WfrError {
   constructor(
     readonly problems: readonly string[],
     readonly hint?: string,
-    /** What a program said that was run, as it came. */
+    /** The stderr of a program that failed, unsanitized. */
     readonly quoted?: string,
   ) {
     super(problems.join('\n'));
@@ -39,8 +36,8 @@ type Steps = Record<string, () => unknown>;
 type StepResults<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Name]>> };
 
 /**
- * Runs all steps, one after the other, and returns their results by name. Throws UsageError with the problems of all of
- * them; what other steps have opened is closed then.
+ * Runs all steps in order and returns their results by name. Throws UsageError with the problems of all of them, after
+ * closing what the other steps have opened.
  */
 export async function collectUsageErrors<S extends Steps>(steps: S, hint?: string): Promise<StepResults<S>> {
   const problems: string[] = [];
@@ -73,39 +70,39 @@ export type NetworkFault =
   | 'connect-reset'
   | 'certificate'
   | 'not-tls'
-  | 'speaks-tls'
+  | 'expects-tls'
   | 'proxy-refused'
   | 'proxy-closed'
   | 'local'
   | 'reset'
   | 'stalled'
-  | 'no-answer'
+  | 'no-response'
   | 'not-http'
   | 'truncated'
   | 'too-large'
   | 'encoded';
 
-/** What came of a 2xx before it turned out to be unusable; names of headers in lower case, the body (decoded) cut. */
-export interface ReceivedAnswer {
+/** The part of an unusable 2xx that arrived: header names in lower case, the body decoded and truncated. */
+export interface ReceivedResponse {
   status: number;
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
 }
 
-/** No usable answer came over the wire. `host` is `name:port`; `code` the system's or TLS's own name for it. */
+/** A request that got no usable response. `host` is `name:port`; `code` is the error code of the system or of TLS. */
 export class NetworkError extends WfrError {
   constructor(
     readonly fault: NetworkFault,
     readonly facts: {
       host: string;
       code?: string | undefined;
-      /** The HTTP status, where the headers of an answer had arrived; the proxy's, for `proxy-refused`. */
+      /** The HTTP status, if headers had arrived; for `proxy-refused`, the proxy's. */
       status?: number | undefined;
       proxy?: boolean | undefined;
-      /** Milliseconds, for the faults that are limits of time. */
+      /** The limit in milliseconds, for timeouts. */
       after?: number | undefined;
-      /** What had been received of an answer with a 2xx status. */
-      received?: ReceivedAnswer | undefined;
+      /** Set for a 2xx. */
+      received?: ReceivedResponse | undefined;
     },
     options?: ErrorOptions,
   ) {
@@ -113,7 +110,7 @@ export class NetworkError extends WfrError {
   }
 }
 
-/** A 2xx whose body does not say what the interface promises; `fields` are the names it held, if it was an object. */
+/** A 2xx whose body is not a valid Run; `fields` are its member names, if it was an object. */
 export class UnreadableResponseError extends WfrError {
   constructor(
     readonly reason: string,
@@ -122,71 +119,71 @@ export class UnreadableResponseError extends WfrError {
       contentType?: string;
       excerpt?: string;
       fields?: readonly string[];
-      /** Set where the service answered a trigger so. */
-      received?: ReceivedAnswer;
+      /** Set for the response to a trigger. */
+      received?: ReceivedResponse;
     } = {},
   ) {
     super(reason);
   }
 }
 
-/** What an HTTP status that is not a 2xx said. */
+/** A response whose status is not 2xx. */
 export interface HttpErrorInfo {
   method: 'POST' | 'GET';
-  /** Where the request went, without user info. */
+  /** The request's URL, without user info. */
   url: string;
   status: number;
-  /** The service's own words, as they came; undefined where it said nothing. */
+  /** The service's message, unsanitized; undefined if there was none. */
   message?: string | undefined;
-  /** Where a redirect points: its origin. */
+  /** The target of a redirect, without what may be secret. */
   location?: string | undefined;
-  /** Whether that is below `{base}/runs/`, where the run may be that was created. */
+  /** Whether the target is below `{base}/runs/`, so that it may be the run that was created. */
   isRunLocation?: boolean | undefined;
-  /** Bytes of the request's body. */
+  /** Length of the request's body in bytes. */
   bodyBytes?: number | undefined;
-  /** What a token that was refused came from. */
+  /** The source of the token that was sent, such as WFR_TOKEN. */
   tokenSource?: string | undefined;
-  /** Milliseconds that Retry-After asked for. */
+  /** Retry-After in milliseconds. */
   retryAfter?: number | undefined;
 }
 
-/** The service answered and did not take the request: nothing was created by it. */
+/** The service responded with a status other than 2xx. */
 export class HttpError extends WfrError {
   constructor(
     readonly info: HttpErrorInfo,
-    /** Whether every spelling of the workflow's field was refused, or the service did not say that it was one of them. */
-    readonly spellingHint?: 'refused' | 'perhaps',
+    /** `rejected`: every variant of the workflow's field was rejected. `possible`: the variant may be the reason. */
+    readonly variantHint?: 'rejected' | 'possible',
   ) {
-    super(`${info.method} answered with ${info.status}`);
+    super(`${info.method} failed with status ${info.status}`);
   }
 }
 
-/** The trigger was not taken, and no run was created. `attempts` counts the requests that were tried. */
+/** A trigger that certainly created no run. `attempts` is the number of requests. */
 export class NotTriggeredError extends WfrError {
   constructor(
     override readonly cause: NetworkError | HttpError,
-    readonly phase: Phase,
+    readonly sendState: SendState,
     readonly attempts: number,
-    /** Share of the body that had been handed over, 0 to 1. */
+    /** Share of the body that was handed to the socket, 0 to 1. */
     readonly progress: number,
-    /** Milliseconds that the service asked to be left alone for, where that is too long to wait. */
+    /** Retry-After in milliseconds, if it was too long to wait. */
     readonly retryAfter?: number | undefined,
   ) {
     super('no run was created', { cause });
   }
 }
 
-/** What an unusable answer to a trigger tells about the run that it may have created. */
+/** What an unusable response to a trigger says about the run that may have been created. */
 export interface RunEvidence {
-  /** Ids that the run may have, none of them confirmed; the likeliest first. */
+  /** Unconfirmed ids that the run may have, the likeliest first. */
   ids: readonly string[];
-  /** Where the answer points to, without what may be secret. */
+  /** The response's Location, without what may be secret. */
   location: string | undefined;
-  /** The start of the answer's body. */
+  /** The start of the response's body. */
   excerpt: string | undefined;
 }
 
-/** The trigger may have created a run, and nobody here can tell. */
+/** A trigger that may have created a run. */
 export class UnknownOutcomeError extends WfrError {
   constructor(
     override readonly cause: NetworkError | HttpError | UnreadableResponseError,
@@ -196,7 +193,7 @@ export class UnknownOutcomeError extends WfrError {
   }
 }
 
-/** A run that exists could not be read any longer. `forMs` is how long it had been out of sight. */
+/** A run that can no longer be read. `seen` tells whether it was ever read; `unreachableMs` is the time since then. */
 export class UnreachableRunError extends WfrError {
   constructor(
     readonly id: string,
@@ -204,11 +201,11 @@ export class UnreachableRunError extends WfrError {
     readonly seen: boolean,
     readonly unreachableMs: number,
   ) {
-    super('the run could not be observed', { cause });
+    super('the run is unreachable', { cause });
   }
 }
 
-/** The service knows no run of this id, and never showed us one. */
+/** The service has no run of this id, and wfr has never read one. */
 export class NoSuchRunError extends WfrError {
   constructor(
     readonly id: string,
@@ -218,7 +215,7 @@ export class NoSuchRunError extends WfrError {
   }
 }
 
-/** A run whose status wfr does not know, and which stayed so too long. */
+/** A run whose status is unknown to wfr and did not change for too long. */
 export class UnknownStatusError extends WfrError {
   constructor(
     readonly status: string,
@@ -228,19 +225,19 @@ export class UnknownStatusError extends WfrError {
   }
 }
 
-/** A signal came. `phase` is set while triggering, undefined where a run is only being read. */
+/** A signal was received. `sendState` is undefined if no trigger was in progress. */
 export class InterruptedError extends WfrError {
   constructor(
     readonly signal: SignalName,
-    readonly phase?: Phase,
-    /** Set where a signal came while the id in an unusable answer was being confirmed. */
+    readonly sendState?: SendState,
+    /** Set if the signal came while wfr was confirming the id in an unusable response. */
     readonly evidence?: RunEvidence,
   ) {
     super(signal);
   }
 }
 
-/** The result is known but could not be written; `what` names the part of it. */
+/** The result is known but could not be written; `what` names the part. */
 export class OutputError extends WfrError {
   constructor(
     override readonly cause: Error,
@@ -250,7 +247,7 @@ export class OutputError extends WfrError {
   }
 }
 
-/** No access token for another machine. `lookedFor` was searched; `withheld` says why one found is not sent there. */
+/** No access token for a remote service. `lookedFor` lists the sources; `withheld` says why a token was found but not sent. */
 export class MissingTokenError extends WfrError {
   constructor(
     readonly lookedFor: readonly string[],
@@ -260,14 +257,14 @@ export class MissingTokenError extends WfrError {
   }
 }
 
-/** A document was not the same at the end of sending as at the start. */
+/** A document that changed while it was being sent. */
 export class FileChangedError extends WfrError {
   constructor(readonly path: string) {
     super('changed while being read');
   }
 }
 
-/** A file could not be read after the checks had passed. */
+/** A file that passed the checks but could not be read when it was sent. */
 export class FileReadError extends WfrError {
   constructor(
     readonly path: string,
@@ -277,5 +274,5 @@ export class FileReadError extends WfrError {
   }
 }
 
-/** A document of the output could not be saved; `what` is the path in question, and the output holds it still. */
+/** A document of the output that could not be saved; `what` is its path. The printed output still contains it. */
 export class UnsavedDocumentError extends OutputError {}

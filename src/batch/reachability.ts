@@ -99,7 +99,7 @@ export class Reachability {
   /** Waits for the backoff; resolves with whether to make another attempt. */
   async #pause(outage: Outage, cause: NetworkError): Promise<boolean> {
     // A suspended machine may have caused this failure, so another attempt decides.
-    if (!outage.awake.takeStop() && outage.awake.elapsed() >= MAX_OUTAGE) {
+    if (!outage.awake.consumeStop() && outage.awake.elapsed() >= MAX_OUTAGE) {
       this.#giveUp();
       return false;
     }
@@ -134,6 +134,6 @@ function startOutage(probe: Outage['probe'], clock: Clock): Outage {
 function findConnectionFault(error: unknown): NetworkError | undefined {
   if (!(error instanceof NotTriggeredError && error.cause instanceof NetworkError)) return undefined;
   const { fault } = error.cause;
-  const isConnectionFault = isPermanent(fault) || (error.phase === 0 && TRANSIENT.includes(fault));
+  const isConnectionFault = isPermanent(fault) || (error.sendState === 'unsent' && TRANSIENT.includes(fault));
   return isConnectionFault ? error.cause : undefined;
 }

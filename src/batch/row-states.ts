@@ -154,7 +154,7 @@ function stateAfter(event: RowEvent): RowState {
   switch (event.event) {
     case 'refused':
       if (event.exit === ExitCode.usage) return 'bad';
-      return event.exit === ExitCode.refused ? 'refused' : 'intent';
+      return event.exit === ExitCode.rejected ? 'refused' : 'intent';
     case 'ended':
       return event.status === 'FINISHED' ? 'finished' : 'failed';
     default:

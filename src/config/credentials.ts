@@ -2,7 +2,7 @@
 
 import { MissingTokenError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { type Credentials, withoutToken } from '../service/service.js';
+import { type Credentials, redactToken } from '../service/service.js';
 import { isLoopback } from '../text/url.js';
 import type { Profile } from './profile.js';
 import {
@@ -102,7 +102,7 @@ class RenewableToken implements Credentials {
       signal?.throwIfAborted();
       // A source that cannot be read counts as unchanged, but not one whose reading was interrupted.
       if (error instanceof UsageError) this.#rejected = rejected;
-      this.#failure = `, and reading it again failed: ${withoutToken(messageOnOneLine(error), rejected)}`;
+      this.#failure = `, and reading it again failed: ${redactToken(messageOnOneLine(error), rejected)}`;
     }
     return this.current !== rejected;
   }

@@ -1,11 +1,11 @@
-/** Time that does not count while this process is stopped: by Ctrl-Z, SIGSTOP, a paused container, or sleep. */
+/** Measures time without the periods in which the process was stopped: Ctrl-Z, SIGSTOP, a paused container, sleep. */
 import type { Clock } from '../platform/context.js';
 
-/** Milliseconds between two ticks, and how late a tick can be because the machine is merely busy. */
+/** Milliseconds between ticks, and the lateness of a tick that a busy machine explains. */
 const TICK = 5_000;
 const MAX_LATENESS = 5_000;
 
-/** Measures how long the process has been running since this was created. It keeps a timer until `end` is called. */
+/** Measures how long the process has run since construction. Keeps a timer until `end` is called. */
 export class AwakeTime {
   readonly #clock: Clock;
   #measuredAt: number;
@@ -19,14 +19,14 @@ export class AwakeTime {
     this.#tick();
   }
 
-  /** Returns the milliseconds so far, without those of a stop. */
+  /** Returns the milliseconds so far, without stops. */
   elapsed(): number {
     this.#measure();
     return this.#elapsed;
   }
 
-  /** Returns whether the process was stopped since the last call of this method. */
-  takeStop(): boolean {
+  /** Returns whether the process was stopped since the last call of this method, and resets that. */
+  consumeStop(): boolean {
     this.#measure();
     const wasStopped = this.#wasStopped;
     this.#wasStopped = false;

@@ -3,7 +3,7 @@
  * to socket as base64 in constant memory, and the closing bytes are held back until every document has been found
  * unchanged. Only with them can the service have a complete request.
  */
-import type { Phase } from '../errors.js';
+import type { SendState } from '../errors.js';
 
 /** Bytes of known length that can be read several times, and checked afterwards. */
 export interface Source {
@@ -64,7 +64,7 @@ export class TriggerBody {
   readonly #end = Buffer.from('}}');
   readonly #sources: readonly Source[];
   #handedOver = 0;
-  #phase: Phase = 0;
+  #sendState: SendState = 'unsent';
 
   constructor(content: TriggerContent) {
     this.#head = partsOf(content);
@@ -73,33 +73,33 @@ export class TriggerBody {
   }
 
   /** How much of this body has been handed to the socket. */
-  get phase(): Phase {
-    return this.#phase;
+  get sendState(): SendState {
+    return this.#sendState;
   }
 
   /** Bytes handed to the socket. */
-  get handedOver(): number {
+  get bytesSent(): number {
     return this.#handedOver;
   }
 
   /**
-   * The bytes, once. `commit` is called before the closing ones, and may throw to keep them back; `onSent` when the
-   * socket has asked for what comes after them. Throws FileChangedError, FileReadError, and what `commit` throws.
+   * The bytes, once. `beforeLastBytes` is called before the closing ones, and may throw to keep them back; `onSent` when the
+   * socket has asked for what comes after them. Throws FileChangedError, FileReadError, and what `beforeLastBytes` throws.
    */
   async *chunks(hooks: {
-    commit(): Promise<void>;
+    beforeLastBytes(): Promise<void>;
     onProgress(): void;
     onSent(): void;
   }): AsyncGenerator<Uint8Array, void, void> {
-    this.#phase = 1;
+    this.#sendState = 'partial';
     for await (const chunk of packed(this.#head)) {
       this.#handedOver += chunk.length;
       yield chunk;
       hooks.onProgress();
     }
     for (const source of this.#sources) await source.verify();
-    await hooks.commit();
-    this.#phase = 2;
+    await hooks.beforeLastBytes();
+    this.#sendState = 'complete';
     this.#handedOver += this.#end.length;
     yield this.#end;
     hooks.onSent();

@@ -5,7 +5,7 @@
 import {
   HttpError,
   NetworkError,
-  type ReceivedAnswer,
+  type ReceivedResponse,
   type RunEvidence,
   UnreadableResponseError,
 } from '../errors.js';
@@ -15,7 +15,7 @@ import { getRun } from './get-run.js';
 import { isUsableId } from './parse-run.js';
 import { backoff, isTransient, MAX_RESENDS } from './retry.js';
 import type { Run } from './run.js';
-import { excerptOf, type Service, shownTarget, withoutToken } from './service.js';
+import { excerptOf, redactTarget, redactToken, type Service } from './service.js';
 
 /** Members that hold an id, the likeliest first. */
 const ID_NAMES = ['id', 'runId', 'run_id'];
@@ -26,16 +26,16 @@ const MAX_CANDIDATES = 3;
 const MAX_LENGTH = 200;
 
 /** What an unusable answer says about the run, without the token. */
-export async function evidenceIn(
-  answer: ReceivedAnswer,
+export async function collectEvidence(
+  answer: ReceivedResponse,
   url: URL,
   { credentials }: Service,
 ): Promise<RunEvidence> {
   const token = await credentials.token();
-  const excerpt = withoutToken(excerptOf(answer.body), token);
+  const excerpt = redactToken(excerptOf(answer.body), token);
   return {
     ids: candidateIds(answer),
-    location: shownTarget(answer.headers.location, url),
+    location: redactTarget(answer.headers.location, url),
     excerpt: excerpt === '' ? undefined : excerpt,
   };
 }
@@ -75,7 +75,7 @@ function mayPass(error: unknown): boolean {
   return status === 404 || isTransient(status);
 }
 
-function candidateIds({ headers, body }: ReceivedAnswer): string[] {
+function candidateIds({ headers, body }: ReceivedResponse): string[] {
   const ids = [...idsInBody(body), idInLocation(headers.location)].filter(
     (id) => id !== undefined && isUsableId(id) && id.length <= MAX_LENGTH && !/\p{Cc}/u.test(id),
   );

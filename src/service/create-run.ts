@@ -1,4 +1,4 @@
-/** POST /runs: one trigger, sent again only where it cannot have been taken. */
+/** POST /runs: sends one trigger, and sends it again only if it cannot have been accepted. */
 import {
   HttpError,
   InterruptedError,
@@ -9,14 +9,21 @@ import {
 } from '../errors.js';
 import type { Interruption } from '../platform/signals.js';
 import { type Input, TriggerBody } from './body.js';
-import { confirmRun, evidenceIn } from './candidate-id.js';
+import { collectEvidence, confirmRun } from './candidate-id.js';
 import { type Attempt, classify, type Decision, decideResend } from './retry.js';
 import type { Run } from './run.js';
-import { httpErrorInfo, requestHeaders, retryAfterOf, runIn, runsUrl, type Service } from './service.js';
+import {
+  httpErrorInfo,
+  parseRunResponse,
+  requestHeaders,
+  retryAfterOf,
+  runsUrl,
+  type Service,
+} from './service.js';
 import { SignalGrace } from './signal-grace.js';
 import {
   fieldsFor,
-  spellingHint,
+  getVariantHint,
   variantsOf,
   type WorkflowIdField,
   type WorkflowIdFieldChoice,
@@ -26,11 +33,11 @@ export interface Trigger {
   workflowId: string;
   inputs: readonly Input[];
   field: WorkflowIdFieldChoice;
-  /** Whether it may be sent again after a 503 with Retry-After. */
+  /** Whether to send it again after a 503 with Retry-After, even after a complete body. */
   resend503: boolean;
 }
 
-/** A run as accepted, the spelling of the workflow's field that was, and how many forms it took to find it. */
+/** The accepted run, the variant of the workflow's field that was accepted, and how many variants were sent. */
 export interface Created {
   run: Run;
   variant: WorkflowIdField;
@@ -38,9 +45,9 @@ export interface Created {
 }
 
 /**
- * Triggers a run. `beforeLastBytes` is awaited each time before a request becomes complete, and
- * may throw to keep it back. Throws HttpError, NotTriggeredError or UnknownOutcomeError for what
- * the service or the network did, InterruptedError for a signal, FileChangedError or FileReadError for a document.
+ * Triggers a run. `beforeLastBytes` is awaited before the closing bytes of each request, and may throw to withhold them.
+ * Throws HttpError, NotTriggeredError or UnknownOutcomeError when no run was confirmed, InterruptedError after a signal,
+ * FileChangedError or FileReadError when a document cannot be sent.
  */
 export async function createRun(
   trigger: Trigger,
@@ -54,42 +61,42 @@ export async function createRun(
       const run = await sendUntilDecided(trigger, variant, service, interruption, beforeLastBytes);
       return { run, variant, variantsTried: index + 1 };
     } catch (error) {
-      const hint = error instanceof HttpError && variants.length > 1 ? spellingHint(error) : undefined;
+      const hint = error instanceof HttpError && variants.length > 1 ? getVariantHint(error) : undefined;
       if (!(error instanceof HttpError) || hint === undefined) throw error;
-      if (hint === 'perhaps' || index === variants.length - 1) throw new HttpError(error.info, hint);
+      if (hint === 'possible' || index === variants.length - 1) throw new HttpError(error.info, hint);
     }
   }
   throw new Error('no variant was tried');
 }
 
-/** Sends one form until it is accepted, finally refused, or may not be sent again. */
+/** Sends one variant until it is accepted or must not be sent again. */
 async function sendUntilDecided(
   trigger: Trigger,
-  form: WorkflowIdField,
+  variant: WorkflowIdField,
   service: Service,
   interruption: Interruption,
   beforeLastBytes: () => Promise<void>,
 ): Promise<Run> {
   const earlier: Attempt[] = [];
-  let isRenewed = false;
+  let isNewToken = false;
   for (;;) {
-    const body = new TriggerBody({ fields: fieldsFor(form, trigger.workflowId), inputs: trigger.inputs });
+    const body = new TriggerBody({ fields: fieldsFor(variant, trigger.workflowId), inputs: trigger.inputs });
     const { run, failure, token } = await sendOnce(body, service, interruption, beforeLastBytes);
     if (run !== undefined) return run;
-    // Once in a row: a service that rejects every new token must not be asked for ever.
-    isRenewed = !isRenewed && (await hasNewToken(failure, token, service, interruption));
-    if (isRenewed) continue;
-    const last = attemptOf(failure, body);
+    // Not twice in a row: a service may reject every new token.
+    isNewToken = !isNewToken && (await hasNewToken(failure, token, service, interruption));
+    if (isNewToken) continue;
+    const last = toAttempt(failure, body);
     const decision = decideResend(last, earlier, trigger, service.clock.random());
     if (!decision.resend)
       throw finalError(failure, last, classify(last, trigger), decision, earlier.length + 1, body);
     earlier.push(last);
-    service.events.retrying(failure, last.phase, decision.delay, earlier.length);
+    service.events.retrying(failure, last.sendState, decision.delay, earlier.length);
     await service.clock.sleep(decision.delay, interruption.signal).catch(throwAsUnsent);
   }
 }
 
-/** Whether the access token was rejected, and its source has given another one. */
+/** Returns whether the access token was rejected and its source now has another one. */
 async function hasNewToken(
   failure: NetworkError | HttpError,
   rejected: string | undefined,
@@ -100,15 +107,15 @@ async function hasNewToken(
   return credentials.refresh(rejected, signal).catch(throwAsUnsent);
 }
 
-/** A signal between two requests: what was sent created nothing. */
+/** Marks a signal that came between two requests: the earlier ones created nothing. */
 function throwAsUnsent(error: unknown): never {
-  throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
+  throw error instanceof InterruptedError ? new InterruptedError(error.signal, 'unsent') : error;
 }
 
-function attemptOf(failure: NetworkError | HttpError, { phase }: TriggerBody): Attempt {
-  if (failure instanceof NetworkError) return { phase, fault: failure.fault };
+function toAttempt(failure: NetworkError | HttpError, { sendState }: TriggerBody): Attempt {
+  if (failure instanceof NetworkError) return { sendState, fault: failure.fault };
   const { status, retryAfter, isRunLocation = false } = failure.info;
-  return { phase, status, retryAfter, isRunLocation };
+  return { sendState, status, retryAfter, isRunLocation };
 }
 
 function finalError(
@@ -122,70 +129,84 @@ function finalError(
   switch (meaning) {
     case 'unknown':
       return new UnknownOutcomeError(failure);
-    case 'refused':
+    case 'rejected':
       return failure;
     case 'not-triggered': {
-      const asked = 'asked' in decision ? decision.asked : undefined;
-      return new NotTriggeredError(failure, last.phase, attempts, body.handedOver / body.length, asked);
+      const retryAfter = 'retryAfter' in decision ? decision.retryAfter : undefined;
+      return new NotTriggeredError(
+        failure,
+        last.sendState,
+        attempts,
+        body.bytesSent / body.length,
+        retryAfter,
+      );
     }
   }
 }
 
-/** `token` is the one that was sent, as far as the request came. */
-type Sent =
+/** The created run, or why there is none; `token` is the access token that was sent. */
+type SendResult =
   | { run: Run; failure?: undefined; token?: undefined }
   | { run?: undefined; failure: NetworkError | HttpError; token?: string | undefined };
 
-/** One request: the Run it started, or why there is none. */
+/** Sends one request. Throws as createRun does when the outcome is final. */
 async function sendOnce(
   body: TriggerBody,
   service: Service,
   interruption: Interruption,
   beforeLastBytes: () => Promise<void>,
-): Promise<Sent> {
+): Promise<SendResult> {
   const { transport, events, baseUrl } = service;
   const url = runsUrl(baseUrl);
-  const patience = new SignalGrace(body, service, interruption);
+  const grace = new SignalGrace(body, service, interruption);
   try {
-    await service.rateLimiter?.acquire(patience.signal);
+    await service.rateLimiter?.acquire(grace.signal);
     events.request('POST', url.href, body.length);
-    const token = await service.credentials.token(patience.signal);
+    const token = await service.credentials.token(grace.signal);
     const hooks = {
-      commit: async () => {
+      beforeLastBytes: async () => {
         await beforeLastBytes();
         interruption.signal.throwIfAborted();
       },
-      onProgress: () => events.sending(body.handedOver, body.length),
+      onProgress: () => events.sending(body.bytesSent, body.length),
       onSent: () => events.sent(),
     };
-    const answer = await transport.post(
+    const response = await transport.post(
       url.pathname,
       requestHeaders(service, token),
       body,
       hooks,
-      patience.signal,
+      grace.signal,
     );
-    events.response(answer.status, answer.durationMs);
-    service.rateLimiter?.onResponse(answer.status, retryAfterOf(answer, service));
-    if (answer.status >= 200 && answer.status <= 299) return { run: runIn(answer, 'string') };
-    return { failure: new HttpError(httpErrorInfo('POST', url, answer, service, token, body.length)), token };
+    events.response(response.status, response.durationMs);
+    service.rateLimiter?.onResponse(response.status, retryAfterOf(response, service));
+    if (response.status >= 200 && response.status <= 299)
+      return { run: parseRunResponse(response, 'string') };
+    return {
+      failure: new HttpError(httpErrorInfo('POST', url, response, service, token, body.length)),
+      token,
+    };
   } catch (error) {
-    if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.phase);
-    // The head of a 2xx has come, so the service took the request, whatever became of the rest.
-    const isTaken = error instanceof NetworkError && error.facts.status !== undefined && !error.facts.proxy;
-    if (error instanceof UnreadableResponseError || isTaken) {
-      return { run: await identifyRun(error, url, service, patience.signal) };
+    if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.sendState);
+    if (isAccepted(error)) {
+      return { run: await identifyRun(error, url, service, grace.signal) };
     }
     if (!(error instanceof NetworkError)) throw error;
     return { failure: error };
   } finally {
-    patience.end();
+    grace.end();
   }
 }
 
+/** Returns whether the head of a 2xx arrived: the service accepted the request, even if the rest cannot be read. */
+function isAccepted(error: unknown): error is NetworkError | UnreadableResponseError {
+  if (error instanceof UnreadableResponseError) return true;
+  return error instanceof NetworkError && error.facts.status !== undefined && !error.facts.proxy;
+}
+
 /**
- * The run that an unusable answer tells of, if the service shows it. Throws UnknownOutcomeError or InterruptedError, with
- * what the answer said.
+ * Returns the run that an unusable response refers to, if the service confirms it. Throws UnknownOutcomeError or
+ * InterruptedError, with the evidence in the response.
  */
 async function identifyRun(
   error: NetworkError | UnreadableResponseError,
@@ -195,9 +216,11 @@ async function identifyRun(
 ): Promise<Run> {
   const { received } = error.facts;
   if (received === undefined) throw new UnknownOutcomeError(error);
-  const evidence = await evidenceIn(received, url, service);
+  const evidence = await collectEvidence(received, url, service);
   const run = await confirmRun(evidence, service, signal).catch((reason) => {
-    throw reason instanceof InterruptedError ? new InterruptedError(reason.signal, 2, evidence) : reason;
+    throw reason instanceof InterruptedError
+      ? new InterruptedError(reason.signal, 'complete', evidence)
+      : reason;
   });
   if (run === undefined) throw new UnknownOutcomeError(error, evidence);
   return run;

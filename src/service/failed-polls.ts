@@ -1,23 +1,22 @@
-/** The polls of one run that have failed since it was last read, and how long that may go on. */
+/** Tracks the polls of one run that failed since its last successful poll, and decides when to give up. */
 
 import { HttpError, NetworkError, UnreadableResponseError } from '../errors.js';
 import type { AwakeTime } from './awake-time.js';
 import { backoff, isTransient } from './retry.js';
 
-/** Why a poll showed nothing. */
 export type PollFailure = NetworkError | HttpError | UnreadableResponseError;
 
-/** How long a run that has been seen may be unreachable, in milliseconds. */
+/** How long a run that exists may be unreachable, in milliseconds. */
 const MAX_UNREACHABLE = 5 * 60_000;
-/** How often a run that was never seen is asked for again. */
+/** Retries for a run that was never read. */
 const MAX_FIRST_RETRIES = 3;
-/** How long odd answers about a run that exists are retried, in milliseconds. */
-const MAX_ODD_ANSWERS = 60_000;
+/** How long unexpected statuses are retried, in milliseconds. */
+const MAX_UNEXPECTED = 60_000;
 
 export class FailedPolls {
   readonly #awake: AwakeTime;
   #since: number | undefined;
-  #oddSince: number | undefined;
+  #unexpectedSince: number | undefined;
   #retries = 0;
 
   constructor(awake: AwakeTime) {
@@ -27,40 +26,42 @@ export class FailedPolls {
   add(failure: PollFailure): void {
     const now = this.#awake.elapsed();
     this.#since ??= now;
-    this.#oddSince = isOdd(failure) ? (this.#oddSince ?? now) : undefined;
+    this.#unexpectedSince = isUnexpectedStatus(failure) ? (this.#unexpectedSince ?? now) : undefined;
   }
 
-  clear(): void {
+  reset(): void {
     this.#since = undefined;
-    this.#oddSince = undefined;
+    this.#unexpectedSince = undefined;
     this.#retries = 0;
   }
 
-  /** Milliseconds since the first of them. */
+  /** Milliseconds since the first failure. */
   get durationMs(): number {
     const now = this.#awake.elapsed();
     return now - (this.#since ?? now);
   }
 
-  /** Whether there were nothing but odd answers for 60 s. */
-  get areOdd(): boolean {
-    return this.#oddSince !== undefined && this.#awake.elapsed() - this.#oddSince >= MAX_ODD_ANSWERS;
+  /** Whether every poll of the last 60 s had an unexpected status. */
+  get areUnexpectedTooLong(): boolean {
+    return (
+      this.#unexpectedSince !== undefined && this.#awake.elapsed() - this.#unexpectedSince >= MAX_UNEXPECTED
+    );
   }
 
-  /** Returns whether the run is to be given up; one that is not known to exist after a few retries, whatever the time. */
-  isTooMuch(exists: boolean): boolean {
-    if (this.areOdd) return true;
+  /** Returns whether to stop polling. A run that is not known to exist has a few retries, any other a time limit. */
+  shouldGiveUp(exists: boolean): boolean {
+    if (this.areUnexpectedTooLong) return true;
     return exists ? this.durationMs >= MAX_UNREACHABLE : this.#retries >= MAX_FIRST_RETRIES;
   }
 
   /** Counts a retry and returns its backoff in milliseconds; `random` is 0 to 1. */
-  retry(random: number): number {
+  nextBackoff(random: number): number {
     return backoff(this.#retries++, random);
   }
 }
 
-/** Whether an answer blames the request (400, 404, a redirect), which is odd for a run that exists. */
-export function isOdd(failure: PollFailure): boolean {
+/** Returns whether a status blames the request (400, 404, a redirect), which is unexpected for a run that exists. */
+export function isUnexpectedStatus(failure: PollFailure): boolean {
   return failure instanceof HttpError && !isTransient(failure.info.status);
 }
 

@@ -9,7 +9,7 @@ import {
 } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { AwakeTime } from './awake-time.js';
-import { FailedPolls, isOdd, isPollFailure, type PollFailure } from './failed-polls.js';
+import { FailedPolls, isPollFailure, isUnexpectedStatus, type PollFailure } from './failed-polls.js';
 import type { RunResponse } from './get-run.js';
 import { isPermanent, MAX_RETRY_AFTER } from './retry.js';
 import { hasEnded, isKnownStatus, type Run } from './run.js';
@@ -31,7 +31,7 @@ export interface FollowOptions {
   /** Whether the run is known to exist although nobody has read it yet: an earlier trigger of ours created it. */
   exists?: boolean;
   /** Whether all requests share a pace that slows down by itself when the service asks for less. */
-  isPaced?: boolean;
+  isRateLimited?: boolean;
   /** Called for each poll that failed and will be tried again after `delay`. */
   onFailedPoll?(failure: PollFailure, delay: number): void;
 }
@@ -64,7 +64,7 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
 }
 
 /** What a poll showed: the run if it has changed, and the milliseconds to the next poll, if there is to be one. */
-interface Look {
+interface PollResult {
   changed?: Run;
   next: number | undefined;
 }
@@ -99,7 +99,7 @@ class RunFollower {
     this.#awake.end();
   }
 
-  async poll(): Promise<Look> {
+  async poll(): Promise<PollResult> {
     try {
       return this.#take(await this.#poll());
     } catch (error) {
@@ -114,7 +114,7 @@ class RunFollower {
     const cut = new AbortController();
     const stop = () => cut.abort(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
-    const tooLate = new NetworkError('no-answer', { host: 'the service', after: LAST_POLL });
+    const tooLate = new NetworkError('no-response', { host: 'the service', after: LAST_POLL });
     // With a timeout of 0, the one look is all that is asked for, and has its own limit.
     const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL;
     const cancel = clock.after(this.timeLeft() + grace, () => cut.abort(tooLate));
@@ -126,15 +126,15 @@ class RunFollower {
     }
   }
 
-  #take({ run, retryAfter }: RunResponse): Look {
+  #take({ run, retryAfter }: RunResponse): PollResult {
     const before = this.#run;
     const now = this.#awake.elapsed();
     const changed = before === undefined || Buffer.compare(before.json, run.json) !== 0;
     if (before?.status !== run.status) this.#statusSince = now;
     this.#run = run;
-    this.#failed.clear();
+    this.#failed.reset();
     // Only a stop after this poll excuses the next one.
-    this.#awake.takeStop();
+    this.#awake.consumeStop();
     this.#giveUpOnUnknownStatus(run, now);
     this.#interval = changed
       ? this.#options.interval
@@ -156,12 +156,12 @@ class RunFollower {
     this.#failed.add(failure);
     this.#throwIfFinal(failure);
     // The stop may be all that was wrong with this poll, so another one decides.
-    if (!this.#awake.takeStop()) {
+    if (!this.#awake.consumeStop()) {
       const seen = this.#run !== undefined;
       const isLast = this.timeLeft() <= 0;
       if (isLast && seen) return undefined;
-      const exists = seen || isOdd(failure) || this.#isPaced(failure);
-      if (isLast || this.#failed.isTooMuch(exists)) throw this.#giveUp(failure);
+      const exists = seen || isUnexpectedStatus(failure) || this.#isPaced(failure);
+      if (isLast || this.#failed.shouldGiveUp(exists)) throw this.#giveUp(failure);
     }
     return this.#delayAfter(failure);
   }
@@ -169,7 +169,7 @@ class RunFollower {
   #delayAfter(failure: PollFailure): number {
     const { clock, onFailedPoll } = this.#options;
     const asked = failure instanceof HttpError ? (failure.info.retryAfter ?? 0) : 0;
-    const own = this.#isPaced(failure) ? this.#interval : this.#failed.retry(clock.random());
+    const own = this.#isPaced(failure) ? this.#interval : this.#failed.nextBackoff(clock.random());
     const delay = Math.max(own, Math.min(asked, MAX_RETRY_AFTER));
     onFailedPoll?.(failure, delay);
     return delay;
@@ -177,7 +177,9 @@ class RunFollower {
 
   /** Whether the pace takes care of it: of many runs, one would wait ever longer for what concerns all of them. */
   #isPaced(failure: PollFailure): boolean {
-    return this.#options.isPaced === true && failure instanceof HttpError && failure.info.status === 429;
+    return (
+      this.#options.isRateLimited === true && failure instanceof HttpError && failure.info.status === 429
+    );
   }
 
   #throwIfFinal(failure: PollFailure): void {
@@ -190,13 +192,13 @@ class RunFollower {
     const { status } = failure.info;
     if (status === 401 || status === 403) throw failure;
     // A run that exists may be retried, and to a script a refusal means that there is none.
-    if (seen || this.#options.exists === true || !isOdd(failure)) return;
+    if (seen || this.#options.exists === true || !isUnexpectedStatus(failure)) return;
     throw this.#noSuchRun(failure) ?? failure;
   }
 
   /** What a last failure means: a run that nobody has seen, and that was answered with 404 for 60 s, is gone. */
   #giveUp(failure: PollFailure): NoSuchRunError | UnreachableRunError {
-    const isGone = this.#run === undefined && this.#failed.areOdd;
+    const isGone = this.#run === undefined && this.#failed.areUnexpectedTooLong;
     return (isGone ? this.#noSuchRun(failure) : undefined) ?? this.#lostSight(failure);
   }
 

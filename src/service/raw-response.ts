@@ -1,6 +1,6 @@
 /** The bytes of an answer as they come out of a socket, before undici reads them. */
 import type { Socket } from 'node:net';
-import type { ReceivedAnswer } from '../errors.js';
+import type { ReceivedResponse } from '../errors.js';
 
 /** The most of an answer that is kept, and the longest head that is looked at. */
 const MAX_KEPT = 64 * 1024;
@@ -30,7 +30,7 @@ export class RawResponse {
   }
 
   /** What has been received of an answer; undefined where that has no status line. Repeated headers: the first counts. */
-  received(): ReceivedAnswer | undefined {
+  received(): ReceivedResponse | undefined {
     let rest = Buffer.concat(this.#kept).toString('latin1');
     for (;;) {
       const end = rest.indexOf('\r\n\r\n');

@@ -127,7 +127,7 @@ async function eachChunk(
   deadline: Deadline,
   take: (chunk: Buffer) => void,
 ): Promise<void> {
-  const silent = () => new NetworkError('no-answer', { host, after: limits.silence });
+  const silent = () => new NetworkError('no-response', { host, after: limits.silence });
   const reading = (async () => {
     deadline.allow(limits.silence, silent);
     for await (const chunk of body) {

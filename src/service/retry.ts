@@ -1,44 +1,44 @@
-/** What may be sent again, and when: pure decisions over what has happened. */
-import type { NetworkFault, Phase } from '../errors.js';
+/** Decides what may be sent again and when: pure functions over the attempts so far. */
+import type { NetworkFault, SendState } from '../errors.js';
 
-/** How one request ended: without a usable answer, or with a status that is not a 2xx. */
-export type Attempt = { phase: Phase; fault: NetworkFault } | AnsweredAttempt;
+/** How one request failed: without a usable response, or with a status that is not 2xx. */
+export type Attempt = { sendState: SendState; fault: NetworkFault } | RejectedAttempt;
 
-interface AnsweredAttempt {
-  phase: Phase;
+interface RejectedAttempt {
+  sendState: SendState;
   status: number;
   retryAfter: number | undefined;
-  /** Whether it is a redirect to where a run may be. */
+  /** Whether it redirects to a URL below `{base}/runs/`. */
   isRunLocation: boolean;
 }
 
-/** Whether to send again after `delay` milliseconds; `asked` is a wait that was too long to be obeyed. */
-export type Decision = { resend: true; delay: number } | { resend: false; asked?: number };
+/** Whether to send again after `delay` milliseconds; `retryAfter` is set if the service asked for too long a wait. */
+export type Decision = { resend: true; delay: number } | { resend: false; retryAfter?: number };
 
-/** What the user has allowed. */
+/** Re-sends that the user has allowed. */
 export interface ResendPolicy {
-  /** A 503 with Retry-After means that nothing was created, also after a complete body. */
+  /** Whether a 503 with Retry-After proves that nothing was created, even after a complete body. */
   resend503: boolean;
 }
 
-/** How often one body is sent again at most, all causes together. */
+/** Most re-sends of one body, for all causes together. */
 export const MAX_RESENDS = 3;
-/** The longest wait that a service may ask for, in milliseconds. */
+/** Longest Retry-After that is obeyed, in milliseconds. */
 export const MAX_RETRY_AFTER = 5 * 60_000;
 
-/** Faults before anything left this machine that will not go away by themselves. */
+/** Connection faults that a retry does not fix. */
 const PERMANENT_FAULTS: readonly NetworkFault[] = ['certificate', 'not-tls', 'proxy-refused'];
-/** Faults that a service which is just starting shows: worth trying again soon. */
+/** Faults of a service that is still starting: retried sooner. */
 const STARTUP_FAULTS: readonly NetworkFault[] = ['refused', 'unreachable', 'connect-reset'];
 
-/** Random 0.5 to 1 times min(base x 2^n, 30 s), in milliseconds; `random` is 0 to 1, `n` counts from 0. */
+/** Returns 0.5 to 1 times min(base x 2^n, 30 s), in milliseconds; `random` is 0 to 1, `n` counts from 0. */
 export function backoff(n: number, random: number, base = 1_000): number {
   return Math.min(base * 2 ** n, 30_000) * (0.5 + random / 2);
 }
 
 /**
- * Whether a trigger may be sent again: only where the last attempt cannot have been taken. `earlier` are the attempts
- * with this body before `last`.
+ * Decides whether a trigger may be sent again: only if the last attempt cannot have been accepted. `earlier` are the
+ * attempts with this body before `last`.
  */
 export function decideResend(
   last: Attempt,
@@ -53,69 +53,72 @@ export function decideResend(
       delay: backoff(earlier.length, random, STARTUP_FAULTS.includes(last.fault) ? 250 : 1_000),
     };
   }
-  const asked = last.retryAfter ?? 0;
-  if (asked > MAX_RETRY_AFTER) return { resend: false, asked };
-  return { resend: true, delay: Math.max(asked, backoff(earlier.length, random)) };
+  const { retryAfter = 0 } = last;
+  if (retryAfter > MAX_RETRY_AFTER) return { resend: false, retryAfter };
+  return { resend: true, delay: Math.max(retryAfter, backoff(earlier.length, random)) };
 }
 
 function isRetryable(last: Attempt, earlier: readonly Attempt[], policy: ResendPolicy): boolean {
   if ('fault' in last) {
-    if (last.phase === 0) return !PERMANENT_FAULTS.includes(last.fault);
-    const isTransport = last.fault === 'reset' || last.fault === 'stalled';
+    if (last.sendState === 'unsent') return !PERMANENT_FAULTS.includes(last.fault);
+    const isConnectionLost = last.fault === 'reset' || last.fault === 'stalled';
     return (
-      last.phase === 1 && isTransport && !earlier.some((attempt) => 'fault' in attempt && attempt.phase === 1)
+      last.sendState === 'partial' &&
+      isConnectionLost &&
+      !earlier.some((attempt) => 'fault' in attempt && attempt.sendState === 'partial')
     );
   }
   const isSecondTimeout =
     last.status === 408 && earlier.some((attempt) => 'status' in attempt && attempt.status === 408);
-  return asksToComeBack(last, policy) && !isSecondTimeout;
+  return invitesResend(last, policy) && !isSecondTimeout;
 }
 
 /**
- * Whether a status says that nothing was created and that the request may be sent again. After a complete body, 408 and
- * 503 do not: gateways answer so when a service has taken the request and then fails or times out.
+ * Returns whether a status says that nothing was created and that the request may be sent again. After a complete body,
+ * 408 and 503 do not: gateways send them when a service accepted the request and then failed or timed out.
  */
-function asksToComeBack(
-  { status, phase, retryAfter }: AnsweredAttempt,
+function invitesResend(
+  { status, sendState, retryAfter }: RejectedAttempt,
   { resend503 }: ResendPolicy,
 ): boolean {
   if (status === 429) return true;
-  if (phase < 2) return status === 408 || status === 503;
+  if (sendState !== 'complete') return status === 408 || status === 503;
   return resend503 && status === 503 && retryAfter !== undefined;
 }
 
-/** What the last attempt at a trigger means: the service refused it, nothing was created, or nobody here can tell. */
-export function classify(last: Attempt, policy: ResendPolicy): 'refused' | 'not-triggered' | 'unknown' {
+/** Returns what the last attempt means: it was rejected, it created nothing, or it may have created a run. */
+export function classify(last: Attempt, policy: ResendPolicy): 'rejected' | 'not-triggered' | 'unknown' {
   if ('fault' in last) {
-    // A peer that answered plain text with a TLS alert has not understood it.
-    return last.phase === 2 && last.fault !== 'speaks-tls' ? 'unknown' : 'not-triggered';
+    // A TLS alert in response to plain text shows that the peer did not understand the request.
+    return last.sendState === 'complete' && last.fault !== 'expects-tls' ? 'unknown' : 'not-triggered';
   }
-  if (asksToComeBack(last, policy)) return 'not-triggered';
-  const { status, phase, isRunLocation } = last;
-  if (status === 408 || status >= 500 || status < 200) return phase === 2 ? 'unknown' : 'not-triggered';
+  if (invitesResend(last, policy)) return 'not-triggered';
+  const { status, sendState, isRunLocation } = last;
+  if (status === 408 || status >= 500 || status < 200)
+    return sendState === 'complete' ? 'unknown' : 'not-triggered';
   const mayLeadToRun = status === 303 || (status >= 300 && status <= 399 && isRunLocation);
-  return mayLeadToRun && phase === 2 ? 'unknown' : 'refused';
+  return mayLeadToRun && sendState === 'complete' ? 'unknown' : 'rejected';
 }
 
-/** Whether a status that answers a poll says nothing about the run itself. */
+/** Returns whether the status of a poll says nothing about the run itself, so that the poll is retried. */
 export function isTransient(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }
 
-/** Whether a poll that failed so will fail again. */
+/** Returns whether a retry cannot succeed after this fault. */
 export function isPermanent(fault: NetworkFault): boolean {
-  return PERMANENT_FAULTS.includes(fault) || fault === 'speaks-tls';
+  return PERMANENT_FAULTS.includes(fault) || fault === 'expects-tls';
 }
 
 /**
- * Milliseconds that a Retry-After header asks for (RFC 9110, section 10.2.3): seconds, or a date held against the
- * answer's own Date. 0 where it names the past or nothing that can be understood; undefined where there is none.
+ * Returns a Retry-After header in milliseconds (RFC 9110, section 10.2.3): seconds, or a date relative to the response's
+ * Date. Returns 0 if it is in the past or invalid, undefined if there is none.
  */
 export function parseRetryAfter(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const value = headers['retry-after']?.trim();
   if (value === undefined) return undefined;
   if (/^\d+(\.\d+)?(e\+?\d+)?$/i.test(value)) return Number(value) * 1_000;
   const date = Date.parse(value);
-  const then = Date.parse(headers.date ?? '');
-  return Number.isNaN(date) ? 0 : Math.max(0, date - (Number.isNaN(then) ? now : then));
+  const sentAt = Date.parse(headers.date ?? '');
+  return Number.isNaN(date) ? 0 : Math.max(0, date - (Number.isNaN(sentAt) ? now : sentAt));
 }

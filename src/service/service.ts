@@ -1,9 +1,10 @@
-/** The service as a value, and what both of its requests share. */
+/** The service that wfr talks to, and what POST /runs and GET /runs/{id} share. */
 
 import {
   type HttpError,
   type HttpErrorInfo,
   type NetworkError,
+  type SendState,
   type SignalName,
   UnreadableResponseError,
 } from '../errors.js';
@@ -16,25 +17,25 @@ import { parseRetryAfter } from './retry.js';
 import type { Run } from './run.js';
 import type { HttpResponse, Transport } from './transport.js';
 
-/** Where the access token comes from. */
+/** The source of the access token. */
 export interface Credentials {
-  /** What the user would call the source, such as WFR_TOKEN; undefined where no token is sent. */
+  /** The source's name for users, such as WFR_TOKEN; undefined if no token is sent. */
   readonly source: string | undefined;
   token(signal?: AbortSignal): Promise<string | undefined>;
-  /** Whether there is another token than the one that was refused; its source is read again once for each refused token. */
-  refresh(refused: string | undefined, signal?: AbortSignal): Promise<boolean>;
+  /** Reads the source again, once per rejected token; returns whether it has a different token now. */
+  refresh(rejected: string | undefined, signal?: AbortSignal): Promise<boolean>;
 }
 
-/** What a watcher of the reporter is told, as it happens. */
+/** Progress of requests, for logging. Times are in milliseconds. */
 export interface ServiceEvents {
   request(method: string, url: string, bodyBytes?: number): void;
-  response(status: number, took: number): void;
-  /** A trigger will be sent again after `delay` ms: `count` of at most MAX_RESENDS. */
-  retrying(why: NetworkError | HttpError, phase: number, delay: number, count: number): void;
+  response(status: number, durationMs: number): void;
+  /** A trigger will be sent again after `delay`; `count` is 1 to MAX_RESENDS. */
+  retrying(why: NetworkError | HttpError, sendState: SendState, delay: number, count: number): void;
   sending(sent: number, total: number): void;
-  /** A trigger has been sent; what is left is its answer. */
+  /** The whole trigger has been sent; its response has not arrived. */
   sent(): void;
-  /** A signal came after the request had left; its answer is waited for a little longer. */
+  /** A signal came after the trigger was sent; wfr waits up to `ms` for the response. */
   awaitingId(ms: number, signal: SignalName): void;
 }
 
@@ -42,7 +43,7 @@ export interface ServiceEvents {
 export interface RequestLimiter {
   /** Resolves when the next request may be sent. Throws the signal's reason. */
   acquire(signal: AbortSignal): Promise<void>;
-  /** An answer came; `retryAfter` is the milliseconds that it asks to be left alone for. */
+  /** Reports a response and its Retry-After in milliseconds. */
   onResponse(status: number, retryAfter: number | undefined): void;
 }
 
@@ -50,56 +51,56 @@ export interface Service {
   baseUrl: URL;
   transport: Transport;
   credentials: Credentials;
-  /** Further request headers that the user asked for. */
+  /** Request headers that the user added. */
   headers: Readonly<Record<string, string>>;
   userAgent: string;
   clock: Clock;
   limits: Limits;
   events: ServiceEvents;
-  /** Without it, each request is sent at once. */
+  /** If undefined, requests are sent immediately. */
   rateLimiter?: RequestLimiter;
 }
 
-/** `<base>/runs`, or `<base>/runs/<id>` with the id percent-encoded; the base's path is kept. */
+/** Returns `<base>/runs`, or `<base>/runs/<id>` with the id percent-encoded. */
 export function runsUrl(baseUrl: URL, id?: string): URL {
   const url = new URL(baseUrl);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/runs${id === undefined ? '' : `/${encodeURIComponent(id)}`}`;
   return url;
 }
 
-/** The Run that a 2xx holds; `idTypes` as in parseRun. Throws UnreadableAnswerError saying what came instead. */
-export function runIn(answer: HttpResponse, idTypes?: IdTypes): Run {
+/** Returns the Run in a 2xx; `idTypes` as in parseRun. Throws UnreadableResponseError when it is not a Run. */
+export function parseRunResponse(response: HttpResponse, idTypes?: IdTypes): Run {
   try {
-    return parseRun(answer.body, idTypes);
+    return parseRun(response.body, idTypes);
   } catch (error) {
     throw error instanceof UnreadableResponseError
-      ? unreadableResponse(error.reason, answer, error.facts.fields)
+      ? unreadableResponse(error.reason, response, error.facts.fields)
       : error;
   }
 }
 
-/** A 2xx that is not what the interface promises. */
+/** Returns the error for a 2xx that does not follow the interface. */
 export function unreadableResponse(
   reason: string,
-  answer: HttpResponse,
+  response: HttpResponse,
   fields?: readonly string[],
 ): UnreadableResponseError {
-  const { status, headers, body } = answer;
+  const { status, headers, body } = response;
   return new UnreadableResponseError(reason, {
     status,
     contentType: headers['content-type'] ?? 'none',
     received: { status, headers, body },
-    excerpt: excerptOf(answer.body),
+    excerpt: excerptOf(response.body),
     ...(fields && { fields }),
   });
 }
 
-/** The most characters of such an answer that are shown. */
+/** Most characters of an unreadable response that are shown. */
 const MAX_EXCERPT = 200;
 
-/** The start of a body (UTF-8), and how much more there is. */
+/** Returns the start of a body (UTF-8), and the number of characters that follow. */
 export function excerptOf(body: Uint8Array): string {
-  // No character has more than 4 bytes, and only the first of them is none of 0b10xxxxxx.
+  // A character has at most 4 bytes; every byte except its first is 0b10xxxxxx.
   const start = [...Buffer.from(body.subarray(0, 4 * MAX_EXCERPT)).toString('utf8')].slice(0, MAX_EXCERPT);
   let characters = 0;
   for (const byte of body) if ((byte & 0xc0) !== 0x80) characters++;
@@ -107,11 +108,11 @@ export function excerptOf(body: Uint8Array): string {
   return `${start.join('')}${left > 0 ? `… (${left} more characters)` : ''}`;
 }
 
-/** What an answer that is not a 2xx said; `token` was sent with the request, and is hidden. */
+/** Returns the facts of a response that is not 2xx. `token` was sent with the request and is redacted. */
 export function httpErrorInfo(
   method: 'GET' | 'POST',
   url: URL,
-  answer: HttpResponse,
+  response: HttpResponse,
   service: Service,
   token: string | undefined,
   bodyBytes?: number,
@@ -119,42 +120,42 @@ export function httpErrorInfo(
   return {
     method,
     url: url.href,
-    status: answer.status,
-    // A service may repeat the token that it refuses.
-    message: errorMessage(answer.body, answer.isWhole, (words) => withoutToken(words, token)),
-    location: shownTarget(answer.headers.location, url),
-    isRunLocation: method === 'POST' && isBelow(answer.headers.location, url),
+    status: response.status,
+    // A service may echo the token that it rejects.
+    message: errorMessage(response.body, response.isWhole, (text) => redactToken(text, token)),
+    location: redactTarget(response.headers.location, url),
+    isRunLocation: method === 'POST' && isBelow(response.headers.location, url),
     bodyBytes,
     tokenSource: service.credentials.source,
-    retryAfter: retryAfterOf(answer, service),
+    retryAfter: retryAfterOf(response, service),
   };
 }
 
-/** A text without a token; a very short one stays, as it would be found in every second word. */
-export function withoutToken(text: string, token: string | undefined): string {
+/** Replaces the token in a text. A very short token stays, because it would match ordinary words. */
+export function redactToken(text: string, token: string | undefined): string {
   return token === undefined || token.length < 8 ? text : text.replaceAll(token, '(the token)');
 }
 
-/** Milliseconds that an answer asks to be left alone for. */
+/** Returns the Retry-After of a response in milliseconds. */
 export function retryAfterOf({ headers }: HttpResponse, { clock }: Service): number | undefined {
   return parseRetryAfter(headers, clock.now());
 }
 
-/** Of a redirect's target, the origin is shown, and the path where that is all that is new: the rest may hold secrets. */
-export function shownTarget(location: string | undefined, base: URL): string | undefined {
+/** Returns a redirect's target without what may be secret: its origin, and its path if the origin is that of `base`. */
+export function redactTarget(location: string | undefined, base: URL): string | undefined {
   if (location === undefined) return undefined;
   const target = parseUrl(location, base.href);
   if (target === undefined) return 'somewhere unreadable';
   return target.origin === base.origin ? target.origin + target.pathname : target.origin;
 }
 
-/** Whether a redirect's target is below the path of `base`; a service behind a gateway may give it another host. */
+/** Returns whether a redirect's path is below that of `base`. A service behind a gateway may name another host. */
 function isBelow(location: string | undefined, base: URL): boolean {
   const path = location === undefined ? undefined : parseUrl(location, base.href)?.pathname;
   return path?.startsWith(`${base.pathname}/`) === true && path.length > base.pathname.length + 1;
 }
 
-/** The headers of any request. */
+/** Returns the headers that every request has. */
 export function requestHeaders(
   { headers, userAgent }: Service,
   token: string | undefined,
@@ -163,7 +164,7 @@ export function requestHeaders(
     ...headers,
     'user-agent': userAgent,
     accept: 'application/json',
-    // Without it, any coding is acceptable (RFC 9110, section 12.5.3).
+    // Without this header, any coding is acceptable (RFC 9110, section 12.5.3).
     'accept-encoding': 'identity',
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };

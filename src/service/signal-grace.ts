@@ -20,7 +20,7 @@ export class SignalGrace {
     this.#onEnd = () => this.#stop.abort(signal.reason);
     this.#onSignal = () => {
       const { received } = interruption;
-      if (body.phase < 2 || received === undefined || second.aborted) return this.#onEnd();
+      if (body.sendState !== 'complete' || received === undefined || second.aborted) return this.#onEnd();
       const ms = received === 'SIGINT' ? limits.interruptGrace : limits.terminationGrace;
       events.awaitingId(ms, received);
       this.#cancel = clock.after(ms, this.#onEnd);

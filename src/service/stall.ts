@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 const SECOND_LOOK = 1_000;
 
 /** Ends a request when no byte has moved on its socket for a time. */
-export class StallWatch {
+export class StallTimer {
   readonly #socket: Socket;
   readonly #limit: number;
   #isSecondLook = false;

@@ -13,8 +13,8 @@ import { Deadline } from './deadline.js';
 import { RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
 import { Semaphore } from './semaphore.js';
-import { StallWatch } from './stall.js';
-import { asNetworkError } from './undici-error.js';
+import { StallTimer } from './stall.js';
+import { toNetworkError } from './undici-error.js';
 
 export interface HttpResponse extends ReadBody {
   status: number;
@@ -30,7 +30,7 @@ type Headers = Readonly<Record<string, string>>;
 
 export interface SendHooks {
   /** Called before the closing bytes leave; throws to keep them back. */
-  commit(): Promise<void>;
+  beforeLastBytes(): Promise<void>;
   onProgress(): void;
   /** Called when all of it has been handed over. */
   onSent(): void;
@@ -78,7 +78,7 @@ export class Transport {
     const deadline = new Deadline(signal, this.#clock);
     let failure: unknown;
     const { stall } = this.#limits;
-    const watch = new StallWatch(socket, stall, () => deadline.expire(this.#fault('stalled', stall)));
+    const watch = new StallTimer(socket, stall, () => deadline.expire(this.#fault('stalled', stall)));
     const onProgress = () => {
       watch.moved();
       hooks.onProgress();
@@ -86,7 +86,7 @@ export class Transport {
     const onSent = () => {
       hooks.onSent();
       watch.end();
-      deadline.allow(this.#limits.response, () => this.#fault('no-answer', this.#limits.response));
+      deadline.allow(this.#limits.response, () => this.#fault('no-response', this.#limits.response));
     };
     const chunks = remember(body.chunks({ ...hooks, onProgress, onSent }), (error) => {
       failure = error;
@@ -103,8 +103,8 @@ export class Transport {
       watch.end();
       return await this.#read(answer, deadline, started);
     } catch (error) {
-      const fallback = body.phase === 0 ? 'connect-reset' : 'reset';
-      throw failure ?? withReceived(asNetworkError(error, this.#host, fallback), raw);
+      const fallback = body.sendState === 'unsent' ? 'connect-reset' : 'reset';
+      throw failure ?? withReceived(toNetworkError(error, this.#host, fallback), raw);
     } finally {
       deadline.end();
       client.destroy().catch(() => {});
@@ -135,13 +135,13 @@ export class Transport {
     });
     const deadline = new Deadline(signal, this.#clock);
     try {
-      deadline.allow(this.#limits.silence, () => this.#fault('no-answer', this.#limits.silence));
+      deadline.allow(this.#limits.silence, () => this.#fault('no-response', this.#limits.silence));
       const answer = await deadline.guard(
         requestOn.call(this.#pool, { method: 'GET', path, headers, signal: deadline.signal }),
       );
       return await this.#read(answer, deadline, started);
     } catch (error) {
-      throw asNetworkError(error, this.#host, 'reset');
+      throw toNetworkError(error, this.#host, 'reset');
     } finally {
       deadline.end();
     }

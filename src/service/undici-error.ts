@@ -3,7 +3,7 @@ import { NetworkError, type NetworkFault, WfrError } from '../errors.js';
 import { errorCode } from '../platform/system-error.js';
 
 /** A NetworkError of `host`, `fallback` where nothing more is known; what is a defect, or an error of ours, as it is. */
-export function asNetworkError(error: unknown, host: string, fallback: NetworkFault): unknown {
+export function toNetworkError(error: unknown, host: string, fallback: NetworkFault): unknown {
   if (error instanceof WfrError || !(error instanceof Error)) return error;
   // What neither the system nor undici has given a code must not pass for a broken network.
   if (errorCode(error) === undefined && error.name !== 'HTTPParserError') return error;
@@ -16,7 +16,7 @@ export function asNetworkError(error: unknown, host: string, fallback: NetworkFa
 
 /** What undici says of an answer that is no HTTP. A TLS alert (RFC 8446, section 6) is one to plain text. */
 function protocolFault(error: Error): NetworkFault | undefined {
-  if ('data' in error && String(error.data).startsWith('\x15\x03')) return 'speaks-tls';
+  if ('data' in error && String(error.data).startsWith('\x15\x03')) return 'expects-tls';
   const isProtocol =
     error.name === 'HTTPParserError' ||
     // An answer that undici had thought impossible, such as 101 without an upgrade.

@@ -19,9 +19,9 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
     response(status, durationMs) {
       reporter.debug(`< ${status} (${formatDuration(durationMs)})`);
     },
-    retrying(cause, phase, delay, count) {
+    retrying(cause, sendState, delay, count) {
       const reason = describeError(cause)?.summary.join(', ') ?? cause.message;
-      const detail = phase === 1 ? '; the request was incomplete, so no run can exist' : '';
+      const detail = sendState === 'partial' ? '; the request was incomplete, so no run can exist' : '';
       reporter.progress(
         `wfr: ${reason}${detail}; sending again in ${formatDuration(delay)} (${count}/${MAX_RESENDS})`,
       );

@@ -221,7 +221,7 @@ describe('61: Ctrl-C before the request is complete', () => {
   test('61: at the very last moment, the closing bytes are kept back', async () => {
     // The signal comes with the last of the documents, before the closing bytes: the body alone can tell.
     const signals = new Signals();
-    const commits: number[] = [];
+    const commits: string[] = [];
     const body = new TriggerBody({
       fields: { workflowId: 'w' },
       inputs: [{ name: 'a', parts: [Buffer.from('1')] }],
@@ -230,8 +230,8 @@ describe('61: Ctrl-C before the request is complete', () => {
     const sent: string[] = [];
     const sending = (async () => {
       const hooks = {
-        commit: async () => {
-          commits.push(body.phase);
+        beforeLastBytes: async () => {
+          commits.push(body.sendState);
           interruption.signal.throwIfAborted();
         },
         onProgress: () => signals.raise('SIGINT'),
@@ -240,8 +240,8 @@ describe('61: Ctrl-C before the request is complete', () => {
       for await (const chunk of body.chunks(hooks)) sent.push(chunk.toString());
     })();
     await expect(sending).rejects.toMatchObject({ signal: 'SIGINT' });
-    expect(commits).toEqual([1]);
-    expect(body.phase).toBe(1);
+    expect(commits).toEqual(['partial']);
+    expect(body.sendState).toBe('partial');
     expect(sent.join('')).toBe('{"workflowId":"w","inputs":{"a":1');
   });
 

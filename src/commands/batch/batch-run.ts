@@ -87,7 +87,7 @@ export class BatchRun {
   exits(): Exit[] {
     const { received } = this.#session.interruption;
     const failures = this.#failures.map((error) =>
-      error instanceof OutputError ? ExitCode.cannotWrite : ExitCode.usage,
+      error instanceof OutputError ? ExitCode.outputNotWritten : ExitCode.usage,
     );
     return [...this.#exits.keys(), ...failures, ...(received === undefined ? [] : [received])];
   }

@@ -123,7 +123,7 @@ export class RowRunner {
   /** Records a run that the service no longer knows; any other run stays `accepted`, and a later call watches it. */
   #recordUnwatched(row: Row, id: string, error: unknown): RowResult {
     const exit = exitOfError(error);
-    if (error instanceof OutputError || exit === ExitCode.defect) throw error;
+    if (error instanceof OutputError || exit === ExitCode.internalError) throw error;
     if (error instanceof NoSuchRunError) this.#record({ event: 'lost', row: row.number });
     return { exit, summary: `${sanitize(id)}: ${joinLines(errorText(error))}` };
   }
@@ -136,9 +136,10 @@ export class RowRunner {
       return undefined;
     }
     const exit = exitOfError(error);
-    if (exit === ExitCode.defect) throw error;
+    if (exit === ExitCode.internalError) throw error;
     const isUnknown =
-      error instanceof UnknownOutcomeError || (error instanceof InterruptedError && error.phase === 2);
+      error instanceof UnknownOutcomeError ||
+      (error instanceof InterruptedError && error.sendState === 'complete');
     const reason = errorText(error);
     if (!isUnknown) this.#recordRefusal(row, exit, reason);
     return { exit, summary: joinLines(reason) };

@@ -38,8 +38,7 @@ export class StopPolicy {
     exit: Exit,
     { isServiceUnreachable, lastUnknownOutcome }: StopConditions,
   ): readonly string[] | undefined {
-    if (exit === ExitCode.notAuthorized)
-      return ['The service rejected the token: no further rows were sent.'];
+    if (exit === ExitCode.unauthorized) return ['The service rejected the token: no further rows were sent.'];
     if (isServiceUnreachable || this.#unreachableInARow >= MAX_UNREACHABLE_IN_A_ROW)
       return ['The service cannot be reached: no further rows were sent.'];
     if (lastUnknownOutcome !== undefined)

@@ -66,7 +66,7 @@ async function triggerAndWatch(plan: RunPlan, session: Session): Promise<Command
 /** Marks an interruption as one from before anything was sent. */
 async function beforeSending<T>(work: Promise<T>): Promise<T> {
   return work.catch((error) => {
-    throw error instanceof InterruptedError ? new InterruptedError(error.signal, 0) : error;
+    throw error instanceof InterruptedError ? new InterruptedError(error.signal, 'unsent') : error;
   });
 }
 

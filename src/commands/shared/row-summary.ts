@@ -84,7 +84,7 @@ export function exitsOfRows(rowStates: RowStates): Exit[] {
   const exits: [RowState, Exit][] = [
     ['finished', ExitCode.ok],
     ['failed', ExitCode.runFailed],
-    ['refused', ExitCode.refused],
+    ['refused', ExitCode.rejected],
     ['sent', ExitCode.unknownOutcome],
     ['lost', ExitCode.unreachable],
     ['bad', ExitCode.usage],

@@ -81,7 +81,7 @@ async function* runChanges(
     clock: service.clock,
     signal: signal ?? interruption.signal,
     ...wait,
-    isPaced: isRateLimited,
+    isRateLimited: isRateLimited,
     exists,
     ...(accepted && { accepted }),
     ...(label !== null && {

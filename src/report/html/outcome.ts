@@ -31,10 +31,10 @@ const OUTCOME_BY_EXIT: ReadonlyMap<Exit, Outcome> = new Map([
   [ExitCode.stillRunning, { label: 'still running', tone: 'open' }],
   [ExitCode.unknownOutcome, { label: 'unknown outcome', tone: 'doubt' }],
   [ExitCode.unreachable, { label: 'unreachable', tone: 'doubt' }],
-  [ExitCode.refused, { label: 'rejected', tone: 'doubt' }],
-  [ExitCode.notAuthorized, { label: 'not authorized', tone: 'doubt' }],
+  [ExitCode.rejected, { label: 'rejected', tone: 'doubt' }],
+  [ExitCode.unauthorized, { label: 'not authorized', tone: 'doubt' }],
   [ExitCode.usage, { label: 'not sent', tone: 'doubt' }],
-  [ExitCode.cannotWrite, { label: 'not written', tone: 'doubt' }],
+  [ExitCode.outputNotWritten, { label: 'not written', tone: 'doubt' }],
 ] as const satisfies [Exit, Outcome][]);
 
 /** Every outcome, in the order of the page's lists. */

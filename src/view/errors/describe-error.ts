@@ -134,11 +134,13 @@ function describeTriggerError(error: unknown): ErrorDescription | undefined {
 }
 
 function describeNotTriggered(error: NotTriggeredError): ErrorDescription {
-  const { cause, phase, attempts, progress, retryAfter } = error;
+  const { cause, sendState, attempts, progress, retryAfter } = error;
   const { summary, serverMessage, hints } = describeCause(cause);
   const tries = attempts > 1 ? ` (${attempts} tries)` : '';
   const position =
-    phase === 1 && cause instanceof NetworkError ? ` at ${Math.floor(progress * 100)} % of the body` : '';
+    sendState === 'partial' && cause instanceof NetworkError
+      ? ` at ${Math.floor(progress * 100)} % of the body`
+      : '';
   const wait =
     retryAfter === undefined
       ? []
@@ -170,9 +172,9 @@ export function resendHint({ cause }: UnknownOutcomeError): string[] {
   ];
 }
 
-function describeInterruption({ phase, evidence }: InterruptedError): ErrorDescription {
-  if (phase === undefined) return { summary: ['interrupted'], hints: [] };
-  if (phase < 2) return { summary: ['cancelled; no run was created'], hints: [] };
+function describeInterruption({ sendState, evidence }: InterruptedError): ErrorDescription {
+  if (sendState === undefined) return { summary: ['interrupted'], hints: [] };
+  if (sendState !== 'complete') return { summary: ['cancelled; no run was created'], hints: [] };
   const summary = 'interrupted after the request had been sent: a run may have been created';
   return {
     summary: [summary, ...evidenceLines(evidence)],
@@ -240,15 +242,15 @@ function describeCause(cause: Cause): ErrorDescription {
   return describeUnreadableResponse(cause);
 }
 
-function describeHttpError({ info, spellingHint }: HttpError): ErrorDescription {
-  const [summary, ...hints] = httpErrorTexts(info, spellingHint);
+function describeHttpError({ info, variantHint }: HttpError): ErrorDescription {
+  const [summary, ...hints] = httpErrorTexts(info, variantHint);
   return { summary: [summary], serverMessage: info.message, hints };
 }
 
 /** Returns the summary, then the hints. */
 function httpErrorTexts(
   info: HttpErrorInfo,
-  spellingHint: HttpError['spellingHint'],
+  variantHint: HttpError['variantHint'],
 ): [summary: string, ...hints: string[]] {
   const { status, url, bodyBytes } = info;
   const request = info.method === 'POST' ? 'the trigger' : 'the request';
@@ -264,7 +266,7 @@ function httpErrorTexts(
     ];
   }
   if (status >= 500 || status === 408) return [`the service answered ${request} with an error (${status})`];
-  return [`the service rejected ${request} (${status})`, ...rejectionHints(info, spellingHint)];
+  return [`the service rejected ${request} (${status})`, ...rejectionHints(info, variantHint)];
 }
 
 function redirectTexts(
@@ -288,18 +290,15 @@ function tokenErrorTexts({ status, tokenSource }: HttpErrorInfo): [string, strin
   ];
 }
 
-function rejectionHints(
-  { method, status }: HttpErrorInfo,
-  spellingHint: HttpError['spellingHint'],
-): string[] {
-  if (spellingHint === 'refused')
+function rejectionHints({ method, status }: HttpErrorInfo, variantHint: HttpError['variantHint']): string[] {
+  if (variantHint === 'rejected')
     return ['No spelling of the workflow field was accepted; --workflow-id-field pins one.'];
   const isAboutInputs = method === 'POST' && (status === 400 || status === 422);
   return [
     ...(isAboutInputs
       ? ['Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.']
       : []),
-    ...(spellingHint === 'perhaps'
+    ...(variantHint === 'possible'
       ? [
           'If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.',
         ]
@@ -341,13 +340,13 @@ const FAULT_TEXTS: Readonly<Record<NetworkFault, FaultText>> = {
   'connect-reset': ({ facts }) => `${facts.host} closed the connection at once`,
   certificate: ({ facts }) => `the certificate of ${facts.host} is not trusted`,
   'not-tls': ({ facts }) => `${facts.host} does not speak TLS`,
-  'speaks-tls': ({ facts }) => `${facts.host} expects TLS: use https`,
+  'expects-tls': ({ facts }) => `${facts.host} expects TLS: use https`,
   'proxy-refused': ({ facts }) => `the proxy ${facts.host} rejected the tunnel with ${facts.status}`,
   'proxy-closed': ({ facts }) => `the proxy ${facts.host} closed the tunnel`,
   local: ({ facts }) => `no connection to ${facts.host}`,
   reset: ({ facts }) => `the connection to ${facts.host} was lost`,
   stalled: (error) => `no data could be sent to ${error.facts.host} for ${duration(error)}`,
-  'no-answer': (error) => `no response from ${error.facts.host} for ${duration(error)}`,
+  'no-response': (error) => `no response from ${error.facts.host} for ${duration(error)}`,
   'not-http': ({ facts }) => `${facts.host} sent something that is not an HTTP response`,
   truncated: ({ facts }) => `the connection to ${facts.host} was lost in the middle of its response`,
   'too-large': ({ facts }) =>
