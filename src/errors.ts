@@ -193,7 +193,7 @@ export class UnknownOutcomeError extends WfrError {
   }
 }
 
-/** A run that can no longer be read. `seen` tells whether it was ever read; `unreachableMs` is the time since then. */
+/** A run that can no longer be read. `seen`: whether it was ever read; `unreachableMs`: time since the first failed poll. */
 export class UnreachableRunError extends WfrError {
   constructor(
     readonly id: string,

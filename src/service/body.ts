@@ -1,38 +1,37 @@
 /**
- * The body of a trigger, as a stream: parts of known length add up to an exact Content-Length, documents go from disk
- * to socket as base64 in constant memory, and the closing bytes are held back until every document has been found
- * unchanged. Only with them can the service have a complete request.
+ * Streams the body of a trigger: its exact Content-Length is known in advance, documents are encoded as base64 in
+ * constant memory, and the closing bytes are sent only after every document was found unchanged. Until then, the service
+ * cannot have a complete request.
  */
 import type { SendState } from '../errors.js';
 
-/** Bytes of known length that can be read several times, and checked afterwards. */
+/** Bytes of known length that can be read repeatedly and then verified. */
 export interface Source {
-  /** Bytes. */
+  /** In bytes. */
   readonly size: number;
   /**
-   * All bytes from the start, in blocks whose lengths are multiples of three but for the last. A block lies in one of
-   * `buffers`, and may be overwritten once the next one is asked for. Throws FileChangedError or FileReadError.
+   * Yields all bytes from the start, in blocks whose length is a multiple of three, except the last. A block is part of
+   * one of `buffers`, and valid until the next one is requested. Throws FileChangedError or FileReadError.
    */
   blocks(buffers: BlockBuffers): AsyncGenerator<Uint8Array, void, void>;
-  /** Throws FileChangedError if the bytes may no longer be those that `blocks` gave. */
+  /** Throws FileChangedError if the bytes may have changed since `blocks` read them. */
   verify(): Promise<void>;
-  /** Lets go of what it holds open. */
   close(): Promise<void>;
 }
 
-/** What blocks are read into, in turn: one is read while the other is being sent. */
+/** Two buffers for blocks: one is read while the other is sent. */
 export type BlockBuffers = readonly [Buffer, Buffer];
 
 /** A multiple of three, so that base64 pads only at the end of a document. */
 const BLOCK_SIZE = 1536 * 1024;
 
-/** Buffers for documents that are read one after the other, none of them larger than `largest` bytes. */
+/** Allocates buffers for documents of at most `largest` bytes that are read one after the other. */
 export function blockBuffers(largest: number): BlockBuffers {
   const size = Math.min(BLOCK_SIZE, Math.ceil(largest / 3) * 3);
   return [Buffer.allocUnsafeSlow(size), Buffer.allocUnsafeSlow(largest > size ? size : 0)];
 }
 
-/** JSON text, or a document that stands in it as base64. */
+/** JSON text, or a document to be embedded in it as base64. */
 export type Part = Uint8Array | Source;
 
 /** One member of `inputs`: its name, and its value as JSON text in parts. */
@@ -41,33 +40,33 @@ export interface Input {
   parts: readonly Part[];
 }
 
-/** The members before `inputs`, and the inputs. */
+/** `fields` are the members before `inputs`. */
 export interface TriggerContent {
   fields: Readonly<Record<string, string>>;
   inputs: readonly Input[];
 }
 
 /**
- * The socket must have taken a buffer before it is filled again: it has, once the writer asks for the next chunk,
- * whenever a chunk is larger than the socket's high-water mark (64 KiB at most).
+ * Size of the reused output buffer. Larger than the socket's high-water mark (64 KiB at most), so that the socket has
+ * written a chunk before the next one is requested.
  */
 const OUT_SIZE = 2 * 1024 * 1024;
-/** Encoding is fastest while its string stays in V8's young generation. A multiple of three. */
+/** Encoding is fastest while the string fits V8's young generation. A multiple of three. */
 const SLICE = 48 * 1024;
 
 const encodedLength = (size: number) => Math.ceil(size / 3) * 4;
 
 export class TriggerBody {
-  /** Bytes. */
+  /** In bytes. */
   readonly length: number;
   readonly #head: readonly Part[];
   readonly #end = Buffer.from('}}');
   readonly #sources: readonly Source[];
-  #handedOver = 0;
+  #bytesSent = 0;
   #sendState: SendState = 'unsent';
 
   constructor(content: TriggerContent) {
-    this.#head = partsOf(content);
+    this.#head = buildParts(content);
     this.#sources = this.#head.filter((part): part is Source => !(part instanceof Uint8Array));
     this.length = this.#head.reduce((sum, part) => sum + partLength(part), this.#end.length);
   }
@@ -77,14 +76,15 @@ export class TriggerBody {
     return this.#sendState;
   }
 
-  /** Bytes handed to the socket. */
+  /** Number of bytes that were handed to the socket. */
   get bytesSent(): number {
-    return this.#handedOver;
+    return this.#bytesSent;
   }
 
   /**
-   * The bytes, once. `beforeLastBytes` is called before the closing ones, and may throw to keep them back; `onSent` when the
-   * socket has asked for what comes after them. Throws FileChangedError, FileReadError, and what `beforeLastBytes` throws.
+   * Yields the bytes; can be read only once. `beforeLastBytes` is called before the closing bytes and may throw to withhold
+   * them; `onSent` when the socket is ready for more after them. Throws FileChangedError, FileReadError, and what
+   * `beforeLastBytes` throws.
    */
   async *chunks(hooks: {
     beforeLastBytes(): Promise<void>;
@@ -92,21 +92,21 @@ export class TriggerBody {
     onSent(): void;
   }): AsyncGenerator<Uint8Array, void, void> {
     this.#sendState = 'partial';
-    for await (const chunk of packed(this.#head)) {
-      this.#handedOver += chunk.length;
+    for await (const chunk of packChunks(this.#head)) {
+      this.#bytesSent += chunk.length;
       yield chunk;
       hooks.onProgress();
     }
     for (const source of this.#sources) await source.verify();
     await hooks.beforeLastBytes();
     this.#sendState = 'complete';
-    this.#handedOver += this.#end.length;
+    this.#bytesSent += this.#end.length;
     yield this.#end;
     hooks.onSent();
   }
 }
 
-function partsOf({ fields, inputs }: TriggerContent): Part[] {
+function buildParts({ fields, inputs }: TriggerContent): Part[] {
   const members = Object.entries(fields).map(
     ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`,
   );
@@ -121,24 +121,24 @@ function partLength(part: Part): number {
   return part instanceof Uint8Array ? part.length : encodedLength(part.size);
 }
 
-/** Copies and encodes the parts into one buffer, which is given out when it is full; only the last chunk is smaller. */
-async function* packed(parts: readonly Part[]): AsyncGenerator<Uint8Array, void, void> {
+/** Copies and encodes the parts into one reused buffer, and yields it when the next slice does not fit. */
+async function* packChunks(parts: readonly Part[]): AsyncGenerator<Uint8Array, void, void> {
   const total = parts.reduce((sum, part) => sum + partLength(part), 0);
   const out = Buffer.allocUnsafeSlow(Math.min(OUT_SIZE, total));
   const sizes = parts.map((part) => (part instanceof Uint8Array ? 0 : part.size));
   const buffers = blockBuffers(sizes.reduce((largest, size) => Math.max(largest, size), 0));
   let used = 0;
   for (const part of parts) {
-    const encode = !(part instanceof Uint8Array);
-    for await (const block of encode ? part.blocks(buffers) : [part]) {
+    const isSource = !(part instanceof Uint8Array);
+    for await (const block of isSource ? part.blocks(buffers) : [part]) {
       for (let from = 0; from < block.length; from += SLICE) {
         const slice = block.subarray(from, from + SLICE);
-        const length = encode ? encodedLength(slice.length) : slice.length;
+        const length = isSource ? encodedLength(slice.length) : slice.length;
         if (used + length > out.length) {
           yield out.subarray(0, used);
           used = 0;
         }
-        if (encode) out.write(asBuffer(slice).toString('base64'), used, 'latin1');
+        if (isSource) out.write(asBuffer(slice).toString('base64'), used, 'latin1');
         else out.set(slice, used);
         used += length;
       }

@@ -1,6 +1,6 @@
 /**
- * The ids that an unusable answer to a trigger may have meant. None of them counts before the service has shown a run of
- * that id: any of them may be the id of something else.
+ * Finds run ids in an unusable response to a trigger, and confirms them with GET: until the service returns a run of that
+ * id, it may be the id of something else.
  */
 import {
   HttpError,
@@ -17,57 +17,61 @@ import { backoff, isTransient, MAX_RESENDS } from './retry.js';
 import type { Run } from './run.js';
 import { excerptOf, redactTarget, redactToken, type Service } from './service.js';
 
-/** Members that hold an id, the likeliest first. */
+/** Names of members that hold an id, the likeliest first. */
 const ID_NAMES = ['id', 'runId', 'run_id'];
-/** Members that some services wrap a run in. */
+/** Names of members in which some services wrap a run. */
 const WRAPPERS = new Set(['run', 'data', 'result', 'response', 'payload', 'item', 'resource']);
-/** The most ids that are asked for, and the most characters of one. */
+/** Most ids to confirm, and most characters of an id. */
 const MAX_CANDIDATES = 3;
 const MAX_LENGTH = 200;
 
-/** What an unusable answer says about the run, without the token. */
+/** Returns what an unusable response says about the run, with the token redacted. */
 export async function collectEvidence(
-  answer: ReceivedResponse,
+  response: ReceivedResponse,
   url: URL,
   { credentials }: Service,
 ): Promise<RunEvidence> {
   const token = await credentials.token();
-  const excerpt = redactToken(excerptOf(answer.body), token);
+  const excerpt = redactToken(excerptOf(response.body), token);
   return {
-    ids: candidateIds(answer),
-    location: redactTarget(answer.headers.location, url),
+    ids: findIds(response),
+    location: redactTarget(response.headers.location, url),
     excerpt: excerpt === '' ? undefined : excerpt,
   };
 }
 
-/** The run that the service shows for one of the ids; undefined where it shows none. Throws the signal's reason. */
+/** Returns the first run that the service has for one of the ids, undefined if none. Throws the signal's reason. */
 export async function confirmRun(
   { ids }: RunEvidence,
   service: Service,
   signal: AbortSignal,
 ): Promise<Run | undefined> {
   for (const id of ids) {
-    const run = await readPatiently(id, service, signal);
+    const run = await getRunWithRetries(id, service, signal);
     if (run !== undefined) return run;
   }
   return undefined;
 }
 
-/** Reads a run a few times: a service with several copies may not know at once what one of them has created. */
-async function readPatiently(id: string, service: Service, signal: AbortSignal): Promise<Run | undefined> {
-  for (let tries = 0; ; tries++) {
+/** Reads a run, with retries: the replicas of a service may take time to agree that a new run exists. */
+async function getRunWithRetries(
+  id: string,
+  service: Service,
+  signal: AbortSignal,
+): Promise<Run | undefined> {
+  for (let retries = 0; ; retries++) {
     try {
       return (await getRun(id, service, signal)).run;
     } catch (error) {
       signal.throwIfAborted();
-      if (tries >= MAX_RESENDS || !mayPass(error)) return undefined;
-      await service.clock.sleep(backoff(tries, service.clock.random()), signal);
+      if (retries >= MAX_RESENDS || !isRetryable(error)) return undefined;
+      await service.clock.sleep(backoff(retries, service.clock.random()), signal);
     }
   }
 }
 
-/** Whether asking again may help. Throws what is no failure of a poll. */
-function mayPass(error: unknown): boolean {
+/** Returns whether a retry may succeed. Rethrows an error that is not a failed poll. */
+function isRetryable(error: unknown): boolean {
   if (error instanceof NetworkError) return true;
   if (error instanceof UnreadableResponseError) return false;
   if (!(error instanceof HttpError)) throw error;
@@ -75,15 +79,15 @@ function mayPass(error: unknown): boolean {
   return status === 404 || isTransient(status);
 }
 
-function candidateIds({ headers, body }: ReceivedResponse): string[] {
-  const ids = [...idsInBody(body), idInLocation(headers.location)].filter(
+function findIds({ headers, body }: ReceivedResponse): string[] {
+  const ids = [...findIdsInBody(body), findIdInLocation(headers.location)].filter(
     (id) => id !== undefined && isUsableId(id) && id.length <= MAX_LENGTH && !/\p{Cc}/u.test(id),
   );
   return [...new Set(ids as string[])].slice(0, MAX_CANDIDATES);
 }
 
-/** The part of a target's path behind the last `/runs/`. */
-function idInLocation(location: string | undefined): string | undefined {
+/** Returns the segment after the last `/runs/` in the Location. */
+function findIdInLocation(location: string | undefined): string | undefined {
   const [, encoded] = /.*\/runs\/([^/?#]+)\/?(?:[?#].*)?$/.exec(location ?? '') ?? [];
   try {
     return encoded === undefined ? undefined : decodeURIComponent(encoded);
@@ -92,8 +96,8 @@ function idInLocation(location: string | undefined): string | undefined {
   }
 }
 
-/** Ids in JSON that may break off anywhere: those of the object itself before those one level down. */
-function idsInBody(body: Uint8Array): string[] {
+/** Returns the ids in JSON that may be truncated: those of the object itself before those one level below. */
+function findIdsInBody(body: Uint8Array): string[] {
   const found: { id: string; rank: number }[] = [];
   const scanner = new JsonScanner(body);
   const names: string[] = [];
@@ -106,18 +110,18 @@ function idsInBody(body: Uint8Array): string[] {
       const isOfRun = scanner.depth === 1 || (scanner.depth === 2 && WRAPPERS.has(names[1] ?? ''));
       if (rank < 0 || !isOfRun) continue;
       const id =
-        scanner.token === 'string' ? decodeString(token) : integerIn(token, scanner.end < body.length);
+        scanner.token === 'string' ? decodeString(token) : parseInteger(token, scanner.end < body.length);
       if (id !== undefined) found.push({ id, rank: rank + scanner.depth * ID_NAMES.length });
     }
   } catch (error) {
-    // A body that broke off is read as far as it came.
+    // A truncated body is read up to its end.
     if (!(error instanceof JsonSyntaxError)) throw error;
   }
   return found.sort((a, b) => a.rank - b.rank).map(({ id }) => id);
 }
 
-/** The text of an integer; of one that may go on beyond the end of the body, another number would remain. */
-function integerIn(token: Uint8Array, isWhole: boolean): string | undefined {
+/** Returns the text of an integer; undefined if truncation may have removed digits. */
+function parseInteger(token: Uint8Array, isWhole: boolean): string | undefined {
   const text = Buffer.from(token).toString('latin1');
   return isWhole && /^\d+$/.test(text) ? text : undefined;
 }

@@ -1,7 +1,6 @@
 /**
- * From an origin to an open socket: TCP, a proxy's tunnel, TLS. All of it ends with its signal, which undici's own
- * connector does not see to (nodejs/undici#386), and a proxy that closes is one failure, not an endless loop
- * (nodejs/undici#5441).
+ * Opens sockets: TCP, a proxy's tunnel, TLS. Every step can be aborted, unlike in undici's own connector
+ * (nodejs/undici#386), and a proxy that closes the connection is one error, not an endless loop (nodejs/undici#5441).
  */
 import { connect as connectTcp, type Socket } from 'node:net';
 import { NetworkError, type NetworkFault } from '../errors.js';
@@ -22,20 +21,20 @@ export interface Route {
   proxy: ProxyServer | undefined;
 }
 
-/** Node's 250 ms for each address family is too short for real networks. */
+/** Milliseconds per address. Node's default of 250 ms is too short for slow networks. */
 const FAMILY_TIMEOUT = 2_000;
 
-/** How long a write error waits for an answer that may already be under way. */
-const HELD_ERROR = 1_000;
+/** Milliseconds for which a write error is delayed while a response may be in flight. */
+const WRITE_ERROR_DELAY = 1_000;
 
-/** Opens a connection that `signal` can end at any moment. Throws NetworkError, or the signal's reason. */
+/** Opens a connection to the origin. Throws NetworkError, or the signal's reason as soon as it aborts. */
 export async function openSocket(route: Route, clock: Clock, signal: AbortSignal): Promise<Socket> {
   const { origin, proxy } = route;
   const secure = origin.protocol === 'https:';
   const target = { host: stripBrackets(origin.hostname), port: Number(origin.port) || (secure ? 443 : 80) };
-  const through = proxy === undefined ? undefined : await openTunnel(proxy, target, signal);
-  if (!secure) return holdWriteErrors(through ?? (await openTcp(target, signal, false)), clock);
-  return holdWriteErrors(await openTls(target, through, signal, false), clock);
+  const tunnel = proxy === undefined ? undefined : await openTunnel(proxy, target, signal);
+  if (!secure) return delayWriteErrors(tunnel ?? (await openTcp(target, signal, false)), clock);
+  return delayWriteErrors(await openTls(target, tunnel, signal, false), clock);
 }
 
 interface Target {
@@ -54,20 +53,20 @@ function openTcp(target: Target, signal: AbortSignal, proxy: boolean): Promise<S
     keepAliveInitialDelay: 60_000,
     autoSelectFamilyAttemptTimeout: FAMILY_TIMEOUT,
   });
-  return opened(socket, 'connect', target, signal, proxy);
+  return waitUntilOpen(socket, 'connect', target, signal, proxy);
 }
 
-async function openTls(target: Target, through: Socket | undefined, signal: AbortSignal, proxy: boolean) {
-  const socket = through ?? (await openTcp(target, signal, proxy));
+async function openTls(target: Target, tunnel: Socket | undefined, signal: AbortSignal, proxy: boolean) {
+  const socket = tunnel ?? (await openTcp(target, signal, proxy));
   const { connect: connectTls } = await import('node:tls');
-  // An address is no server name (RFC 6066, section 3).
+  // An IP address is not a valid server name (RFC 6066, section 3).
   const servername = /^[\d.]+$|:/.test(target.host) ? '' : target.host;
   const secured = connectTls({ socket, host: target.host, servername, ALPNProtocols: ['http/1.1'] });
-  return opened(secured, 'secureConnect', target, signal, proxy);
+  return waitUntilOpen(secured, 'secureConnect', target, signal, proxy);
 }
 
-/** Waits for a socket to be usable. */
-function opened(
+/** Resolves with the socket on `event`. Throws NetworkError, or the signal's reason. */
+function waitUntilOpen(
   socket: Socket,
   event: string,
   target: Target,
@@ -87,9 +86,9 @@ function opened(
         reject(reason);
       });
     const abort = () => giveUp(signal.reason);
-    const fail = (error: Error) => giveUp(connectError(error, target, proxy));
+    const fail = (error: Error) => giveUp(toConnectError(error, target, proxy));
     const closed = () => giveUp(new NetworkError('connect-reset', { host: hostOf(target), proxy }));
-    // Whoever uses it next listens a moment later; an error in between must not go unheard.
+    // The next user adds its listener later; an error before that must not be uncaught.
     socket.once(event, () => finish(() => resolve(socket.on('error', () => {}))));
     socket.once('error', fail);
     socket.once('close', closed);
@@ -98,14 +97,14 @@ function opened(
   });
 }
 
-/** Asks an HTTP proxy for a tunnel (RFC 9110, section 9.3.6). */
+/** Opens a tunnel through an HTTP proxy with CONNECT (RFC 9110, section 9.3.6). */
 async function openTunnel(proxy: ProxyServer, target: Target, signal: AbortSignal): Promise<Socket> {
-  const place = { host: proxy.hostname, port: proxy.port };
+  const proxyTarget = { host: proxy.hostname, port: proxy.port };
   const socket =
     proxy.protocol === 'https:'
-      ? await openTls(place, undefined, signal, true)
-      : await openTcp(place, signal, true);
-  // Loaded only where there is a proxy.
+      ? await openTls(proxyTarget, undefined, signal, true)
+      : await openTcp(proxyTarget, signal, true);
+  // Loaded only when there is a proxy.
   const { request } = await import('node:http');
   return new Promise((resolve, reject) => {
     const authority = hostOf(target);
@@ -120,20 +119,20 @@ async function openTunnel(proxy: ProxyServer, target: Target, signal: AbortSigna
       createConnection: () => socket,
       signal,
     });
-    const refuse = (fault: NetworkFault, facts: { status?: number; code?: string | undefined }) => {
+    const fail = (fault: NetworkFault, facts: { status?: number; code?: string | undefined }) => {
       socket.on('error', () => {}).destroy();
       reject(
         signal.aborted
           ? signal.reason
-          : new NetworkError(fault, { host: hostOf(place), proxy: true, ...facts }),
+          : new NetworkError(fault, { host: hostOf(proxyTarget), proxy: true, ...facts }),
       );
     };
-    connect.once('connect', (answer, tunnel: Socket) => {
-      if (answer.statusCode === 200) resolve(tunnel);
-      else refuse('proxy-refused', { status: answer.statusCode ?? 0 });
+    connect.once('connect', (response, tunnel: Socket) => {
+      if (response.statusCode === 200) resolve(tunnel);
+      else fail('proxy-refused', { status: response.statusCode ?? 0 });
     });
-    connect.once('response', (answer) => refuse('proxy-refused', { status: answer.statusCode ?? 0 }));
-    connect.once('error', (error) => refuse('proxy-closed', { code: errorCode(error) }));
+    connect.once('response', (response) => fail('proxy-refused', { status: response.statusCode ?? 0 }));
+    connect.once('error', (error) => fail('proxy-closed', { code: errorCode(error) }));
     connect.end();
   });
 }
@@ -155,12 +154,12 @@ const FAULTS: Readonly<Record<string, NetworkFault>> = {
   EPROTO: 'not-tls',
 };
 
-/** OpenSSL's names for a certificate that is not to be trusted, as Node passes them on. */
+/** Node's error codes for a certificate that is not trusted. */
 const CERTIFICATE_CODE =
   /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|CRL|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH/;
 
-function connectError(error: Error, target: Target, proxy: boolean): NetworkError {
-  // Several addresses fail together; the first one speaks for them.
+function toConnectError(error: Error, target: Target, proxy: boolean): NetworkError {
+  // If all addresses of a host fail, the first error is reported.
   const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
   const code = errorCode(first);
   return new NetworkError(faultOf(code), { host: hostOf(target), code, proxy }, { cause: error });
@@ -175,23 +174,23 @@ function faultOf(code: string | undefined): NetworkFault {
 }
 
 /**
- * Keeps back write errors until the read side has closed: a server that refuses a large body answers and closes with
- * data unread, and the write error would otherwise destroy the socket with the answer still in it (nodejs/node#54366).
+ * Delays write errors until the read side has closed: a server that rejects a large body responds and closes with data
+ * unread, and the write error would destroy the socket before the response is read (nodejs/node#54366).
  */
-function holdWriteErrors(socket: Socket, clock: Clock): Socket {
+function delayWriteErrors(socket: Socket, clock: Clock): Socket {
   type Callback = (error?: Error | null) => void;
-  const held = (callback: Callback) => (error?: Error | null) => {
+  const delayed = (callback: Callback) => (error?: Error | null) => {
     if (!error || socket.destroyed || socket.readableEnded) return callback(error);
     const release = () => {
       cancel();
       socket.removeListener('end', release).removeListener('close', release);
       callback(error);
     };
-    const cancel = clock.after(HELD_ERROR, release);
+    const cancel = clock.after(WRITE_ERROR_DELAY, release);
     socket.once('end', release).once('close', release);
   };
   const { _write: write, _writev: writev } = socket;
-  socket._write = (chunk, encoding, callback) => write.call(socket, chunk, encoding, held(callback));
-  socket._writev = (chunks, callback) => writev?.call(socket, chunks, held(callback));
+  socket._write = (chunk, encoding, callback) => write.call(socket, chunk, encoding, delayed(callback));
+  socket._writev = (chunks, callback) => writev?.call(socket, chunks, delayed(callback));
   return socket;
 }

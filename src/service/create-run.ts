@@ -149,53 +149,55 @@ type SendResult =
   | { run: Run; failure?: undefined; token?: undefined }
   | { run?: undefined; failure: NetworkError | HttpError; token?: string | undefined };
 
-/** Sends one request. Throws as createRun does when the outcome is final. */
+/** Sends one request. Throws as createRun does when sending again is no option. */
 async function sendOnce(
   body: TriggerBody,
   service: Service,
   interruption: Interruption,
   beforeLastBytes: () => Promise<void>,
 ): Promise<SendResult> {
-  const { transport, events, baseUrl } = service;
-  const url = runsUrl(baseUrl);
+  const url = runsUrl(service.baseUrl);
   const grace = new SignalGrace(body, service, interruption);
+  const withholdAfterSignal = async () => {
+    await beforeLastBytes();
+    interruption.signal.throwIfAborted();
+  };
   try {
-    await service.rateLimiter?.acquire(grace.signal);
-    events.request('POST', url.href, body.length);
-    const token = await service.credentials.token(grace.signal);
-    const hooks = {
-      beforeLastBytes: async () => {
-        await beforeLastBytes();
-        interruption.signal.throwIfAborted();
-      },
-      onProgress: () => events.sending(body.bytesSent, body.length),
-      onSent: () => events.sent(),
-    };
-    const response = await transport.post(
-      url.pathname,
-      requestHeaders(service, token),
-      body,
-      hooks,
-      grace.signal,
-    );
-    events.response(response.status, response.durationMs);
-    service.rateLimiter?.onResponse(response.status, retryAfterOf(response, service));
-    if (response.status >= 200 && response.status <= 299)
-      return { run: parseRunResponse(response, 'string') };
-    return {
-      failure: new HttpError(httpErrorInfo('POST', url, response, service, token, body.length)),
-      token,
-    };
+    return await postTrigger(url, body, service, grace.signal, withholdAfterSignal);
   } catch (error) {
     if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.sendState);
-    if (isAccepted(error)) {
-      return { run: await identifyRun(error, url, service, grace.signal) };
-    }
+    if (isAccepted(error)) return { run: await identifyRun(error, url, service, grace.signal) };
     if (!(error instanceof NetworkError)) throw error;
     return { failure: error };
   } finally {
     grace.end();
   }
+}
+
+async function postTrigger(
+  url: URL,
+  body: TriggerBody,
+  service: Service,
+  signal: AbortSignal,
+  beforeLastBytes: () => Promise<void>,
+): Promise<SendResult> {
+  const { transport, events } = service;
+  await service.rateLimiter?.acquire(signal);
+  events.request('POST', url.href, body.length);
+  const token = await service.credentials.token(signal);
+  const hooks = {
+    beforeLastBytes,
+    onProgress: () => events.sending(body.bytesSent, body.length),
+    onSent: () => events.sent(),
+  };
+  const response = await transport.post(url.pathname, requestHeaders(service, token), body, hooks, signal);
+  events.response(response.status, response.durationMs);
+  service.rateLimiter?.onResponse(response.status, retryAfterOf(response, service));
+  if (response.status >= 200 && response.status <= 299) return { run: parseRunResponse(response, 'string') };
+  return {
+    failure: new HttpError(httpErrorInfo('POST', url, response, service, token, body.length)),
+    token,
+  };
 }
 
 /** Returns whether the head of a 2xx arrived: the service accepted the request, even if the rest cannot be read. */

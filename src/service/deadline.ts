@@ -1,9 +1,9 @@
-/** The limits of time of one request. */
-
+/** The time limits of one request: for its phases, and for a connection on which nothing moves. */
+import type { Socket } from 'node:net';
 import type { NetworkError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 
-/** Ends what it guards when its signal does, or when the time it was allowed has passed. */
+/** Aborts its signal when an outer signal aborts, or when the time that was allowed has passed. */
 export class Deadline {
   readonly #outer: AbortSignal;
   readonly #clock: Clock;
@@ -14,27 +14,26 @@ export class Deadline {
   constructor(outer: AbortSignal, clock: Clock) {
     this.#outer = outer;
     this.#clock = clock;
-    // AbortSignal.any would keep a link to a long-lived signal for every request of a long wait.
+    // AbortSignal.any would leave a reference on the long-lived outer signal after every request.
     outer.addEventListener('abort', this.#forward, { once: true });
     if (outer.aborted) this.#forward();
   }
 
-  /** Aborts with the outer signal, or when the time is up. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** From now on, `ms` may pass; `otherwise` makes the error, whose stack is not free, only where it is needed. */
-  allow(ms: number, otherwise: () => NetworkError): void {
+  /** Restarts the limit: aborts with the result of `createError` after `ms`. */
+  allow(ms: number, createError: () => NetworkError): void {
     this.#cancel();
-    this.#cancel = this.#clock.after(ms, () => this.expire(otherwise()));
+    this.#cancel = this.#clock.after(ms, () => this.expire(createError()));
   }
 
   expire(reason: NetworkError): void {
     this.#controller.abort(reason);
   }
 
-  /** The promise's outcome, or the signal's reason as soon as there is one, even where undici does not listen. */
+  /** Settles with the promise, or rejects once the signal aborts, even if undici ignores it. */
   async guard<T>(promise: Promise<T>): Promise<T> {
     promise.catch(() => {});
     let abort = () => {};
@@ -57,5 +56,38 @@ export class Deadline {
   end(): void {
     this.#cancel();
     this.#outer.removeEventListener('abort', this.#forward);
+  }
+}
+
+/** Milliseconds for a process that was stopped past the limit to notice bytes that moved meanwhile. */
+const STALL_GRACE = 1_000;
+
+/** Detects that no byte has moved on a socket for a time. */
+export class StallTimer {
+  readonly #socket: Socket;
+  readonly #limit: number;
+  #isInGrace = false;
+
+  /** Calls `onStall` when no byte has moved for `limit` ms and a grace period. */
+  constructor(socket: Socket, limit: number, onStall: () => void) {
+    this.#socket = socket;
+    this.#limit = limit;
+    socket.on('timeout', () => {
+      if (this.#isInGrace) return onStall();
+      this.#isInGrace = true;
+      socket.setTimeout(Math.min(limit, STALL_GRACE));
+    });
+    socket.setTimeout(limit);
+  }
+
+  /** Reports that bytes have moved. */
+  onProgress(): void {
+    if (!this.#isInGrace) return;
+    this.#isInGrace = false;
+    this.#socket.setTimeout(this.#limit);
+  }
+
+  end(): void {
+    this.#socket.setTimeout(0);
   }
 }

@@ -1,16 +1,16 @@
-/** Content codings of answers (RFC 9110, section 8.4): wfr asks for none, and reads those that come all the same. */
+/** Decodes gzip and deflate (RFC 9110, section 8.4): wfr requests no coding, but some servers send one anyway. */
 
 type Coding = 'gzip' | 'deflate';
 
-/** Labels that some servers use for a body without a coding. */
+/** Values that some servers send for a body without a coding. */
 const NO_CODING = new Set(['', 'identity', 'none', 'binary', 'utf-8', 'utf8']);
 
 export interface IncomingBody extends AsyncIterable<Buffer> {
   destroy(error?: Error): unknown;
 }
 
-/** The one coding that a Content-Encoding header names: undefined without one, `unsupported` where wfr cannot decode it. */
-export function codingOf(header: string | undefined): Coding | 'unsupported' | undefined {
+/** Returns the coding in a Content-Encoding header, undefined without one, `unsupported` if wfr cannot decode it. */
+export function parseCoding(header: string | undefined): Coding | 'unsupported' | undefined {
   const labels = (header ?? '').split(',').map((label) => label.trim().toLowerCase());
   const [first, ...others] = labels.filter((label) => !NO_CODING.has(label));
   if (first === undefined) return undefined;
@@ -19,7 +19,7 @@ export function codingOf(header: string | undefined): Coding | 'unsupported' | u
   return first === 'deflate' ? 'deflate' : 'unsupported';
 }
 
-/** Decodes a body as it arrives, so that its reader can stop at any size. Iterating throws the decoder's error. */
+/** Decodes a body while it arrives, so that the reader can stop at any size. Iteration throws the decoder's error. */
 export function decodeBody(body: IncomingBody, coding: Coding): IncomingBody {
   return {
     [Symbol.asyncIterator]: () => decodedChunks(body, coding),
@@ -35,11 +35,11 @@ async function* decodedChunks(body: IncomingBody, coding: Coding): AsyncGenerato
     yield first.value;
     yield* { [Symbol.asyncIterator]: () => encoded };
   };
-  // JSON with a label of a coding that nothing applied: no coding makes a first byte like this of an object.
+  // `{`: plain JSON in spite of the header. No coded body begins with this byte.
   if (first.value[0] === 0x7b) return yield* all();
-  // Loaded only here: no coding is asked for.
+  // Loaded on demand, because no coding is requested.
   const [zlib, { pipeline }] = await Promise.all([import('node:zlib'), import('node:stream')]);
-  // Some servers leave out the wrapper that RFC 9110 (section 8.4.1.2) wants; its first byte names method 8.
+  // Some servers omit the zlib wrapper (RFC 9110, section 8.4.1.2), whose first byte names method 8.
   const isBare = ((first.value[0] ?? 0) & 0x0f) !== 8;
   const deflate = isBare ? zlib.createInflateRaw : zlib.createInflate;
   const decoder = coding === 'gzip' ? zlib.createGunzip() : deflate();

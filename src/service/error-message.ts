@@ -1,16 +1,16 @@
-/** The service's own words in an answer that is not a 2xx, whatever its format. */
+/** Extracts the service's message from the body of an HTTP error, in any format. */
 
-/** Of a body that was not read to its end, so many characters are shown: a count of the others would be wrong. */
-const MAX_OF_PART = 1_500;
+/** Most characters that are shown of a body that was not read to its end, so that the rest cannot be counted. */
+const MAX_TRUNCATED = 1_500;
 
 /**
- * The message, passed through `hide`; undefined where the body says nothing. Reads JSON, problem details (RFC 9457),
- * text, HTML. What is left of a body that broke off, or is too long to be read, says that there is more.
+ * Returns the message, passed through `redact`; undefined if the body has none. Reads JSON, problem details (RFC 9457),
+ * text and HTML. The message of a body that is not whole ends with a note that there is more.
  */
 export function errorMessage(
   body: Uint8Array,
   isWhole: boolean,
-  hide: (words: string) => string,
+  redact: (text: string) => string,
 ): string | undefined {
   const text = Buffer.from(body)
     .toString('utf8')
@@ -20,71 +20,80 @@ export function errorMessage(
   try {
     const value: unknown = JSON.parse(text);
     if (/^[[{]\s*[\]}]$/.test(text)) return undefined;
-    // JSON of a shape that nobody has described is shown as it is: it may say what is wrong.
-    return hide(messageOfJson(value) ?? text);
+    // JSON of an unknown shape is shown unchanged, because it may contain the reason.
+    return redact(extractMessage(value) ?? text);
   } catch {
-    const page = titleOfPage(text);
-    if (page !== undefined || isWhole) return hide(page ?? text);
-    return `${hide(text).slice(0, MAX_OF_PART).toWellFormed()}… (there is more)`;
+    const pageTitle = findPageTitle(text);
+    if (pageTitle !== undefined || isWhole) return redact(pageTitle ?? text);
+    return `${redact(text).slice(0, MAX_TRUNCATED).toWellFormed()}… (there is more)`;
   }
 }
 
-/** The title of an HTML page, and that it is one; undefined for any other text. */
-function titleOfPage(text: string): string | undefined {
+/** Returns the title of an HTML page, marked as such; undefined for any other text. */
+function findPageTitle(text: string): string | undefined {
   if (!text.startsWith('<') || !/<(!doctype\s+html|html|head|body|title)\b/i.test(text)) return undefined;
   const title = /<title[^>]*>([^<]*)</i.exec(text)?.[1] ?? '';
   return `${title} (an HTML page)`.replace(/\s+/g, ' ').trim();
 }
 
-/** Members that say what is wrong, and members that list it. */
-const SAYING = ['message', 'error', 'title', 'detail', 'error_description', 'description', 'msg', 'reason'];
-const LISTING = ['errors', 'validation', 'details', 'issues', 'violations', 'invalid-params'];
-/** Members of an entry of a list that say what it is about. */
-const PLACES = ['field', 'path', 'pointer', 'param', 'parameter', 'loc', 'property', 'source', 'name'];
+/** Members that contain a message, and members that contain a list of errors. */
+const MESSAGE_KEYS = [
+  'message',
+  'error',
+  'title',
+  'detail',
+  'error_description',
+  'description',
+  'msg',
+  'reason',
+];
+const LIST_KEYS = ['errors', 'validation', 'details', 'issues', 'violations', 'invalid-params'];
+/** Members of a list entry that name the input or field it is about. */
+const SUBJECT_KEYS = ['field', 'path', 'pointer', 'param', 'parameter', 'loc', 'property', 'source', 'name'];
 
-function messageOfJson(value: unknown): string | undefined {
-  if (!isRecord(value)) return textsIn(value).join('; ') || undefined;
-  // Such as "error": true, or a status that is said anyway.
-  const said = SAYING.filter((key) => typeof value[key] === 'string' || typeof value[key] === 'object');
+function extractMessage(value: unknown): string | undefined {
+  if (!isRecord(value)) return collectTexts(value).join('; ') || undefined;
+  // Excludes values such as "error": true, or a numeric status.
+  const keys = MESSAGE_KEYS.filter((key) => typeof value[key] === 'string' || typeof value[key] === 'object');
   const parts = [
-    ...said.map((key) => (isRecord(value[key]) ? textOfEntry(value[key]) : textsIn(value[key])).join('; ')),
-    LISTING.flatMap((key) => textsIn(value[key])).join('; '),
+    ...keys.map((key) =>
+      (isRecord(value[key]) ? formatEntry(value[key]) : collectTexts(value[key])).join('; '),
+    ),
+    LIST_KEYS.flatMap((key) => collectTexts(value[key])).join('; '),
   ];
-  return parts.filter(saysMore).join(': ') || undefined;
+  return parts.filter(isNew).join(': ') || undefined;
 }
 
-/** Whether no other part holds a part already. */
-function saysMore(part: string, index: number, parts: readonly string[]): boolean {
-  return !parts.some(
-    (other, place) => place !== index && other.includes(part) && (other !== part || place < index),
-  );
+/** Returns whether no other part contains this one. */
+function isNew(part: string, index: number, parts: readonly string[]): boolean {
+  return !parts.some((other, i) => i !== index && other.includes(part) && (other !== part || i < index));
 }
 
-/** The texts of a list, or of an object that has something for each field. */
-function textsIn(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(textOfEntry);
+/** Returns the texts of a list, or of an object whose keys are fields. */
+function collectTexts(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(formatEntry);
   if (!isRecord(value)) return value === null || value === undefined || value === '' ? [] : [String(value)];
   return Object.entries(value).flatMap(([field, entry]) => {
-    const texts = isRecord(entry) ? textOfEntry(entry) : textsIn(entry);
+    const texts = isRecord(entry) ? formatEntry(entry) : collectTexts(entry);
     return texts.map((text) => `${field}: ${text}`);
   });
 }
 
-/** What one entry says, behind the place that it is about; one of an unknown shape is shown as it is. */
-function textOfEntry(entry: unknown): string[] {
-  if (!isRecord(entry)) return textsIn(entry);
-  const words = messageOfJson(entry) ?? textsIn(entry.code)[0];
-  if (words === undefined) return Object.keys(entry).length === 0 ? [] : [JSON.stringify(entry)];
-  const place = placeIn(entry);
-  return [place === undefined || place === words ? words : `${place}: ${words}`];
+/** Formats an entry as `subject: message`; one of an unknown shape is shown as JSON. */
+function formatEntry(entry: unknown): string[] {
+  if (!isRecord(entry)) return collectTexts(entry);
+  const message = extractMessage(entry) ?? collectTexts(entry.code)[0];
+  if (message === undefined) return Object.keys(entry).length === 0 ? [] : [JSON.stringify(entry)];
+  const subject = findSubject(entry);
+  return [subject === undefined || subject === message ? message : `${subject}: ${message}`];
 }
 
-function placeIn(entry: Record<string, unknown>): string | undefined {
-  for (const key of PLACES) {
-    const place = entry[key];
-    if (typeof place === 'string' && place !== '') return place;
-    if (Array.isArray(place) && place.length > 0) return place.join('.');
-    if (isRecord(place)) return placeIn(place);
+function findSubject(entry: Record<string, unknown>): string | undefined {
+  for (const key of SUBJECT_KEYS) {
+    const subject = entry[key];
+    if (typeof subject === 'string' && subject !== '') return subject;
+    if (Array.isArray(subject) && subject.length > 0) return subject.join('.');
+    if (isRecord(subject)) return findSubject(subject);
   }
   return undefined;
 }

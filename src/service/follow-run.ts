@@ -1,4 +1,4 @@
-/** A run id -> the stream of its changes, to its end, a deadline or a signal. */
+/** Polls one run and yields its changes, until it ends, a timeout or a signal. */
 
 import {
   HttpError,
@@ -16,60 +16,61 @@ import { hasEnded, isKnownStatus, type Run } from './run.js';
 
 /** All times in milliseconds. */
 export interface FollowOptions {
-  /** Reads the run once; ends with the signal. */
+  /** Reads the run once; aborted by the signal. */
   poll(signal: AbortSignal): Promise<RunResponse>;
   clock: Clock;
-  /** Ends the stream by throwing its reason. */
+  /** Ends the stream, which throws the signal's reason. */
   signal: AbortSignal;
   interval: number;
-  /** Unchanged polls slow down to this. */
+  /** The interval grows up to this while the run does not change. */
   maxInterval: number;
-  /** How long to follow; undefined for as long as it takes. */
+  /** How long to follow; no limit if undefined. */
   timeout: number | undefined;
-  /** The run as our own trigger showed it, just now. */
+  /** The run in the response to our own trigger. */
   accepted?: Run;
-  /** Whether the run is known to exist although nobody has read it yet: an earlier trigger of ours created it. */
+  /** Whether an earlier trigger of ours created the run, so that it exists although it has not been read yet. */
   exists?: boolean;
-  /** Whether all requests share a pace that slows down by itself when the service asks for less. */
+  /** Whether a rate limiter slows all requests down after a 429, so that followRun need not. */
   isRateLimited?: boolean;
-  /** Called for each poll that failed and will be tried again after `delay`. */
+  /** Called after each failed poll that is retried after `delay`. */
   onFailedPoll?(failure: PollFailure, delay: number): void;
 }
 
 const INTERVAL_GROWTH = 1.5;
 const MAX_UNKNOWN_STATUS = 5 * 60_000;
-/** A poll that is under way when the time is up has so much longer. */
-const LAST_POLL = 5_000;
+/** Extra time for a poll that is in flight when the timeout passes. */
+const LAST_POLL_GRACE = 5_000;
 
 /**
- * Yields the run whenever its JSON has changed, and returns when it has ended or the timeout has passed; one last poll
- * precedes giving up. Of the limits, only the timeout counts time in which the process was stopped. Throws LostSightError, NoSuchRunError, RefusedError, UnknownStatusError, and the signal's reason.
+ * Yields the run whenever its JSON has changed, and returns when it has ended or the timeout has passed, after one last
+ * poll. Only the timeout counts time in which the process was stopped. Throws UnreachableRunError, NoSuchRunError,
+ * HttpError, UnknownStatusError, and the signal's reason.
  */
 export async function* followRun(id: string, options: FollowOptions): AsyncGenerator<Run, void, void> {
   const { clock, signal } = options;
   if (options.accepted !== undefined && hasEnded(options.accepted)) return;
-  const watch = new RunFollower(id, options);
+  const follower = new RunFollower(id, options);
   let delay = options.accepted === undefined ? 0 : options.interval;
   try {
     for (;;) {
-      await clock.sleep(Math.min(delay, watch.timeLeft()), signal);
-      const { changed, next } = await watch.poll();
+      await clock.sleep(Math.min(delay, follower.timeLeft()), signal);
+      const { changed, nextDelay } = await follower.poll();
       if (changed !== undefined) yield changed;
-      if (next === undefined) return;
-      delay = next;
+      if (nextDelay === undefined) return;
+      delay = nextDelay;
     }
   } finally {
-    watch.end();
+    follower.end();
   }
 }
 
-/** What a poll showed: the run if it has changed, and the milliseconds to the next poll, if there is to be one. */
+/** The run if it has changed, and the milliseconds to the next poll; undefined after the last one. */
 interface PollResult {
   changed?: Run;
-  next: number | undefined;
+  nextDelay: number | undefined;
 }
 
-/** What is known of one run that is being followed. */
+/** The state of one run that is being followed. */
 class RunFollower {
   readonly #id: string;
   readonly #options: FollowOptions;
@@ -78,7 +79,7 @@ class RunFollower {
   readonly #deadline: number;
   #run: Run | undefined;
   #interval: number;
-  /** On the clock of `#awake`. */
+  /** When the status last changed, in milliseconds of `#awake`. */
   #statusSince = 0;
 
   constructor(id: string, options: FollowOptions) {
@@ -101,82 +102,84 @@ class RunFollower {
 
   async poll(): Promise<PollResult> {
     try {
-      return this.#take(await this.#poll());
+      return this.#onResponse(await this.#pollInTime());
     } catch (error) {
       this.#options.signal.throwIfAborted();
       if (!isPollFailure(error)) throw error;
-      return { next: this.#endure(error) };
+      return { nextDelay: this.#onPollFailure(error) };
     }
   }
 
-  async #poll(): Promise<RunResponse> {
+  async #pollInTime(): Promise<RunResponse> {
     const { clock, signal, poll, timeout } = this.#options;
-    const cut = new AbortController();
-    const stop = () => cut.abort(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    const tooLate = new NetworkError('no-response', { host: 'the service', after: LAST_POLL });
-    // With a timeout of 0, the one look is all that is asked for, and has its own limit.
-    const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL;
-    const cancel = clock.after(this.timeLeft() + grace, () => cut.abort(tooLate));
+    const controller = new AbortController();
+    const abort = () => controller.abort(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    const timeoutError = new NetworkError('no-response', { host: 'the service', after: LAST_POLL_GRACE });
+    // With a timeout of 0, the only poll has the limits of its request.
+    const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL_GRACE;
+    const cancel = clock.after(this.timeLeft() + grace, () => controller.abort(timeoutError));
     try {
-      return await poll(cut.signal);
+      return await poll(controller.signal);
     } finally {
       cancel();
-      signal.removeEventListener('abort', stop);
+      signal.removeEventListener('abort', abort);
     }
   }
 
-  #take({ run, retryAfter }: RunResponse): PollResult {
-    const before = this.#run;
+  #onResponse({ run, retryAfter }: RunResponse): PollResult {
+    const previous = this.#run;
     const now = this.#awake.elapsed();
-    const changed = before === undefined || Buffer.compare(before.json, run.json) !== 0;
-    if (before?.status !== run.status) this.#statusSince = now;
+    const hasChanged = previous === undefined || Buffer.compare(previous.json, run.json) !== 0;
+    if (previous?.status !== run.status) this.#statusSince = now;
     this.#run = run;
     this.#failed.reset();
-    // Only a stop after this poll excuses the next one.
+    // Only a stop after this poll excuses a failure of the next one.
     this.#awake.consumeStop();
-    this.#giveUpOnUnknownStatus(run, now);
-    this.#interval = changed
+    this.#throwIfUnknownTooLong(run, now);
+    this.#interval = hasChanged
       ? this.#options.interval
       : Math.min(this.#interval * INTERVAL_GROWTH, this.#options.maxInterval);
     const delay = Math.max(this.#interval, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
-    // A poll during which the time ran out was the last one.
-    const next = hasEnded(run) || this.timeLeft() <= 0 ? undefined : delay;
-    return changed ? { changed: run, next } : { next };
+    // A poll during which the timeout passed is the last one.
+    const nextDelay = hasEnded(run) || this.timeLeft() <= 0 ? undefined : delay;
+    return hasChanged ? { changed: run, nextDelay } : { nextDelay };
   }
 
-  #giveUpOnUnknownStatus(run: Run, now: number): void {
+  #throwIfUnknownTooLong(run: Run, now: number): void {
     const { status = '' } = run;
     const forMs = now - this.#statusSince;
     if (!isKnownStatus(status) && forMs >= MAX_UNKNOWN_STATUS) throw new UnknownStatusError(status, forMs);
   }
 
-  /** How long to wait after a failed poll; undefined where it was the last. Throws where waiting is of no use. */
-  #endure(failure: PollFailure): number | undefined {
+  /** Returns the milliseconds to the next poll, undefined after the last one. Throws when the failure is final. */
+  #onPollFailure(failure: PollFailure): number | undefined {
     this.#failed.add(failure);
     this.#throwIfFinal(failure);
-    // The stop may be all that was wrong with this poll, so another one decides.
+    // A stop of the process may have caused this failure, so the next poll decides.
     if (!this.#awake.consumeStop()) {
       const seen = this.#run !== undefined;
       const isLast = this.timeLeft() <= 0;
       if (isLast && seen) return undefined;
-      const exists = seen || isUnexpectedStatus(failure) || this.#isPaced(failure);
-      if (isLast || this.#failed.shouldGiveUp(exists)) throw this.#giveUp(failure);
+      const exists = seen || isUnexpectedStatus(failure) || this.#isLeftToRateLimiter(failure);
+      if (isLast || this.#failed.shouldGiveUp(exists)) throw this.#toFinalError(failure);
     }
     return this.#delayAfter(failure);
   }
 
   #delayAfter(failure: PollFailure): number {
     const { clock, onFailedPoll } = this.#options;
-    const asked = failure instanceof HttpError ? (failure.info.retryAfter ?? 0) : 0;
-    const own = this.#isPaced(failure) ? this.#interval : this.#failed.nextBackoff(clock.random());
-    const delay = Math.max(own, Math.min(asked, MAX_RETRY_AFTER));
+    const retryAfter = failure instanceof HttpError ? (failure.info.retryAfter ?? 0) : 0;
+    const ownDelay = this.#isLeftToRateLimiter(failure)
+      ? this.#interval
+      : this.#failed.nextBackoff(clock.random());
+    const delay = Math.max(ownDelay, Math.min(retryAfter, MAX_RETRY_AFTER));
     onFailedPoll?.(failure, delay);
     return delay;
   }
 
-  /** Whether the pace takes care of it: of many runs, one would wait ever longer for what concerns all of them. */
-  #isPaced(failure: PollFailure): boolean {
+  /** Returns whether the shared rate limiter handles this 429. A backoff of its own would delay one of many runs. */
+  #isLeftToRateLimiter(failure: PollFailure): boolean {
     return (
       this.#options.isRateLimited === true && failure instanceof HttpError && failure.info.status === 429
     );
@@ -186,28 +189,28 @@ class RunFollower {
     const seen = this.#run !== undefined;
     if (failure instanceof NetworkError) {
       const { fault } = failure;
-      if (fault === 'too-large' || (!seen && isPermanent(fault))) throw this.#lostSight(failure);
+      if (fault === 'too-large' || (!seen && isPermanent(fault))) throw this.#toUnreachableRunError(failure);
     }
     if (!(failure instanceof HttpError)) return;
     const { status } = failure.info;
     if (status === 401 || status === 403) throw failure;
-    // A run that exists may be retried, and to a script a refusal means that there is none.
+    // Of a run that exists, polls are retried: exit code 5 would tell a script that there is none.
     if (seen || this.#options.exists === true || !isUnexpectedStatus(failure)) return;
-    throw this.#noSuchRun(failure) ?? failure;
+    throw this.#toNoSuchRunError(failure) ?? failure;
   }
 
-  /** What a last failure means: a run that nobody has seen, and that was answered with 404 for 60 s, is gone. */
-  #giveUp(failure: PollFailure): NoSuchRunError | UnreachableRunError {
-    const isGone = this.#run === undefined && this.#failed.areUnexpectedTooLong;
-    return (isGone ? this.#noSuchRun(failure) : undefined) ?? this.#lostSight(failure);
+  /** Returns the error of the last failure. A run that was never read, after 404s for 60 s, does not exist. */
+  #toFinalError(failure: PollFailure): NoSuchRunError | UnreachableRunError {
+    const isMissing = this.#run === undefined && this.#failed.areUnexpectedTooLong;
+    return (isMissing ? this.#toNoSuchRunError(failure) : undefined) ?? this.#toUnreachableRunError(failure);
   }
 
-  #noSuchRun(failure: PollFailure): NoSuchRunError | undefined {
+  #toNoSuchRunError(failure: PollFailure): NoSuchRunError | undefined {
     if (!(failure instanceof HttpError) || failure.info.status !== 404) return undefined;
     return new NoSuchRunError(this.#id, failure.info);
   }
 
-  #lostSight(failure: PollFailure): UnreachableRunError {
+  #toUnreachableRunError(failure: PollFailure): UnreachableRunError {
     return new UnreachableRunError(this.#id, failure, this.#run !== undefined, this.#failed.durationMs);
   }
 }

@@ -1,16 +1,16 @@
-/** From the bytes of an answer to a Run. */
+/** Parses the body of a response as a Run. */
 import { UnreadableResponseError } from '../errors.js';
 import { decodeString, parseMembers } from '../text/json/members.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
 import type { Run } from './run.js';
 
-/** Which JSON values are ids. The interface promises a string; a service with numbers shows them wherever a run is. */
+/** The JSON types that are accepted as ids. The interface promises strings, but some services send integers. */
 export type IdTypes = 'string' | 'string or integer';
 
-/** Parses a Run object (UTF-8 JSON). Throws UnreadableAnswerError where there is no object, or none with a usable id. */
+/** Parses a Run object (UTF-8 JSON). Throws UnreadableResponseError when it is not an object with a usable id. */
 export function parseRun(bytes: Uint8Array, idTypes: IdTypes = 'string or integer'): Run {
   const members = readMembers(bytes);
-  // The last of several members of one name counts, as it does for JSON.parse.
+  // Of duplicate members the last one is used, as in JSON.parse.
   const fields = new Map(members.map((member) => [member.name, member.value]));
   const id = asId(fields.get('id'), idTypes);
   if (id === undefined || !isUsableId(id)) {
@@ -30,7 +30,7 @@ export function parseRun(bytes: Uint8Array, idTypes: IdTypes = 'string or intege
   };
 }
 
-/** Whether an id can stand in a path: `.` and `..` would be resolved away (RFC 3986, section 5.2.4). */
+/** Returns whether an id can be part of a path: `.` and `..` would be removed (RFC 3986, section 5.2.4). */
 export function isUsableId(id: string): boolean {
   return id !== '' && id !== '.' && id !== '..' && id.isWellFormed();
 }

@@ -1,19 +1,18 @@
-/** The bytes of an answer as they come out of a socket, before undici reads them. */
+/** Sits between a socket and undici: keeps the start of a response as received, and fixes heads that undici rejects. */
 import type { Socket } from 'node:net';
 import type { ReceivedResponse } from '../errors.js';
 
-/** The most of an answer that is kept, and the longest head that is looked at. */
+/** Most bytes that are kept of a response, and the longest head that is fixed. */
 const MAX_KEPT = 64 * 1024;
 
 /**
- * Keeps the start of what a socket receives, and makes the first head on it one that undici accepts: Content-Length
- * several times with the same value counts once (RFC 9110, section 8.6), and a 100 that nobody asked for is passed over
- * (section 15.2).
+ * Keeps the start of what a socket receives, and rewrites the first head for undici: repeated Content-Length headers of
+ * one value become one (RFC 9110, section 8.6), and an unrequested 100 is dropped (section 15.2).
  */
 export class RawResponse {
   #kept: Buffer[] = [];
   #size = 0;
-  /** The head as far as it has come; undefined once it has been passed on. */
+  /** The part of the head that has arrived; undefined once the head was passed on. */
   #head: Buffer | undefined = Buffer.alloc(0);
 
   constructor(socket: Socket) {
@@ -21,28 +20,28 @@ export class RawResponse {
     socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
       if (chunk !== null) this.#keep(chunk);
       if (this.#head === undefined) return push(chunk, encoding);
-      const ready = chunk === null ? this.#head : this.#takeHead(Buffer.concat([this.#head, chunk]));
-      if (chunk !== null && ready === undefined) return true;
+      const passed = chunk === null ? this.#head : this.#takeHead(Buffer.concat([this.#head, chunk]));
+      if (chunk !== null && passed === undefined) return true;
       this.#head = undefined;
-      const more = ready === undefined || ready.length === 0 || push(ready);
-      return chunk === null ? push(null) : more;
+      const wantsMore = passed === undefined || passed.length === 0 || push(passed);
+      return chunk === null ? push(null) : wantsMore;
     };
   }
 
-  /** What has been received of an answer; undefined where that has no status line. Repeated headers: the first counts. */
-  received(): ReceivedResponse | undefined {
+  /** Parses what has arrived; undefined without a status line. Of repeated headers, the first is used. */
+  parse(): ReceivedResponse | undefined {
     let rest = Buffer.concat(this.#kept).toString('latin1');
     for (;;) {
       const end = rest.indexOf('\r\n\r\n');
-      const [line = '', ...lines] = (end < 0 ? rest : rest.slice(0, end)).split('\r\n');
-      const status = Number(/^HTTP\/1\.\d (\d{3})\b/.exec(line)?.[1] ?? 0);
+      const [statusLine = '', ...lines] = (end < 0 ? rest : rest.slice(0, end)).split('\r\n');
+      const status = Number(/^HTTP\/1\.\d (\d{3})\b/.exec(statusLine)?.[1] ?? 0);
       if (status === 0) return undefined;
       if (end >= 0 && status < 200) {
         rest = rest.slice(end + 4);
         continue;
       }
-      // Of a head that broke off, the last line may have done so, too.
-      const pairs = (end < 0 ? lines.slice(0, -1) : lines).map((text) => /^([^:]+):\s*(.*?)\s*$/.exec(text));
+      // The last line of a truncated head may be truncated, too.
+      const pairs = (end < 0 ? lines.slice(0, -1) : lines).map((line) => /^([^:]+):\s*(.*?)\s*$/.exec(line));
       const headers = pairs.flatMap((pair) =>
         pair === null ? [] : [[String(pair[1]).toLowerCase(), String(pair[2])]],
       );
@@ -57,7 +56,7 @@ export class RawResponse {
     this.#size += chunk.length;
   }
 
-  /** What may be passed on of bytes that begin with a head; undefined while more of it has to come. */
+  /** Returns the bytes to pass on, with the head fixed; undefined until the head is complete. */
   #takeHead(bytes: Buffer): Buffer | undefined {
     const start = bytes.subarray(0, 5).toString('latin1');
     const end = bytes.indexOf('\r\n\r\n');
@@ -69,20 +68,20 @@ export class RawResponse {
     const head = bytes.subarray(0, end).toString('latin1');
     const rest = bytes.subarray(end);
     if (!/^HTTP\/1\.\d 100\b/.test(head))
-      return Buffer.concat([Buffer.from(withOneLength(head), 'latin1'), rest]);
+      return Buffer.concat([Buffer.from(mergeContentLengths(head), 'latin1'), rest]);
     this.#head = Buffer.alloc(0);
     return this.#takeHead(rest.subarray(4));
   }
 }
 
-/** A head in which Content-Length stands once, if all of its values are alike; the connection then ends with the answer. */
-function withOneLength(head: string): string {
+/** Merges Content-Length headers if all values are equal; the connection is then closed after the response. */
+function mergeContentLengths(head: string): string {
   const lines = head.split('\r\n');
   const isLength = (line: string) => /^content-length:/i.test(line);
   const values = lines.filter(isLength).flatMap((line) => line.slice(line.indexOf(':') + 1).split(','));
   const [first = '', ...others] = values.map((value) => value.trim());
   if (others.length === 0 || others.some((other) => other !== first)) return head;
-  // The next answer on this connection would not be looked at.
+  // The head of the next response on this connection would not be fixed.
   const kept = lines.filter((line) => !isLength(line) && !/^connection:/i.test(line));
   return [...kept, `Content-Length: ${first}`, 'Connection: close'].join('\r\n');
 }

@@ -1,35 +1,35 @@
-/** What a run is: the service's Run object, as far as wfr acts on it, and its text for everything else. */
+/** The service's Run object: the members that wfr uses, and its JSON text for output. */
 
-/** The statuses in which a run stays. */
+/** Statuses that do not change any more. */
 const TERMINAL_STATUSES = ['FINISHED', 'FAILED'] as const;
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 
-/** Every status that the interface names. */
+/** Every status that the interface defines. */
 const KNOWN_STATUSES: readonly string[] = ['PENDING', 'RUNNING', ...TERMINAL_STATUSES];
 
 export interface Run {
   id: string;
-  /** As the service wrote it; an answer to a trigger may lack it. */
+  /** May be missing in the response to a trigger. */
   status: string | undefined;
   versionName: string | undefined;
   createdAt: string | undefined;
   steps: number | undefined;
   stepsCompleted: number | undefined;
   error: { message: string | undefined; step: string | undefined } | undefined;
-  /** The `output` member's JSON text (UTF-8); undefined where there is none. */
+  /** JSON text (UTF-8) of the `output` member. */
   output: Uint8Array | undefined;
-  /** The whole object's JSON text (UTF-8), as the service sent it. */
+  /** JSON text (UTF-8) of the whole object, as the service sent it. */
   json: Uint8Array;
 }
 
 export type EndedRun = Run & { status: TerminalStatus };
 
-/** Whether a run has ended by itself. */
+/** Returns whether the status is FINISHED or FAILED. */
 export function hasEnded(run: Run): run is EndedRun {
   return TERMINAL_STATUSES.some((status) => status === run.status);
 }
 
-/** Whether the interface names this status. */
+/** Returns whether the interface defines this status. */
 export function isKnownStatus(status: string): boolean {
   return KNOWN_STATUSES.includes(status);
 }

@@ -1,4 +1,4 @@
-/** A number of things that may be done at once; others wait for their turn. */
+/** Limits how many tasks run at once; the transport uses it for connections. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,12 +7,12 @@ export class Semaphore {
     this.#free = count;
   }
 
-  /** Does `work` when it is its turn. */
-  async use<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs the task as soon as fewer than `count` others are running. */
+  async use<T>(task: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
-      return await work();
+      return await task();
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#free++;

@@ -1,26 +1,25 @@
-/** Requests and answers on the wire, each within its limits of time and size. The only place that knows undici. */
+/** Sends requests and reads responses within limits of time and size. The only importer of undici. */
 import type { Socket } from 'node:net';
 import type { buildConnector, Dispatcher } from 'undici';
 import requestOn from 'undici/lib/api/api-request.js';
 import Client from 'undici/lib/dispatcher/client.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
-import { NetworkError, type NetworkFault } from '../errors.js';
+import { NetworkError, type NetworkFault, WfrError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
+import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
 import { openSocket, type Route } from './connect.js';
-import { Deadline } from './deadline.js';
+import { Deadline, StallTimer } from './deadline.js';
 import { RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
 import { Semaphore } from './semaphore.js';
-import { StallTimer } from './stall.js';
-import { toNetworkError } from './undici-error.js';
 
 export interface HttpResponse extends ReadBody {
   status: number;
-  /** Names in lower case; of several lines of one name, the first. */
+  /** Names in lower case; of repeated headers, the first. */
   headers: Readonly<Record<string, string>>;
-  /** Milliseconds from the request to the end of the answer. */
+  /** Milliseconds from the request to the end of the response. */
   durationMs: number;
 }
 
@@ -29,10 +28,10 @@ const POLL_CONNECTIONS = 8;
 type Headers = Readonly<Record<string, string>>;
 
 export interface SendHooks {
-  /** Called before the closing bytes leave; throws to keep them back. */
+  /** Called before the closing bytes are sent; throws to withhold them. */
   beforeLastBytes(): Promise<void>;
   onProgress(): void;
-  /** Called when all of it has been handed over. */
+  /** Called when the whole body has been handed to the socket. */
   onSent(): void;
 }
 
@@ -50,15 +49,15 @@ export class Transport {
     this.#limits = limits;
   }
 
-  /** Ends every connection at once. */
+  /** Closes all connections immediately. */
   async close(): Promise<void> {
     this.#closed.abort(new Error('closed'));
     await this.#pool?.destroy();
   }
 
   /**
-   * Sends a body over a connection of its own: a kept-alive one that dies as the request arrives cannot be told from
-   * a request that was taken. Throws NetworkError, the signal's reason, and what the body throws.
+   * Sends a body over a new connection: if a kept-alive one closed during the request, the service might have accepted
+   * it. Throws NetworkError, the signal's reason, and what the body throws.
    */
   async post(
     path: string,
@@ -71,25 +70,16 @@ export class Transport {
     const socket = await this.#connect(signal);
     const raw = new RawResponse(socket);
     const client = new Client(this.#route.origin.origin, {
-      connect: handOver(socket),
+      connect: provideSocket(socket),
       headersTimeout: 0,
       bodyTimeout: 0,
     });
     const deadline = new Deadline(signal, this.#clock);
-    let failure: unknown;
+    let bodyError: unknown;
     const { stall } = this.#limits;
-    const watch = new StallTimer(socket, stall, () => deadline.expire(this.#fault('stalled', stall)));
-    const onProgress = () => {
-      watch.moved();
-      hooks.onProgress();
-    };
-    const onSent = () => {
-      hooks.onSent();
-      watch.end();
-      deadline.allow(this.#limits.response, () => this.#fault('no-response', this.#limits.response));
-    };
-    const chunks = remember(body.chunks({ ...hooks, onProgress, onSent }), (error) => {
-      failure = error;
+    const stallTimer = new StallTimer(socket, stall, () => deadline.expire(this.#fault('stalled', stall)));
+    const chunks = captureError(body.chunks(this.#limitTime(hooks, stallTimer, deadline)), (error) => {
+      bodyError = error;
     });
     try {
       const request = requestOn.call(client, {
@@ -99,21 +89,38 @@ export class Transport {
         body: chunks as never,
         reset: true,
       });
-      const answer = await deadline.guard(request);
-      watch.end();
-      return await this.#read(answer, deadline, started);
+      const response = await deadline.guard(request);
+      stallTimer.end();
+      return await this.#read(response, deadline, started);
     } catch (error) {
       const fallback = body.sendState === 'unsent' ? 'connect-reset' : 'reset';
-      throw failure ?? withReceived(toNetworkError(error, this.#host, fallback), raw);
+      throw bodyError ?? withReceived(toNetworkError(error, this.#host, fallback), raw);
     } finally {
       deadline.end();
       client.destroy().catch(() => {});
     }
   }
 
-  /** Reads a resource over one of a few kept connections. Throws NetworkError or the signal's reason. */
+  /** Returns hooks that apply the time limits of an upload, and of the wait for its response. */
+  #limitTime(hooks: SendHooks, stallTimer: StallTimer, deadline: Deadline): SendHooks {
+    const { response } = this.#limits;
+    return {
+      ...hooks,
+      onProgress() {
+        stallTimer.onProgress();
+        hooks.onProgress();
+      },
+      onSent: () => {
+        hooks.onSent();
+        stallTimer.end();
+        deadline.allow(response, () => this.#fault('no-response', response));
+      },
+    };
+  }
+
+  /** Reads a resource over one of a few kept-alive connections. Throws NetworkError or the signal's reason. */
   get(path: string, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
-    // The limits of time are for a request, not for its place in the queue.
+    // The time limits do not include the wait for a free connection.
     return this.#polls.use(() => this.#get(path, headers, signal));
   }
 
@@ -136,10 +143,10 @@ export class Transport {
     const deadline = new Deadline(signal, this.#clock);
     try {
       deadline.allow(this.#limits.silence, () => this.#fault('no-response', this.#limits.silence));
-      const answer = await deadline.guard(
+      const response = await deadline.guard(
         requestOn.call(this.#pool, { method: 'GET', path, headers, signal: deadline.signal }),
       );
-      return await this.#read(answer, deadline, started);
+      return await this.#read(response, deadline, started);
     } catch (error) {
       throw toNetworkError(error, this.#host, 'reset');
     } finally {
@@ -147,7 +154,7 @@ export class Transport {
     }
   }
 
-  /** Opens a socket within the limit of time; ends with `signal`, and when this transport is closed. */
+  /** Opens a socket within the time limit; aborted by the signal. */
   async #connect(signal: AbortSignal): Promise<Socket> {
     const deadline = new Deadline(signal, this.#clock);
     deadline.allow(this.#limits.connect, () => this.#fault('connect-timeout', this.#limits.connect));
@@ -160,7 +167,7 @@ export class Transport {
 
   async #read(response: Dispatcher.ResponseData, deadline: Deadline, started: number): Promise<HttpResponse> {
     const { statusCode: status, body } = response;
-    const headers = firstOfEach(response.headers);
+    const headers = firstValues(response.headers);
     const reader = { host: this.#host, clock: this.#clock, limits: this.#limits };
     const read = await readResponse({ status, headers, body }, reader, deadline);
     return { status, headers, ...read, durationMs: this.#clock.monotonic() - started };
@@ -175,31 +182,31 @@ export class Transport {
   }
 }
 
-/** What undici could not read of a 2xx, kept with the error: the id of a run may be in it. */
+/** Adds the part of a 2xx that undici could not read to the error: it may contain the id of a run. */
 function withReceived(error: unknown, raw: RawResponse): unknown {
   if (!(error instanceof NetworkError) || error.facts.status !== undefined) return error;
-  const received = raw.received();
+  const received = raw.parse();
   if (received === undefined || received.status < 200 || received.status > 299) return error;
   const { status } = received;
   return new NetworkError(error.fault, { ...error.facts, status, received }, { cause: error.cause });
 }
 
-/** Gives undici a socket that is open already, once: a second asking means that the first one was lost. */
-function handOver(socket: Socket): buildConnector.connector {
+/** Returns a connector that provides an open socket once: a second call means that the first connection was lost. */
+function provideSocket(socket: Socket): buildConnector.connector {
   let open: Socket | undefined = socket;
   return (_options, callback) => {
-    const given = open;
+    const provided = open;
     open = undefined;
-    // undici overlooks an answer that comes before its question has returned.
+    // undici misses a callback that is called before the connector returns.
     queueMicrotask(() => {
-      if (given !== undefined && !given.destroyed) callback(null, given);
+      if (provided !== undefined && !provided.destroyed) callback(null, provided);
       else callback(Object.assign(new Error('connection lost'), { code: 'ECONNRESET' }), null);
     });
   };
 }
 
-/** Passes chunks on and keeps what was thrown while making them: undici may wrap it or lose it. */
-async function* remember(chunks: AsyncGenerator<Uint8Array>, onError: (error: unknown) => void) {
+/** Yields the chunks and reports the error that they throw: undici may wrap it or lose it. */
+async function* captureError(chunks: AsyncGenerator<Uint8Array>, onError: (error: unknown) => void) {
   try {
     yield* chunks;
   } catch (error) {
@@ -208,10 +215,34 @@ async function* remember(chunks: AsyncGenerator<Uint8Array>, onError: (error: un
   }
 }
 
-function firstOfEach(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+function firstValues(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   const pairs = Object.entries(headers).flatMap(([name, value]) => {
     const first = Array.isArray(value) ? value[0] : value;
     return first === undefined ? [] : [[name, first] as const];
   });
   return Object.fromEntries(pairs);
+}
+
+/** Converts an error of undici to a NetworkError, with `fallback` for an unspecific one; returns any other error unchanged. */
+function toNetworkError(error: unknown, host: string, fallback: NetworkFault): unknown {
+  if (error instanceof WfrError || !(error instanceof Error)) return error;
+  // An error without a code of the system or of undici is a bug, not a network error.
+  if (errorCode(error) === undefined && error.name !== 'HTTPParserError') return error;
+  return new NetworkError(
+    findProtocolFault(error) ?? fallback,
+    { host, code: errorCode(error) },
+    { cause: error },
+  );
+}
+
+/** Returns the fault of a response that is not HTTP. A TLS alert (RFC 8446, section 6) responds to plain text. */
+function findProtocolFault(error: Error): NetworkFault | undefined {
+  if ('data' in error && String(error.data).startsWith('\x15\x03')) return 'expects-tls';
+  const isProtocol =
+    error.name === 'HTTPParserError' ||
+    // A response that undici does not expect, such as 101 without an upgrade.
+    error.name === 'AssertionError' ||
+    errorCode(error) === 'UND_ERR_HEADERS_OVERFLOW' ||
+    /^bad (response|upgrade)$/.test(error.message);
+  return isProtocol ? 'not-http' : undefined;
 }
