@@ -1,13 +1,12 @@
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from './helpers/cli.js';
 import { BIN, bash, ROOT, start, startWfr } from './helpers/process.js';
-import { FAILING, SLOW, sandboxWorld } from './helpers/sandbox.js';
-import { acceptsAndShows, aFinishedRun, aRun, scriptedService } from './helpers/service.js';
+import { FAILING, INVOICE, SLOW, startTestSandbox } from './helpers/sandbox.js';
+import { acceptThenShow, aFinishedRun, aRun, findFreePort, scriptedService } from './helpers/service.js';
 
-const INVOICE_RUN = `${'5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e'} invoice@examples/invoice.pdf customer=ACME`;
+const INVOICE_RUN = `${INVOICE} invoice@examples/invoice.pdf customer=ACME`;
 const fast = ['--interval', '20ms'];
 
 /** A clock for a sandbox that real processes speak to: everything takes a tenth of its time. */
@@ -15,7 +14,7 @@ const fastClock = { now: () => Date.now(), monotonic: () => performance.now() * 
 
 describe('the exit codes of a real process', () => {
   test('exit 0: the run FINISHED, and its output is on stdout', async () => {
-    const { env } = await sandboxWorld({ clock: fastClock });
+    const { env } = await startTestSandbox({ clock: fastClock });
     const { exitCode, stdout } = await bash(
       `wfr run ${INVOICE_RUN} --interval 20ms 2>/dev/null | jq -r .customer`,
       env,
@@ -25,7 +24,7 @@ describe('the exit codes of a real process', () => {
   });
 
   test('exit 1: the run FAILED', async () => {
-    const { env } = await sandboxWorld({ clock: fastClock });
+    const { env } = await startTestSandbox({ clock: fastClock });
     const { exitCode, stderr } = await startWfr(['run', FAILING, 'customer=x', ...fast], env).ended;
     expect(exitCode).toBe(1);
     expect(stderr).toContain('Failed at step Check credit');
@@ -45,12 +44,12 @@ describe('the exit codes of a real process', () => {
   });
 
   test('exit 4: the token was refused', async () => {
-    const { env } = await sandboxWorld();
+    const { env } = await startTestSandbox();
     expect((await startWfr(['run', SLOW, 'label=x'], { ...env, WFR_TOKEN: 'wrong' }).ended).exitCode).toBe(4);
   });
 
   test('exit 5: the inputs were refused', async () => {
-    const { env } = await sandboxWorld();
+    const { env } = await startTestSandbox();
     expect((await startWfr(['run', SLOW, 'other=x'], env).ended).exitCode).toBe(5);
   });
 
@@ -66,10 +65,7 @@ describe('the exit codes of a real process', () => {
   });
 
   test('exit 7: nothing listens', async () => {
-    const closed = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => closed.once('listening', resolve));
-    const { port } = closed.address() as { port: number };
-    await new Promise((resolve) => closed.close(resolve));
+    const port = await findFreePort();
     const { exitCode, stderr } = await startWfr(['run', 'w'], { WFR_BASE_URL: `http://127.0.0.1:${port}` })
       .ended;
     expect(exitCode).toBe(7);
@@ -78,7 +74,7 @@ describe('the exit codes of a real process', () => {
   });
 
   test('exit 8: waiting was given up', async () => {
-    const { env } = await sandboxWorld();
+    const { env } = await startTestSandbox();
     expect((await startWfr(['run', SLOW, 'label=x', '--timeout', '50ms'], env).ended).exitCode).toBe(8);
   });
 
@@ -94,7 +90,7 @@ describe('the exit codes of a real process', () => {
   });
 
   test('exit 69: 74: the result could not be written, and the id is said', async () => {
-    const { baseUrl } = await scriptedService(acceptsAndShows(aFinishedRun()));
+    const { baseUrl } = await scriptedService(acceptThenShow(aFinishedRun()));
     const { exitCode, stderr } = await bash('wfr run w --interval 20ms > /dev/full', {
       WFR_BASE_URL: baseUrl,
     });
@@ -108,9 +104,9 @@ describe('the exit codes of a real process', () => {
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const)('%s ends the process by the signal, which a shell sees as %i', async (signal, code) => {
-    const { env } = await sandboxWorld();
+    const { env } = await startTestSandbox();
     const wfr = startWfr(['run', SLOW, 'label=x'], env);
-    await wfr.says('To watch it');
+    await wfr.waitForOutput('To watch it');
     wfr.child.kill(signal);
     const result = await wfr.ended;
     expect(result).toMatchObject({ signal, exitCode: code });
@@ -118,7 +114,7 @@ describe('the exit codes of a real process', () => {
   });
 
   test("Ctrl-C stops a shell's loop of runs", async () => {
-    const { env, posts } = await sandboxWorld();
+    const { env, posts } = await startTestSandbox();
     // A process group of its own, as a terminal gives to the command line that it sends Ctrl-C to.
     const loop = start(
       'bash',
@@ -128,7 +124,7 @@ describe('the exit codes of a real process', () => {
         detached: true,
       },
     );
-    await loop.says('To watch it');
+    await loop.waitForOutput('To watch it');
     process.kill(-(loop.child.pid ?? 0), 'SIGINT');
     expect((await loop.ended).signal).toBe('SIGINT');
     expect(posts()).toBe(1);
@@ -137,7 +133,7 @@ describe('the exit codes of a real process', () => {
 
 describe('scripts', () => {
   test('--detach in a subshell gives an id that watch takes', async () => {
-    const { env } = await sandboxWorld({ clock: fastClock });
+    const { env } = await startTestSandbox({ clock: fastClock });
     const line = `id=$(wfr run --detach ${INVOICE_RUN}) && wfr watch --interval 20ms "$id"`;
     const { exitCode, stdout } = await bash(line, env, { cwd: ROOT });
     expect(exitCode).toBe(0);
@@ -145,13 +141,13 @@ describe('scripts', () => {
   });
 
   test('2>/dev/null leaves only the JSON', async () => {
-    const { env } = await sandboxWorld({ clock: fastClock });
+    const { env } = await startTestSandbox({ clock: fastClock });
     const { stdout } = await bash(`wfr run ${INVOICE_RUN} --interval 20ms 2>/dev/null`, env, { cwd: ROOT });
     expect(Object.keys(JSON.parse(stdout))).toEqual(['customer', 'document']);
   });
 
   test('67: a reader that goes away is no error', async () => {
-    const { baseUrl } = await scriptedService(acceptsAndShows(aFinishedRun('x'.repeat(3_000_000))));
+    const { baseUrl } = await scriptedService(acceptThenShow(aFinishedRun('x'.repeat(3_000_000))));
     const { stdout, stderr } = await bash('wfr run w --interval 20ms | head -c 1; echo " $PIPESTATUS"', {
       WFR_BASE_URL: baseUrl,
     });
@@ -188,11 +184,11 @@ describe('wfr sandbox -- command', () => {
       '-c',
       'trap "exit 9" TERM; echo ready; while :; do read -rt 1 <> <(:); done',
     ]);
-    await trapped.says('ready');
+    await trapped.waitForOutput('ready');
     trapped.child.kill('SIGTERM');
     expect((await trapped.ended).exitCode).toBe(9);
     const untrapped = startWfr(['sandbox', '--', 'bash', '-c', 'echo ready; read <> <(:)']);
-    await untrapped.says('ready');
+    await untrapped.waitForOutput('ready');
     untrapped.child.kill('SIGTERM');
     expect(await untrapped.ended).toMatchObject({ signal: 'SIGTERM', exitCode: 143 });
   });

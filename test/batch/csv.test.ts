@@ -7,12 +7,12 @@ import { describe, expect, test } from 'vitest';
 import { csvRows } from '../../src/batch/csv.js';
 import type { Row } from '../../src/batch/row.js';
 import { UsageError } from '../../src/errors.js';
-import { service } from '../helpers/batch.js';
+import { startBatchService } from '../helpers/batch.js';
 import { temporaryFolder } from '../helpers/cli.js';
 
 /** Runs `wfr batch` on a table of these bytes, and gives what was triggered, in the order of the rows. */
 async function batchOf(table: string | Buffer, ...flags: string[]) {
-  const { triggered, posts, wfr } = await service();
+  const { triggered, posts, wfr } = await startBatchService();
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'rows.csv'), table);
   const args = ['batch', 'w', '--rows', 'rows.csv', '--rate', '0', '--concurrency', '1', ...flags];

@@ -15,32 +15,32 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
-  BATCH,
-  claimBy,
-  eventsIn,
-  folderWith,
-  lastToken,
-  rowsOf,
-  service,
-  stories,
-  WHOLE,
+  appendClaim,
+  BATCH_ARGS,
+  eventNamesByRow,
+  FINISHED_ROW,
+  numberedRows,
+  readEvents,
+  readLatestToken,
+  startBatchService,
 } from '../helpers/batch.js';
 import { runCli } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
+import { folderWith } from '../helpers/files.js';
 import { aRun, scriptedService } from '../helpers/service.js';
 
 const isDead = { isAlive: () => false };
 
 async function batchOf(rows: number) {
-  const cwd = folderWith({ 'rows.jsonl': rowsOf(rows) });
-  return { cwd, path: join(cwd, 'out.jsonl'), ...(await service()) };
+  const cwd = folderWith({ 'rows.jsonl': numberedRows(rows) });
+  return { cwd, path: join(cwd, 'out.jsonl'), ...(await startBatchService()) };
 }
 
 describe('the lock of a results file', () => {
   test('batch: a results file that another process has open is exit 2, naming the process', async () => {
     const { cwd, path, wfr, requests } = await batchOf(2);
-    claimBy(path, {});
-    const { exitCode, stderr } = await wfr(BATCH, { cwd });
+    appendClaim(path, {});
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--results out.jsonl: process 4242 on test-host is using it');
     expect(stderr).toContain('continue with a copy of the file');
@@ -49,11 +49,11 @@ describe('the lock of a results file', () => {
 
   test('batch: a symbolic link and a hard link lead to the same lock', async () => {
     const { cwd, path, wfr, requests } = await batchOf(2);
-    claimBy(path, {});
+    appendClaim(path, {});
     symlinkSync('out.jsonl', join(cwd, 'symbolic.jsonl'));
     linkSync(path, join(cwd, 'hard.jsonl'));
     for (const name of ['symbolic.jsonl', 'hard.jsonl']) {
-      const { exitCode, stderr } = await wfr([...BATCH.slice(0, 4), '--results', name], { cwd });
+      const { exitCode, stderr } = await wfr([...BATCH_ARGS.slice(0, 4), '--results', name], { cwd });
       expect(exitCode).toBe(2);
       expect(stderr).toContain(`--results ${name}: process 4242 on test-host is using it`);
     }
@@ -62,48 +62,50 @@ describe('the lock of a results file', () => {
 
   test('batch: the lock of a process that has ended is taken over, and given up at the end', async () => {
     const { cwd, path, wfr } = await batchOf(2);
-    claimBy(path, {});
-    expect((await wfr(BATCH, { cwd, self: isDead })).exitCode).toBe(0);
-    const events = eventsIn(path);
+    appendClaim(path, {});
+    expect((await wfr(BATCH_ARGS, { cwd, self: isDead })).exitCode).toBe(0);
+    const events = readEvents(path);
     expect(events[1]).toMatchObject({ event: 'open', after: '0badcafe' });
-    expect(events.at(-1)).toMatchObject({ event: 'close', by: lastToken(path) });
+    expect(events.at(-1)).toMatchObject({ event: 'close', by: readLatestToken(path) });
     expect(readdirSync(cwd).sort()).toEqual(['out.jsonl', 'rows.jsonl']);
-    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
   });
 
   test('batch: the lock of another machine is never taken over, and void in a copy of the file', async () => {
     const { cwd, path, wfr, requests } = await batchOf(2);
-    claimBy(path, { host: 'elsewhere', space: 'other-boot pid:[1]' });
-    const { exitCode, stderr } = await wfr(BATCH, { cwd, self: isDead });
+    appendClaim(path, { host: 'elsewhere', space: 'other-boot pid:[1]' });
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd, self: isDead });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('process 4242 on elsewhere is using it');
     expect(requests).toEqual([]);
     copyFileSync(path, join(cwd, 'copy.jsonl'));
-    expect((await wfr([...BATCH.slice(0, 4), '--results', 'copy.jsonl'], { cwd })).exitCode).toBe(0);
+    expect((await wfr([...BATCH_ARGS.slice(0, 4), '--results', 'copy.jsonl'], { cwd })).exitCode).toBe(0);
   });
 
   test('batch: a copy of a results file whose owner is alive is not locked once nothing has changed it for a while', async () => {
     const { cwd, path, wfr } = await batchOf(2);
     const clock = new VirtualClock();
-    claimBy(path, {});
+    appendClaim(path, {});
     copyFileSync(path, join(cwd, 'copy.jsonl'));
-    expect((await wfr(BATCH, { cwd })).exitCode).toBe(2);
-    expect((await wfr([...BATCH.slice(0, 4), '--results', 'copy.jsonl'], { cwd, clock })).exitCode).toBe(0);
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(2);
+    expect((await wfr([...BATCH_ARGS.slice(0, 4), '--results', 'copy.jsonl'], { cwd, clock })).exitCode).toBe(
+      0,
+    );
     expect(clock.sleeps[0]).toBe(10_000);
   });
 
   test('batch: an owner in another container is alive while the time of the file changes, else dead', async () => {
     const { cwd, path, wfr, requests } = await batchOf(2);
     const clock = new VirtualClock();
-    claimBy(path, { host: 'a-container', pid: 1, space: 'test pid:[1]' });
-    const watched = wfr(BATCH, { cwd, clock });
+    appendClaim(path, { host: 'a-container', pid: 1, space: 'test pid:[1]' });
+    const watched = wfr(BATCH_ARGS, { cwd, clock });
     clock.after(5_000, () => utimesSync(path, new Date(), new Date(Date.now() + 60_000)));
     expect(await watched).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining('process 1 on a-container is using it'),
     });
     expect(requests).toEqual([]);
-    expect((await wfr(BATCH, { cwd, clock })).exitCode).toBe(0);
+    expect((await wfr(BATCH_ARGS, { cwd, clock })).exitCode).toBe(0);
   });
 
   test('batch: of two that start at the same moment, one works and the other is exit 2', async () => {
@@ -111,8 +113,8 @@ describe('the lock of a results file', () => {
       const { cwd, path, wfr, triggered } = await batchOf(3);
       writeFileSync(path, '');
       linkSync(path, join(cwd, 'other.jsonl'));
-      const one = wfr(BATCH, { cwd, self: { pid: 1 } });
-      const two = wfr([...BATCH.slice(0, 4), '--results', 'other.jsonl'], { cwd, self: { pid: 2 } });
+      const one = wfr(BATCH_ARGS, { cwd, self: { pid: 1 } });
+      const two = wfr([...BATCH_ARGS.slice(0, 4), '--results', 'other.jsonl'], { cwd, self: { pid: 2 } });
       const exits = [(await one).exitCode, (await two).exitCode];
       // The second may also come only when the first one has ended, and has nothing left to do.
       expect([
@@ -121,19 +123,19 @@ describe('the lock of a results file', () => {
         [0, 0],
       ]).toContainEqual(exits);
       expect(triggered).toHaveLength(3);
-      expect(stories(path)).toEqual({ 1: WHOLE, 2: WHOLE, 3: WHOLE });
+      expect(eventNamesByRow(path)).toEqual({ 1: FINISHED_ROW, 2: FINISHED_ROW, 3: FINISHED_ROW });
     }
   });
 
   test('batch: half a line that a killed process has left is made readable, and destroys no claim', async () => {
     const { cwd, path, wfr, posts } = await batchOf(2);
-    await wfr(BATCH, { cwd });
+    await wfr(BATCH_ARGS, { cwd });
     const whole = readFileSync(path, 'utf8');
     const cut = whole.indexOf('"ended"') + 20;
     writeFileSync(path, whole.slice(0, cut));
-    expect((await wfr(BATCH, { cwd, self: isDead })).exitCode).toBe(0);
+    expect((await wfr(BATCH_ARGS, { cwd, self: isDead })).exitCode).toBe(0);
     expect(posts()).toHaveLength(2);
-    const names = eventsIn(path).map(({ event }) => event);
+    const names = readEvents(path).map(({ event }) => event);
     expect(names.slice(names.indexOf('torn'))).toContain('open');
     expect(names.filter((name) => name === 'ended')).toHaveLength(2);
     expect((await wfr(['results', 'out.jsonl'], { cwd })).stdout).toBe('2 rows: 2 FINISHED\n');
@@ -141,10 +143,10 @@ describe('the lock of a results file', () => {
 
   test('results: half a line in front of a claim is ignored, and anywhere else it is exit 2 with its place', async () => {
     const { cwd, path, wfr } = await batchOf(1);
-    await wfr(BATCH, { cwd });
+    await wfr(BATCH_ARGS, { cwd });
     const whole = readFileSync(path, 'utf8');
     appendFileSync(path, '{"event":"se\n');
-    claimBy(path, {}, { torn: true });
+    appendClaim(path, {}, { torn: true });
     expect((await wfr(['results', 'out.jsonl'], { cwd })).exitCode).toBe(0);
     writeFileSync(path, whole.replace('{"event":"sent"', '{"event":"sent'));
     const { exitCode, stderr } = await wfr(['results', 'out.jsonl'], { cwd });
@@ -156,20 +158,20 @@ describe('the lock of a results file', () => {
 describe('a process that has lost its results file', () => {
   /** A batch of which something happens when the first row has been sent. */
   async function whenSent(happens: (path: string, cwd: string) => void, rows = 5) {
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(rows) });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(rows) });
     const path = join(cwd, 'out.jsonl');
     let count = 0;
-    const { wfr, posts } = await service((_request, reply) => {
+    const { wfr, posts } = await startBatchService((_request, reply) => {
       if (++count === 1) happens(path, cwd);
       reply.send(201, aRun({ id: `run-${count}` }));
     });
-    const result = await wfr([...BATCH, '--concurrency', '1'], { cwd });
+    const result = await wfr([...BATCH_ARGS, '--concurrency', '1'], { cwd });
     return { cwd, path, posts, ...result };
   }
 
   test('batch: after another process has taken the file over, no further row is sent and the exit is 74', async () => {
     const { exitCode, stderr, posts } = await whenSent((path) =>
-      claimBy(path, {}, { after: lastToken(path) }),
+      appendClaim(path, {}, { after: readLatestToken(path) }),
     );
     expect(posts()).toHaveLength(1);
     expect(exitCode).toBe(74);
@@ -178,13 +180,13 @@ describe('a process that has lost its results file', () => {
   });
 
   test('batch: a request is not completed where the file was taken over before its row was on the disk as sent', async () => {
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     const path = join(cwd, 'out.jsonl');
-    const { wfr, posts } = await service((_request, reply) => {
-      claimBy(path, {}, { after: lastToken(path) });
+    const { wfr, posts } = await startBatchService((_request, reply) => {
+      appendClaim(path, {}, { after: readLatestToken(path) });
       reply.send(429, { message: 'later' }, { 'retry-after': '1' });
     });
-    expect((await wfr(BATCH, { cwd })).exitCode).toBe(74);
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(74);
     const bodies = await Promise.all(posts().map((request) => request.body()));
     const whole = bodies.filter(
       (body, index) => body.length === Number(posts()[index]?.headers['content-length']),
@@ -193,7 +195,7 @@ describe('a process that has lost its results file', () => {
   });
 
   test('batch: a claim that came too late does not disturb the owner', async () => {
-    const { exitCode, posts } = await whenSent((path) => claimBy(path, {}, { after: '00000000' }), 2);
+    const { exitCode, posts } = await whenSent((path) => appendClaim(path, {}, { after: '00000000' }), 2);
     expect(exitCode).toBe(0);
     expect(posts()).toHaveLength(2);
   });
@@ -222,13 +224,13 @@ describe('a process that has lost its results file', () => {
   );
 
   test('batch: a results file that is removed while runs are only watched ends it with 74', async () => {
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     let polls = 0;
     const { baseUrl } = await scriptedService((request, reply) => {
       if (request.method === 'GET' && ++polls === 3) rmSync(join(cwd, 'out.jsonl'));
       reply.send(200, aRun());
     });
-    const { exitCode, stderr } = await runCli(BATCH, { cwd, env: { WFR_BASE_URL: baseUrl } });
+    const { exitCode, stderr } = await runCli(BATCH_ARGS, { cwd, env: { WFR_BASE_URL: baseUrl } });
     expect(exitCode).toBe(74);
     expect(polls).toBeLessThan(50);
     expect(stderr).toContain('it was removed or renamed');
@@ -241,20 +243,20 @@ describe('a process that has lost its results file', () => {
         path,
         events.map((event) => `${JSON.stringify({ time: '2026-01-02', ...event })}\n`).join(''),
       );
-    expect((await wfr([...BATCH, '--timeout', '0'], { cwd })).exitCode).toBe(8);
-    const [, head] = eventsIn(path);
-    const intents = eventsIn(path).filter(({ event }) => event === 'intent');
+    expect((await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd })).exitCode).toBe(8);
+    const [, head] = readEvents(path);
+    const intents = readEvents(path).filter(({ event }) => event === 'intent');
     writeFileSync(path, '');
-    claimBy(path, { token: '000000aa' });
+    appendClaim(path, { token: '000000aa' });
     lines({ ...head, by: '000000aa' }, ...intents.map((intent) => ({ ...intent, by: '000000aa' })));
     lines({ event: 'sent', row: 1, by: '000000aa' });
-    claimBy(path, { token: '000000bb' }, { after: '000000aa' });
+    appendClaim(path, { token: '000000bb' }, { after: '000000aa' });
     lines({ event: 'sent', row: 2, by: '000000bb' }, { event: 'sent', row: 3, by: '000000aa' });
     // Row 2 is the new owner's business: the old one's word would have it sent again.
     lines({ event: 'refused', row: 2, exit: 7, reason: 'r', by: '000000aa' });
     lines({ event: 'accepted', row: 1, id: 'run-1', by: '000000aa' });
     const before = posts().length;
-    const { exitCode, stderr } = await wfr(BATCH, { cwd, self: isDead });
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd, self: isDead });
     expect(exitCode).toBe(6);
     expect(stderr).toContain('3 rows: 2 FINISHED, 1 unknown');
     expect(posts().slice(before)).toHaveLength(1);
@@ -295,27 +297,27 @@ describe('the lines of a results file', () => {
     ['{"row":1}', 'is not a line of a results file'],
     ['[]', 'is not a line of a results file'],
   ])('results and batch: the line %s is exit 2 with its place and reason', async (line, reason) => {
-    const { requests, wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(1), 'out.jsonl': `${HEAD}\n${line}\n` });
+    const { requests, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1), 'out.jsonl': `${HEAD}\n${line}\n` });
     const read = await wfr(['results', 'out.jsonl'], { cwd });
     expect(read).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`out.jsonl:2: ${reason}`) });
     const env = { WFR_BASE_URL: 'http://127.0.0.1:1/' };
-    const sent = await wfr(BATCH, { cwd, env });
+    const sent = await wfr(BATCH_ARGS, { cwd, env });
     expect(sent).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`out.jsonl:2: ${reason}`) });
     expect(requests).toEqual([]);
   });
 
   test('results: an event of a newer wfr is ignored, with whatever it says', async () => {
-    const { wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
-    await wfr(BATCH, { cwd });
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    await wfr(BATCH_ARGS, { cwd });
     appendFileSync(join(cwd, 'out.jsonl'), '{"event":"moved","row":1e9,"to":{}}\n');
     expect(await wfr(['results', 'out.jsonl'], { cwd })).toMatchObject({ exitCode: 0 });
-    expect((await wfr([...BATCH, '--report', 'json=r.json'], { cwd })).exitCode).toBe(0);
+    expect((await wfr([...BATCH_ARGS, '--report', 'json=r.json'], { cwd })).exitCode).toBe(0);
   });
 
   test('results: the largest number of a row is read without delay', async () => {
-    const { wfr } = await service();
+    const { wfr } = await startBatchService();
     const row = '{"event":"sent","row":100000000,"time":"2026-01-02"}\n{"event":"table","rows":100000000}\n';
     const cwd = folderWith({ 'out.jsonl': `${HEAD}\n${row}` });
     const started = performance.now();
@@ -327,11 +329,11 @@ describe('the lines of a results file', () => {
 
   test('batch: a results file of an earlier version, without owners, is continued', async () => {
     const { cwd, path, wfr, posts } = await batchOf(2);
-    await wfr(BATCH, { cwd });
-    const old = eventsIn(path).filter(({ event }) => event !== 'open' && event !== 'close');
+    await wfr(BATCH_ARGS, { cwd });
+    const old = readEvents(path).filter(({ event }) => event !== 'open' && event !== 'close');
     const withoutOwner = old.map((event) => JSON.stringify({ ...event, by: undefined }));
     writeFileSync(path, `${withoutOwner.join('\n')}\n`);
-    expect(await wfr(BATCH, { cwd })).toMatchObject({ exitCode: 0, stderr: '2 rows: 2 FINISHED\n' });
+    expect(await wfr(BATCH_ARGS, { cwd })).toMatchObject({ exitCode: 0, stderr: '2 rows: 2 FINISHED\n' });
     expect(posts()).toHaveLength(2);
   });
 });

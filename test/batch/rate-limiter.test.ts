@@ -2,9 +2,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RateLimiter } from '../../src/batch/rate-limiter.js';
-import { BATCH, folderWith, rowsOf, service, stories } from '../helpers/batch.js';
+import { BATCH_ARGS, eventNamesByRow, numberedRows, startBatchService } from '../helpers/batch.js';
 import { runCli } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
+import { folderWith } from '../helpers/files.js';
 import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
 describe('the pace', () => {
@@ -109,19 +110,8 @@ describe('the pace', () => {
       },
       { clock },
     );
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(30) });
-    const args = [
-      'batch',
-      'w',
-      '--rows',
-      'rows.jsonl',
-      '--results',
-      'o.jsonl',
-      '--rate',
-      '5',
-      '--concurrency',
-      '30',
-    ];
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(30) });
+    const args = [...BATCH_ARGS, '--rate', '5', '--concurrency', '30'];
     expect((await runCli(args, { cwd, clock, env: { WFR_BASE_URL: baseUrl } })).exitCode).toBe(0);
     expect(at).toHaveLength(60);
     // 60 requests at 5 a second take 12 s and little more: nobody starves.
@@ -143,19 +133,8 @@ describe('the pace', () => {
       },
       { clock },
     );
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(12) });
-    const args = [
-      'batch',
-      'w',
-      '--rows',
-      'rows.jsonl',
-      '--results',
-      'o.jsonl',
-      '--rate',
-      '10',
-      '--concurrency',
-      '2',
-    ];
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(12) });
+    const args = [...BATCH_ARGS, '--rate', '10', '--concurrency', '2'];
     expect((await runCli(args, { cwd, clock, env: { WFR_BASE_URL: baseUrl } })).exitCode).toBe(0);
     expect(posts).toHaveLength(13);
     const gaps = posts.slice(1).map((time, n) => time - (posts[n] ?? 0));
@@ -176,8 +155,8 @@ describe('the pace', () => {
       },
       { clock },
     );
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
-    const { exitCode } = await runCli([...BATCH, '--rate', '10'], {
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    const { exitCode } = await runCli([...BATCH_ARGS, '--rate', '10'], {
       cwd,
       clock,
       env: { WFR_BASE_URL: baseUrl },
@@ -200,8 +179,8 @@ describe('the pace', () => {
       underWay--;
       reply.send(200, { ...aFinishedRun(), id: request.path.slice(6) });
     });
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(30) });
-    await runCli([...BATCH, '--concurrency', '3'], { cwd, env: { WFR_BASE_URL: baseUrl } });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(30) });
+    await runCli([...BATCH_ARGS, '--concurrency', '3'], { cwd, env: { WFR_BASE_URL: baseUrl } });
     expect(count).toBe(30);
     expect(most).toBe(3);
   });
@@ -231,7 +210,7 @@ describe('the pace', () => {
     );
     const large = '{"file":{"$document":"large.bin","type":"application/pdf"}}\n'.repeat(12);
     const cwd = folderWith({ 'rows.jsonl': `{"n":1}\n${large}`, 'large.bin': 'x'.repeat(8e6) });
-    const { exitCode } = await runCli([...BATCH, '--concurrency', '13'], {
+    const { exitCode } = await runCli([...BATCH_ARGS, '--concurrency', '13'], {
       cwd,
       clock,
       env: { WFR_BASE_URL: baseUrl },
@@ -242,18 +221,18 @@ describe('the pace', () => {
   });
 
   test('stops where no other row can be triggered: a refused token, a service that is not there', async () => {
-    const refusing = await service((_request, reply) => reply.send(401, { message: 'who?' }));
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(200) });
-    const flags = [...BATCH, '--concurrency', '2', '--workflow-id-field', 'workflowId'];
+    const refusing = await startBatchService((_request, reply) => reply.send(401, { message: 'who?' }));
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(200) });
+    const flags = [...BATCH_ARGS, '--concurrency', '2', '--workflow-id-field', 'workflowId'];
     const refused = await refusing.wfr(flags, { cwd });
     expect(refused.exitCode).toBe(4);
     expect(refused.stderr).toContain('The service rejected the token: no further rows were sent.');
     expect(refusing.posts().length).toBeLessThan(5);
-    const elsewhere = folderWith({ 'rows.jsonl': rowsOf(200) });
+    const elsewhere = folderWith({ 'rows.jsonl': numberedRows(200) });
     const env = { WFR_BASE_URL: 'http://127.0.0.1:1' };
     const { exitCode, stderr } = await runCli(flags, { cwd: elsewhere, env });
     expect(exitCode).toBe(7);
     expect(stderr).toContain('The service cannot be reached: no further rows were sent.');
-    expect(Object.keys(stories(join(elsewhere, 'out.jsonl'))).length).toBeLessThan(30);
+    expect(Object.keys(eventNamesByRow(join(elsewhere, 'out.jsonl'))).length).toBeLessThan(30);
   });
 });

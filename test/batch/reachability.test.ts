@@ -4,10 +4,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { BATCH, folderWith, rowsOf, stories, WHOLE } from '../helpers/batch.js';
-import { runCli, Signals, type World } from '../helpers/cli.js';
+import { BATCH_ARGS, eventNamesByRow, FINISHED_ROW, numberedRows } from '../helpers/batch.js';
+import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
-import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
+import { folderWith } from '../helpers/files.js';
+import { aFinishedRun, aRun, findFreePort, scriptedService } from '../helpers/service.js';
 
 const MINUTE = 60_000;
 
@@ -22,23 +23,21 @@ async function absentService() {
     response.end(JSON.stringify({ ...(request.method === 'POST' ? aRun() : aFinishedRun()), id }));
   };
   const server = createServer((request, response) => void answer(request, response));
-  const listen = (port = 0) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const port = await findFreePort();
+  const listen = () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const leave = () => {
     server.close();
     server.closeIdleConnections();
   };
-  await listen();
-  const { port } = server.address() as { port: number };
-  leave();
   onTestFinished(leave);
-  return { rows, env: { WFR_BASE_URL: `http://127.0.0.1:${port}` }, listen: () => listen(port), leave };
+  return { rows, env: { WFR_BASE_URL: `http://127.0.0.1:${port}` }, listen, leave };
 }
 
 const waits = (stderr: string) => stderr.split('\n').filter((line) => line.includes('no row is sent until'));
 const posts = (stderr: string) => stderr.split('\n').filter((line) => line.startsWith('> POST')).length;
-const folder = (rows: number) => folderWith({ 'rows.jsonl': rowsOf(rows) });
-const batch = (cwd: string, env: Record<string, string>, world: World = {}, ...flags: string[]) =>
-  runCli([...BATCH, '--concurrency', '4', ...flags], { cwd, env, ...world });
+const folder = (rows: number) => folderWith({ 'rows.jsonl': numberedRows(rows) });
+const batch = (cwd: string, env: Record<string, string>, world: CliOptions = {}, ...flags: string[]) =>
+  runCli([...BATCH_ARGS, '--concurrency', '4', ...flags], { cwd, env, ...world });
 
 describe('batch: a service that refuses connections', () => {
   test('batch: sending pauses while the service refuses connections, and goes on by itself when it returns', async () => {
@@ -49,7 +48,7 @@ describe('batch: a service that refuses connections', () => {
     const { exitCode, stderr } = await batch(cwd, service.env, { clock }, '-v');
     expect(exitCode).toBe(0);
     expect(service.rows.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1));
-    expect(Object.values(stories(join(cwd, 'out.jsonl')))).toEqual(Array(40).fill(WHOLE));
+    expect(Object.values(eventNamesByRow(join(cwd, 'out.jsonl')))).toEqual(Array(40).fill(FINISHED_ROW));
     // Four rows began; then one at a time, each with its own three re-sends: 1, 2, 4, 8, 16, 30 and 30 s apart.
     expect(posts(stderr)).toBeLessThanOrEqual(40 + 4 * 4 + 10 * 4);
     expect(waits(stderr).length).toBeGreaterThanOrEqual(3);
@@ -67,7 +66,7 @@ describe('batch: a service that refuses connections', () => {
     expect(stderr).toContain('\nThe service cannot be reached: no further rows were sent.\n');
     expect(clock.monotonic()).toBeGreaterThanOrEqual(5 * MINUTE);
     expect(clock.monotonic()).toBeLessThan(6.5 * MINUTE);
-    expect(stories(join(cwd, 'out.jsonl'))).toEqual({
+    expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({
       1: ['intent', 'refused'],
       2: ['intent', 'refused'],
       3: ['intent', 'refused'],
@@ -103,7 +102,7 @@ describe('batch: a service that refuses connections', () => {
     const service = await absentService();
     const signals = new Signals();
     const cwd = folder(40);
-    const world: World = {
+    const world: CliOptions = {
       signals,
       onOutput: (said) => said.includes('no row is sent until') && signals.raise('SIGINT'),
     };

@@ -2,9 +2,9 @@
 import { chmodSync, mkdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, Signals, type World } from '../helpers/cli.js';
-import { ImpatientClock } from '../helpers/clock.js';
-import { configWorld } from '../helpers/config.js';
+import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
+import { AutoAdvancingClock } from '../helpers/clock.js';
+import { writeTestConfig } from '../helpers/config.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 const TOKEN = 'MARK-token-4711';
@@ -24,12 +24,12 @@ async function profileWorld(
   handler: Handler = (_request, reply) => reply.send(200, aRun()),
 ) {
   const service = await scriptedService(handler);
-  const { env, path, folder } = configWorld({
+  const { env, path, folder } = writeTestConfig({
     defaultProfile: 'p',
     profiles: { p: { baseUrl: `${service.baseUrl}/v1`, ...settings } },
   });
-  const wfr = (args: readonly string[], world: World = {}) =>
-    runCli(args, { mayCapture: true, ...world, env: { ...env, ...world.env } });
+  const wfr = (args: readonly string[], world: CliOptions = {}) =>
+    runCli(args, { canExec: true, ...world, env: { ...env, ...world.env } });
   const starts = () => readFileSync(join(folder, 'log'), 'utf8').split('\n').length - 1;
   const authorizations = () => service.requests.map(({ headers }) => headers.authorization);
   return { service, folder, path, wfr, starts, authorizations };
@@ -187,7 +187,7 @@ describe('a token command', () => {
 
   test('tokenCommand: times out after one minute', async () => {
     const { wfr } = await profileWorld({ tokenCommand: command('setInterval(() => {}, 1000)') });
-    const { exitCode, stderr, clock } = await wfr(['status', 'run-1'], { clock: new ImpatientClock() });
+    const { exitCode, stderr, clock } = await wfr(['status', 'run-1'], { clock: new AutoAdvancingClock() });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('timed out after 1m');
     expect(clock.monotonic()).toBe(60_000);
@@ -196,7 +196,7 @@ describe('a token command', () => {
   test('tokenCommand: a background process that keeps stdout open does not block it', async () => {
     const script = `require('child_process').spawn('sleep', ['5'], { stdio: 'inherit', detached: true }).unref(); console.log('${TOKEN}')`;
     const { wfr, authorizations } = await profileWorld({ tokenCommand: command(script) });
-    const { exitCode, clock } = await wfr(['status', 'run-1'], { clock: new ImpatientClock(400) });
+    const { exitCode, clock } = await wfr(['status', 'run-1'], { clock: new AutoAdvancingClock(400) });
     expect(exitCode).toBe(0);
     expect(clock.monotonic()).toBeLessThan(60_000);
     expect(authorizations()).toEqual([`Bearer ${TOKEN}`]);
@@ -328,7 +328,7 @@ describe("a profile's token and another origin", () => {
   });
 
   test('allowHttp: applies only to the origin of the profile', async () => {
-    const { env } = configWorld({
+    const { env } = writeTestConfig({
       defaultProfile: 'p',
       profiles: { p: { baseUrl: 'http://private.invalid', allowHttp: true } },
     });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
-import { configWorld } from '../helpers/config.js';
+import { writeTestConfig } from '../helpers/config.js';
 import { aFinishedRun, scriptedService } from '../helpers/service.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
@@ -294,7 +294,7 @@ describe('the checks of a config file', () => {
     'config file: %s is reported with its position and a fix, and nothing is sent',
     async (_name, text, ...errors) => {
       const service = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
-      const { env, path } = configWorld(text, { WFR_BASE_URL: service.baseUrl });
+      const { env, path } = writeTestConfig(text, { WFR_BASE_URL: service.baseUrl });
       const lines = errors.map((error) => `${path}:${error}`);
       const checked = await runCli(['config', 'check'], { env });
       expect(checked).toMatchObject({ stdout: `${lines.join('\n')}\n`, stderr: '', exitCode: 2 });
@@ -323,7 +323,7 @@ describe('the checks of a config file', () => {
     ['config', '--help'],
     ['sandbox', '--list'],
   ])('config file: an invalid one does not stop wfr %s %s', async (...args) => {
-    const { env } = configWorld('{');
+    const { env } = writeTestConfig('{');
     expect(
       (
         await runCli(
@@ -363,7 +363,7 @@ describe('the checks of a config file', () => {
       ),
     ],
   ])('config file: %s is valid', async (_name, text) => {
-    const { env } = configWorld(text);
+    const { env } = writeTestConfig(text);
     const valid = {
       stdout: '',
       stderr: expect.stringMatching(/^.*\.json is valid\.\n$/),

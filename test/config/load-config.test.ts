@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, temporaryFolder, type World } from '../helpers/cli.js';
+import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
 
 describe('the location of the config file', () => {
   const file = { profiles: { p: { timeout: '1m' } } };
-  const usesIt = async (world: World) =>
+  const usesIt = async (world: CliOptions) =>
     (await runCli(['config', 'show', '--profile', 'p'], world)).exitCode === 0;
 
   /** A home folder with a config file at `parts`. */

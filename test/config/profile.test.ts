@@ -1,14 +1,14 @@
 /** Which profile is used, and what it sets. */
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
-import { configWorld } from '../helpers/config.js';
-import { acceptsAndShows, aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
+import { writeTestConfig } from '../helpers/config.js';
+import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
 describe('the profile', () => {
   test('profile: chosen by --profile, then WFR_PROFILE, then defaultProfile, else none', async () => {
-    const { env } = configWorld({ defaultProfile: 'a', profiles: { a: {}, b: {}, c: {} } });
+    const { env } = writeTestConfig({ defaultProfile: 'a', profiles: { a: {}, b: {}, c: {} } });
     const chosen = async (args: string[], more = {}) =>
       JSON.parse((await runCli([...args, 'config', 'show', '--json'], { env: { ...env, ...more } })).stdout)
         .profile;
@@ -22,7 +22,7 @@ describe('the profile', () => {
       value: 'c',
       source: '--profile',
     });
-    const none = configWorld({ profiles: { a: { baseUrl: 'https://h.example' } } });
+    const none = writeTestConfig({ profiles: { a: { baseUrl: 'https://h.example' } } });
     const { exitCode, stderr } = await runCli(['status', 'x'], { env: none.env });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('no base URL: set WFR_BASE_URL or pass --base-url');
@@ -30,9 +30,9 @@ describe('the profile', () => {
   });
 
   test('profile: an unknown workflow name gives a warning and is sent unchanged', async () => {
-    const { baseUrl, posts } = await scriptedService(acceptsAndShows(aFinishedRun()));
+    const { baseUrl, posts } = await scriptedService(acceptThenShow(aFinishedRun()));
     const workflows = { invoice: UUID, claims: UUID };
-    const { env } = configWorld({ defaultProfile: 'a', profiles: { a: { baseUrl, workflows } } });
+    const { env } = writeTestConfig({ defaultProfile: 'a', profiles: { a: { baseUrl, workflows } } });
     const said = async (workflow: string) => (await runCli(['run', workflow, '-q'], { env })).stderr;
     expect(await said('invoce')).toContain(
       'warning: invoce is neither a UUID nor a workflow name in profile a (invoice, claims); it is sent unchanged\n',
@@ -45,7 +45,7 @@ describe('the profile', () => {
   test.each(['run', 'status', 'watch'])(
     'profile: an unknown one makes wfr %s exit 2 and list the profiles of the file',
     async (command) => {
-      const { env, path } = configWorld({ profiles: { a: {}, b: {} } });
+      const { env, path } = writeTestConfig({ profiles: { a: {}, b: {} } });
       const stderrOf = async (args: string[], more = {}) => {
         const { exitCode, stderr } = await runCli([command, 'x', ...args], { env: { ...env, ...more } });
         expect(exitCode).toBe(2);
@@ -61,15 +61,15 @@ describe('the profile', () => {
       expect(await stderrOf(['--profile', 'a'], { XDG_CONFIG_HOME: '/nonexistent' })).toBe(
         'wfr: --profile a: there is no config file /nonexistent/wfr/config.json; see wfr help config\n',
       );
-      expect(await stderrOf(['--profile', 'a'], configWorld({}).env)).toMatch(
+      expect(await stderrOf(['--profile', 'a'], writeTestConfig({}).env)).toMatch(
         /--profile a: .*config\.json has no profiles/,
       );
     },
   );
 
   test('profile: sets the base URL, the workflow id field, the intervals and the workflow names', async () => {
-    const service = await scriptedService(acceptsAndShows(aRun(), aRun(), aFinishedRun()));
-    const { env } = configWorld({
+    const service = await scriptedService(acceptThenShow(aRun(), aRun(), aFinishedRun()));
+    const { env } = writeTestConfig({
       defaultProfile: 'p',
       profiles: {
         p: {
@@ -92,7 +92,7 @@ describe('the profile', () => {
 
   test('profile: its timeout ends the wait, and the resume command repeats --profile only if it was given', async () => {
     const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
-    const { env } = configWorld({ profiles: { 'my own': { baseUrl: service.baseUrl, timeout: '5s' } } });
+    const { env } = writeTestConfig({ profiles: { 'my own': { baseUrl: service.baseUrl, timeout: '5s' } } });
     const flagged = await runCli(['watch', 'run-1', '--profile', 'my own'], { env });
     expect(flagged).toMatchObject({
       exitCode: 8,
@@ -106,7 +106,7 @@ describe('the profile', () => {
   });
 
   test('profile: resolves its own workflow names and no others', async () => {
-    const { env } = configWorld({
+    const { env } = writeTestConfig({
       defaultProfile: 'a',
       profiles: {
         a: { baseUrl: 'https://h.example', workflows: { invoice: UUID } },

@@ -2,11 +2,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, temporaryFolder, type World } from '../helpers/cli.js';
+import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
 import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
 /** `wfr status run-1` against a service that answers; gives what it was sent. */
-async function status(args: readonly string[] = [], world: World = {}) {
+async function status(args: readonly string[] = [], world: CliOptions = {}) {
   const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
   const env = { WFR_BASE_URL: service.baseUrl, ...world.env };
   const result = await runCli(['status', 'run-1', ...args], { ...world, env });

@@ -1,7 +1,7 @@
 /** `wfr config show`: the effective settings and where each comes from. */
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
-import { configWorld } from '../helpers/config.js';
+import { writeTestConfig } from '../helpers/config.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
@@ -25,7 +25,7 @@ const FILE = {
 
 describe('wfr config show', () => {
   const shown = async (args: string[] = [], env = {}) => {
-    const world = configWorld(FILE, env);
+    const world = writeTestConfig(FILE, env);
     const { stdout, stderr, exitCode } = await runCli(['config', 'show', '--json', ...args], world);
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
     return { settings: JSON.parse(stdout), path: world.path };
@@ -120,7 +120,7 @@ describe('wfr config show', () => {
   });
 
   test('config show: prints no control characters', async () => {
-    const { env } = configWorld({
+    const { env } = writeTestConfig({
       defaultProfile: '\u001b[2J',
       profiles: { '\u001b[2J': { workflows: { 'a\u202eb': UUID } } },
     });

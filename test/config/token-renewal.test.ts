@@ -2,9 +2,9 @@
 import { readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BATCH, rowsOf, stories } from '../helpers/batch.js';
-import { runCli, Signals, type World } from '../helpers/cli.js';
-import { configWorld } from '../helpers/config.js';
+import { BATCH_ARGS, eventNamesByRow, numberedRows } from '../helpers/batch.js';
+import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
+import { writeTestConfig } from '../helpers/config.js';
 import { aFinishedRun, type Handler, scriptedService } from '../helpers/service.js';
 
 const FIRST = 'Bearer MARK-token-1';
@@ -26,12 +26,12 @@ async function tokenWorld(settings: object, onPost: Handler) {
     if (request.method === 'GET') return reply.send(200, { ...aFinishedRun(), id: request.path.slice(6) });
     await onPost(request, reply);
   });
-  const { env, folder } = configWorld({
+  const { env, folder } = writeTestConfig({
     defaultProfile: 'p',
     profiles: { p: { baseUrl: service.baseUrl, ...settings } },
   });
-  const wfr = (args: readonly string[], world: World = {}) =>
-    runCli(args, { mayCapture: true, cwd: folder, ...world, env });
+  const wfr = (args: readonly string[], world: CliOptions = {}) =>
+    runCli(args, { canExec: true, cwd: folder, ...world, env });
   const calls = () => readFileSync(join(folder, 'calls'), 'utf8').length;
   const tokens = () => service.posts().map(({ headers }) => headers.authorization);
   return { wfr, folder, calls, tokens, posts: service.posts };
@@ -114,7 +114,7 @@ describe('a trigger that is rejected with 401', () => {
 });
 
 describe('eight rows whose triggers are rejected with 401 for the same token', () => {
-  const EIGHT = [...BATCH, '--concurrency', '8'];
+  const EIGHT = [...BATCH_ARGS, '--concurrency', '8'];
 
   /** Rejects the first token only once all eight rows have sent it. */
   async function rejectingTogether(settings: object, onRejection = () => {}) {
@@ -131,7 +131,7 @@ describe('eight rows whose triggers are rejected with 401 for the same token', (
       }
       return rejecting(FIRST)(request, reply);
     });
-    writeFileSync(join(world.folder, 'rows.jsonl'), rowsOf(8));
+    writeFileSync(join(world.folder, 'rows.jsonl'), numberedRows(8));
     return world;
   }
 
@@ -141,7 +141,7 @@ describe('eight rows whose triggers are rejected with 401 for the same token', (
     expect(calls()).toBe(2);
     expect(tokens().filter((token) => token === FIRST)).toHaveLength(8);
     expect(tokens().filter((token) => token === SECOND)).toHaveLength(8);
-    for (const events of Object.values(stories(join(folder, 'out.jsonl'))))
+    for (const events of Object.values(eventNamesByRow(join(folder, 'out.jsonl'))))
       expect(events).toEqual(['intent', 'sent', 'sent', 'accepted', 'ended']);
   });
 
@@ -166,7 +166,7 @@ describe('eight rows whose triggers are rejected with 401 for the same token', (
         reply.send(401);
       },
     );
-    writeFileSync(join(folder, 'rows.jsonl'), rowsOf(8));
+    writeFileSync(join(folder, 'rows.jsonl'), numberedRows(8));
     const onOutput = (text: string) => text.includes('rejected the access token') && reportedOne();
     const { exitCode } = await wfr(EIGHT, { onOutput });
     expect({ exitCode, calls: calls(), posts: posts().length }).toEqual({ exitCode: 4, calls: 2, posts: 8 });
@@ -185,8 +185,8 @@ test('batch: a token that another row has replaced is not shown where the servic
     else await isRenewed;
     reply.send(409, { message: `not with ${headers.authorization}` });
   });
-  writeFileSync(join(folder, 'rows.jsonl'), rowsOf(2));
-  const { exitCode, stderr } = await wfr([...BATCH, '--concurrency', '2']);
+  writeFileSync(join(folder, 'rows.jsonl'), numberedRows(2));
+  const { exitCode, stderr } = await wfr([...BATCH_ARGS, '--concurrency', '2']);
   expect(exitCode).toBe(5);
   expect(stderr).toContain('not with Bearer (the token)');
   expect(stderr + readFileSync(join(folder, 'out.jsonl'), 'utf8')).not.toContain('MARK');

@@ -1,12 +1,12 @@
 /** Faults after the complete request has left, and answers that refuse it. */
 import { describe, expect, test } from 'vitest';
-import { runCli, Signals, type World } from '../helpers/cli.js';
-import { ImpatientClock, VirtualClock } from '../helpers/clock.js';
-import { configWorld } from '../helpers/config.js';
+import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
+import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
+import { writeTestConfig } from '../helpers/config.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 /** `wfr run w a=1 --workflow-id-field both` against a service that does `handler` to each trigger. */
-async function trigger(handler: Handler, world: World = {}, args: readonly string[] = []) {
+async function trigger(handler: Handler, world: CliOptions = {}, args: readonly string[] = []) {
   const clock = (world.clock ?? new VirtualClock()) as VirtualClock;
   const service = await scriptedService(
     async (request, reply) => {
@@ -173,7 +173,7 @@ describe('the outcome is unknown', () => {
   });
 
   test('13: no answer within the limit, which is said in minutes', async () => {
-    const { exitCode, stderr, posts } = await trigger(() => {}, { clock: new ImpatientClock() });
+    const { exitCode, stderr, posts } = await trigger(() => {}, { clock: new AutoAdvancingClock() });
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
     expect(stderr).toMatch(/no response from 127\.0\.0\.1:\d+ for 5m\n/);
   });
@@ -183,7 +183,7 @@ describe('the outcome is unknown', () => {
       (_request, reply) => {
         for (let n = 0; n < 1000; n++) reply.raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n');
       },
-      { clock: new ImpatientClock() },
+      { clock: new AutoAdvancingClock() },
     );
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
   });
@@ -191,7 +191,7 @@ describe('the outcome is unknown', () => {
   test('14: an answer that stops in the middle ends with the limit of time', async () => {
     const { exitCode, stderr } = await trigger(
       (_request, reply) => reply.raw('HTTP/1.1 201 Created\r\ncontent-length: 100\r\n\r\n{"id"'),
-      { clock: new ImpatientClock() },
+      { clock: new AutoAdvancingClock() },
     );
     expect(exitCode).toBe(6);
     expect(stderr).toMatch(/no response from 127\.0\.0\.1:\d+ for 30s, after the status 201/);
@@ -319,7 +319,7 @@ describe('what the service did not take', () => {
         await request.body();
         reply.send(503, '', { 'retry-after': '1' });
       });
-      const { env } = configWorld({
+      const { env } = writeTestConfig({
         defaultProfile: 'p',
         profiles: { p: { baseUrl: service.baseUrl, resend503: true } },
       });
@@ -344,7 +344,7 @@ describe('what the service did not take', () => {
       (_request, reply) => {
         reply.raw('HTTP/1.1 422 Unprocessable\r\ncontent-length: 1000\r\n\r\nthe amount is miss');
       },
-      { clock: new ImpatientClock() },
+      { clock: new AutoAdvancingClock() },
     );
     expect(exitCode).toBe(5);
     expect(stderr).toContain('rejected the trigger (422)\n| the amount is miss… (there is more)\n');
@@ -401,7 +401,7 @@ describe('Ctrl-C after the request has been sent', () => {
     const signals = new Signals();
     const { exitCode, stderr, posts } = await trigger(() => signals.raise('SIGINT'), {
       signals,
-      clock: new ImpatientClock(),
+      clock: new AutoAdvancingClock(),
     });
     expect({ exitCode, posts }).toEqual({ exitCode: 130, posts: 1 });
     expect(stderr).toContain(
@@ -452,7 +452,7 @@ describe('Ctrl-C after the request has been sent', () => {
 
     test(`${signal} ends it after 2 s without an answer, saying that a run may exist`, async () => {
       const signals = new Signals();
-      const clock = new ImpatientClock();
+      const clock = new AutoAdvancingClock();
       const { exitCode, stderr, posts } = await trigger(() => signals.raise(signal), { signals, clock });
       expect({ exitCode, posts, elapsed: clock.monotonic() }).toEqual({
         exitCode: code,

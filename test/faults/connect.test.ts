@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process';
 import dns from 'node:dns';
 import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { runCli, Signals, type World } from '../helpers/cli.js';
-import { ImpatientClock, realClock } from '../helpers/clock.js';
+import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
+import { AutoAdvancingClock, realClock } from '../helpers/clock.js';
 import { startWfr } from '../helpers/process.js';
-import { aRun, scriptedService } from '../helpers/service.js';
+import { aRun, findFreePort, scriptedService } from '../helpers/service.js';
 import { CA_FILE, certificate } from '../helpers/tls.js';
 
-const run = (baseUrl: string, world: World = {}) =>
+const run = (baseUrl: string, world: CliOptions = {}) =>
   runCli(['run', 'w', 'a=1', '--allow-http'], {
     ...world,
     env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...world.env },
@@ -27,14 +27,6 @@ function failLookups(code: string) {
   }) as never);
   onTestFinished(() => lookup.mockRestore());
   return lookup;
-}
-
-async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** A port whose backlog is full: what connects there hears nothing. */
@@ -89,7 +81,7 @@ describe('2: a name service that does not answer', () => {
 
 describe('3: nothing listens', () => {
   test('3: is tried again shortly, then exit 7 with the host and port', async () => {
-    const port = await closedPort();
+    const port = await findFreePort();
     const { exitCode, stderr, clock } = await run(`http://127.0.0.1:${port}`);
     expect(exitCode).toBe(7);
     expect(stderr).toContain(`nothing listens at 127.0.0.1:${port} (ECONNREFUSED)`);
@@ -123,7 +115,7 @@ describe('4: a connection that is never made', () => {
   test('4: is given up after the limit, tried again, then exit 7', async () => {
     const port = await blackHole();
     const { exitCode, stderr, clock } = await run(`http://127.0.0.1:${port}`, {
-      clock: new ImpatientClock(),
+      clock: new AutoAdvancingClock(),
     });
     expect(exitCode).toBe(7);
     expect(stderr).toContain(`no connection to 127.0.0.1:${port} within 10s (4 tries)`);
@@ -254,7 +246,7 @@ describe('8: a reset on accept', () => {
 test('a real process is ended by Ctrl-C while it connects, within 100 ms of the signal', async () => {
   const port = await blackHole();
   const wfr = startWfr(['run', 'w', '-v'], { WFR_BASE_URL: `http://127.0.0.1:${port}` });
-  await wfr.says('> POST');
+  await wfr.waitForOutput('> POST');
   const raised = performance.now();
   wfr.child.kill('SIGINT');
   const { signal, stderr } = await wfr.ended;

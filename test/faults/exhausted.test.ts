@@ -4,8 +4,9 @@ import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { BATCH, eventsIn, folderWith, service } from '../helpers/batch.js';
+import { BATCH_ARGS, readEvents, startBatchService } from '../helpers/batch.js';
 import { runCli } from '../helpers/cli.js';
+import { folderWith } from '../helpers/files.js';
 import { bash } from '../helpers/process.js';
 
 const failure = (code: string) => Object.assign(new Error(code), { code });
@@ -42,41 +43,41 @@ describe('75: too many open files, or no memory', () => {
   test.each(['EMFILE', 'ENFILE', 'ENOMEM'])(
     '75: batch: %s on opening the document of a row is exit 7, and the same command sends the row once',
     async (code) => {
-      const { wfr, posts, triggered } = await service();
+      const { wfr, posts, triggered } = await startBatchService();
       const cwd = folderWith({ 'rows.jsonl': ROWS, 'scan.pdf': 'scan' });
       failToOpen('scan.pdf', code, 0, 1);
-      const { exitCode, stderr } = await wfr(BATCH, { cwd });
+      const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
       expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 2 });
       expect(stderr).toContain(`scan.pdf cannot be read: `);
       expect(stderr).toContain(`(${code}); no run was created`);
       expect(stderr).toContain('3 rows: 2 FINISHED, 1 not sent\n');
-      const refused = eventsIn(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'refused');
+      const refused = readEvents(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'refused');
       expect(refused).toMatchObject([{ row: 2, exit: 7 }]);
-      expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+      expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
       expect(triggered).toHaveLength(3);
     },
   );
 
   test('75: batch: EMFILE on opening the document while it is being sent is exit 7, and the row is sent again once', async () => {
-    const { wfr, triggered } = await service();
+    const { wfr, triggered } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': ROWS, 'scan.pdf': 'scan' });
     failToOpen('scan.pdf', 'EMFILE', 1, 1);
-    const { exitCode, stderr } = await wfr(BATCH, { cwd });
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect({ exitCode, triggered: triggered.length }).toEqual({ exitCode: 7, triggered: 2 });
     expect(stderr).toContain('scan.pdf cannot be read: too many open files (EMFILE); no run was created');
-    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(3);
   });
 
   test('75: batch: EMFILE on opening a socket is exit 7 with the code, and does not pause the other rows', async () => {
-    const { wfr, triggered } = await service();
+    const { wfr, triggered } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2}\n' });
     const { connect } = net;
     let calls = 0;
     // The first row's attempt and its three re-sends.
     replace(net, 'connect', ((...args: Parameters<typeof connect>) =>
       ++calls <= 4 ? new net.Socket().destroy(failure('EMFILE')) : connect(...args)) as typeof connect);
-    const args = [...BATCH, '--concurrency', '1'];
+    const args = [...BATCH_ARGS, '--concurrency', '1'];
     const { exitCode, stderr } = await wfr(args, { cwd });
     expect({ exitCode, triggered }).toEqual({ exitCode: 7, triggered: [{ n: 2 }] });
     expect(stderr).toMatch(
@@ -88,7 +89,7 @@ describe('75: too many open files, or no memory', () => {
   });
 
   test('75: a real limit of open files is exit 7 in run and in batch, before anything is sent', async () => {
-    const { baseUrl, connections, posts, triggered } = await service();
+    const { baseUrl, connections, posts, triggered } = await startBatchService();
     const env = { WFR_BASE_URL: baseUrl };
     // Each file of /proc is copied, and its copy stays open.
     const names = Array.from({ length: 200 }, (_, n) => `d${n}`);
@@ -99,7 +100,7 @@ describe('75: too many open files, or no memory', () => {
     expect({ exitCode: run.exitCode, connections: connections() }).toEqual({ exitCode: 7, connections: 0 });
     expect(run.stderr).toContain('/proc/self/comm cannot be read: too many open files (EMFILE)');
     expect(run.stderr).toContain('ulimit -n');
-    const batch = `wfr ${BATCH.join(' ')} --interval 20ms`;
+    const batch = `wfr ${BATCH_ARGS.join(' ')} --interval 20ms`;
     const limited = await bash(`ulimit -n 60; ${batch}`, env, { cwd });
     expect({ exitCode: limited.exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 0 });
     expect((await bash(batch, env, { cwd })).exitCode).toBe(0);

@@ -1,6 +1,6 @@
 /** A service that means harm: nothing that it says moves the terminal, forges a CI command, crashes or hangs wfr. */
 import { describe, expect, test } from 'vitest';
-import { runCli, type World } from '../helpers/cli.js';
+import { type CliOptions, runCli } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
 import { aRun, type Handler, scriptedService } from '../helpers/service.js';
 
@@ -16,7 +16,7 @@ function expectInert(text: string): void {
   expect(text).not.toContain('##[');
 }
 
-async function against(handler: Handler, args: readonly string[], world: World = {}) {
+async function against(handler: Handler, args: readonly string[], world: CliOptions = {}) {
   const service = await scriptedService(async (request, reply) => {
     await request.body();
     await handler(request, reply);

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
 import { startProxy } from '../helpers/proxy.js';
-import { acceptsAndShows, aFinishedRun, scriptedService } from '../helpers/service.js';
+import { acceptThenShow, aFinishedRun, scriptedService } from '../helpers/service.js';
 import { certificate } from '../helpers/tls.js';
 
 const PASSWORD = 'proxy-s3cret';
@@ -16,7 +16,7 @@ describe('a proxy that works', () => {
     '%s goes through a tunnel, with the credentials of its URL',
     async (scheme) => {
       const service = await scriptedService(
-        acceptsAndShows(aFinishedRun()),
+        acceptThenShow(aFinishedRun()),
         scheme === 'https' ? { tls: certificate('good') } : {},
       );
       const proxy = await startProxy();
@@ -35,7 +35,7 @@ describe('a proxy that works', () => {
   );
 
   test('without credentials none are sent, and lower case wins', async () => {
-    const service = await scriptedService(acceptsAndShows(aFinishedRun()));
+    const service = await scriptedService(acceptThenShow(aFinishedRun()));
     const proxy = await startProxy();
     const env = { http_proxy: proxy.url.replace('http://', ''), HTTP_PROXY: 'http://127.0.0.1:1' };
     expect((await run(`http://service.test:${service.port}`, env)).exitCode).toBe(0);
@@ -46,7 +46,7 @@ describe('a proxy that works', () => {
     ['this machine', 'http://127.0.0.1', {}],
     ['a name of this machine', 'http://localhost', {}],
   ])('%s is reached directly', async (_name, base, env) => {
-    const service = await scriptedService(acceptsAndShows(aFinishedRun()));
+    const service = await scriptedService(acceptThenShow(aFinishedRun()));
     const proxy = await startProxy();
     const { exitCode } = await run(`${base}:${service.port}`, { HTTP_PROXY: proxy.url, ...env });
     expect([0, 7]).toContain(exitCode);

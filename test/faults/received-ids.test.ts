@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
-import { ImpatientClock, VirtualClock } from '../helpers/clock.js';
+import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
+import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 /** `wfr run -o id` against a service that answers POST with `post`, and GET with `get`. */
-async function trigger(post: Handler, get: Handler, world: World = {}) {
+async function trigger(post: Handler, get: Handler, world: CliOptions = {}) {
   const service = await scriptedService(async (request, reply) => {
     await request.body();
     await (request.method === 'POST' ? post : get)(request, reply);
@@ -250,7 +250,7 @@ describe('an id that only might be that of the run', () => {
 
   test('run: Ctrl-C while it is being confirmed waits up to 10 s, then shows it and ends with 130', async () => {
     const signals = new Signals();
-    const clock = new ImpatientClock();
+    const clock = new AutoAdvancingClock();
     const get: Handler = () => signals.raise('SIGINT');
     const { exitCode, stderr, posts } = await trigger(broken('{"id":"run-1",'), get, { signals, clock });
     expect({ exitCode, posts }).toEqual({ exitCode: 130, posts: 1 });

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../src/program.js';
-import { contextFor, runCli, temporaryFolder } from '../helpers/cli.js';
+import { createTestContext, runCli, temporaryFolder } from '../helpers/cli.js';
 import { startProxy } from '../helpers/proxy.js';
-import { SLOW, sandboxWorld } from '../helpers/sandbox.js';
+import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 const TOKEN = 'MARK-token-4711';
@@ -111,7 +111,7 @@ describe('a marked token, header and proxy password', () => {
   });
 
   test('are not in the log of the sandbox', async () => {
-    const { env, clock, log } = await sandboxWorld({ token: TOKEN });
+    const { env, clock, log } = await startTestSandbox({ token: TOKEN });
     await runCli(['run', SLOW, 'label=x', '--detach'], { env: { ...env, WFR_TOKEN: TOKEN }, clock });
     await runCli(['run', SLOW, 'label=x', '--detach'], {
       env: { ...env, WFR_TOKEN: `${TOKEN}-wrong` },
@@ -139,5 +139,5 @@ describe('a marked token, header and proxy password', () => {
 
 /** The front door without the place where errors become words. */
 function runProgramWith(args: readonly string[], env: Record<string, string>): Promise<unknown> {
-  return runProgram(args, contextFor({ env }));
+  return runProgram(args, createTestContext({ env }));
 }

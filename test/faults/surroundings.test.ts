@@ -15,10 +15,10 @@ import { Readable, Writable } from 'node:stream';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { bash, startWfr } from '../helpers/process.js';
-import { acceptsAndShows, aFinishedRun, scriptedService } from '../helpers/service.js';
+import { acceptThenShow, aFinishedRun, scriptedService } from '../helpers/service.js';
 
 async function service(output: unknown = { total: 1 }) {
-  const scripted = await scriptedService(acceptsAndShows(aFinishedRun(output)));
+  const scripted = await scriptedService(acceptThenShow(aFinishedRun(output)));
   return { ...scripted, env: { WFR_BASE_URL: scripted.baseUrl } };
 }
 

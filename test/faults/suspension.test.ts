@@ -1,9 +1,8 @@
 /** A process that was stopped beyond a limit of time, with Ctrl-Z, by SIGSTOP or while the machine slept. */
-import { truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, temporaryFolder, type World } from '../helpers/cli.js';
+import { type CliOptions, runCli } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
+import { folderWithSparseFile } from '../helpers/files.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 const LIMIT = 100;
@@ -13,7 +12,7 @@ function stop(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * LIMIT);
 }
 
-async function trigger(handler: Handler, world: World) {
+async function trigger(handler: Handler, world: CliOptions) {
   const service = await scriptedService(handler);
   const env = { WFR_BASE_URL: service.baseUrl };
   const result = await runCli(['run', 'w', 'a=1', '--interval', '10ms'], { clock: realClock, env, ...world });
@@ -49,9 +48,7 @@ describe('a stop beyond a limit of time', () => {
   });
 
   test('run: an upload that had no chance to move goes on, after one POST', async () => {
-    const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'large.pdf'), '');
-    truncateSync(join(cwd, 'large.pdf'), 30_000_000);
+    const cwd = folderWithSparseFile(30_000_000);
     const service = await scriptedService(async (request, reply) => {
       await request.atLeast(10_000_000);
       reply.socket.pause();

@@ -1,28 +1,19 @@
 /** Faults while the body of a trigger is being sent: what was handed over decides. */
-import { truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../../src/platform/signals.js';
 import { TriggerBody } from '../../src/service/body.js';
-import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
+import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
+import { folderWithSparseFile } from '../helpers/files.js';
 import { bash } from '../helpers/process.js';
 import { startProxy } from '../helpers/proxy.js';
 import { aRun, type Handler, scriptedService } from '../helpers/service.js';
 import { certificate } from '../helpers/tls.js';
 
-/** A folder with a sparse file of so many bytes. */
-function folderWithLarge(bytes: number): string {
-  const folder = temporaryFolder();
-  writeFileSync(join(folder, 'large.pdf'), '');
-  truncateSync(join(folder, 'large.pdf'), bytes);
-  return folder;
-}
+const LARGE = folderWithSparseFile(200_000_000);
+const SMALLER = folderWithSparseFile(20_000_000);
 
-const LARGE = folderWithLarge(200_000_000);
-const SMALLER = folderWithLarge(20_000_000);
-
-const run = (baseUrl: string, world: World = {}) =>
+const run = (baseUrl: string, world: CliOptions = {}) =>
   runCli(['run', 'w', 'doc@large.pdf', '--allow-http'], {
     cwd: LARGE,
     ...world,
@@ -265,7 +256,7 @@ describe('61: Ctrl-C before the request is complete', () => {
 
 describe('54: a file that changes while it is read', () => {
   const change = (how: string) => async () => {
-    const cwd = folderWithLarge(30_000_000);
+    const cwd = folderWithSparseFile(30_000_000);
     const service = await scriptedService(async (request, reply) => {
       await request.atLeast(2_000_000);
       reply.socket.pause();

@@ -1,10 +1,9 @@
 /** A batch in a test: its table, its service, and what its results file says. */
-import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { runCli, temporaryFolder, type World } from './cli.js';
+import { appendFileSync, readFileSync, statSync } from 'node:fs';
+import { type CliOptions, runCli } from './cli.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from './service.js';
 
-export interface Event {
+export interface BatchEvent {
   event: string;
   row?: number;
   id?: string;
@@ -15,35 +14,29 @@ export interface Event {
   owner?: { pid: number; token: string };
 }
 
-export function eventsIn(path: string): Event[] {
+export function readEvents(path: string): BatchEvent[] {
   return readFileSync(path, 'utf8')
     .trimEnd()
     .split('\n')
-    .map((line) => JSON.parse(line) as Event);
+    .map((line) => JSON.parse(line) as BatchEvent);
 }
 
 /** The kinds of event of each row, in their order. */
-export function stories(path: string): Record<number, string[]> {
+export function eventNamesByRow(path: string): Record<number, string[]> {
   const found: Record<number, string[]> = {};
-  for (const { event, row } of eventsIn(path)) {
+  for (const { event, row } of readEvents(path)) {
     if (row !== undefined) found[row] = [...(found[row] ?? []), event];
   }
   return found;
 }
 
-export const WHOLE = ['intent', 'sent', 'accepted', 'ended'];
+export const FINISHED_ROW = ['intent', 'sent', 'accepted', 'ended'];
 
-/** A folder with files in it. */
-export function folderWith(files: Record<string, string>): string {
-  const cwd = temporaryFolder();
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
-  return cwd;
-}
-
-export const rowsOf = (count: number) => Array.from({ length: count }, (_, n) => `{"n":${n + 1}}\n`).join('');
+export const numberedRows = (count: number) =>
+  Array.from({ length: count }, (_, n) => `{"n":${n + 1}}\n`).join('');
 
 /** A service that finishes each run at the second look, and knows which row triggered what. */
-export async function service(onPost?: Handler) {
+export async function startBatchService(onPost?: Handler) {
   const triggered: unknown[] = [];
   const looks = new Map<string, number>();
   const scripted = await scriptedService(async (request, reply) => {
@@ -61,15 +54,23 @@ export async function service(onPost?: Handler) {
     looks.set(id, look);
     reply.send(200, { ...(look > 1 ? aFinishedRun() : aRun()), id });
   });
-  const wfr = (args: string[], world: World = {}) =>
+  const wfr = (args: string[], world: CliOptions = {}) =>
     runCli(args, { ...world, env: { WFR_BASE_URL: scripted.baseUrl, ...world.env } });
   return { ...scripted, triggered, wfr };
 }
 
-export const BATCH = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl', '--rate', '0'];
+/** The command line of a batch with a row for each of the files that follow. */
+export const EACH_SCAN = ['batch', 'w', '--each', 'scan'];
+
+/** The command line of a batch of `rows.jsonl`, without a rate limit. */
+export const BATCH_ARGS = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl', '--rate', '0'];
 
 /** Appends a claim of another process to a results file, as a wfr that has the file open leaves it. */
-export function claimBy(path: string, owner: Record<string, unknown>, members: Record<string, unknown> = {}) {
+export function appendClaim(
+  path: string,
+  owner: Record<string, unknown>,
+  members: Record<string, unknown> = {},
+) {
   appendFileSync(path, '');
   const { dev, ino } = statSync(path, { bigint: true });
   const all = { host: 'test-host', pid: 4242, space: 'test', token: '0badcafe', ...owner };
@@ -80,7 +81,7 @@ export function claimBy(path: string, owner: Record<string, unknown>, members: R
 }
 
 /** The token of the process that has claimed a results file last. */
-export function lastToken(path: string): string {
-  const claims = eventsIn(path).filter(({ event }) => event === 'open');
+export function readLatestToken(path: string): string {
+  const claims = readEvents(path).filter(({ event }) => event === 'open');
   return claims.at(-1)?.owner?.token ?? '';
 }

@@ -1,6 +1,7 @@
 /** A headless Chromium, spoken to as WebDriver (W3C) has it, through chromedriver's plain HTTP. */
 import { afterAll } from 'vitest';
-import { freePort, startPeer } from './peers.js';
+import { startPeer } from './peers.js';
+import { findFreePort } from './service.js';
 
 /** The key of an element's id in WebDriver's JSON. */
 const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf';
@@ -21,7 +22,7 @@ export interface Browser {
   /** A command of the DevTools protocol. */
   devtools(cmd: string, params?: object): Promise<unknown>;
   /** What the console was told of since the last call: warnings, errors, violations of the policy. */
-  complaints(): Promise<string[]>;
+  consoleMessages(): Promise<string[]>;
   /** Every URL that was asked for since the last call. */
   requests(): Promise<string[]>;
 }
@@ -50,16 +51,16 @@ afterAll(async () => {
 
 /** Starts one that ends with the test file. Throws where it is not installed. */
 export async function startBrowser(): Promise<Browser> {
-  const port = await freePort();
+  const port = await findFreePort();
   await startPeer('chromedriver', 'chromium chromium-driver', [`--port=${port}`], port);
   const base = `http://127.0.0.1:${port}/session`;
   const capabilities = { alwaysMatch: CAPABILITIES };
   const { sessionId } = await call<{ sessionId: string }>('POST', base, { capabilities });
   sessions.add(`${base}/${sessionId}`);
-  return browserOf(`${base}/${sessionId}`);
+  return createBrowser(`${base}/${sessionId}`);
 }
 
-function browserOf(session: string): Browser {
+function createBrowser(session: string): Browser {
   const post = <T>(path: string, body: object) => call<T>('POST', `${session}/${path}`, body);
   const find = async (value: string) => {
     const found = await post<Record<string, string>>('element', { using: 'css selector', value });
@@ -72,12 +73,12 @@ function browserOf(session: string): Browser {
     click: async (selector) => post(`${await find(selector)}/click`, {}),
     type: async (selector, text) => post(`${await find(selector)}/value`, { text }),
     devtools: (cmd, params = {}) => post('goog/cdp/execute', { cmd, params }),
-    complaints: async () => (await log('browser')).map(({ level, message }) => `${level} ${message}`),
-    requests: async () => (await log('performance')).flatMap(({ message }) => requestIn(message)),
+    consoleMessages: async () => (await log('browser')).map(({ level, message }) => `${level} ${message}`),
+    requests: async () => (await log('performance')).flatMap(({ message }) => parseRequestUrl(message)),
   };
 }
 
-function requestIn(message: string): string[] {
+function parseRequestUrl(message: string): string[] {
   const { method, params } = JSON.parse(message).message;
   return method === 'Network.requestWillBeSent' ? [params.request.url] : [];
 }

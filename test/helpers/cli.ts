@@ -13,7 +13,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../src/platform/limits.js';
 import { Output } from '../../src/platform/output.js';
 import { VirtualClock } from './clock.js';
 
-export interface World {
+export interface CliOptions {
   env?: Record<string, string>;
   stdin?: string | Buffer | Readable;
   cwd?: string;
@@ -30,7 +30,7 @@ export interface World {
   stderr?: Writable;
   spawn?: Context['spawn'];
   /** Whether commands may be run for what they print. */
-  mayCapture?: boolean;
+  canExec?: boolean;
   platform?: Context['platform'];
   home?: string;
 }
@@ -57,15 +57,15 @@ export class Signals {
 }
 
 /** Runs one command line in process, and gives what came out of it. */
-export async function runCli(args: readonly string[], world: World = {}): Promise<CliResult> {
+export async function runCli(args: readonly string[], world: CliOptions = {}): Promise<CliResult> {
   const clock = (world.clock ?? new VirtualClock()) as VirtualClock;
   const written = { stdout: '', stderr: '' };
-  const exit = await main(args, contextFor({ ...world, clock }, written));
+  const exit = await main(args, createTestContext({ ...world, clock }, written));
   return { ...written, exitCode: typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit], clock };
 }
 
 /** The world as wfr is given it; what it writes is added to `written`. */
-export function contextFor(world: World, written = { stdout: '', stderr: '' }): Context {
+export function createTestContext(world: CliOptions, written = { stdout: '', stderr: '' }): Context {
   const record = (name: 'stdout' | 'stderr') =>
     new Writable({
       write(chunk: Buffer, _encoding, callback) {
@@ -95,7 +95,7 @@ export function contextFor(world: World, written = { stdout: '', stderr: '' }): 
     onSignal: (listener) => signals.listen(listener),
     onSuspend: () => () => {},
     exec: (command, args, options) =>
-      world.mayCapture
+      world.canExec
         ? exec(command, args, options, (ms, action) => clock.after(ms, action))
         : Promise.reject(new Error('nothing may be run here')),
     spawn: world.spawn ?? (() => Promise.reject(new Error('nothing may be started here'))),

@@ -99,12 +99,12 @@ export class VirtualClock implements Clock {
 }
 
 /** A virtual clock for peers that stay silent: when nothing happens for a moment, it jumps to the next limit of time. */
-export class ImpatientClock extends VirtualClock {
+export class AutoAdvancingClock extends VirtualClock {
   readonly #pending = new Set<object>();
   #nextJump: NodeJS.Timeout | undefined;
 
   /** `moment` is in real milliseconds. */
-  constructor(readonly moment = 150) {
+  constructor(readonly idleMs = 150) {
     super();
   }
 
@@ -136,7 +136,7 @@ export class ImpatientClock extends VirtualClock {
       if (jump !== this.#nextJump || this.#pending.size === 0) return;
       this.advanceToNext();
       this.#restart();
-    }, this.moment);
+    }, this.idleMs);
     this.#nextJump = jump;
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { temporaryFolder } from './cli.js';
 
 /** A new folder for settings with a config file in it, and the environment that names it. */
-export function configWorld(content: object | string | Buffer, env: Record<string, string> = {}) {
+export function writeTestConfig(content: object | string | Buffer, env: Record<string, string> = {}) {
   const root = temporaryFolder();
   const folder = join(root, 'wfr');
   const path = join(folder, 'config.json');

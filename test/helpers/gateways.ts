@@ -3,7 +3,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from './cli.js';
-import { freePort, passTo, startNginx, startPeer } from './peers.js';
+import { proxyPassTo, startNginx, startPeer } from './peers.js';
+import { findFreePort } from './service.js';
 
 export interface Gateway {
   name: string;
@@ -138,7 +139,7 @@ async function startGateway(setup: Setup, servicePort: number): Promise<string> 
   const folder = temporaryFolder();
   // Started by root, some of them switch to a user of their own, who must be able to write here.
   chmodSync(folder, 0o777);
-  const setting = { folder, port: await freePort(), servicePort };
+  const setting = { folder, port: await findFreePort(), servicePort };
   const configFile = join(folder, 'gateway.conf');
   if (setup.config !== undefined) writeFileSync(configFile, setup.config(setting));
   const args = setup.args({ ...setting, configFile });
@@ -151,7 +152,7 @@ async function startGateway(setup: Setup, servicePort: number): Promise<string> 
 }
 
 async function startNginxBefore(servicePort: number): Promise<string> {
-  const nginx = await startNginx(`proxy_read_timeout 1s; ${passTo(`http://127.0.0.1:${servicePort}`)}`);
+  const nginx = await startNginx(`proxy_read_timeout 1s; ${proxyPassTo(`http://127.0.0.1:${servicePort}`)}`);
   onTestFinished(async () => void (await nginx.quit()));
   return `http://127.0.0.1:${nginx.port}`;
 }

@@ -10,7 +10,7 @@ const START = Date.UTC(2026, 0, 2, 3, 4, 5);
 const WORKERS = 12;
 
 /** As a batch would leave them: most finished, some failed for one of a few reasons, a few came to something else. */
-export function manyRuns(count: number): ReportedRun[] {
+export function sampleRuns(count: number): ReportedRun[] {
   const free = Array<number>(WORKERS).fill(START);
   return Array.from({ length: count }, (_, index) => {
     const chance = (index * 7919) % 997;
@@ -18,13 +18,13 @@ export function manyRuns(count: number): ReportedRun[] {
     const worker = index % WORKERS;
     const started = free[worker] ?? START;
     free[worker] = started + duration;
-    return { ...endOf(index, chance, idOf(index)), workflowId: WORKFLOW, started, duration };
+    return { ...sampleResult(index, chance, sampleId(index)), workflowId: WORKFLOW, started, duration };
   });
 }
 
 const WORKFLOW = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
-const idOf = (index: number) =>
+const sampleId = (index: number) =>
   `${((index * 2_654_435_761) % 2 ** 32).toString(16).padStart(8, '0')}-de92-4eb6-8521-d75d42${(index % 2 ** 24).toString(16).padStart(6, '0')}`;
 
 const REASONS = [
@@ -33,7 +33,7 @@ const REASONS = [
   ['Check credit', 'timed out after 30 s'],
 ] as const;
 
-function endOf(index: number, chance: number, id: string) {
+function sampleResult(index: number, chance: number, id: string) {
   const known = { id, error: undefined };
   if (chance === 5)
     return {
@@ -63,16 +63,16 @@ function aRun(id: string, status: string, stepsCompleted: number) {
 }
 
 /** The report, as text. */
-export function pageOf(runs: readonly ReportedRun[]): string {
+export function renderPage(runs: readonly ReportedRun[]): string {
   const end = Math.max(...runs.map(({ started = START, duration }) => started + duration));
   const ended: CommandResult = { runs, exit: 0, startedAt: START, durationMs: end - START };
   return [...renderPage(ended)].join('');
 }
 
 /** The report in a file, by its URL. */
-export function pageFile(runs: readonly ReportedRun[]): string {
+export function writePage(runs: readonly ReportedRun[]): string {
   const file = join(temporaryFolder(), 'report.html');
-  writeFileSync(file, pageOf(runs));
+  writeFileSync(file, renderPage(runs));
   return pathToFileURL(file).href;
 }
 
@@ -93,7 +93,7 @@ const COLUMNS = [
 ];
 
 /** The rows that a page has for its script. Throws where there is not one block of data. */
-export function pageRows(page: string): Record<string, unknown>[] {
+export function readPageRows(page: string): Record<string, unknown>[] {
   const [block, ...others] = page.matchAll(/<script type="application\/json" id="data">(.*?)<\/script>/gs);
   if (block === undefined || others.length > 0) throw new Error('not one block of data');
   const { rows, texts, outcomes } = JSON.parse(block[1] ?? '');

@@ -1,12 +1,12 @@
 /** Real nginx and tinyproxy, as the current user, in folders of their own; they end with the test file. */
-import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 import { temporaryFolder } from './cli.js';
-import { type Running, start } from './process.js';
-import type { Handler } from './service.js';
+import { type RunningProcess, start } from './process.js';
+import { findFreePort, type Handler } from './service.js';
 
 export interface Nginx {
   /** The base URL of the service behind it. */
@@ -27,10 +27,10 @@ export interface Tinyproxy {
   stop(): Promise<void>;
 }
 
-const running = new Set<Running>();
+const running = new Set<RunningProcess>();
 
 afterAll(async () => {
-  for (const peer of running) peer.child.kill(endOf(peer));
+  for (const peer of running) peer.child.kill(stopSignalFor(peer));
   await Promise.allSettled([...running].map(({ ended }) => ended));
 });
 
@@ -38,7 +38,7 @@ afterAll(async () => {
  * nginx ends its workers when it is asked to end; tinyproxy, which has none, misses a SIGTERM that comes just before it waits
  * for a connection.
  */
-function endOf({ child }: Running): NodeJS.Signals {
+function stopSignalFor({ child }: RunningProcess): NodeJS.Signals {
   return child.spawnfile.endsWith('tinyproxy') ? 'SIGKILL' : 'SIGTERM';
 }
 
@@ -48,7 +48,7 @@ export async function startNginx(
   certificate: 'good' | 'any-address' = 'good',
 ): Promise<Nginx> {
   const folder = temporaryFolder();
-  const [port, tlsPort] = await Promise.all([freePort(), freePort()]);
+  const [port, tlsPort] = await Promise.all([findFreePort(), findFreePort()]);
   const listen = `listen 127.0.0.1:${port}; listen 127.0.0.1:${tlsPort} ssl;`;
   writeFileSync(join(folder, 'nginx.conf'), nginxConfig(folder, certificate, `${listen}\n${server}`));
   const args = ['-p', folder, '-e', join(folder, 'error.log'), '-c', join(folder, 'nginx.conf')];
@@ -60,7 +60,7 @@ export async function startNginx(
     async quit() {
       nginx.child.kill('SIGQUIT');
       await nginx.ended;
-      return linesOf(join(folder, 'access.log'));
+      return readLines(join(folder, 'access.log'));
     },
   };
 }
@@ -89,19 +89,11 @@ http {
 `;
 }
 
-/** A folder with a file `large.pdf` of so many bytes that takes no room on the disk. */
-export function folderWithSparse(bytes: number): string {
-  const folder = temporaryFolder();
-  writeFileSync(join(folder, 'large.pdf'), '');
-  truncateSync(join(folder, 'large.pdf'), bytes);
-  return folder;
-}
-
 /** What makes nginx pass requests on to where `baseUrl` is served. */
-export const passTo = (baseUrl: string) => `location / { proxy_pass ${new URL(baseUrl).origin}; }`;
+export const proxyPassTo = (baseUrl: string) => `location / { proxy_pass ${new URL(baseUrl).origin}; }`;
 
 /** A service behind nginx that refuses a body as soon as it begins, and reads on, so that nginx gets its answer. */
-export const refuseEarly: Handler = async (request, reply) => {
+export const rejectEarly: Handler = async (request, reply) => {
   await request.atLeast(1);
   reply.send(413, { message: 'the service says it is too large' }, { connection: 'close' });
 };
@@ -109,7 +101,7 @@ export const refuseEarly: Handler = async (request, reply) => {
 /** Starts tinyproxy with `config` added. It lets whoever comes from this machine connect to any port. */
 export async function startTinyproxy(config = ''): Promise<Tinyproxy> {
   const folder = temporaryFolder();
-  const port = await freePort();
+  const port = await findFreePort();
   const log = join(folder, 'log');
   const file = join(folder, 'tinyproxy.conf');
   const common = `Port ${port}\nListen 127.0.0.1\nAllow 127.0.0.1\nTimeout 60\nLogFile "${log}"\nLogLevel Connect`;
@@ -117,15 +109,15 @@ export async function startTinyproxy(config = ''): Promise<Tinyproxy> {
   const tinyproxy = await startPeer('tinyproxy', 'tinyproxy', ['-d', '-c', file], port);
   return {
     port,
-    tunnels: () => linesOf(log).flatMap((line) => /Request .*: CONNECT (\S+) /.exec(line)?.[1] ?? []),
+    tunnels: () => readLines(log).flatMap((line) => /Request .*: CONNECT (\S+) /.exec(line)?.[1] ?? []),
     async stop() {
-      tinyproxy.child.kill(endOf(tinyproxy));
+      tinyproxy.child.kill(stopSignalFor(tinyproxy));
       await tinyproxy.ended;
     },
   };
 }
 
-const linesOf = (file: string) =>
+const readLines = (file: string) =>
   readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => line !== '');
@@ -136,7 +128,7 @@ export async function startPeer(
   debianPackage: string,
   args: readonly string[],
   port: number,
-): Promise<Running> {
+): Promise<RunningProcess> {
   // Debian has nginx where only root looks.
   const peer = start(command, args, { PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin` });
   const failed = peer.ended.then(
@@ -151,31 +143,20 @@ export async function startPeer(
   );
   running.add(peer);
   // That it ends later is no failure.
-  await Promise.race([failed, listening(port, peer)]);
+  await Promise.race([failed, waitUntilListening(port, peer)]);
   return peer;
 }
 
 /** Resolves once it does, and not at all where the program has ended. */
-async function listening(port: number, { child }: Running): Promise<void> {
+async function waitUntilListening(port: number, { child }: RunningProcess): Promise<void> {
   const isUp = () => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
-  while (isUp()) if (await accepts(port)) return;
+  while (isUp()) if (await canConnect(port)) return;
   return new Promise(() => {});
 }
 
-function accepts(port: number): Promise<boolean> {
+function canConnect(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => resolve(true));
     socket.on('error', () => resolve(false)).on('connect', () => socket.destroy());
-  });
-}
-
-/** Neither of them can be told to take any port and say which. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
   });
 }

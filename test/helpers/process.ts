@@ -16,10 +16,10 @@ export interface ProcessResult {
   signal: NodeJS.Signals | null;
 }
 
-export interface Running {
+export interface RunningProcess {
   child: ChildProcess;
   /** Resolves once stderr and stdout together hold the text. */
-  says(text: string | RegExp): Promise<void>;
+  waitForOutput(text: string | RegExp): Promise<void>;
   ended: Promise<ProcessResult>;
 }
 
@@ -39,7 +39,7 @@ export function start(
   args: readonly string[],
   env: Record<string, string> = {},
   options: SpawnOptions = {},
-): Running {
+): RunningProcess {
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...OWN_FOLDERS, ...env },
@@ -59,7 +59,7 @@ export function start(
       resolve({ ...result, exitCode: code ?? 128 + (SIGNAL_NUMBERS[signal ?? 'SIGKILL'] ?? 0), signal });
     });
   });
-  const says = (text: string | RegExp) =>
+  const waitForOutput = (text: string | RegExp) =>
     new Promise<void>((resolve, reject) => {
       const check = () => {
         const all = result.stderr + result.stdout;
@@ -72,7 +72,7 @@ export function start(
       check();
       void ended.then(() => reject(new Error(`ended without saying ${text}: ${result.stderr}`)));
     });
-  return { child, says, ended };
+  return { child, waitForOutput, ended };
 }
 
 /** Starts `wfr`. */
@@ -80,7 +80,7 @@ export function startWfr(
   args: readonly string[],
   env: Record<string, string> = {},
   options: SpawnOptions = {},
-): Running {
+): RunningProcess {
   return start(process.execPath, [BIN, ...args], env, options);
 }
 
@@ -89,7 +89,7 @@ export function startBash(
   lines: string,
   env: Record<string, string> = {},
   options: SpawnOptions = {},
-): Running {
+): RunningProcess {
   const path = `${folderWithWfr()}${delimiter}${process.env.PATH}`;
   return start('bash', ['-c', lines], { ...env, PATH: path }, options);
 }

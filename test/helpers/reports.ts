@@ -1,12 +1,12 @@
 /** The reports of a command, read back as those would read them for whom they are written. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CliResult, runCli, temporaryFolder, type World } from './cli.js';
+import { type CliOptions, type CliResult, runCli, temporaryFolder } from './cli.js';
 import { VirtualClock } from './clock.js';
 import { type Handler, scriptedService } from './service.js';
 
 /** Text that would break out of a terminal, a CI log, a Markdown table, XML, or GitHub's files. */
-export const EVIL = [
+export const HOSTILE_TEXT = [
   'A\u001b[2J\u009b31m\u202e\u0000\u000b\ufffe\uffff\ud800 %0A%25 , = \\| ',
   '::error title=forged::x',
   ' ##[error]forged ##[group]',
@@ -23,7 +23,7 @@ export const ALL_REPORTS = ['github', 'junit=r.xml', 'markdown=r.md', 'json=r.js
   (kind) => ['--report', kind],
 );
 
-export interface Reported extends CliResult {
+export interface ReportedResult extends CliResult {
   cwd: string;
   service: Awaited<ReturnType<typeof scriptedService>>;
   junit: string;
@@ -44,8 +44,8 @@ export interface Reported extends CliResult {
 export async function runWithReports(
   handler: Handler,
   args: readonly string[],
-  world: World = {},
-): Promise<Reported> {
+  world: CliOptions = {},
+): Promise<ReportedResult> {
   const service = await scriptedService(handler);
   const cwd = world.cwd ?? temporaryFolder();
   const env = {
@@ -67,13 +67,13 @@ export async function runWithReports(
     jsonText: read('r.json'),
     html: read('r.html'),
     summary: read('summary.md'),
-    outputs: readOutputs(read('output.txt')),
-    annotations: annotationsIn(result.stderr),
+    outputs: parseOutputs(read('output.txt')),
+    annotations: parseAnnotations(result.stderr),
   };
 }
 
 /** The file that GITHUB_OUTPUT names, as the runner's file commands are read. Throws where the runner would. */
-function readOutputs(text: string): Map<string, string> {
+function parseOutputs(text: string): Map<string, string> {
   const outputs = new Map<string, string>();
   const lines = text.split('\n');
   if (lines.at(-1) === '') lines.pop();
@@ -96,17 +96,17 @@ function readOutputs(text: string): Map<string, string> {
 }
 
 /** Every line that the runner acts on; anything but an error annotation with a title would be a forgery. */
-function annotationsIn(log: string): { title: string; message: string }[] {
+function parseAnnotations(log: string): { title: string; message: string }[] {
   const lines = log.split('\n').filter((line) => line.includes('##[') || /^\s*::/.test(line));
   return lines.map((line) => {
     const [, title, message] = /^::error title=([^:,]*)::(.*)$/.exec(line) ?? [];
     if (title === undefined || message === undefined) throw new Error(`not an annotation: ${line}`);
-    return { title: unescaped(title), message: unescaped(message) };
+    return { title: unescapeAnnotation(title), message: unescapeAnnotation(message) };
   });
 }
 
 /** The runner undoes `%25` last. */
-function unescaped(text: string): string {
+function unescapeAnnotation(text: string): string {
   return text
     .replaceAll('%0D', '\r')
     .replaceAll('%0A', '\n')
@@ -116,7 +116,7 @@ function unescaped(text: string): string {
 }
 
 /** The cells of a Markdown table's rows, below its head. Throws where a row has more or fewer than the head. */
-export function tableRows(markdown: string): string[][] {
+export function parseTableRows(markdown: string): string[][] {
   const [head = '', rule = '', ...rows] = markdown.trimEnd().split('\n');
   const cells = (row: string) => {
     // GitHub takes a pipe for a cell's end unless a backslash stands before it.

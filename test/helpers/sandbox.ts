@@ -9,7 +9,7 @@ export const FAILING = 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d';
 export const SLOW = '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e';
 
 /** Serves until the test has finished; `env` and `clock` are for the world of the test. */
-export async function sandboxWorld(options: Partial<SandboxOptions> = {}) {
+export async function startTestSandbox(options: Partial<SandboxOptions> = {}) {
   const clock = new VirtualClock();
   const log: string[] = [];
   const sandbox = await startSandbox({

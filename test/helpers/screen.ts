@@ -46,13 +46,13 @@ export class Screen {
   }
 
   /** Types a line. */
-  type(line: string): void {
-    this.write(line);
+  typeLine(line: string): void {
+    this.typeText(line);
     this.press('Enter');
   }
 
   /** Types a text, and no Enter. */
-  write(text: string): void {
+  typeText(text: string): void {
     this.#tmux('send-keys', '-l', text);
   }
 
@@ -86,7 +86,7 @@ export class Screen {
   }
 
   /** Resolves with the text once it is as it should be. */
-  async shows(expected: RegExp): Promise<string> {
+  async waitFor(expected: RegExp): Promise<string> {
     for (const started = Date.now(); ; ) {
       const text = this.text();
       if (expected.test(text)) return text;

@@ -59,7 +59,7 @@ export async function scriptedService(
     options.onConnection?.(socket);
     readRequests(socket, options.clock, (request) => {
       requests.push(request);
-      void handler(request, replyOn(socket));
+      void handler(request, createReply(socket));
     });
   };
   const server: Server = options.tls ? createTlsServer(options.tls, accept) : createServer(accept);
@@ -160,7 +160,7 @@ class BodyReader {
   }
 }
 
-function replyOn(socket: Socket): Reply {
+function createReply(socket: Socket): Reply {
   return {
     socket,
     send(status, body = {}, headers = {}) {
@@ -178,7 +178,18 @@ function replyOn(socket: Socket): Reply {
   };
 }
 
-/** A Run object of the service, with `changes`. */
+/** Returns a port of 127.0.0.1 on which nothing listens. */
+export function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** Returns a Run object as the service sends it, with `changes`. */
 export function aRun(changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     id: 'run-1',
@@ -197,8 +208,20 @@ export function aFinishedRun(output: unknown = { total: 1 }): Record<string, unk
   return aRun({ status: 'FINISHED', stepsCompleted: 4, output });
 }
 
-/** Accepts every trigger with a PENDING run, and shows the given runs one after the other to those who look. */
-export function acceptsAndShows(...shown: Record<string, unknown>[]): Handler {
+/** Returns a handler that answers with a run that has these `changes`. */
+export const showRun =
+  (changes: Record<string, unknown> = {}): Handler =>
+  (_request, reply) =>
+    reply.send(200, aRun(changes));
+
+/** Returns a handler that uses each of `handlers` for one request, and the last one from then on. */
+export function inTurn(...handlers: readonly Handler[]): Handler {
+  let requests = 0;
+  return (request, reply) => handlers[Math.min(requests++, handlers.length - 1)]?.(request, reply);
+}
+
+/** Returns a handler that accepts every trigger with a PENDING run, and answers polls with `shown` in turn. */
+export function acceptThenShow(...shown: Record<string, unknown>[]): Handler {
   let looks = 0;
   return async (request, reply) => {
     await request.body();

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
+import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { aRun, scriptedService } from '../helpers/service.js';
 
 type Files = Record<string, string | Buffer>;
@@ -18,7 +18,7 @@ function folderWith(files: Files): string {
 }
 
 /** Runs `wfr run w ...args --detach`, and gives what the service received. */
-async function send(args: readonly string[], files: Files = {}, world: World = {}) {
+async function send(args: readonly string[], files: Files = {}, world: CliOptions = {}) {
   const { baseUrl, requests } = await scriptedService(async (request, reply) => {
     await request.body();
     reply.send(201, aRun());

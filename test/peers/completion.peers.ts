@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
-import { configWorld } from '../helpers/config.js';
+import { writeTestConfig } from '../helpers/config.js';
 import { ROOT } from '../helpers/process.js';
 import { Screen } from '../helpers/screen.js';
 
@@ -62,28 +62,28 @@ async function prepared({ command, line }: (typeof SHELLS)[number]): Promise<Scr
     join(state, 'wfr', 'history.jsonl'),
     HISTORY.map((run) => `${JSON.stringify(run)}\n`).join(''),
   );
-  const screen = new Screen(150, 30, { ...configWorld(CONFIG).env, XDG_STATE_HOME: state }, command);
+  const screen = new Screen(150, 30, { ...writeTestConfig(CONFIG).env, XDG_STATE_HOME: state }, command);
   mkdirSync(join(screen.cwd, 'out put'));
   for (const file of FILES) writeFileSync(join(screen.cwd, file), 'found');
-  await screen.shows(/^\$$/m);
-  screen.type(line);
-  screen.type('echo ready');
-  await screen.shows(/^ready\n\$$/m);
+  await screen.waitFor(/^\$$/m);
+  screen.typeLine(line);
+  screen.typeLine('echo ready');
+  await screen.waitFor(/^ready\n\$$/m);
   screen.press('C-l');
   return screen;
 }
 
 /** What becomes of a line when Tab is pressed behind it. */
 async function afterTab(screen: Screen, written: string): Promise<string> {
-  screen.write(written);
+  screen.typeText(written);
   screen.press('Tab');
   // It comes behind whatever the shell has added, a space, too.
-  screen.write('Z');
-  const text = await screen.shows(/^\$ .*Z/m);
+  screen.typeText('Z');
+  const text = await screen.waitFor(/^\$ .*Z/m);
   const [, line = ''] = /^\$ (.*)Z/m.exec(text) ?? [];
   screen.press('C-u');
   screen.press('C-l');
-  await screen.shows(/^\$$/);
+  await screen.waitFor(/^\$$/);
   return line;
 }
 
@@ -177,22 +177,22 @@ describe.each(SHELLS)('$shell', (shell) => {
     // zsh itself leaves a quotation mark open where the name of a file has one, too.
     const inputs = shell.shell === 'zsh' ? INPUTS : [...INPUTS, "'my note=@it"];
     for (const input of inputs) {
-      screen.write(`wfr run --dry-run w ${input}`);
+      screen.typeText(`wfr run --dry-run w ${input}`);
       screen.press('Tab');
       screen.press('Tab');
       screen.press('Enter');
-      await screen.shows(/"my note": "found"(.|\n)*\$$/);
+      await screen.waitFor(/"my note": "found"(.|\n)*\$$/);
       screen.press('C-l');
-      await screen.shows(/^\$$/);
+      await screen.waitFor(/^\$$/);
     }
   }, 120_000);
 
   test('lists what there is, and what each is where it shows that', async () => {
     const screen = await prepared(shell);
-    screen.write('wfr watch ');
+    screen.typeText('wfr watch ');
     screen.press('Tab');
     if (shell.shell === 'bash') screen.press('Tab');
-    const text = await screen.shows(/@last:w(.|\n)*hostile/);
+    const text = await screen.waitFor(/@last:w(.|\n)*hostile/);
     expect(text).toContain('@last:invoice');
     for (const described of [/@last .*FINISHED invoice/, new RegExp(`${OTHER} .*FAILED w`)])
       expect(described.test(text)).toBe(shell.shell !== 'bash');
@@ -200,10 +200,10 @@ describe.each(SHELLS)('$shell', (shell) => {
 
   test('leaves what stands behind the cursor', async () => {
     const screen = await prepared(shell);
-    screen.write('wfr wat --quiet');
+    screen.typeText('wfr wat --quiet');
     for (const _character of ' --quiet') screen.press('Left');
     screen.press('Tab');
-    screen.write('Z');
-    expect(await screen.shows(/Z/)).toMatch(/^\$ wfr watch ?Z ?--quiet$/);
+    screen.typeText('Z');
+    expect(await screen.waitFor(/Z/)).toMatch(/^\$ wfr watch ?Z ?--quiet$/);
   });
 });

@@ -3,11 +3,11 @@
  * runs that it created, not the answer that wfr received, decides whether wfr was right.
  */
 import { describe, expect, test } from 'vitest';
-import { BATCH, folderWith, rowsOf } from '../helpers/batch.js';
+import { BATCH_ARGS, numberedRows } from '../helpers/batch.js';
 import { runCli } from '../helpers/cli.js';
+import { folderWith } from '../helpers/files.js';
 import { GATEWAYS } from '../helpers/gateways.js';
-import { freePort } from '../helpers/peers.js';
-import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
+import { aFinishedRun, aRun, findFreePort, type Handler, scriptedService } from '../helpers/service.js';
 
 /** What a service does once it has recorded a run for a complete request. */
 type Answer = (reply: Parameters<Handler>[1]) => void;
@@ -35,10 +35,10 @@ async function recordingService(answer: Answer) {
 
 /** The exit codes of `wfr run`, and of `wfr batch` with one row, and the runs that the service then has of each. */
 async function runAndBatch(origin: string, runs: () => number) {
-  const world = { env: { WFR_BASE_URL: origin }, cwd: folderWith({ 'rows.jsonl': rowsOf(1) }) };
+  const world = { env: { WFR_BASE_URL: origin }, cwd: folderWith({ 'rows.jsonl': numberedRows(1) }) };
   const run = await runCli(['run', 'w', 'n:=1'], world);
   const runsOfRun = runs();
-  const batch = await runCli(BATCH, world);
+  const batch = await runCli(BATCH_ARGS, world);
   return {
     run: { runs: runsOfRun, exitCode: run.exitCode },
     batch: { runs: runs() - runsOfRun, exitCode: batch.exitCode },
@@ -61,7 +61,7 @@ describe.each(GATEWAYS.map((gateway) => [gateway.name, gateway] as const))('%s',
   );
 
   test(`${name}: a service that refuses connections: no run, exit 6, or 7 where the gateway does not wait for the body`, async () => {
-    const origin = await gateway.start(await freePort());
+    const origin = await gateway.start(await findFreePort());
     const { run, batch } = await runAndBatch(origin, () => 0);
     expect([6, 7]).toContain(run.exitCode);
     expect([6, 7]).toContain(batch.exitCode);

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { type ProcessResult, start } from '../helpers/process.js';
-import { EVIL, type Reported, runWithReports } from '../helpers/reports.js';
-import { acceptsAndShows, aFinishedRun, aRun, type Handler } from '../helpers/service.js';
+import { HOSTILE_TEXT, type ReportedResult, runWithReports } from '../helpers/reports.js';
+import { acceptThenShow, aFinishedRun, aRun, type Handler } from '../helpers/service.js';
 
 const SCHEMA = fileURLToPath(new URL('../fixtures/junit/jenkins-junit.xsd', import.meta.url));
 
@@ -20,7 +20,7 @@ async function xmllint(...args: string[]): Promise<ProcessResult> {
 }
 
 /** Reads with XPath what a report has, once the schema has taken it. */
-async function validated({ cwd }: Reported) {
+async function validated({ cwd }: ReportedResult) {
   const file = join(cwd, 'r.xml');
   const { exitCode, stderr } = await xmllint('--noout', '--schema', SCHEMA, file);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: `${file} validates\n` });
@@ -29,17 +29,20 @@ async function validated({ cwd }: Reported) {
 
 const RUN = ['run', 'w'];
 const failed = { status: 'FAILED', error: { message: 'a < b & c\n"two"', step: 'Two' } };
-const evil = { ...aRun({ id: EVIL.replace('\ud800', '') }), error: { message: EVIL, step: EVIL } };
+const evil = {
+  ...aRun({ id: HOSTILE_TEXT.replace('\ud800', '') }),
+  error: { message: HOSTILE_TEXT, step: HOSTILE_TEXT },
+};
 
 describe('a JUnit report is one that Jenkins takes', () => {
   test.each<[name: string, args: string[], handler: Handler, found: string[]]>([
-    ['FINISHED', RUN, acceptsAndShows(aFinishedRun()), []],
-    ['FAILED', RUN, acceptsAndShows(aRun(failed)), ['failure']],
-    ['a timeout', [...RUN, '--timeout', '1s'], acceptsAndShows(aRun()), ['error']],
-    ['a refusal', RUN, (_request, reply) => reply.send(400, EVIL), ['error']],
-    ['an unknown outcome', RUN, (_request, reply) => reply.send(200, EVIL), ['error']],
+    ['FINISHED', RUN, acceptThenShow(aFinishedRun()), []],
+    ['FAILED', RUN, acceptThenShow(aRun(failed)), ['failure']],
+    ['a timeout', [...RUN, '--timeout', '1s'], acceptThenShow(aRun()), ['error']],
+    ['a refusal', RUN, (_request, reply) => reply.send(400, HOSTILE_TEXT), ['error']],
+    ['an unknown outcome', RUN, (_request, reply) => reply.send(200, HOSTILE_TEXT), ['error']],
     ['hostile', RUN, (_request, reply) => reply.send(200, { ...evil, status: 'FAILED' }), ['failure']],
-    ['several', ['watch', 'run-1', 'b'], acceptsAndShows(aRun(failed)), ['failure', 'error']],
+    ['several', ['watch', 'run-1', 'b'], acceptThenShow(aRun(failed)), ['failure', 'error']],
   ])('%s', async (_name, args, handler, found) => {
     const read = await validated(await runWithReports(handler, args));
     const count = (name: string) => found.filter((kind) => kind === name).length;
@@ -50,7 +53,7 @@ describe('a JUnit report is one that Jenkins takes', () => {
   });
 
   test('what is read from it is what was written', async () => {
-    const read = await validated(await runWithReports(acceptsAndShows(aRun(failed)), RUN));
+    const read = await validated(await runWithReports(acceptThenShow(aRun(failed)), RUN));
     expect(await read('//testcase/@name')).toBe('run-1');
     expect(await read('//testcase/@classname')).toBe('w');
     expect(await read('//testcase/@time')).toBe('2.000');

@@ -3,7 +3,8 @@ import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
 import { realClock, VirtualClock } from '../helpers/clock.js';
-import { folderWithSparse, passTo, startNginx } from '../helpers/peers.js';
+import { folderWithSparseFile } from '../helpers/files.js';
+import { proxyPassTo, startNginx } from '../helpers/peers.js';
 import { scriptedService } from '../helpers/service.js';
 
 const WARNING = 'Check the service before you run the command again: a second run may cost a second time.';
@@ -20,7 +21,7 @@ async function beforeNothing(server = '') {
       gone.close(() => resolve(port));
     });
   });
-  return startNginx(`${server} ${passTo(`http://127.0.0.1:${port}`)}`);
+  return startNginx(`${server} ${proxyPassTo(`http://127.0.0.1:${port}`)}`);
 }
 
 describe.each(['https', 'http'] as const)('over %s', (scheme) => {
@@ -56,7 +57,7 @@ describe.each(['https', 'http'] as const)('over %s', (scheme) => {
 
   test('504 of a service that does not answer is exit 6, after one request', async () => {
     const service = await scriptedService(() => {});
-    const nginx = await startNginx(`proxy_read_timeout 1s; ${passTo(service.baseUrl)}`);
+    const nginx = await startNginx(`proxy_read_timeout 1s; ${proxyPassTo(service.baseUrl)}`);
     const { exitCode, stdout, stderr } = await run(nginx.baseUrl(scheme));
     expect({ exitCode, stdout }).toEqual({ exitCode: 6, stdout: '' });
     expect(stderr).toContain(
@@ -70,7 +71,7 @@ describe.each(['https', 'http'] as const)('over %s', (scheme) => {
 
 test('502 in the middle of the body, where nginx does not wait for its end, says that there is no run', async () => {
   const nginx = await beforeNothing('client_max_body_size 0; proxy_request_buffering off;');
-  const cwd = folderWithSparse(200_000_000);
+  const cwd = folderWithSparseFile(200_000_000);
   for (let n = 0; n < 10; n++) {
     const { exitCode, stderr } = await runCli(['run', 'w', 'doc@large.pdf'], {
       ...settings(nginx.baseUrl('https')),

@@ -6,13 +6,14 @@ import { describe, expect, test } from 'vitest';
 import { BUILT_IN_WORKFLOWS } from '../../src/sandbox/built-in.js';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
-import { folderWithSparse, passTo, refuseEarly, startNginx } from '../helpers/peers.js';
+import { folderWithSparseFile } from '../helpers/files.js';
+import { proxyPassTo, rejectEarly, startNginx } from '../helpers/peers.js';
 import { startWfr } from '../helpers/process.js';
-import { INVOICE, sandboxWorld } from '../helpers/sandbox.js';
+import { INVOICE, startTestSandbox } from '../helpers/sandbox.js';
 import { scriptedService } from '../helpers/service.js';
 import { CA_FILE } from '../helpers/tls.js';
 
-const LARGE = folderWithSparse(200_000_000);
+const LARGE = folderWithSparseFile(200_000_000);
 const TRIES = 50;
 
 /** Every way to nginx, and what it does with a body: pass it on as it comes, or once it has all of it. */
@@ -35,9 +36,9 @@ describe('a document of 20 MB', () => {
   writeFileSync(join(cwd, 'scan.pdf'), bytes);
 
   test.each(WAYS)('arrives unchanged over %s with proxy_request_buffering %s', async (scheme, buffering) => {
-    const { sandbox, clock, env } = await sandboxWorld();
+    const { sandbox, clock, env } = await startTestSandbox();
     const nginx = await startNginx(
-      `client_max_body_size 0; proxy_request_buffering ${buffering}; ${passTo(sandbox.baseUrl)}`,
+      `client_max_body_size 0; proxy_request_buffering ${buffering}; ${proxyPassTo(sandbox.baseUrl)}`,
     );
     const { exitCode, stdout } = await runCli(['run', INVOICE, 'invoice@scan.pdf', 'customer=ACME'], {
       cwd,
@@ -55,8 +56,8 @@ describe('a document of 20 MB', () => {
   test('arrives unchanged from the command as it is installed', async () => {
     // A process has the time of the world: the sandbox gets it too, and its run takes as little of it as can be.
     const workflows = BUILT_IN_WORKFLOWS.map((workflow) => ({ ...workflow, steps: [] }));
-    const { sandbox, env } = await sandboxWorld({ workflows, clock: realClock });
-    const nginx = await startNginx(`client_max_body_size 0; ${passTo(sandbox.baseUrl)}`);
+    const { sandbox, env } = await startTestSandbox({ workflows, clock: realClock });
+    const nginx = await startNginx(`client_max_body_size 0; ${proxyPassTo(sandbox.baseUrl)}`);
     const { exitCode, stdout } = await startWfr(
       ['run', INVOICE, 'invoice@scan.pdf', 'customer=ACME', '--interval', '20ms'],
       { ...env, WFR_BASE_URL: nginx.baseUrl('https'), NODE_EXTRA_CA_CERTS: CA_FILE },
@@ -74,7 +75,7 @@ describe('413 while the body is being sent', () => {
     async (scheme, buffering) => {
       const service = await scriptedService(() => {});
       const nginx = await startNginx(
-        `client_max_body_size 1m; proxy_request_buffering ${buffering}; ${passTo(service.baseUrl)}`,
+        `client_max_body_size 1m; proxy_request_buffering ${buffering}; ${proxyPassTo(service.baseUrl)}`,
       );
       for (let n = 0; n < TRIES; n++) {
         const { exitCode, stderr } = await runLarge(nginx.baseUrl(scheme));
@@ -95,9 +96,9 @@ describe('413 while the body is being sent', () => {
   test.each(['https', 'http'] as const)(
     'is read over %s of a service behind an nginx that closes at once, 50 times of 50',
     async (scheme) => {
-      const service = await scriptedService(refuseEarly);
+      const service = await scriptedService(rejectEarly);
       const nginx = await startNginx(
-        `client_max_body_size 0; proxy_request_buffering off; lingering_close off; ${passTo(service.baseUrl)}`,
+        `client_max_body_size 0; proxy_request_buffering off; lingering_close off; ${proxyPassTo(service.baseUrl)}`,
       );
       for (let n = 0; n < TRIES; n++) {
         const { exitCode, stderr } = await runLarge(nginx.baseUrl(scheme));

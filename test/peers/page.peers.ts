@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { startBrowser } from '../helpers/browser.js';
-import { manyRuns, pageFile } from '../helpers/page.js';
-import { EVIL, runWithReports } from '../helpers/reports.js';
+import { sampleRuns, writePage } from '../helpers/page.js';
+import { HOSTILE_TEXT, runWithReports } from '../helpers/reports.js';
 import { aRun, scriptedService } from '../helpers/service.js';
 
 const browser = await startBrowser();
 
 /** Keys, as WebDriver writes them. */
 const ENTER = '\ue007';
-const MANY = pageFile(manyRuns(10_000));
+const MANY = writePage(sampleRuns(10_000));
 
 /** The texts of a column of the table that has been filled so far, by its place. */
 const column = (place: number) =>
@@ -24,7 +24,7 @@ const head = (place: number) => `.runs th:nth-child(${place + 1}) button`;
 const [NUMBER, RUN, STATUS, STEPS, DURATION, MESSAGE] = [0, 1, 4, 5, 7, 9];
 
 beforeEach(async () => {
-  await browser.complaints();
+  await browser.consoleMessages();
   await browser.requests();
 });
 
@@ -32,7 +32,7 @@ describe('10,000 runs', () => {
   test('open from disk without a complaint and without asking for anything else', async () => {
     await browser.open(MANY);
     expect(await shown()).toBe('10,000 runs');
-    expect(await browser.complaints()).toEqual([]);
+    expect(await browser.consoleMessages()).toEqual([]);
     expect(await browser.requests()).toEqual([MANY]);
     const filled = (await column(NUMBER)).length;
     expect(filled).toBeGreaterThanOrEqual(100);
@@ -154,7 +154,7 @@ describe('text from the service', () => {
   ];
 
   test('does nothing, wherever it stands', async () => {
-    const text = [...HOSTILE, EVIL].join('\n');
+    const text = [...HOSTILE, HOSTILE_TEXT].join('\n');
     const run = { ...aRun(), id: text.replace('\ud800', ''), versionName: text, status: 'FAILED' };
     const { cwd } = await runWithReports(
       (_request, reply) => reply.send(200, { ...run, error: { message: text, step: text } }),
@@ -169,7 +169,7 @@ describe('text from the service', () => {
     expect(await browser.run('return document.querySelectorAll("img, svg [onload], a, script").length')).toBe(
       2,
     );
-    expect(await browser.complaints()).toEqual([]);
+    expect(await browser.consoleMessages()).toEqual([]);
     expect(await browser.requests()).toEqual([url]);
     expect(await shown()).toBe('1 run');
     const [message = ''] = await column(MESSAGE);
@@ -179,7 +179,7 @@ describe('text from the service', () => {
 
   test('would do nothing either if it came to be markup', async () => {
     const elsewhere = await scriptedService((_request, reply) => reply.send(200));
-    await browser.open(pageFile(manyRuns(3)));
+    await browser.open(writePage(sampleRuns(3)));
     const attempt = (code: string) =>
       browser.run(`try { ${code} } catch (error) { return error.name }`, elsewhere.baseUrl);
     expect(await attempt('document.body.innerHTML = "<b>x</b>"')).toBe('TypeError');
@@ -195,7 +195,7 @@ describe('text from the service', () => {
       return over.then(() => 'blocked');`);
     expect(await browser.run('return window.hacked === undefined')).toBe(true);
     expect(elsewhere.connections()).toBe(0);
-    expect((await browser.complaints()).join('\n')).toContain('Content Security Policy');
+    expect((await browser.consoleMessages()).join('\n')).toContain('Content Security Policy');
   });
 });
 

@@ -13,7 +13,7 @@ import { expect, test } from 'vitest';
 import { parseWorkflows } from '../../src/sandbox/workflow.js';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT, start, startBash } from '../helpers/process.js';
-import { sandboxWorld } from '../helpers/sandbox.js';
+import { startTestSandbox } from '../helpers/sandbox.js';
 
 const WORKFLOW = '11111111-2222-3333-4444-555555555555';
 const COMMAND = `./parallel.sh 4 ${WORKFLOW} rows.csv --rate 0 --interval 100ms -i 'tags:={"{}": "{1} it'\\''s $(touch pwned)"}'`;
@@ -31,7 +31,7 @@ async function fortyRows() {
       },
     ],
   });
-  const { env, posts } = await sandboxWorld({
+  const { env, posts } = await startTestSandbox({
     workflows,
     clock: { now: Date.now, monotonic: () => performance.now() },
   });
@@ -81,7 +81,7 @@ test('killed in the middle and started again, it sends no row twice', async () =
   const { cwd, env, posts } = await fortyRows();
   const command = `${COMMAND} --concurrency 1`;
   const first = startBash(`exec ${command}`, env, { cwd, detached: true });
-  await first.says(/(row \d+(.|\n)*){6}/);
+  await first.waitForOutput(/(row \d+(.|\n)*){6}/);
   const results = join(cwd, 'results');
   process.kill(-(first.child.pid ?? 0), 'SIGKILL');
   // parallel gives each shard a group of processes of its own; its results say which it is.

@@ -23,15 +23,15 @@ const spinners = (text: string) => text.split('\n').filter((line) => SPINNER.tes
 describe('a terminal', () => {
   test('shows one live line, then the closing block in its place, and has its cursor back', async () => {
     const { screen, runs } = await terminal(80);
-    screen.type('clear; wfr run w a=1 --interval 50ms');
-    const text = await screen.shows(/RUNNING/);
+    screen.typeLine('clear; wfr run w a=1 --interval 50ms');
+    const text = await screen.waitFor(/RUNNING/);
     expect(text.split('\n').slice(0, 2)).toEqual([`Run ${ID} (version v1)`, `To watch it: wfr watch ${ID}`]);
     expect(spinners(text)).toEqual([
       expect.stringMatching(/^. RUNNING {2}1 of 4 steps {2}███░░░░░░░░░ {2}\d+s$/),
     ]);
     expect(screen.cursorIsVisible).toBe(false);
     runs[ID] = { ...aFinishedRun(), output: { total: 12.5 } };
-    const after = await screen.shows(/version v1\n\$$/);
+    const after = await screen.waitFor(/version v1\n\$$/);
     expect(after.split('\n').slice(2)).toEqual([
       '{',
       '  "total": 12.5',
@@ -47,8 +47,8 @@ describe('a terminal', () => {
     const { screen, runs } = await terminal(40);
     const message = 'The credit service does not know the customer, and nobody else does either.';
     runs[ID] = { status: 'FAILED', error: { step: 'Check credit', message } };
-    screen.type('clear; wfr run w a=1 --interval 50ms');
-    const text = await screen.shows(/To show it again(.|\n)*\$$/);
+    screen.typeLine('clear; wfr run w a=1 --interval 50ms');
+    const text = await screen.waitFor(/To show it again(.|\n)*\$$/);
     expect(text).toContain(
       [
         'Failed at step Check credit',
@@ -64,8 +64,8 @@ describe('a terminal', () => {
 
   test('that becomes narrower and wider keeps one live line, and all that was said', async () => {
     const { screen, runs } = await terminal(80);
-    screen.type('clear; echo before; wfr watch run-1 --interval 50ms');
-    await screen.shows(/RUNNING.*░/);
+    screen.typeLine('clear; echo before; wfr watch run-1 --interval 50ms');
+    await screen.waitFor(/RUNNING.*░/);
     const whole = /4 steps {2}█+░+ {2}\d+s/;
     const widths = [
       [22, /1\/4 {2}\d+s/],
@@ -77,11 +77,11 @@ describe('a terminal', () => {
     ] as const;
     for (const [columns, drawn] of widths) {
       screen.resize(columns, 24);
-      await screen.shows(drawn);
+      await screen.waitFor(drawn);
     }
     expect(screen.text()).toMatch(/^(before\n)?. RUNNING.*$/);
     runs['run-1'] = aFinishedRun();
-    await screen.shows(/\$$/);
+    await screen.waitFor(/\$$/);
     // What a narrower terminal has no room for leaves it at its upper edge.
     expect(screen.scrollback()).toMatch(/^before$/m);
     expect(screen.text()).toMatch(
@@ -91,39 +91,39 @@ describe('a terminal', () => {
 
   test('has its cursor and its prompt while wfr is suspended, and the live line again after fg', async () => {
     const { screen, runs } = await terminal(80);
-    screen.type('clear; wfr watch run-1 --interval 50ms');
-    await screen.shows(/RUNNING/);
+    screen.typeLine('clear; wfr watch run-1 --interval 50ms');
+    await screen.waitFor(/RUNNING/);
     screen.press('C-z');
-    const suspended = await screen.shows(/Stopped(.|\n)*\$$/);
+    const suspended = await screen.waitFor(/Stopped(.|\n)*\$$/);
     expect(spinners(suspended)).toEqual([]);
     expect(screen.cursorIsVisible).toBe(true);
-    screen.type('fg');
-    await screen.shows(/fg(.|\n)*RUNNING/);
+    screen.typeLine('fg');
+    await screen.waitFor(/fg(.|\n)*RUNNING/);
     expect(screen.cursorIsVisible).toBe(false);
     runs['run-1'] = aFinishedRun();
-    await screen.shows(/Finished: run run-1(.|\n)*\$$/);
+    await screen.waitFor(/Finished: run run-1(.|\n)*\$$/);
     expect(screen.cursorIsVisible).toBe(true);
   });
 
   test('has its cursor after Ctrl-C, with how to go on, and the shell sees the signal', async () => {
     const { screen } = await terminal(80);
-    screen.type('clear; wfr run w a=1 --interval 50ms');
-    await screen.shows(/RUNNING/);
+    screen.typeLine('clear; wfr run w a=1 --interval 50ms');
+    await screen.waitFor(/RUNNING/);
     screen.press('C-c');
-    const text = await screen.shows(/Interrupted(.|\n)*\$$/);
+    const text = await screen.waitFor(/Interrupted(.|\n)*\$$/);
     expect(text).toContain(`Interrupted; run ${ID} continues.\nTo watch it: wfr watch ${ID}\n`);
     expect(spinners(text)).toEqual([]);
     expect(screen.cursorIsVisible).toBe(true);
-    screen.type('echo code $?');
-    await screen.shows(/code 130/);
+    screen.typeLine('echo code $?');
+    await screen.waitFor(/code 130/);
   });
 
   test('of several runs shows counts, and a line for each that ends above them', async () => {
     const { screen, runs } = await terminal(80);
-    screen.type('clear; wfr watch a b c --interval 50ms');
-    await screen.shows(/0 of 3 runs ended; 3 RUNNING {2}░+ {2}\d+s/);
+    screen.typeLine('clear; wfr watch a b c --interval 50ms');
+    await screen.waitFor(/0 of 3 runs ended; 3 RUNNING {2}░+ {2}\d+s/);
     runs.b = { status: 'FAILED', error: { step: 'Two', message: 'broken' } };
-    await screen.shows(/1 of 3 runs ended: 1 FAILED; 2 RUNNING {2}████░+/);
+    await screen.waitFor(/1 of 3 runs ended: 1 FAILED; 2 RUNNING {2}████░+/);
     const text = screen.text();
     expect(text).toMatch(
       /Failed at step Two\n\| broken\nRun b, 1 of 4 steps completed, watched for \d\S*, version v1\n/,
@@ -131,17 +131,17 @@ describe('a terminal', () => {
     expect(spinners(text)).toHaveLength(1);
     runs.a = aFinishedRun();
     runs.c = aFinishedRun();
-    const after = await screen.shows(/Finished: run c(.|\n)*\$$/);
+    const after = await screen.waitFor(/Finished: run c(.|\n)*\$$/);
     expect(spinners(after)).toEqual([]);
   });
 
   test('that is dumb, and one in CI, get a line for each change instead', async () => {
     for (const settings of [{ TERM: 'dumb' }, { CI: 'true' }] as Record<string, string>[]) {
       const { screen, runs } = await terminal(80, settings);
-      screen.type('clear; wfr watch run-1 --interval 50ms');
-      await screen.shows(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ RUNNING {2}1 of 4 steps$/m);
+      screen.typeLine('clear; wfr watch run-1 --interval 50ms');
+      await screen.waitFor(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ RUNNING {2}1 of 4 steps$/m);
       runs['run-1'] = aFinishedRun();
-      expect(await screen.shows(/Finished(.|\n)*\$$/)).not.toMatch(SPINNER);
+      expect(await screen.waitFor(/Finished(.|\n)*\$$/)).not.toMatch(SPINNER);
     }
   });
 });

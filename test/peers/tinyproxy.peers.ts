@@ -10,22 +10,16 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
-import {
-  folderWithSparse,
-  type Nginx,
-  passTo,
-  refuseEarly,
-  startNginx,
-  startTinyproxy,
-} from '../helpers/peers.js';
+import { folderWithSparseFile } from '../helpers/files.js';
+import { type Nginx, proxyPassTo, rejectEarly, startNginx, startTinyproxy } from '../helpers/peers.js';
 import { startProxy } from '../helpers/proxy.js';
-import { INVOICE, sandboxWorld } from '../helpers/sandbox.js';
+import { INVOICE, startTestSandbox } from '../helpers/sandbox.js';
 import { scriptedService } from '../helpers/service.js';
 
 type Scheme = 'http' | 'https';
 const SCHEMES = ['http', 'https'] as const;
 
-const LARGE = folderWithSparse(200_000_000);
+const LARGE = folderWithSparseFile(200_000_000);
 
 const USER = 'joe';
 const PASSWORD = 'pr0xy-s3cret';
@@ -52,8 +46,8 @@ const portOf = (nginx: Nginx, scheme: Scheme) => (scheme === 'https' ? nginx.tls
 
 /** An nginx before a sandbox, and `wfr run -v` of a document of 20 MB with a further environment. */
 async function sandboxBehindNginx(certificate: 'good' | 'any-address') {
-  const { sandbox, clock, env } = await sandboxWorld();
-  const nginx = await startNginx(`client_max_body_size 0; ${passTo(sandbox.baseUrl)}`, certificate);
+  const { sandbox, clock, env } = await startTestSandbox();
+  const nginx = await startNginx(`client_max_body_size 0; ${proxyPassTo(sandbox.baseUrl)}`, certificate);
   const cwd = temporaryFolder();
   const bytes = randomBytes(20_000_000);
   writeFileSync(join(cwd, 'scan.pdf'), bytes);
@@ -155,8 +149,8 @@ describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
     ['nginx', 'client_max_body_size 1m;', '413 Request Entity Too Large (an HTML page)'],
     ['a service behind nginx', 'client_max_body_size 0;', 'the service says it is too large'],
   ])('413 of %s while 200 MB are being sent is read, 20 times of 20', async (_name, limit, words) => {
-    const service = await scriptedService(refuseEarly);
-    const server = `${limit} proxy_request_buffering off; ${passTo(service.baseUrl)}`;
+    const service = await scriptedService(rejectEarly);
+    const server = `${limit} proxy_request_buffering off; ${proxyPassTo(service.baseUrl)}`;
     const nginx = await startNginx(server, 'any-address');
     const tinyproxy = await startTinyproxy();
     const env = { ...through(tinyproxy, nginx, scheme), WFR_TOKEN: 'the-token' };

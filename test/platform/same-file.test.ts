@@ -2,11 +2,17 @@
 import { existsSync, linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folderWith, rowsOf, service } from '../helpers/batch.js';
+import { numberedRows, startBatchService } from '../helpers/batch.js';
+import { folderWith } from '../helpers/files.js';
 
 /** Files, and links to them from a second folder. */
 function folder() {
-  const cwd = folderWith({ 'rows.jsonl': rowsOf(2), 'a.pdf': '%PDF a', 'text.txt': 'text', 'in.json': '{}' });
+  const cwd = folderWith({
+    'rows.jsonl': numberedRows(2),
+    'a.pdf': '%PDF a',
+    'text.txt': 'text',
+    'in.json': '{}',
+  });
   writeFileSync(join(cwd, 'with-document.json'), '{"d":{"$document":"a.pdf"}}');
   for (const name of ['rows.jsonl', 'a.pdf', 'text.txt'])
     linkSync(join(cwd, name), join(cwd, `hard-${name}`));
@@ -74,19 +80,19 @@ describe('a file that is written and named a second time', () => {
       '--report html=hard-a.pdf: same file as --report json=a.pdf',
     ],
   ])('%s are exit 2 before anything is sent', async (_what, args, problem) => {
-    const { requests, wfr } = await service();
+    const { requests, wfr } = await startBatchService();
     const cwd = folder();
     const { exitCode, stderr } = await wfr(args, { cwd });
     expect(stderr).toContain(problem);
     expect(exitCode).toBe(2);
     expect(requests).toEqual([]);
     expect(readFileSync(join(cwd, 'a.pdf'), 'utf8')).toBe('%PDF a');
-    expect(readFileSync(join(cwd, 'rows.jsonl'), 'utf8')).toBe(rowsOf(2));
+    expect(readFileSync(join(cwd, 'rows.jsonl'), 'utf8')).toBe(numberedRows(2));
     expect(existsSync(join(cwd, 'new.jsonl'))).toBe(false);
   });
 
   test('results: a report over one of the results is exit 2, and the results are kept', async () => {
-    const { wfr } = await service();
+    const { wfr } = await startBatchService();
     const cwd = folder();
     await wfr([...BATCH, ...ROWS, '--results', 'out.jsonl'], { cwd });
     const before = readFileSync(join(cwd, 'out.jsonl'), 'utf8');
@@ -99,7 +105,7 @@ describe('a file that is written and named a second time', () => {
   });
 
   test('run: a document that is given twice is no mistake', async () => {
-    const { wfr } = await service();
+    const { wfr } = await startBatchService();
     const args = [
       ...RUN,
       'a@a.pdf',

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT, start } from '../helpers/process.js';
-import { FAILING, INVOICE, SLOW, sandboxWorld } from '../helpers/sandbox.js';
-import { acceptsAndShows, aFinishedRun, scriptedService } from '../helpers/service.js';
+import { FAILING, INVOICE, SLOW, startTestSandbox } from '../helpers/sandbox.js';
+import { acceptThenShow, aFinishedRun, scriptedService } from '../helpers/service.js';
 
 interface Step {
   id?: string;
@@ -48,7 +48,7 @@ async function runAction(
 
 describe('the action', () => {
   test('runs a document from lines of inputs, and prints its output', async () => {
-    const { env } = await sandboxWorld(fast);
+    const { env } = await startTestSandbox(fast);
     const { exitCode, stdout, stderr } = await runAction({
       workflow: INVOICE,
       inputs: 'invoice@scan.pdf\r\n\ncustomer=ACME Ltd\n',
@@ -61,7 +61,7 @@ describe('the action', () => {
   });
 
   test('takes no input for a part of the shell, nor for a flag', async () => {
-    const { baseUrl, posts } = await scriptedService(acceptsAndShows(aFinishedRun()));
+    const { baseUrl, posts } = await scriptedService(acceptThenShow(aFinishedRun()));
     const text = '$(touch pwned)`touch pwned`"; touch pwned; \'*\\';
     const token = '$(touch$IFS./pwned)"`touch$IFS./pwned`';
     const inputs = {
@@ -85,11 +85,11 @@ describe('the action', () => {
   });
 
   test('exits as wfr does, stops waiting in time, and leaves the variables of the job what they are', async () => {
-    const { env } = await sandboxWorld(fast);
+    const { env } = await startTestSandbox(fast);
     const inputs = { workflow: FAILING, inputs: 'customer=x', report: '' };
     expect((await runAction(inputs, env)).exitCode).toBe(1);
     expect((await runAction({ ...inputs, token: 'wrong' }, env)).exitCode).toBe(4);
-    const { env: slow } = await sandboxWorld();
+    const { env: slow } = await startTestSandbox();
     const label = { workflow: SLOW, inputs: 'label=x', timeout: '50ms', report: '' };
     expect((await runAction(label, slow)).exitCode).toBe(8);
   });

@@ -168,7 +168,7 @@ describe('a signal', () => {
     writeFileSync(join(cwd, 'run-id'), 'run-1');
     const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aRun()));
     const pipeline = startBash(`exec '${PIPELINE}' wait`, { WFR_BASE_URL: baseUrl }, { cwd });
-    await pipeline.says('RUNNING');
+    await pipeline.waitForOutput('RUNNING');
     pipeline.child.kill(signal);
     const { exitCode, stderr } = await pipeline.ended;
     expect(stderr).toContain('Interrupted; run run-1 continues.');
@@ -206,7 +206,7 @@ describe('a signal', () => {
     const { pipeline, id } = await starting(async (request, reply) => {
       await request.body();
       process.kill(-(pipeline.child.pid ?? 0), 'SIGINT');
-      await pipeline.says('waiting');
+      await pipeline.waitForOutput('waiting');
       reply.send(201, aRun());
     });
     const { exitCode, stderr } = await pipeline.ended;

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { EXIT_CODE_MEANINGS } from '../../src/exit-code.js';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT, start, startWfr } from '../helpers/process.js';
-import { sandboxWorld } from '../helpers/sandbox.js';
+import { startTestSandbox } from '../helpers/sandbox.js';
 
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const blocks = (language: string) =>
@@ -45,7 +45,9 @@ describe('the commands of the README', () => {
   test.each(tasks.map((task) => [task]))('%s', async (task) => {
     const cwd = temporaryFolder();
     copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
-    const { env } = await sandboxWorld({ clock: { now: Date.now, monotonic: () => performance.now() * 20 } });
+    const { env } = await startTestSandbox({
+      clock: { now: Date.now, monotonic: () => performance.now() * 20 },
+    });
     mkdirSync(join(cwd, 'wfr'));
     writeFileSync(join(cwd, 'wfr/config.json'), configFile);
     const isFailing = task.includes('case $?');

@@ -8,7 +8,7 @@ import { EXIT_CODE_MEANINGS } from '../../src/exit-code.js';
 import { readPidNamespace } from '../../src/platform/processes.js';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT } from '../helpers/process.js';
-import { SLOW, sandboxWorld } from '../helpers/sandbox.js';
+import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
 
 interface Step {
   name?: string;
@@ -27,7 +27,7 @@ const [job, joining] = parseAllDocuments(
 
 /** Ten rows, in a folder, and a service that runs them at once. */
 async function tenRows() {
-  const { env, log, posts } = await sandboxWorld({
+  const { env, log, posts } = await startTestSandbox({
     clock: { now: Date.now, monotonic: () => performance.now() * 1_000 },
   });
   const cwd = temporaryFolder();

@@ -18,11 +18,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { runCli, Signals, temporaryFolder, type World } from '../helpers/cli.js';
-import { pageRows } from '../helpers/page.js';
+import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
+import { readPageRows } from '../helpers/page.js';
 import { bash } from '../helpers/process.js';
-import { ALL_REPORTS, EVIL, runWithReports, tableRows } from '../helpers/reports.js';
-import { acceptsAndShows, aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
+import { ALL_REPORTS, HOSTILE_TEXT, parseTableRows, runWithReports } from '../helpers/reports.js';
+import { acceptThenShow, aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 const RUN = ['run', 'w', 'x=1'];
 const failed = { status: 'FAILED', error: { message: 'broken', step: 'Two' } };
@@ -40,7 +40,7 @@ function isLost(): Handler {
   return (_request, reply) => (looks++ === 0 ? reply.send(200, aRun()) : reply.send(500));
 }
 /** A world whose Ctrl-C comes as soon as stderr says something. */
-function interruptedAt(words: string, signal: 'SIGINT' | 'SIGTERM' = 'SIGINT'): World {
+function interruptedAt(words: string, signal: 'SIGINT' | 'SIGTERM' = 'SIGINT'): CliOptions {
   const signals = new Signals();
   return { signals, onOutput: (text) => text.includes(words) && signals.raise(signal) };
 }
@@ -54,7 +54,7 @@ interface Ending {
   name: string;
   handler: Handler;
   args?: readonly string[];
-  world?: World;
+  world?: CliOptions;
   exitCode: number;
   id: string | null;
   status: string;
@@ -70,7 +70,7 @@ const signals = new Signals();
 const ENDINGS: readonly Ending[] = [
   {
     name: 'FINISHED',
-    handler: acceptsAndShows(aFinishedRun()),
+    handler: acceptThenShow(aFinishedRun()),
     exitCode: 0,
     id: 'run-1',
     status: 'FINISHED',
@@ -80,7 +80,7 @@ const ENDINGS: readonly Ending[] = [
   },
   {
     name: 'FAILED',
-    handler: acceptsAndShows(aRun(failed)),
+    handler: acceptThenShow(aRun(failed)),
     exitCode: 1,
     id: 'run-1',
     status: 'FAILED',
@@ -90,7 +90,7 @@ const ENDINGS: readonly Ending[] = [
   },
   {
     name: 'detached',
-    handler: acceptsAndShows(),
+    handler: acceptThenShow(),
     args: [...RUN, '--detach'],
     exitCode: 0,
     id: 'run-1',
@@ -101,7 +101,7 @@ const ENDINGS: readonly Ending[] = [
   },
   {
     name: 'a timeout',
-    handler: acceptsAndShows(aRun()),
+    handler: acceptThenShow(aRun()),
     args: [...RUN, '--timeout', '6s'],
     exitCode: 8,
     id: 'run-1',
@@ -112,7 +112,7 @@ const ENDINGS: readonly Ending[] = [
   },
   {
     name: 'Ctrl-C while it is watched',
-    handler: acceptsAndShows(aRun()),
+    handler: acceptThenShow(aRun()),
     world: interruptedAt('RUNNING'),
     exitCode: 130,
     id: 'run-1',
@@ -123,7 +123,7 @@ const ENDINGS: readonly Ending[] = [
   },
   {
     name: 'SIGTERM while it is watched',
-    handler: acceptsAndShows(aRun()),
+    handler: acceptThenShow(aRun()),
     world: interruptedAt('RUNNING', 'SIGTERM'),
     exitCode: 143,
     id: 'run-1',
@@ -211,7 +211,7 @@ describe('every way of ending is in every report', () => {
     const run = expect.objectContaining({ id, workflowId, exitCode: ending.exitCode });
     expect(reported.json).toEqual({ exitCode: ending.exitCode, runs: [run] });
 
-    const [row = []] = tableRows(reported.markdown);
+    const [row = []] = parseTableRows(reported.markdown);
     expect([row[0], row[1], row[3]]).toEqual([id ?? '', workflowId ?? '', ending.status]);
     expect((row[7] ?? '').replaceAll('&#58;', ':')).toContain(words);
     expect(reported.summary).toContain(reported.markdown);
@@ -227,7 +227,7 @@ describe('every way of ending is in every report', () => {
     expect(reported.junit).toContain(`<testcase name="${id ?? 'w'}" classname="${workflowId ?? 'wfr'}" `);
     if (ending.junit === undefined) expect(reported.junit).not.toMatch(/<(failure|error) /);
     else expect(reported.junit).toContain(ending.junit);
-    const [shown = {}] = pageRows(reported.html);
+    const [shown = {}] = readPageRows(reported.html);
     expect(shown).toMatchObject({ id: id ?? '', workflow: workflowId ?? '', status: ending.status });
     expect(shown.outcome).toBe(ending.outcome);
     // The time is in a column of its own.
@@ -262,7 +262,7 @@ describe('every way of ending is in every report', () => {
     expect(reported.exitCode).toBe(3);
     expect(reported.json.exitCode).toBe(3);
     expect(reported.json.runs.map(({ id }) => id)).toEqual(['a', 'failed', 'b']);
-    expect(tableRows(reported.markdown).map(([id, , , status]) => `${id} ${status}`)).toEqual([
+    expect(parseTableRows(reported.markdown).map(([id, , , status]) => `${id} ${status}`)).toEqual([
       'a FINISHED',
       'failed FAILED',
       'b FINISHED',
@@ -275,32 +275,37 @@ describe('every way of ending is in every report', () => {
   });
 
   test('times are those of the watching: seconds for JUnit, milliseconds in JSON', async () => {
-    const { junit, json, markdown } = await runWithReports(acceptsAndShows(aRun(), aFinishedRun()), RUN);
+    const { junit, json, markdown } = await runWithReports(acceptThenShow(aRun(), aFinishedRun()), RUN);
     expect(junit).toContain('timestamp="2026-01-02T03:04:05"');
     expect(junit).toContain('<testcase name="run-1" classname="w" time="4.000"/>');
     expect(json.runs).toEqual([expect.objectContaining({ durationMs: 4000, error: null })]);
-    expect(tableRows(markdown)).toEqual([['run-1', 'w', 'v1', 'FINISHED', '4 of 4', '4.0s', '', '']]);
+    expect(parseTableRows(markdown)).toEqual([['run-1', 'w', 'v1', 'FINISHED', '4 of 4', '4.0s', '', '']]);
   });
 });
 
 describe('what the service says breaks out of none of them', () => {
   const evilRun = {
-    ...aRun({ id: EVIL.replace('\ud800', ''), versionName: EVIL, createdAt: EVIL, [`key ${EVIL}`]: EVIL }),
-    output: { [EVIL]: EVIL },
+    ...aRun({
+      id: HOSTILE_TEXT.replace('\ud800', ''),
+      versionName: HOSTILE_TEXT,
+      createdAt: HOSTILE_TEXT,
+      [`key ${HOSTILE_TEXT}`]: HOSTILE_TEXT,
+    }),
+    output: { [HOSTILE_TEXT]: HOSTILE_TEXT },
   };
   const ends = [
     ['FINISHED', evilRun.output],
     ['FAILED', null],
-    [EVIL, null],
+    [HOSTILE_TEXT, null],
   ] as const;
 
   test.each(ends)('in every field of a run with the status %j', async (status, output) => {
-    const run = { ...evilRun, status, output, error: { message: EVIL, step: EVIL } };
+    const run = { ...evilRun, status, output, error: { message: HOSTILE_TEXT, step: HOSTILE_TEXT } };
     const reported = await runWithReports(
       (_request, reply) => reply.send(200, run),
-      ['run', EVIL.replaceAll('\0', ''), '--timeout', '0'],
+      ['run', HOSTILE_TEXT.replaceAll('\0', ''), '--timeout', '0'],
     );
-    const [row = []] = tableRows(reported.markdown);
+    const [row = []] = parseTableRows(reported.markdown);
     expect(row.join(' ').replaceAll('<br>', '')).not.toMatch(/[<>`[\]*_$@~\\]|&(?!#\d+;)|:\/\/|www\./);
     expect(reported.json.runs[0]?.run).toEqual(run);
     expect([...reported.outputs.keys()]).toEqual(['run-id', 'status', 'output']);
@@ -322,9 +327,9 @@ describe('what the service says breaks out of none of them', () => {
   });
 
   test('in a refusal', async () => {
-    const reported = await runWithReports((_request, reply) => reply.send(400, EVIL), RUN);
+    const reported = await runWithReports((_request, reply) => reply.send(400, HOSTILE_TEXT), RUN);
     expect(reported.exitCode).toBe(5);
-    expect(tableRows(reported.markdown).length).toBe(1);
+    expect(parseTableRows(reported.markdown).length).toBe(1);
     expect(reported.annotations.length).toBe(1);
     expect(reported.outputs.size).toBe(3);
     const { junit, markdown, jsonText, html, summary } = reported;
@@ -349,7 +354,7 @@ describe('what the service says breaks out of none of them', () => {
 });
 
 describe("GitHub's limits", () => {
-  const watchMany = (count: number, handler: Handler, world: World = {}) =>
+  const watchMany = (count: number, handler: Handler, world: CliOptions = {}) =>
     runWithReports(handler, ['watch', ...Array.from({ length: count }, (_, n) => `failed-${n}`)], world);
 
   test('ten annotations are shown, so of more the last says how many', async () => {
@@ -370,24 +375,24 @@ describe("GitHub's limits", () => {
     const { summary, markdown } = await watchMany(300, long, { cwd });
     expect(Buffer.byteLength(summary)).toBeLessThanOrEqual(1024 * 1024);
     expect(Buffer.byteLength(summary)).toBeGreaterThan(1_000_000);
-    expect(tableRows(markdown).length).toBe(300);
+    expect(parseTableRows(markdown).length).toBe(300);
     const table =
       /\nno line feed\n### Workflow runs\n\n([\s\S]*)\n(\d+) more runs are omitted: a job summary is limited to 1 MiB\.\n$/;
     const [, kept = '', left] = table.exec(summary) ?? [];
-    expect(tableRows(kept).length + Number(left)).toBe(300);
+    expect(parseTableRows(kept).length + Number(left)).toBe(300);
   });
 
   test('a summary file that is full stays as it is, with a warning', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'summary.md'), 'x'.repeat(1024 * 1024));
-    const { summary, stderr } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN, { cwd });
+    const { summary, stderr } = await runWithReports(acceptThenShow(aFinishedRun()), RUN, { cwd });
     expect(summary.length).toBe(1024 * 1024);
     expect(stderr).toContain('warning: the job summary is full (1 MiB at most); it does not list the runs\n');
   });
 
   test('an output of more than 1 MiB, as UTF-16, is left out with a warning', async () => {
     const withOutput = (length: number) =>
-      runWithReports(acceptsAndShows(aFinishedRun('y'.repeat(length))), RUN);
+      runWithReports(acceptThenShow(aFinishedRun('y'.repeat(length))), RUN);
     const small = await withOutput(500_000);
     expect(small.outputs.get('output')?.length).toBe(500_002);
     const large = await withOutput(600_000);
@@ -399,13 +404,13 @@ describe("GitHub's limits", () => {
   test('what earlier commands wrote for GitHub is kept, even without a line feed at its end', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'output.txt'), 'earlier=1');
-    const { outputs } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN, { cwd });
+    const { outputs } = await runWithReports(acceptThenShow(aFinishedRun()), RUN, { cwd });
     expect([...outputs.keys()]).toEqual(['earlier', 'run-id', 'status', 'output']);
   });
 });
 
 describe('complaints, all at once and before anything is sent', () => {
-  async function complaints(args: readonly string[], world: World = {}) {
+  async function complaints(args: readonly string[], world: CliOptions = {}) {
     const service = await scriptedService(refuses);
     const cwd = world.cwd ?? temporaryFolder();
     const env = { WFR_BASE_URL: service.baseUrl, ...world.env };
@@ -506,7 +511,7 @@ describe('writing', () => {
     writeFileSync(join(cwd, 'real/r.xml'), 'before', { mode: 0o600 });
     symlinkSync('real/r.xml', join(cwd, 'r.xml'));
     const seen: string[] = [];
-    const accepts = acceptsAndShows(aFinishedRun());
+    const accepts = acceptThenShow(aFinishedRun());
     const handler: Handler = (request, reply) => {
       seen.push(readFileSync(join(cwd, 'r.xml'), 'utf8'));
       return accepts(request, reply);
@@ -520,14 +525,14 @@ describe('writing', () => {
 
   test('a device is written to, also by two reports, and stays what it is', async () => {
     const args = [...RUN, '--report', 'json=/dev/null', '--report', 'junit=/dev/null'];
-    const { exitCode, stderr } = await runWithReports(acceptsAndShows(aFinishedRun()), args);
+    const { exitCode, stderr } = await runWithReports(acceptThenShow(aFinishedRun()), args);
     expect({ exitCode, errors: stderr.includes('wfr: ') }).toEqual({ exitCode: 0, errors: false });
     expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
   });
 
   test('a device that takes nothing is 74', async () => {
     const args = [...RUN, '--report', 'json=/dev/full'];
-    const { exitCode, stderr } = await runWithReports(acceptsAndShows(aFinishedRun()), args);
+    const { exitCode, stderr } = await runWithReports(acceptThenShow(aFinishedRun()), args);
     expect(exitCode).toBe(74);
     expect(stderr).toContain('cannot write --report json=/dev/full of run run-1: no space left on the disk');
   });
@@ -550,7 +555,7 @@ describe('writing', () => {
 
   test('a pipe is written to, however large the report is, when its reader came only after the trigger', async () => {
     const { cwd, pipe } = await withPipe();
-    const accepts = acceptsAndShows(aFinishedRun('x'.repeat(300_000)));
+    const accepts = acceptThenShow(aFinishedRun('x'.repeat(300_000)));
     let reading: Promise<string> | undefined;
     const handler: Handler = async (request, reply) => {
       reading ??= readerOf(pipe, (handle) => handle.readFile('utf8'));
@@ -565,12 +570,12 @@ describe('writing', () => {
   test('a pipe that nobody reads, or not to the end, is 74, and never waited for', async () => {
     const { cwd, pipe } = await withPipe();
     const args = [...RUN, '--report', 'json=pipe'];
-    const unread = await runWithReports(acceptsAndShows(aFinishedRun()), args, { cwd });
+    const unread = await runWithReports(acceptThenShow(aFinishedRun()), args, { cwd });
     expect(unread.exitCode).toBe(74);
     expect(unread.stderr).toContain(
       'cannot write --report json=pipe of run run-1: no such device, or the pipe has no reader (ENXIO)',
     );
-    const large = acceptsAndShows(aFinishedRun('x'.repeat(300_000)));
+    const large = acceptThenShow(aFinishedRun('x'.repeat(300_000)));
     const reading = readerOf(pipe, (handle) => handle.read({ length: 1 }));
     const left = await runWithReports(large, args, { cwd });
     await reading;
@@ -584,7 +589,7 @@ describe('writing', () => {
     symlinkSync('real/deep', join(cwd, 'folder'));
     symlinkSync('../r.xml', join(cwd, 'real/deep/link.xml'));
     symlinkSync('folder/link.xml', join(cwd, 'r.xml'));
-    const { exitCode } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN, { cwd });
+    const { exitCode } = await runWithReports(acceptThenShow(aFinishedRun()), RUN, { cwd });
     expect(exitCode).toBe(0);
     expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="run-1"');
     expect(readdirSync(join(cwd, 'real')).sort()).toEqual(['deep', 'r.xml']);
@@ -601,7 +606,7 @@ describe('writing', () => {
   });
 
   /** The folder of the JUnit report goes away while the run is under way. */
-  async function withoutFolder(handler: Handler, world: World = {}) {
+  async function withoutFolder(handler: Handler, world: CliOptions = {}) {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'gone'));
     const removing: Handler = (request, reply) => {
@@ -613,7 +618,7 @@ describe('writing', () => {
   const COMPLAINT = 'wfr: cannot write --report junit=gone/r.xml of run ';
 
   test('what cannot be written in the end is 74, with the id; the other reports are there', async () => {
-    const { exitCode, stderr, stdout, json, junit } = await withoutFolder(acceptsAndShows(aFinishedRun()));
+    const { exitCode, stderr, stdout, json, junit } = await withoutFolder(acceptThenShow(aFinishedRun()));
     expect(exitCode).toBe(74);
     expect(stderr).toContain(`${COMPLAINT}run-1: no such file (ENOENT)\n`);
     expect(JSON.parse(stdout)).toEqual({ total: 1 });
@@ -629,14 +634,14 @@ describe('writing', () => {
   });
 
   test('a signal is worse', async () => {
-    const { exitCode, stderr } = await withoutFolder(acceptsAndShows(aRun()), interruptedAt('RUNNING'));
+    const { exitCode, stderr } = await withoutFolder(acceptThenShow(aRun()), interruptedAt('RUNNING'));
     expect(exitCode).toBe(130);
     expect(stderr).toContain(COMPLAINT);
   });
 
   test("a full disk under GitHub's files is 74", async () => {
     const env = { GITHUB_OUTPUT: '/dev/full' };
-    const { exitCode, stderr, summary } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN, { env });
+    const { exitCode, stderr, summary } = await runWithReports(acceptThenShow(aFinishedRun()), RUN, { env });
     expect(exitCode).toBe(74);
     expect(stderr).toContain(
       'cannot write --report github (GITHUB_OUTPUT /dev/full) of run run-1: no space left on the disk (ENOSPC)',
@@ -656,7 +661,7 @@ describe('writing', () => {
   });
 
   test('stdout is the same as without reports', async () => {
-    const { stdout } = await runWithReports(acceptsAndShows(aFinishedRun()), RUN);
+    const { stdout } = await runWithReports(acceptThenShow(aFinishedRun()), RUN);
     expect(stdout).toBe('{\n  "total": 1\n}\n');
     expect(ALL_REPORTS.length).toBe(10);
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
-import { INVOICE, SLOW, sandboxWorld } from '../helpers/sandbox.js';
+import { INVOICE, SLOW, startTestSandbox } from '../helpers/sandbox.js';
 
 interface Answer {
   status: number;
@@ -37,7 +37,7 @@ const trigger = (inputs: unknown, id = INVOICE) => JSON.stringify({ worfklowId: 
 
 describe('the sandbox as a service', () => {
   test('computes type, length and digest of a document from what arrived, in whatever pieces', async () => {
-    const { sandbox, clock } = await sandboxWorld();
+    const { sandbox, clock } = await startTestSandbox();
     for (const size of [0, 1, 2, 3, 4, 1000, 100_001]) {
       const bytes = randomBytes(size);
       const body = Buffer.from(
@@ -59,7 +59,7 @@ describe('the sandbox as a service', () => {
   });
 
   test('takes the members in any order, and escapes in a data URI', async () => {
-    const { sandbox } = await sandboxWorld();
+    const { sandbox } = await startTestSandbox();
     const body = `{"inputs":{"invoice":"data:application\\/pdf;base64,\\u002f\\/8=","customer":"x"}, "workflowId" : "${INVOICE}"}`;
     expect((await speak(sandbox.baseUrl, 'POST', '/runs', [body])).status).toBe(201);
   });
@@ -95,7 +95,7 @@ describe('the sandbox as a service', () => {
     [trigger({ customer: 'x' }), 422, 'inputs.invoice is missing (document)'],
     [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer must be of type string, found array'],
   ])('rejects %s with %i, naming the error', async (body, status, words) => {
-    const { sandbox } = await sandboxWorld();
+    const { sandbox } = await startTestSandbox();
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);
     expect(answer.status).toBe(status);
     expect(answer.body.error?.message).toContain(words);
@@ -103,7 +103,7 @@ describe('the sandbox as a service', () => {
   });
 
   test('checks the token, the content type, the path, the method and the id', async () => {
-    const { sandbox } = await sandboxWorld();
+    const { sandbox } = await startTestSandbox();
     const status = async (...args: Parameters<typeof speak> extends [string, ...infer Rest] ? Rest : never) =>
       (await speak(sandbox.baseUrl, ...args)).status;
     const good = trigger({ label: 'x' }, SLOW);
@@ -119,7 +119,7 @@ describe('the sandbox as a service', () => {
   });
 
   test('parses large JSON values quickly, and rejects values over its limit', async () => {
-    const { sandbox } = await sandboxWorld();
+    const { sandbox } = await startTestSandbox();
     const numbers = `[${'7,'.repeat(2_000_000)}7]`;
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [
       `{"worfklowId":"${SLOW}","inputs":{"label":${numbers}}}`,
@@ -132,7 +132,7 @@ describe('the sandbox as a service', () => {
   });
 
   test('a run is PENDING first, then RUNNING step by step, then FINISHED', async () => {
-    const { sandbox, clock } = await sandboxWorld();
+    const { sandbox, clock } = await startTestSandbox();
     const { body: run } = await speak(sandbox.baseUrl, 'POST', '/runs', [trigger({ label: 'x' }, SLOW)]);
     const seen: unknown[] = [[run.status, run.stepsCompleted]];
     for (const ms of [299, 1, 6000, 48_000, 6_000]) {
@@ -157,7 +157,7 @@ describe('wfr sandbox', () => {
     expect(exitCode).toBe(0);
     const commands = stdout.split('\n').filter((line) => line.startsWith('  wfr run '));
     expect(commands.length).toBe(3);
-    const world = await sandboxWorld();
+    const world = await startTestSandbox();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'document.pdf'), 'x');
     for (const command of commands) {
@@ -185,7 +185,7 @@ describe('wfr sandbox', () => {
   });
 
   test('a port that is taken or no port is exit 2', async () => {
-    const { sandbox } = await sandboxWorld();
+    const { sandbox } = await startTestSandbox();
     const { port } = new URL(sandbox.baseUrl);
     const taken = await runCli(['sandbox', '--port', port]);
     expect(taken.exitCode).toBe(2);
@@ -231,7 +231,7 @@ describe('workflows from a file', () => {
 
   test('run with every type of parameter and fill their output template', async () => {
     const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
-    const world = await sandboxWorld({ workflows: parseWorkflows({ workflows: [valid] }) });
+    const world = await startTestSandbox({ workflows: parseWorkflows({ workflows: [valid] }) });
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'x.pdf'), 'hello');
     const items = ['n:=1.5', 'b:=true', 'o:={"k":1}', 'a:=[1]', 's=text', 'd.x@x.pdf'];

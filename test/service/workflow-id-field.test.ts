@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { BATCH, service as batchService, folderWith, rowsOf } from '../helpers/batch.js';
+import { BATCH_ARGS, startBatchService as batchService, numberedRows } from '../helpers/batch.js';
 import { runCli } from '../helpers/cli.js';
-import { SLOW, sandboxWorld } from '../helpers/sandbox.js';
+import { folderWith } from '../helpers/files.js';
+import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
 import { scriptedService } from '../helpers/service.js';
 
 describe('the two spellings of the workflow field', () => {
@@ -10,7 +11,7 @@ describe('the two spellings of the workflow field', () => {
     strict: boolean,
     ...flags: string[]
   ) => {
-    const world = await sandboxWorld({ spelling, strict });
+    const world = await startTestSandbox({ spelling, strict });
     const result = await runCli(['run', SLOW, 'label=x', '--detach', ...flags], world);
     return { ...result, posts: world.posts(), runs: world.sandbox.runCount() };
   };
@@ -51,7 +52,7 @@ describe('the two spellings of the workflow field', () => {
   });
 
   test('WFR_WORKFLOW_ID_FIELD pins it as well, and what there is not is refused', async () => {
-    const world = await sandboxWorld({ spelling: 'workflowId', strict: true });
+    const world = await startTestSandbox({ spelling: 'workflowId', strict: true });
     const args = ['run', SLOW, 'label=x', '--detach'];
     const env = { ...world.env, WFR_WORKFLOW_ID_FIELD: 'workflowId' };
     expect((await runCli(args, { ...world, env })).exitCode).toBe(0);
@@ -65,7 +66,7 @@ describe('the two spellings of the workflow field', () => {
 
   test('a refusal of the inputs takes one request, also from a strict service', async () => {
     for (const strict of [true, false]) {
-      const world = await sandboxWorld({ spelling: 'either', strict });
+      const world = await startTestSandbox({ spelling: 'either', strict });
       const { exitCode } = await runCli(['run', SLOW, 'unknown=x'], world);
       expect(exitCode).toBe(5);
       expect(world.posts()).toBe(1);
@@ -132,8 +133,8 @@ describe('which refusals are followed by the other spelling', () => {
 
   test('batch: a 400 that says nothing is one request for each row', async () => {
     const { wfr, posts: sent } = await batchService((_request, reply) => reply.send(400, ''));
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(3) });
-    expect((await wfr(BATCH, { cwd })).exitCode).toBe(5);
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(5);
     expect(sent()).toHaveLength(3);
   });
 

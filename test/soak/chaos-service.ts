@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { drawPoll, drawTrigger, type End, type TriggerPlan } from './plan.js';
 import type { Random } from './random.js';
 
-export interface TrueRun {
+export interface RecordedRun {
   id: string;
   completed: number;
   ending: 'FINISHED' | 'FAILED';
@@ -14,16 +14,16 @@ export interface SeenTrigger {
   plan: TriggerPlan;
   bodyLength: number;
   received: number;
-  created: TrueRun | undefined;
+  created: RecordedRun | undefined;
   /** An answer that leaves no doubt was given to the kernel in full, and the connection was closed in peace. */
-  answered: number | undefined;
+  responseStatus: number | undefined;
 }
 
 const STEPS = 3;
 
 export class ChaosService {
   readonly triggers: SeenTrigger[] = [];
-  readonly runs = new Map<string, TrueRun>();
+  readonly runs = new Map<string, RecordedRun>();
   /** Called at each step of a request, so that signals can come at any of them. */
   onStep: () => void = () => {};
   readonly #random: Random;
@@ -45,7 +45,7 @@ export class ChaosService {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  static statusOf({ completed, ending }: TrueRun): string {
+  static statusOf({ completed, ending }: RecordedRun): string {
     return completed >= STEPS ? ending : 'RUNNING';
   }
 
@@ -75,31 +75,31 @@ export class ChaosService {
   #poll(socket: Socket, id: string): void {
     const run = this.runs.get(id);
     const plan = drawPoll(this.#random);
-    if (run === undefined) return write(socket, answerText(404, {}));
+    if (run === undefined) return write(socket, responseText(404, {}));
     switch (plan.kind) {
       case 'advance':
         run.completed = Math.min(STEPS, run.completed + 1);
-        return write(socket, answerText(200, runObject(run)));
+        return write(socket, responseText(200, runObject(run)));
       case 'show':
-        return write(socket, answerText(200, runObject(run)));
+        return write(socket, responseText(200, runObject(run)));
       case 'other-run':
-        return write(socket, answerText(200, { ...runObject(run), id: `${id}-other`, status: 'FINISHED' }));
+        return write(socket, responseText(200, { ...runObject(run), id: `${id}-other`, status: 'FINISHED' }));
       case 'nonsense':
-        return write(socket, answerText(200, 'nonsense'));
+        return write(socket, responseText(200, 'nonsense'));
       case 'status':
-        return write(socket, answerText(plan.status, {}));
+        return write(socket, responseText(plan.status, {}));
       case 'broken':
         return endSocket(socket, plan.end);
       case 'broken-in-answer': {
-        const text = answerText(200, runObject(run));
+        const text = responseText(200, runObject(run));
         write(socket, text.slice(0, Math.floor(plan.at * (text.length - 1))));
         return endSocket(socket, plan.end);
       }
     }
   }
 
-  create(): TrueRun {
-    const run: TrueRun = {
+  create(): RecordedRun {
+    const run: RecordedRun = {
       id: `run-${this.runs.size + 1}`,
       completed: 0,
       ending: this.#random.pick(['FINISHED', 'FAILED']),
@@ -121,7 +121,7 @@ class TriggerInProgress {
     bodyLength: number,
     private readonly random: Random,
   ) {
-    this.seen = { plan, bodyLength, received: 0, created: undefined, answered: undefined };
+    this.seen = { plan, bodyLength, received: 0, created: undefined, responseStatus: undefined };
     if (plan.kind === 'broken-at-accept' || plan.kind === 'broken-in-headers')
       this.#finish(() => endSocket(socket, plan.end));
   }
@@ -149,20 +149,20 @@ class TriggerInProgress {
       case 'accept-ended': {
         seen.created = service.create();
         if (plan.kind === 'accept-ended') seen.created.completed = STEPS;
-        seen.answered = 201;
-        return write(socket, answerText(201, runObject(seen.created)), this.random.chance(0.3));
+        seen.responseStatus = 201;
+        return write(socket, responseText(201, runObject(seen.created)), this.random.chance(0.3));
       }
       case 'refused':
       case 'not-now':
       case 'server-error': {
         const headers = 'retryAfter' in plan ? { 'retry-after': plan.retryAfter } : undefined;
-        seen.answered = plan.status;
-        write(socket, answerText(plan.status, { message: 'amount is wrong' }, headers));
+        seen.responseStatus = plan.status;
+        write(socket, responseText(plan.status, { message: 'amount is wrong' }, headers));
         return void setImmediate(() => socket.destroySoon());
       }
       case 'broken-in-answer': {
         seen.created = service.create();
-        const text = answerText(201, runObject(seen.created));
+        const text = responseText(201, runObject(seen.created));
         write(socket, text.slice(0, Math.floor(plan.at * (text.length - 1))));
         return endSocket(socket, plan.end);
       }
@@ -174,7 +174,7 @@ class TriggerInProgress {
   }
 }
 
-function runObject(run: TrueRun): Record<string, unknown> {
+function runObject(run: RecordedRun): Record<string, unknown> {
   const status = ChaosService.statusOf(run);
   const output = status === 'FINISHED' ? { of: run.id } : null;
   const error = status === 'FAILED' ? { error: { message: 'm', step: 's' } } : {};
@@ -190,7 +190,7 @@ function runObject(run: TrueRun): Record<string, unknown> {
   };
 }
 
-function answerText(status: number, body: unknown, headers: Record<string, string> = {}): string {
+function responseText(status: number, body: unknown, headers: Record<string, string> = {}): string {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const lines = Object.entries({ ...headers, 'content-length': String(text.length) }).map(
     ([name, value]) => `${name}: ${value}\r\n`,

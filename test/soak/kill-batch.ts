@@ -9,7 +9,7 @@ import { temporaryFolder } from '../helpers/cli.js';
 import { startWfr } from '../helpers/process.js';
 
 /** What the service saw, and what wfr said in the end. */
-export interface Killed {
+export interface KillResult {
   /** How often each row was triggered. */
   triggered: Map<number, number>;
   /** Rows that wfr itself lists as unknown. */
@@ -22,7 +22,7 @@ export interface Killed {
 }
 
 /** A service whose runs end a moment after they were triggered. */
-export async function recordingService() {
+export async function startRecordingService() {
   const triggered = new Map<number, number>();
   const endsAt = new Map<string, number>();
   const server = createServer((request, response) => {
@@ -52,8 +52,8 @@ export async function killBatch(
   kills: number,
   [shortest, longest]: readonly [number, number],
   seed: number,
-): Promise<Killed> {
-  const service = await recordingService();
+): Promise<KillResult> {
+  const service = await startRecordingService();
   const cwd = temporaryFolder();
   const lines = Array.from({ length: rows }, (_, n) => `{"n":${n + 1}}\n`);
   writeFileSync(join(cwd, 'rows.jsonl'), lines.join(''));
@@ -86,7 +86,7 @@ export async function killBatch(
   const { exitCode, stderr } = await start().ended;
   service.stop();
   return {
-    ...outcomeIn(join(cwd, 'out.jsonl')),
+    ...readOutcome(join(cwd, 'out.jsonl')),
     triggered: service.triggered,
     kills: killed,
     exitCode,
@@ -95,7 +95,7 @@ export async function killBatch(
 }
 
 /** What a results file says of its rows. */
-export function outcomeIn(path: string): Pick<Killed, 'unknown' | 'ended'> {
+export function readOutcome(path: string): Pick<KillResult, 'unknown' | 'ended'> {
   const events = readFileSync(path, 'utf8')
     .trimEnd()
     .split('\n')
@@ -111,8 +111,8 @@ export function outcomeIn(path: string): Pick<Killed, 'unknown' | 'ended'> {
 }
 
 /** What must not be: a row that was triggered twice, or not at all, or that the results do not tell of. */
-export function violationsOf(
-  { triggered, unknown, exitCode, stderr, ended }: Killed,
+export function findViolations(
+  { triggered, unknown, exitCode, stderr, ended }: KillResult,
   rows: number,
 ): string[] {
   const found: string[] = [];

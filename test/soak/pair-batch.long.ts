@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { canBindMount, type Pair, runPair, type Way } from './pair-batch.js';
+import { type AccessPath, canBindMount, type Pair, runPair } from './pair-batch.js';
 
 const PAIRS = Number(process.env.SOAK_PAIRS ?? 100);
 const AT_ONCE = 3;
-const LINKS: Way[] = ['same path', 'symbolic link', 'hard link'];
-const MOUNTS: Way[] = ['bind mount', 'container'];
+const LINKS: AccessPath[] = ['same path', 'symbolic link', 'hard link'];
+const MOUNTS: AccessPath[] = ['bind mount', 'container'];
 
 test(`${PAIRS} pairs of processes on one batch: no row is triggered twice`, {
   timeout: 1_800_000,
@@ -25,8 +25,8 @@ test(`${PAIRS} pairs of processes on one batch: no row is triggered twice`, {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   const counts = new Map<string, number>();
-  for (const { way, fate, exits } of pairs) {
-    const what = `${way}, first ${fate}: exits ${exits.join(' and ')}`;
+  for (const { accessPath, fate, exits } of pairs) {
+    const what = `${accessPath}, first ${fate}: exits ${exits.join(' and ')}`;
     counts.set(what, (counts.get(what) ?? 0) + 1);
   }
   for (const [what, count] of [...counts].sort()) console.log(`${String(count).padStart(4)}  ${what}`);

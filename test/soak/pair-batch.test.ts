@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { canBindMount, runPair, type Way } from './pair-batch.js';
+import { type AccessPath, canBindMount, runPair } from './pair-batch.js';
 
-const ways: Way[] = [
+const ways: AccessPath[] = [
   'same path',
   'symbolic link',
   'hard link',

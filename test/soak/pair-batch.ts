@@ -4,20 +4,20 @@ import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder } from '../helpers/cli.js';
-import { BIN, type Running, start, startWfr } from '../helpers/process.js';
-import { outcomeIn, recordingService, violationsOf } from './kill-batch.js';
+import { BIN, type RunningProcess, start, startWfr } from '../helpers/process.js';
+import { findViolations, readOutcome, startRecordingService } from './kill-batch.js';
 import { Random } from './random.js';
 
 /**
  * How the second process reaches the file of the first; `container` is a bind mount of the single file and an own
  * namespace of processes, in which the first one cannot be seen.
  */
-export type Way = 'same path' | 'symbolic link' | 'hard link' | 'bind mount' | 'container';
+export type AccessPath = 'same path' | 'symbolic link' | 'hard link' | 'bind mount' | 'container';
 /** What happens to the first process in the middle of its work. */
 type Fate = 'works' | 'killed' | 'stalled';
 
 export interface Pair {
-  way: Way;
+  accessPath: AccessPath;
   fate: Fate;
   exits: [first: number, second: number];
   violations: string[];
@@ -46,30 +46,30 @@ export function canBindMount(): boolean {
 }
 
 /** Starts two processes at about the same time, lets both end, and then the batch. */
-export async function runPair(way: Way, fate: Fate, seed: number): Promise<Pair> {
+export async function runPair(accessPath: AccessPath, fate: Fate, seed: number): Promise<Pair> {
   const random = new Random(seed);
-  const service = await recordingService();
+  const service = await startRecordingService();
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'rows.jsonl'), Array.from({ length: ROWS }, (_, n) => `{"n":${n + 1}}\n`).join(''));
   const env = { WFR_BASE_URL: service.baseUrl };
-  const first = startWfr(argsFor('out.jsonl'), env, { cwd });
-  const harm = harmed(first, fate, random.next());
+  const first = startWfr(batchArgs('out.jsonl'), env, { cwd });
+  const harm = disturb(first, fate, random.next());
   await sleep(fate === 'works' ? random.next() * 300 : 400);
-  const second = startSecond(way, cwd, env);
+  const second = startSecond(accessPath, cwd, env);
   const exits = [(await first.ended).exitCode, (await second.ended).exitCode] as [number, number];
   await harm;
-  const { exitCode, stderr } = await startWfr(argsFor('out.jsonl'), env, { cwd }).ended;
+  const { exitCode, stderr } = await startWfr(batchArgs('out.jsonl'), env, { cwd }).ended;
   service.stop();
-  const outcome = { ...outcomeIn(join(cwd, 'out.jsonl')), triggered: service.triggered, kills: 0 };
-  return { way, fate, exits, violations: violationsOf({ ...outcome, exitCode, stderr }, ROWS) };
+  const outcome = { ...readOutcome(join(cwd, 'out.jsonl')), triggered: service.triggered, kills: 0 };
+  return { accessPath, fate, exits, violations: findViolations({ ...outcome, exitCode, stderr }, ROWS) };
 }
 
-function argsFor(results: string): string[] {
+function batchArgs(results: string): string[] {
   const pace = ['--rate', '0', '--interval', '20ms', '--concurrency', '2', '-q'];
   return ['batch', 'w', '--rows', 'rows.jsonl', '--results', results, ...pace];
 }
 
-async function harmed({ child, ended }: Running, fate: Fate, chance: number): Promise<void> {
+async function disturb({ child, ended }: RunningProcess, fate: Fate, chance: number): Promise<void> {
   if (fate === 'works') return;
   await sleep(350 + chance * 400);
   child.kill(fate === 'killed' ? 'SIGKILL' : 'SIGSTOP');
@@ -77,29 +77,29 @@ async function harmed({ child, ended }: Running, fate: Fate, chance: number): Pr
   child.kill('SIGCONT');
 }
 
-function startSecond(way: Way, cwd: string, env: Record<string, string>): Running {
+function startSecond(accessPath: AccessPath, cwd: string, env: Record<string, string>): RunningProcess {
   const path = join(cwd, 'out.jsonl');
   // The first process may not have come so far.
   writeFileSync(path, '', { flag: 'a' });
-  if (way === 'same path') return startWfr(argsFor('out.jsonl'), env, { cwd });
+  if (accessPath === 'same path') return startWfr(batchArgs('out.jsonl'), env, { cwd });
   mkdirSync(join(cwd, 'other'));
   const other = join(cwd, 'other', 'out.jsonl');
-  if (way === 'symbolic link') symlinkSync(path, other);
-  else if (way === 'hard link') linkSync(path, other);
-  else return startMounted(way, path, other, cwd, env);
-  return startWfr(argsFor(other), env, { cwd });
+  if (accessPath === 'symbolic link') symlinkSync(path, other);
+  else if (accessPath === 'hard link') linkSync(path, other);
+  else return startMounted(accessPath, path, other, cwd, env);
+  return startWfr(batchArgs(other), env, { cwd });
 }
 
 function startMounted(
-  way: Way,
+  accessPath: AccessPath,
   path: string,
   other: string,
   cwd: string,
   env: Record<string, string>,
-): Running {
+): RunningProcess {
   writeFileSync(other, '');
-  const namespaces = way === 'container' ? ['-mpf', '--mount-proc'] : ['-m'];
+  const namespaces = accessPath === 'container' ? ['-mpf', '--mount-proc'] : ['-m'];
   const script = 'mount --bind "$1" "$2" && shift 2 && exec "$@"';
-  const wfr = [process.execPath, BIN, ...argsFor(other)];
+  const wfr = [process.execPath, BIN, ...batchArgs(other)];
   return start('unshare', [...namespaces, 'sh', '-c', script, 'sh', path, other, ...wfr], env, { cwd });
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
-import { ImpatientClock } from '../helpers/clock.js';
+import { AutoAdvancingClock } from '../helpers/clock.js';
 import { aFinishedRun, scriptedService } from '../helpers/service.js';
 import { soak } from './soak.js';
 
@@ -11,11 +11,11 @@ test('150 invocations against a service that breaks everything: nothing is said 
 });
 
 test('impatient clock: an answer that has arrived is read before time jumps, however busy the machine was', async () => {
-  const clock = new ImpatientClock(25);
+  const clock = new AutoAdvancingClock(25);
   const service = await scriptedService((_request, reply) => {
     reply.send(201, aFinishedRun());
     const busy = new Int32Array(new SharedArrayBuffer(4));
-    Atomics.wait(busy, 0, 0, 3 * clock.moment);
+    Atomics.wait(busy, 0, 0, 3 * clock.idleMs);
   });
   const { exitCode } = await runCli(['run', 'w', '-q'], { env: { WFR_BASE_URL: service.baseUrl }, clock });
   expect(exitCode).toBe(0);

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
-import { ImpatientClock } from '../helpers/clock.js';
-import { ChaosService, type SeenTrigger, type TrueRun } from './chaos-service.js';
+import { AutoAdvancingClock } from '../helpers/clock.js';
+import { ChaosService, type RecordedRun, type SeenTrigger } from './chaos-service.js';
 import { Random } from './random.js';
 
 export interface SoakResult {
@@ -40,7 +40,7 @@ export async function soak(firstSeed: number, invocations: number): Promise<Soak
     count(result.exits, outcome.exitCode);
     for (const { plan } of service.triggers)
       count(result.faults, 'end' in plan ? `${plan.kind} (${plan.end})` : plan.kind);
-    const violation = violationOf(outcome, service);
+    const violation = findViolation(outcome, service);
     if (violation !== undefined) {
       const triggers = service.triggers.map((trigger) => JSON.stringify(trigger)).join('\n  ');
       result.violations.push(
@@ -65,7 +65,7 @@ async function invoke(seed: number, cwd: string): Promise<{ outcome: Outcome; se
   const random = new Random(seed);
   const service = new ChaosService(random);
   const signals = new Signals();
-  const clock = new ImpatientClock(25);
+  const clock = new AutoAdvancingClock(25);
   if (random.chance(0.2)) interruptAt(1 + random.below(8), service, signals, random);
   const items = random.pick([[], ['a=1'], ['d@small.pdf'], ['d@middle.pdf', 'a=1'], ['d@large.pdf']]);
   const timeout = random.chance(0.3) ? ['--timeout', random.pick(['0', '3s', '1m'])] : [];
@@ -89,10 +89,11 @@ function interruptAt(step: number, service: ChaosService, signals: Signals, rand
 }
 
 /** The documented exception: 429 promises that nothing was created, and this service breaks that promise. */
-const isBehind429 = ({ created, answered }: SeenTrigger) => created !== undefined && answered === 429;
+const isBehind429 = ({ created, responseStatus }: SeenTrigger) =>
+  created !== undefined && responseStatus === 429;
 
 /** What wfr said or did that the record contradicts. */
-function violationOf(outcome: Outcome, service: ChaosService): string | undefined {
+function findViolation(outcome: Outcome, service: ChaosService): string | undefined {
   const created = service.triggers.flatMap((trigger) =>
     trigger.created === undefined || isBehind429(trigger) ? [] : [trigger.created],
   );
@@ -100,21 +101,21 @@ function violationOf(outcome: Outcome, service: ChaosService): string | undefine
   const said = /^Run (\S+)/m.exec(outcome.stderr)?.[1];
   const run = said === undefined ? undefined : service.runs.get(said);
   if (said !== undefined && run === undefined) return `named ${said}, which does not exist`;
-  return resentTooMuch(service.triggers) ?? contradiction(outcome, run, created[0], service.triggers);
+  return findUnsafeResend(service.triggers) ?? findContradiction(outcome, run, created[0], service.triggers);
 }
 
 /** A trigger was sent again although the one before may have been taken. */
-function resentTooMuch(triggers: readonly SeenTrigger[]): string | undefined {
+function findUnsafeResend(triggers: readonly SeenTrigger[]): string | undefined {
   const wrong = triggers
     .slice(0, -1)
-    .find(({ answered, received, bodyLength }) => answered !== 429 && received >= bodyLength);
+    .find(({ responseStatus, received, bodyLength }) => responseStatus !== 429 && received >= bodyLength);
   return wrong === undefined ? undefined : `sent again after ${JSON.stringify(wrong)}`;
 }
 
-function contradiction(
+function findContradiction(
   { exitCode, stdout }: Outcome,
-  run: TrueRun | undefined,
-  created: TrueRun | undefined,
+  run: RecordedRun | undefined,
+  created: RecordedRun | undefined,
   triggers: readonly SeenTrigger[],
 ): string | undefined {
   const status = run === undefined ? undefined : ChaosService.statusOf(run);
@@ -134,30 +135,30 @@ function contradiction(
         : undefined;
     case 6:
       return run === undefined
-        ? whyKnown(triggers.at(-1))
+        ? findAvoidableUnknown(triggers.at(-1))
         : 'said that the outcome is unknown of a run that it named';
     case 130:
     case 143:
-      return run === undefined && created !== undefined ? saysNothing(created, triggers) : undefined;
+      return run === undefined && created !== undefined ? findLostRun(created, triggers) : undefined;
     default:
       return 'ended in a way that it should not';
   }
 }
 
 /** Why exit 6 was wrong: the outcome of the last trigger could have been known. */
-function whyKnown(last: SeenTrigger | undefined): string | undefined {
+function findAvoidableUnknown(last: SeenTrigger | undefined): string | undefined {
   if (last === undefined) return 'outcome unknown without a trigger';
-  const { plan, answered, received, bodyLength } = last;
+  const { plan, responseStatus, received, bodyLength } = last;
   if (plan.kind === 'accept' || plan.kind === 'accept-ended')
     return 'outcome unknown of a run that was shown to it';
-  if (answered === 429 || (plan.kind === 'refused' && answered !== undefined))
-    return `outcome unknown of a trigger refused with ${answered}`;
+  if (responseStatus === 429 || (plan.kind === 'refused' && responseStatus !== undefined))
+    return `outcome unknown of a trigger refused with ${responseStatus}`;
   const couldNotTell = bodyLength - received < BUFFERS;
   return couldNotTell ? undefined : 'outcome unknown of a trigger whose body was incomplete';
 }
 
 /** A signal may leave the outcome open, but only of a body that was complete. */
-function saysNothing(_created: TrueRun, triggers: readonly SeenTrigger[]): string | undefined {
+function findLostRun(_created: RecordedRun, triggers: readonly SeenTrigger[]): string | undefined {
   const last = triggers.at(-1);
   return last !== undefined && last.received >= last.bodyLength ? undefined : 'lost a run to a signal';
 }

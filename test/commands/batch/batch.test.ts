@@ -3,22 +3,23 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
-  BATCH,
-  type Event,
-  eventsIn,
-  folderWith,
-  rowsOf,
-  service,
-  stories,
-  WHOLE,
+  BATCH_ARGS,
+  type BatchEvent,
+  EACH_SCAN,
+  eventNamesByRow,
+  FINISHED_ROW,
+  numberedRows,
+  readEvents,
+  startBatchService,
 } from '../../helpers/batch.js';
 import { runCli, temporaryFolder } from '../../helpers/cli.js';
+import { folderWith } from '../../helpers/files.js';
 import { ROOT } from '../../helpers/process.js';
-import { FAILING, INVOICE, SLOW, sandboxWorld } from '../../helpers/sandbox.js';
+import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 
 describe('rows', () => {
   test('of JSON Lines run through the sandbox, each written down step by step', async () => {
-    const { env, clock, posts } = await sandboxWorld();
+    const { env, clock, posts } = await startTestSandbox();
     const cwd = folderWith({
       'rows.jsonl':
         '{"customer":"A","invoice":{"$document":"scan.pdf"}}\n\n{"invoice":{"$document":"scan.pdf"}}',
@@ -29,8 +30,8 @@ describe('rows', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
     expect(stderr).toMatch(/2 rows: 2 FINISHED\n$/);
     expect(posts()).toBe(2);
-    expect(stories(join(cwd, 'out.jsonl'))).toEqual({ 1: WHOLE, 2: WHOLE });
-    const customers = eventsIn(join(cwd, 'out.jsonl')).flatMap(({ row, run }) =>
+    expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: FINISHED_ROW, 2: FINISHED_ROW });
+    const customers = readEvents(join(cwd, 'out.jsonl')).flatMap(({ row, run }) =>
       run === undefined ? [] : [[row, (run as unknown as { output: { customer: string } }).output.customer]],
     );
     expect(customers.sort()).toEqual([
@@ -40,7 +41,7 @@ describe('rows', () => {
   });
 
   test('of CSV say name and type in the header, and their cells are taken as they are', async () => {
-    const { triggered, wfr } = await service();
+    const { triggered, wfr } = await startBatchService();
     mkdirSync(join(temporaryFolder(), 'x'));
     const cwd = folderWith({
       'rows.csv':
@@ -77,20 +78,9 @@ describe('rows', () => {
   });
 
   test('of --each are files, and those of --rows may come from standard input', async () => {
-    const { triggered, wfr } = await service();
+    const { triggered, wfr } = await startBatchService();
     const cwd = folderWith({ 'a.pdf': 'a', 'b.pdf': 'b' });
-    const each = [
-      'batch',
-      'w',
-      '--each',
-      'scan',
-      'a.pdf',
-      'b.pdf',
-      '--results',
-      'x.jsonl',
-      '--concurrency',
-      '1',
-    ];
+    const each = [...EACH_SCAN, 'a.pdf', 'b.pdf', '--results', 'x.jsonl', '--concurrency', '1'];
     expect((await wfr(each, { cwd })).exitCode).toBe(0);
     const rows = ['batch', 'w', '--rows', '-', '--results', 'y.jsonl', '--concurrency', '1'];
     expect((await wfr(rows, { cwd, stdin: '{"n":1}\n{"n":2}\n' })).exitCode).toBe(0);
@@ -103,7 +93,7 @@ describe('rows', () => {
   });
 
   test('paths in a table are relative to it', async () => {
-    const { triggered, wfr } = await service();
+    const { triggered, wfr } = await startBatchService();
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'data'));
     writeFileSync(join(cwd, 'data/rows.csv'), 'note=@\nn.txt\n');
@@ -113,11 +103,11 @@ describe('rows', () => {
   });
 
   test('that are bad are said with their line and counted, and the others go on', async () => {
-    const { triggered, wfr } = await service();
+    const { triggered, wfr } = await startBatchService();
     const cwd = folderWith({
       'rows.jsonl': '{"n":1}\n{"n":\n[2]\n{"d":{"$document":"none.pdf"}}\n{"n":5}\n',
     });
-    const { exitCode, stderr } = await wfr(BATCH, { cwd });
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(exitCode).toBe(3);
     expect(triggered).toEqual(expect.arrayContaining([{ n: 1 }, { n: 5 }]));
     expect(triggered).toHaveLength(2);
@@ -125,11 +115,11 @@ describe('rows', () => {
     expect(stderr).toMatch(/row 3 {2}rows\.jsonl:3: is not a JSON object/);
     expect(stderr).toMatch(/row 4 {2}rows\.jsonl:4: d: none\.pdf: no such file \(ENOENT\)/);
     expect(stderr).toMatch(/5 rows: 2 FINISHED, 3 invalid\n/);
-    expect(eventsIn(join(cwd, 'out.jsonl')).filter(({ exit }) => exit === 2)).toHaveLength(3);
+    expect(readEvents(join(cwd, 'out.jsonl')).filter(({ exit }) => exit === 2)).toHaveLength(3);
   });
 
   test('are all checked by --check, which sends nothing and writes nothing', async () => {
-    const { requests, wfr } = await service();
+    const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.csv': 'a,b:=\n1,x\n2,2,3\n3,4\n' });
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect(exitCode).toBe(2);
@@ -149,7 +139,7 @@ describe('rows', () => {
     ['a,b,a:=\n', 'has two columns for "a"'],
     ['a\n"x\n', 'is not CSV'],
   ])('a table %j cannot be read on: exit 2', async (text, complaint) => {
-    const { requests, wfr } = await service();
+    const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.csv': text });
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--results', 'o'], { cwd });
     expect(exitCode).toBe(2);
@@ -158,10 +148,10 @@ describe('rows', () => {
   });
 
   test('--fail-fast sends no further row once one has failed', async () => {
-    const { posts, wfr } = await service((_request, reply) => reply.send(422, { message: 'no' }));
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(10) });
+    const { posts, wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(10) });
     const flags = ['--fail-fast', '--concurrency', '1', '--workflow-id-field', 'workflowId'];
-    const { exitCode, stderr } = await wfr([...BATCH, ...flags], { cwd });
+    const { exitCode, stderr } = await wfr([...BATCH_ARGS, ...flags], { cwd });
     expect(posts()).toHaveLength(1);
     expect(exitCode).toBe(5);
     expect(stderr).toContain('--fail-fast is set: no further rows were sent.');
@@ -170,8 +160,8 @@ describe('rows', () => {
 
 describe('the command line', () => {
   test('is held to what a batch needs, all at once, and nothing is sent', async () => {
-    const { requests, wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
+    const { requests, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     const bad = ['--concurrency', '0', '--rate', 'x', '--shard', '3/2', '-i', 'bad'];
     const { stderr, exitCode } = await wfr(['batch', 'w', ...bad], { cwd });
     expect(exitCode).toBe(2);
@@ -199,22 +189,22 @@ describe('the command line', () => {
   });
 
   test('a single row needs no results file, and --results - writes the events to stdout', async () => {
-    const { wfr } = await service();
-    const cwd = folderWith({ 'one.jsonl': rowsOf(1), 'rows.jsonl': rowsOf(2) });
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'one.jsonl': numberedRows(1), 'rows.jsonl': numberedRows(2) });
     expect((await wfr(['batch', 'w', '--rows', 'one.jsonl'], { cwd })).exitCode).toBe(0);
     const { stdout } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', '-'], { cwd });
     const events = stdout
       .trimEnd()
       .split('\n')
-      .map((line) => (JSON.parse(line) as Event).event);
+      .map((line) => (JSON.parse(line) as BatchEvent).event);
     expect(events.filter((event) => event === 'ended')).toHaveLength(2);
   });
 });
 
 describe('shards', () => {
   test('take every n-th row, and wfr results joins them, missing and double rows being found', async () => {
-    const { triggered, wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(7) });
+    const { triggered, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(7) });
     const shard = (n: number) =>
       wfr(
         [
@@ -253,7 +243,7 @@ describe('shards', () => {
 
 describe('what one sees', () => {
   test('on a pipe is a line for each row that ends, then the summary, and reports have every row', async () => {
-    const { env, clock } = await sandboxWorld();
+    const { env, clock } = await startTestSandbox();
     const cwd = folderWith({ 'rows.jsonl': '{"customer":"a"}\n{"customer":"b"}\n' });
     const reports = ['junit=r.xml', 'markdown=r.md', 'json=r.json'].flatMap((report) => ['--report', report]);
     const args = ['batch', FAILING, '--rows', 'rows.jsonl', '--results', 'o.jsonl', ...reports];
@@ -276,7 +266,7 @@ describe('what one sees', () => {
   });
 
   test('of an empty table is said, and CSV without a header is a mistake', async () => {
-    const { wfr } = await service();
+    const { wfr } = await startBatchService();
     const cwd = folderWith({ 'empty.csv': '', 'head.csv': 'n\n' });
     const batch = (rows: string) =>
       wfr(['batch', 'w', '--rows', rows, '--results', `${rows}.jsonl`], { cwd });
@@ -287,27 +277,16 @@ describe('what one sees', () => {
   });
 
   test('of files is named after them', async () => {
-    const { wfr } = await service();
+    const { wfr } = await startBatchService();
     const cwd = folderWith({ 'a.pdf': 'a', 'b.pdf': 'b' });
-    const args = [
-      'batch',
-      'w',
-      '--each',
-      'scan',
-      'a.pdf',
-      'b.pdf',
-      '--results',
-      'o.jsonl',
-      '--report',
-      'json=r.json',
-    ];
+    const args = [...EACH_SCAN, 'a.pdf', 'b.pdf', '--results', 'o.jsonl', '--report', 'json=r.json'];
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
     expect(runs).toMatchObject([{ label: 'a.pdf' }, { label: 'b.pdf' }]);
   });
 
   test('names the steps at which most rows failed, and counts the others, however many there are', async () => {
-    const { wfr } = await service();
+    const { wfr } = await startBatchService();
     const ended = Array.from({ length: 1_500 }, (_, n) => {
       const step = n < 300 ? 'Read' : `Step ${n}`;
       const row = n + 1;
@@ -328,18 +307,18 @@ describe('what one sees', () => {
 
   test('has nothing in it that a terminal or a CI log would act on, and no line for a request that is sent again', async () => {
     let count = 0;
-    const { wfr } = await service((_request, reply) => {
+    const { wfr } = await startBatchService((_request, reply) => {
       if (count++ === 0) return reply.send(429, {}, { 'retry-after': '1' });
       reply.send(422, { message: 'no\n::error::forged \u001b[2J ##[command]x' });
     });
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
-    const { stderr } = await wfr([...BATCH, '--workflow-id-field', 'workflowId'], { cwd });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const { stderr } = await wfr([...BATCH_ARGS, '--workflow-id-field', 'workflowId'], { cwd });
     expect(stderr).toContain('row 1  the service rejected the trigger (422); no; ');
     expect(stderr).not.toMatch(/^\s*::|\u001b|##\[|sending again/m);
   });
 
   test('on a terminal is one line with the counts, and no line for a row', async () => {
-    const { env, clock } = await sandboxWorld();
+    const { env, clock } = await startTestSandbox();
     const cwd = folderWith({ 'rows.jsonl': '{"label":"a"}\n{"label":"b"}\n{"label":"c"}\n' });
     const args = ['batch', SLOW, '--rows', 'rows.jsonl', '--results', 'o.jsonl', '--concurrency', '2'];
     const terminal = { terminal: 90, env: { ...env, TERM: 'xterm', NO_COLOR: '1' } };

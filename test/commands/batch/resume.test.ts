@@ -4,60 +4,72 @@ import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { BATCH, eventsIn, folderWith, rowsOf, service, stories, WHOLE } from '../../helpers/batch.js';
-import { runCli, Signals, temporaryFolder, type World } from '../../helpers/cli.js';
+import {
+  BATCH_ARGS,
+  EACH_SCAN,
+  eventNamesByRow,
+  FINISHED_ROW,
+  numberedRows,
+  readEvents,
+  startBatchService,
+} from '../../helpers/batch.js';
+import { type CliOptions, runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
+import { folderWith } from '../../helpers/files.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 describe('what was begun', () => {
   test('is not started again: the same command goes on, and does nothing where nothing is left', async () => {
-    const { posts, requests, wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(5) });
-    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    const { posts, requests, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(5) });
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     const before = requests.length;
-    const again = await wfr(BATCH, { cwd });
+    const again = await wfr(BATCH_ARGS, { cwd });
     expect(again).toMatchObject({ exitCode: 0, stderr: '5 rows: 5 FINISHED\n' });
     expect(requests).toHaveLength(before);
     expect(posts()).toHaveLength(5);
   });
 
   test('is on the disk as sent before its request is complete, whatever else is not', async () => {
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(3) });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
     const seen: boolean[] = [];
-    const { wfr } = await service(async (request, reply) => {
+    const { wfr } = await startBatchService(async (request, reply) => {
       const { inputs } = JSON.parse((await request.body()).toString());
-      const story = stories(join(cwd, 'out.jsonl'))[inputs.n] ?? [];
+      const story = eventNamesByRow(join(cwd, 'out.jsonl'))[inputs.n] ?? [];
       seen.push(story.includes('sent'));
       reply.send(201, aFinishedRun());
     });
-    await wfr(BATCH, { cwd });
+    await wfr(BATCH_ARGS, { cwd });
     expect(seen).toEqual([true, true, true]);
   });
 
   test('with an id is watched again, not sent again', async () => {
-    const { posts, wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
-    expect((await wfr([...BATCH, '--timeout', '0'], { cwd })).exitCode).toBe(8);
-    expect(stories(join(cwd, 'out.jsonl'))).toEqual({ 1: WHOLE.slice(0, 3), 2: WHOLE.slice(0, 3) });
-    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    const { posts, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    expect((await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd })).exitCode).toBe(8);
+    expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({
+      1: FINISHED_ROW.slice(0, 3),
+      2: FINISHED_ROW.slice(0, 3),
+    });
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     expect(posts()).toHaveLength(2);
-    expect(stories(join(cwd, 'out.jsonl'))).toEqual({ 1: WHOLE, 2: WHOLE });
+    expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: FINISHED_ROW, 2: FINISHED_ROW });
   });
 
   test('and is of unknown outcome is listed with exit 6, and sent again only with --resend-unknown', async () => {
     let isBroken = true;
     let count = 0;
-    const { posts, wfr } = await service((_request, reply) => {
+    const { posts, wfr } = await startBatchService((_request, reply) => {
       count++;
       if (isBroken && count === 2) reply.socket.destroy();
       else reply.send(201, { ...aFinishedRun(), id: `run-${count}` });
     });
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(3) });
-    const args = [...BATCH, '--concurrency', '1'];
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    const args = [...BATCH_ARGS, '--concurrency', '1'];
     const first = await wfr(args, { cwd });
     expect(first.exitCode).toBe(6);
     expect(first.stderr).toContain('3 rows: 2 FINISHED, 1 unknown\n');
     expect(first.stderr).toContain('Unknown, a run may exist: row 2. Check the service');
-    expect(stories(join(cwd, 'out.jsonl'))[2]).toEqual(['intent', 'sent']);
+    expect(eventNamesByRow(join(cwd, 'out.jsonl'))[2]).toEqual(['intent', 'sent']);
     isBroken = false;
     expect((await wfr(args, { cwd })).exitCode).toBe(6);
     expect(posts()).toHaveLength(3);
@@ -67,14 +79,14 @@ describe('what was begun', () => {
 
   test('and FAILED or was refused is triggered anew only with --retry-failed; what never left is sent', async () => {
     let isRight = false;
-    const { posts, wfr } = await service(async (request, reply) => {
+    const { posts, wfr } = await startBatchService(async (request, reply) => {
       const { inputs } = JSON.parse((await request.body()).toString());
       if (isRight) return reply.send(201, { ...aFinishedRun(), id: `new-${inputs.n}` });
       if (inputs.n === 1) return reply.send(422, { message: 'no' });
       reply.send(201, aRun({ id: 'x', status: 'FAILED', error: { step: 'Read', message: 'm' } }));
     });
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2}\n{"n":3,"d":{"$document":"later.pdf"}}\n' });
-    const args = [...BATCH, '--workflow-id-field', 'workflowId'];
+    const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId'];
     const first = await wfr(args, { cwd });
     expect(first.exitCode).toBe(3);
     expect(first.stderr).toMatch(/Failed at step Read: 1\n/);
@@ -88,55 +100,57 @@ describe('what was begun', () => {
   });
 
   test('with another table, workflow, service or shard is refused, and nothing is sent', async () => {
-    const { requests, wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(3) });
-    await wfr(BATCH, { cwd });
+    const { requests, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    await wfr(BATCH_ARGS, { cwd });
     const before = requests.length;
-    const refused = async (args: string[], world: World = {}) => {
+    const refused = async (args: string[], world: CliOptions = {}) => {
       const { exitCode, stderr } = await wfr(args, { cwd, ...world });
       expect(exitCode).toBe(2);
       return stderr;
     };
-    expect(await refused(['batch', 'v', ...BATCH.slice(2)])).toContain(
+    expect(await refused(['batch', 'v', ...BATCH_ARGS.slice(2)])).toContain(
       'belongs to a batch with the workflow w, not v',
     );
-    expect(await refused([...BATCH, '--shard', '1/2'])).toContain('with the shard 1/1, not 1/2');
-    expect(await refused(BATCH, { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } })).toContain(
+    expect(await refused([...BATCH_ARGS, '--shard', '1/2'])).toContain('with the shard 1/1, not 1/2');
+    expect(await refused(BATCH_ARGS, { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } })).toContain(
       'with the baseUrl',
     );
-    expect(await refused([...BATCH, '-i', 'more=1'])).toContain('rows.jsonl:1: row 1 has changed since');
+    expect(await refused([...BATCH_ARGS, '-i', 'more=1'])).toContain('rows.jsonl:1: row 1 has changed since');
     writeFileSync(join(cwd, 'rows.jsonl'), '{"n":1}\n{"n":0}\n{"n":3}\n');
-    expect(await refused(BATCH)).toContain('rows.jsonl:2: row 2 has changed since out.jsonl was created');
-    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(2));
-    expect(await refused(BATCH)).toContain('the table has 2 rows, but out.jsonl has row 3');
-    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(4));
-    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    expect(await refused(BATCH_ARGS)).toContain(
+      'rows.jsonl:2: row 2 has changed since out.jsonl was created',
+    );
+    writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(2));
+    expect(await refused(BATCH_ARGS)).toContain('the table has 2 rows, but out.jsonl has row 3');
+    writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(4));
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     expect(requests.length).toBeGreaterThan(before);
   });
 
   test('a torn last line is repaired, and a line that is none is refused by its place', async () => {
-    const { posts, wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
-    await wfr(BATCH, { cwd });
+    const { posts, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    await wfr(BATCH_ARGS, { cwd });
     const path = join(cwd, 'out.jsonl');
     const whole = readFileSync(path, 'utf8');
     // Killed while the end of a row was written: the row is watched again.
     const cut = whole.slice(0, whole.lastIndexOf('"ended"') + 20);
     writeFileSync(path, cut);
-    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     expect(posts()).toHaveLength(2);
-    expect(eventsIn(path).filter(({ event }) => event === 'ended')).toHaveLength(2);
+    expect(readEvents(path).filter(({ event }) => event === 'ended')).toHaveLength(2);
     writeFileSync(path, `${whole.replace('"intent"', 'intent')}`);
-    const { exitCode, stderr } = await wfr(BATCH, { cwd });
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/out\.jsonl:\d+: is not a line of a results file/);
   });
 
   test('Ctrl-C ends it with what is known written down, and the same command goes on', async () => {
     const signals = new Signals();
-    const { triggered, wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(20) });
-    const args = [...BATCH, '--concurrency', '2', '-v'];
+    const { triggered, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(20) });
+    const args = [...BATCH_ARGS, '--concurrency', '2', '-v'];
     const first = await wfr([...args, '--report', 'json=r.json'], {
       cwd,
       signals,
@@ -159,27 +173,16 @@ describe('what was begun', () => {
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain('rows.jsonl:1');
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(20);
-    const whole = Object.values(stories(join(cwd, 'out.jsonl'))).map((story) => story.at(-1));
+    const whole = Object.values(eventNamesByRow(join(cwd, 'out.jsonl'))).map((story) => story.at(-1));
     expect(whole).toEqual(Array(20).fill('ended'));
   });
 
   test('rows that were not started are counted where it is known how many there are', async () => {
     const signals = new Signals();
-    const { wfr } = await service();
+    const { wfr } = await startBatchService();
     const names = Array.from({ length: 9 }, (_, n) => `${n}.pdf`);
     const cwd = folderWith(Object.fromEntries(names.map((name) => [name, 'x'])));
-    const args = [
-      'batch',
-      'w',
-      '--each',
-      'scan',
-      ...names,
-      '--results',
-      'o.jsonl',
-      '--concurrency',
-      '1',
-      '-v',
-    ];
+    const args = [...EACH_SCAN, ...names, '--results', 'o.jsonl', '--concurrency', '1', '-v'];
     const { stderr, exitCode } = await wfr(args, {
       cwd,
       signals,
@@ -192,7 +195,7 @@ describe('what was begun', () => {
 
 describe('what could send a row twice, or say the wrong thing of it', () => {
   test('a file that is no results file is left as it is, to its last byte', async () => {
-    const { requests, wfr } = await service();
+    const { requests, wfr } = await startBatchService();
     const cwd = folderWith({
       'rows.jsonl': '{"n":1}\n{"n":2}',
       'other.jsonl': '{"n":1}\n{"n":2}',
@@ -212,8 +215,8 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
   });
 
   test('a device or a pipe is no results file: nothing is sent, and nothing is left beside it', async () => {
-    const { requests, wfr } = await service();
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
+    const { requests, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     execFileSync('mkfifo', [join(cwd, 'pipe')]);
     symlinkSync('/dev/zero', join(cwd, 'zero'));
     for (const name of ['pipe', 'zero']) {
@@ -231,12 +234,15 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
   test('a signal is the exit also where no row came to it, and with a report', async () => {
     for (const report of [[], ['--report', 'json=r.json']]) {
       const signals = new Signals();
-      const { wfr } = await service((_request, reply) => {
+      const { wfr } = await startBatchService((_request, reply) => {
         signals.raise('SIGINT');
         reply.send(201, aFinishedRun());
       });
-      const cwd = folderWith({ 'rows.jsonl': rowsOf(6) });
-      const { exitCode, stderr } = await wfr([...BATCH, ...report, '--concurrency', '1'], { cwd, signals });
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(6) });
+      const { exitCode, stderr } = await wfr([...BATCH_ARGS, ...report, '--concurrency', '1'], {
+        cwd,
+        signals,
+      });
       expect(exitCode).toBe(130);
       expect(stderr).toContain(
         '1 row: 1 FINISHED\nInterrupted before the end of the table. To continue, run the same command again.\n',
@@ -246,14 +252,14 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
 
   test('a row that is sent again in vain stays what it was: unknown, or FAILED', async () => {
     let mode: 'drop' | 'fail' | 'busy' | 'refuse' | 'fine' = 'drop';
-    const { posts, wfr } = await service((_request, reply) => {
+    const { posts, wfr } = await startBatchService((_request, reply) => {
       if (mode === 'drop') return void reply.socket.destroy();
       if (mode === 'busy') return reply.send(429, {}, { 'retry-after': '100000' });
       if (mode === 'refuse') return reply.send(422, { message: 'no' });
       reply.send(201, mode === 'fail' ? aRun({ status: 'FAILED', error: { step: 'S' } }) : aFinishedRun());
     });
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
-    const args = [...BATCH, '--workflow-id-field', 'workflowId'];
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId'];
     expect((await wfr(args, { cwd })).exitCode).toBe(6);
     for (mode of ['busy', 'refuse'] as const) {
       const again = await wfr([...args, '--resend-unknown'], { cwd });
@@ -274,21 +280,21 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
   });
 
   test('a bad row may be mended, and a refused token may be changed: the same command goes on', async () => {
-    const { triggered, wfr } = await service();
+    const { triggered, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":\n' });
-    const first = await wfr(BATCH, { cwd });
+    const first = await wfr(BATCH_ARGS, { cwd });
     expect(first.exitCode).toBe(3);
     expect(first.stderr).toContain('2 rows: 1 FINISHED, 1 invalid\n  Invalid: row 2. Fix them');
-    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(2));
-    expect((await wfr(BATCH, { cwd })).exitCode).toBe(0);
+    writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(2));
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(2);
 
     let isWelcome = false;
-    const guarded = await service((_request, reply) =>
+    const guarded = await startBatchService((_request, reply) =>
       isWelcome ? reply.send(201, aFinishedRun()) : reply.send(401, { message: 'who?' }),
     );
-    const elsewhere = folderWith({ 'rows.jsonl': rowsOf(3) });
-    const args = [...BATCH, '--workflow-id-field', 'workflowId'];
+    const elsewhere = folderWith({ 'rows.jsonl': numberedRows(3) });
+    const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId'];
     expect((await guarded.wfr(args, { cwd: elsewhere })).exitCode).toBe(4);
     isWelcome = true;
     expect((await guarded.wfr(args, { cwd: elsewhere })).exitCode).toBe(0);
@@ -298,8 +304,8 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     const { baseUrl } = await scriptedService((request, reply) => {
       if (request.method === 'POST') reply.send(422, { message: 'no' });
     });
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(16) });
-    const args = [...BATCH, '--workflow-id-field', 'workflowId', '--concurrency', '16'];
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(16) });
+    const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId', '--concurrency', '16'];
     const { exitCode, stderr } = await runCli(args, { cwd, env: { WFR_BASE_URL: baseUrl } });
     expect(stderr).toContain('16 rows: 16 refused\n');
     expect(exitCode).toBe(5);
@@ -307,14 +313,16 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
   });
 
   test('an error of the service is not hammered', async () => {
-    const { posts, wfr } = await service((_request, reply) => reply.send(500, { message: 'broken' }));
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
-    await wfr(BATCH, { cwd });
+    const { posts, wfr } = await startBatchService((_request, reply) =>
+      reply.send(500, { message: 'broken' }),
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    await wfr(BATCH_ARGS, { cwd });
     expect(posts()).toHaveLength(1);
   });
 
   test('a table that Excel has written in another way is not sent as something else', async () => {
-    const { requests, wfr } = await service();
+    const { requests, wfr } = await startBatchService();
     const cwd = temporaryFolder();
     const check = async (bytes: Buffer | string) => {
       writeFileSync(join(cwd, 'rows.csv'), bytes);
@@ -334,8 +342,8 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
 
   test('on stdout the service cannot act on a terminal, and without a reader nothing more is sent', async () => {
     const hostile = { ...aFinishedRun(), id: 'a\u009b31m\u202e##[x' };
-    const { posts, wfr } = await service((_request, reply) => reply.send(201, hostile));
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(10) });
+    const { posts, wfr } = await startBatchService((_request, reply) => reply.send(201, hostile));
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(10) });
     const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', '-', '--concurrency', '1'];
     const { stdout } = await wfr(args, { cwd });
     expect(stdout).toContain('\\u009b31m\\u202e#\\u0023[x');

@@ -1,49 +1,58 @@
 /** Rows of a batch whose outcome becomes unknown: sent once, and not sent at all once it happens again and again. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BATCH, folderWith, rowsOf, service, stories, WHOLE } from '../../helpers/batch.js';
+import {
+  BATCH_ARGS,
+  eventNamesByRow,
+  FINISHED_ROW,
+  numberedRows,
+  startBatchService,
+} from '../../helpers/batch.js';
 import { runCli } from '../../helpers/cli.js';
+import { folderWith } from '../../helpers/files.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../../helpers/service.js';
 
 const BUSY: Handler = (_request, reply) => reply.send(503, { message: 'busy' }, { 'retry-after': '1' });
-const ONE_BY_ONE = [...BATCH, '--concurrency', '1'];
+const ONE_BY_ONE = [...BATCH_ARGS, '--concurrency', '1'];
 const STOPPED = 'The outcomes of 5 consecutive rows are unknown: no further rows were sent.\n';
 const unknownRowsIn = (stderr: string) => stderr.split('the outcome is unknown').length - 1;
 
 describe('a 503 with Retry-After after a complete body', () => {
   test('batch: it is exit 6 after exactly one POST, and the row is sent again only with --resend-unknown', async () => {
-    const { posts, wfr } = await service(BUSY);
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
-    const { exitCode, stderr } = await wfr(BATCH, { cwd });
+    const { posts, wfr } = await startBatchService(BUSY);
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 1 });
     expect(stderr).toContain('1 row: 1 unknown\n');
-    expect(stories(join(cwd, 'out.jsonl'))).toEqual({ 1: ['intent', 'sent'] });
-    expect((await wfr(BATCH, { cwd })).exitCode).toBe(6);
+    expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: ['intent', 'sent'] });
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(6);
     expect(posts()).toHaveLength(1);
   });
 
   test('batch --resend-503: it is waited for, and what is then accepted is one run', async () => {
     let count = 0;
-    const { posts, wfr } = await service((request, reply) =>
+    const { posts, wfr } = await startBatchService((request, reply) =>
       count++ < 6 ? BUSY(request, reply) : reply.send(201, aFinishedRun()),
     );
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
-    expect((await wfr([...BATCH, '--resend-503'], { cwd })).exitCode).toBe(0);
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    expect((await wfr([...BATCH_ARGS, '--resend-503'], { cwd })).exitCode).toBe(0);
     expect(posts()).toHaveLength(7);
   });
 });
 
 test('batch: a 408 after a complete body is exit 6 after exactly one POST, also with --resend-503', async () => {
-  const { posts, wfr } = await service((_request, reply) => reply.send(408, {}, { 'retry-after': '1' }));
-  const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
-  const { exitCode } = await wfr([...BATCH, '--resend-503'], { cwd });
+  const { posts, wfr } = await startBatchService((_request, reply) =>
+    reply.send(408, {}, { 'retry-after': '1' }),
+  );
+  const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+  const { exitCode } = await wfr([...BATCH_ARGS, '--resend-503'], { cwd });
   expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 1 });
 });
 
 describe('five unknown outcomes in a row', () => {
   test('batch: no further row is sent after five answers of 503 with Retry-After, and --resend-503 is named', async () => {
-    const { posts, wfr } = await service(BUSY);
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(20) });
+    const { posts, wfr } = await startBatchService(BUSY);
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(20) });
     const { exitCode, stderr } = await wfr(ONE_BY_ONE, { cwd });
     expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 5 });
     expect(stderr).toContain(
@@ -56,8 +65,8 @@ describe('five unknown outcomes in a row', () => {
     ['lost answers', (_request, reply) => void reply.socket.destroy()],
     ['answers without an id', (_request, reply) => reply.send(201, {})],
   ])('batch: no further row is sent after five %s, and --resend-503 is not named', async (_name, handler) => {
-    const { posts, wfr } = await service(handler);
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(20) });
+    const { posts, wfr } = await startBatchService(handler);
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(20) });
     const { exitCode, stderr } = await wfr(ONE_BY_ONE, { cwd });
     expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 5 });
     expect(stderr).toContain(STOPPED);
@@ -66,12 +75,12 @@ describe('five unknown outcomes in a row', () => {
 
   test('batch: an accepted or refused row among them starts the count again', async () => {
     let count = 0;
-    const { posts, wfr } = await service((_request, reply) => {
+    const { posts, wfr } = await startBatchService((_request, reply) => {
       count++;
       if (count % 10 === 0) return reply.send(422, { message: 'no' });
       return count % 5 === 0 ? reply.send(201, aFinishedRun()) : void reply.socket.destroy();
     });
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(14) });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(14) });
     const { exitCode, stderr } = await wfr([...ONE_BY_ONE, '--workflow-id-field', 'both'], { cwd });
     expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 14 });
     expect(stderr).not.toContain(STOPPED);
@@ -86,14 +95,14 @@ describe('five unknown outcomes in a row', () => {
       if (count++ === 0) reply.send(201, aRun());
       else reply.socket.destroy();
     });
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(20) });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(20) });
     const env = { WFR_BASE_URL: baseUrl };
     const onOutput = (text: string) => {
       isStopped = unknownRowsIn(text) >= 5;
     };
-    const { exitCode } = await runCli([...BATCH, '--concurrency', '2'], { cwd, env, onOutput });
+    const { exitCode } = await runCli([...BATCH_ARGS, '--concurrency', '2'], { cwd, env, onOutput });
     expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 6 });
-    expect(stories(join(cwd, 'out.jsonl'))[1]).toEqual(WHOLE);
+    expect(eventNamesByRow(join(cwd, 'out.jsonl'))[1]).toEqual(FINISHED_ROW);
   });
 
   test('batch: a request that is not complete yet is held back, and the same command sends it', async () => {
@@ -114,12 +123,12 @@ describe('five unknown outcomes in a row', () => {
       if (isWell) reply.send(200, aFinishedRun());
     });
     const large = '{"file":{"$document":"large.bin","type":"application/pdf"}}\n'.repeat(3);
-    const cwd = folderWith({ 'rows.jsonl': `${large}${rowsOf(5)}`, 'large.bin': 'x'.repeat(16e6) });
+    const cwd = folderWith({ 'rows.jsonl': `${large}${numberedRows(5)}`, 'large.bin': 'x'.repeat(16e6) });
     const env = { WFR_BASE_URL: baseUrl };
     const onOutput = (text: string) => {
       if (unknownRowsIn(text) >= 5) fiveAreUnknown();
     };
-    const first = await runCli(BATCH, { cwd, env, onOutput });
+    const first = await runCli(BATCH_ARGS, { cwd, env, onOutput });
     expect(first.exitCode).toBe(6);
     expect(first.stderr).toContain('8 rows: 3 not sent, 5 unknown\n');
     const held = posts().filter(({ headers }) => isLarge(headers['content-length']));
@@ -127,7 +136,7 @@ describe('five unknown outcomes in a row', () => {
     for (const { received, headers } of held)
       expect(received).toBeLessThan(Number(headers['content-length']));
     isWell = true;
-    const second = await runCli(BATCH, { cwd, env });
+    const second = await runCli(BATCH_ARGS, { cwd, env });
     expect(second.exitCode).toBe(6);
     expect(second.stderr).toContain('8 rows: 3 FINISHED, 5 unknown\n');
     expect(posts()).toHaveLength(11);
@@ -158,13 +167,13 @@ describe('five unknown outcomes in a row', () => {
       reply.socket.resume();
     });
     const document = '{"file":{"$document":"large.bin","type":"application/pdf"}}\n';
-    const cwd = folderWith({ 'rows.jsonl': `${document}${rowsOf(5)}`, 'large.bin': 'x'.repeat(16e6) });
+    const cwd = folderWith({ 'rows.jsonl': `${document}${numberedRows(5)}`, 'large.bin': 'x'.repeat(16e6) });
     const onOutput = (text: string) => {
       if (unknownRowsIn(text) >= 5) fiveAreUnknown();
     };
-    const { exitCode, stderr } = await runCli(BATCH, { cwd, env: { WFR_BASE_URL: baseUrl }, onOutput });
+    const { exitCode, stderr } = await runCli(BATCH_ARGS, { cwd, env: { WFR_BASE_URL: baseUrl }, onOutput });
     expect(exitCode).toBe(6);
     expect(stderr).toContain('6 rows: 1 not sent, 5 unknown\n');
-    expect(stories(join(cwd, 'out.jsonl'))[1]).toEqual(['intent', 'sent', 'refused']);
+    expect(eventNamesByRow(join(cwd, 'out.jsonl'))[1]).toEqual(['intent', 'sent', 'refused']);
   });
 });

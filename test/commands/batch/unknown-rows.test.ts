@@ -2,11 +2,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BATCH, eventsIn, folderWith, rowsOf, stories, WHOLE } from '../../helpers/batch.js';
-import { runCli, Signals, type World } from '../../helpers/cli.js';
+import { BATCH_ARGS, eventNamesByRow, FINISHED_ROW, numberedRows, readEvents } from '../../helpers/batch.js';
+import { type CliOptions, runCli, Signals } from '../../helpers/cli.js';
+import { folderWith } from '../../helpers/files.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
-const ARGS = [...BATCH, '--workflow-id-field', 'workflowId', '--concurrency', '1'];
+const ARGS = [...BATCH_ARGS, '--workflow-id-field', 'workflowId', '--concurrency', '1'];
 
 type Answer = [status: number, body?: unknown, headers?: Record<string, string>];
 
@@ -37,7 +38,7 @@ async function answering(answers: Answers) {
     if (answer === undefined) reply.socket.destroy();
     else reply.send(...answer);
   });
-  const wfr = (args: string[], world: World = {}) =>
+  const wfr = (args: string[], world: CliOptions = {}) =>
     runCli(args, { ...world, env: { WFR_BASE_URL: scripted.baseUrl, ...world.env } });
   return { ...scripted, triggered, reads, wfr };
 }
@@ -48,7 +49,7 @@ async function unknown(rows: number[], count: number, answers: Answers = {}) {
   answers.get = get;
   answers.post = (row) => (rows.includes(row) ? undefined : [201, { ...aFinishedRun(), id: `run-${row}` }]);
   const service = await answering(answers);
-  const cwd = folderWith({ 'rows.jsonl': rowsOf(count) });
+  const cwd = folderWith({ 'rows.jsonl': numberedRows(count) });
   const run = (...more: string[]) => service.wfr([...ARGS, ...more], { cwd });
   const first = await run();
   expect(first.exitCode).toBe(6);
@@ -62,7 +63,7 @@ async function unknown(rows: number[], count: number, answers: Answers = {}) {
 async function forgotten() {
   const answers: Answers = { get: (id) => [200, aRun({ id })] };
   const service = await answering(answers);
-  const cwd = folderWith({ 'rows.jsonl': rowsOf(2) });
+  const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
   const run = (...more: string[]) => service.wfr([...ARGS, ...more], { cwd });
   expect((await run('--timeout', '0')).exitCode).toBe(8);
   answers.get = (id) => (id === 'run-1-1' ? NOT_FOUND : finished(id));
@@ -71,8 +72,8 @@ async function forgotten() {
   return { ...service, cwd, answers, path: join(cwd, 'out.jsonl'), run };
 }
 
-const ACCEPTED = WHOLE.slice(0, 3);
-const UNKNOWN = WHOLE.slice(0, 2);
+const ACCEPTED = FINISHED_ROW.slice(0, 3);
+const UNKNOWN = FINISHED_ROW.slice(0, 2);
 
 describe('batch: a row whose run the service has forgotten', () => {
   test('batch: a run that is unknown to the service (404) for 60 s is lost: exit 7, with its id and what to do', async () => {
@@ -81,7 +82,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect(exitCode).toBe(7);
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     expect(clock.monotonic()).toBeLessThan(120_000);
-    expect(eventsIn(path)).toContainEqual(expect.objectContaining({ event: 'lost', row: 1 }));
+    expect(readEvents(path)).toContainEqual(expect.objectContaining({ event: 'lost', row: 1 }));
     expect(stderr).toContain('2 rows: 1 FINISHED, 1 lost\n');
     expect(stderr).toMatch(/^ {2}Lost.*: row 1 \(run-1-1\)\..*--retry-lost/m);
     expect(triggered).toEqual([]);
@@ -95,7 +96,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect(exitCode).toBe(7);
     expect(stderr).toContain('  Lost, ');
     expect(requests).toHaveLength(before);
-    expect(stories(path)[1]).toEqual([...ACCEPTED, 'lost']);
+    expect(eventNamesByRow(path)[1]).toEqual([...ACCEPTED, 'lost']);
   });
 
   test('batch: --retry-lost triggers a lost row again, once, and no other row', async () => {
@@ -105,7 +106,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect(exitCode).toBe(0);
     expect(stderr).toContain('2 rows: 2 FINISHED\n');
     expect(triggered).toEqual([1]);
-    expect(stories(path)[1]).toEqual([...ACCEPTED, 'lost', ...WHOLE]);
+    expect(eventNamesByRow(path)[1]).toEqual([...ACCEPTED, 'lost', ...FINISHED_ROW]);
     expect((await run('--retry-lost')).exitCode).toBe(0);
     expect(triggered).toEqual([1]);
   });
@@ -137,7 +138,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect(exitCode).toBe(0);
     expect(clock.monotonic()).toBeLessThan(60_000);
     expect(reads).toHaveLength(7);
-    expect(stories(path)).toEqual({ 1: WHOLE, 2: WHOLE });
+    expect(eventNamesByRow(path)).toEqual({ 1: FINISHED_ROW, 2: FINISHED_ROW });
   });
 
   test('batch: the 60 s of a resumed row are answers of 404 alone, without a wait between them that the service asked for', async () => {
@@ -149,13 +150,13 @@ describe('batch: a row whose run the service has forgotten', () => {
     const { exitCode, clock } = await run();
     expect(exitCode).toBe(0);
     expect(clock.monotonic()).toBeGreaterThan(80_000);
-    expect(stories(path)).toEqual({ 1: WHOLE, 2: WHOLE });
+    expect(eventNamesByRow(path)).toEqual({ 1: FINISHED_ROW, 2: FINISHED_ROW });
   });
 
   test('batch: a run that is unknown to the service when --timeout ends, before the 60 s, is not lost', async () => {
     const { run, path, answers } = await forgotten();
     expect((await run('--timeout', '30s')).exitCode).toBe(7);
-    expect(stories(path)[1]).toEqual(ACCEPTED);
+    expect(eventNamesByRow(path)[1]).toEqual(ACCEPTED);
     answers.get = finished;
     expect((await run()).exitCode).toBe(0);
   });
@@ -163,9 +164,9 @@ describe('batch: a row whose run the service has forgotten', () => {
   test('batch: a run that is unknown to the service right after its trigger stays accepted, and the next call watches it', async () => {
     const answers: Answers = { get: () => NOT_FOUND };
     const { wfr, triggered } = await answering(answers);
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(1) });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     expect((await wfr(ARGS, { cwd })).exitCode).toBe(7);
-    expect(stories(join(cwd, 'out.jsonl'))).toEqual({ 1: ACCEPTED });
+    expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: ACCEPTED });
     answers.get = finished;
     expect((await wfr(ARGS, { cwd })).exitCode).toBe(0);
     expect(triggered).toEqual([1]);
@@ -174,9 +175,9 @@ describe('batch: a row whose run the service has forgotten', () => {
   test('batch: many lost rows in a row do not stop the batch as unreachable', async () => {
     const answers: Answers = { get: (id) => [200, aRun({ id })] };
     const { wfr, triggered } = await answering(answers);
-    const cwd = folderWith({ 'rows.jsonl': rowsOf(21) });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(21) });
     await wfr([...ARGS, '--timeout', '0'], { cwd });
-    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(22));
+    writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(22));
     answers.get = (id) => (id.startsWith('run-22') ? finished(id) : NOT_FOUND);
     const { exitCode, stderr } = await wfr(ARGS, { cwd });
     expect(exitCode).toBe(7);
@@ -214,21 +215,21 @@ describe('batch: --adopt settles an unknown row with the run that the user found
     expect(stderr).toContain('3 rows: 3 FINISHED\n');
     expect(triggered).toEqual([]);
     expect(reads).toEqual(['found-1', 'found-1']);
-    expect(stories(path)[2]).toEqual(WHOLE);
-    expect(eventsIn(path)).toContainEqual(
+    expect(eventNamesByRow(path)[2]).toEqual(FINISHED_ROW);
+    expect(readEvents(path)).toContainEqual(
       expect.objectContaining({ event: 'accepted', row: 2, id: 'found-1' }),
     );
   });
 
   test('batch: --adopt of a run that does not exist exits 5, and nothing is adopted or sent', async () => {
     const { run, path, triggered, cwd } = await unknown([2], 3, { get: () => NOT_FOUND });
-    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(4));
-    const before = stories(path);
+    writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(4));
+    const before = eventNamesByRow(path);
     const { exitCode, stdout, stderr } = await run('--adopt', '2=typo-1');
     expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
     expect(stderr).toContain('--adopt 2=typo-1 failed: nothing was adopted or sent.\n');
     expect(stderr).toContain('the service has no run typo-1 (404)');
-    expect(stories(path)).toEqual(before);
+    expect(eventNamesByRow(path)).toEqual(before);
     expect(triggered).toEqual([]);
   });
 
@@ -236,7 +237,7 @@ describe('batch: --adopt settles an unknown row with the run that the user found
     const get = (id: string) => (id === 'a' ? finished(id) : NOT_FOUND);
     const { run, path } = await unknown([1, 2], 2, { get });
     expect((await run('--adopt', '1=a', '--adopt', '2=b')).exitCode).toBe(5);
-    expect(stories(path)).toEqual({ 1: UNKNOWN, 2: UNKNOWN });
+    expect(eventNamesByRow(path)).toEqual({ 1: UNKNOWN, 2: UNKNOWN });
   });
 
   test.each<[string, Answer, number]>([
@@ -249,20 +250,20 @@ describe('batch: --adopt settles an unknown row with the run that the user found
     const { run, path, triggered } = await unknown([2], 3, { get: () => answer });
     expect((await run('--adopt', '2=x')).exitCode).toBe(code);
     expect(triggered).toEqual([]);
-    expect(stories(path)[2]).toEqual(UNKNOWN);
+    expect(eventNamesByRow(path)[2]).toEqual(UNKNOWN);
   });
 
   test('batch: --adopt of a row that is not unknown exits 2 and names its state, without any request', async () => {
     const { run, requests, cwd, path } = await unknown([2], 3);
-    writeFileSync(join(cwd, 'rows.jsonl'), rowsOf(4));
-    const before = stories(path);
+    writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(4));
+    const before = eventNamesByRow(path);
     const { exitCode, stderr } = await run('--adopt', '1=x', '--adopt', '4=y', '--adopt', '99=z');
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--adopt 1=x: row 1 is not unknown; its state is: FINISHED');
     expect(stderr).toContain('--adopt 4=y: row 4 is not unknown; its state is: not started');
     expect(stderr).toContain('--adopt 99=z: row 99 is not unknown; its state is: not started');
     expect(requests).toEqual([]);
-    expect(stories(path)).toEqual(before);
+    expect(eventNamesByRow(path)).toEqual(before);
   });
 
   test('batch: --adopt of a run that another row of the results file has exits 2', async () => {
@@ -308,7 +309,7 @@ describe('batch: --adopt settles an unknown row with the run that the user found
       onOutput: (text) => text.includes('Row 2 continues with run found-1') && signals.raise('SIGINT'),
     });
     expect(exitCode).toBe(130);
-    expect(stories(path)[2]).toEqual(ACCEPTED);
+    expect(eventNamesByRow(path)[2]).toEqual(ACCEPTED);
     expect((await run()).exitCode).toBe(0);
     expect(triggered).toEqual([]);
   });
@@ -391,7 +392,7 @@ describe('batch: the state of a row and the flags alone decide whether it is sen
     };
     const answers: Answers = { post: (row) => posts[row], get: (id) => [200, aRun({ id })] };
     const service = await answering(answers);
-    const begun = rowsOf(8).replace('{"n":8}', '{"n":8,"d":{"$document":"missing.pdf"}}');
+    const begun = numberedRows(8).replace('{"n":8}', '{"n":8,"d":{"$document":"missing.pdf"}}');
     const cwd = folderWith({ 'rows.jsonl': begun });
     await service.wfr([...ARGS, '--timeout', '0'], { cwd });
     answers.get = (id) => (id === 'lost' ? NOT_FOUND : [200, aRun({ id })]);

@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, temporaryFolder, type World } from '../../helpers/cli.js';
-import { configWorld } from '../../helpers/config.js';
+import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
+import { writeTestConfig } from '../../helpers/config.js';
 import { ROOT, start } from '../../helpers/process.js';
 import { scriptedService } from '../../helpers/service.js';
 
@@ -32,11 +32,11 @@ function worldOf(config: object | string = CONFIG, history: readonly object[] | 
   mkdirSync(join(state, 'wfr'));
   const lines = typeof history === 'string' ? history : history.map((run) => JSON.stringify(run)).join('\n');
   writeFileSync(join(state, 'wfr', 'history.jsonl'), lines);
-  return { env: { ...configWorld(config).env, XDG_STATE_HOME: state } as Record<string, string> };
+  return { env: { ...writeTestConfig(config).env, XDG_STATE_HOME: state } as Record<string, string> };
 }
 
 /** The lines that are printed for fish, which are those for zsh; nothing else may come. */
-async function offered(words: readonly string[], world: World = worldOf()) {
+async function offered(words: readonly string[], world: CliOptions = worldOf()) {
   const { stdout, stderr, exitCode } = await runCli(['__complete', 'fish', '--', ...words], world);
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
   return stdout.split('\n').slice(0, -1);
@@ -267,7 +267,7 @@ describe('a Tab is silent and harmless', () => {
       ['run', 'w', 'a@'],
       ['--profile', ''],
     ])
-      await offered(words, { env, mayCapture: true });
+      await offered(words, { env, canExec: true });
     expect(service.requests).toEqual([]);
     expect(existsSync(trace)).toBe(false);
   });

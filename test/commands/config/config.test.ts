@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { SETTINGS } from '../../../src/config/settings-table.js';
 import { runCli } from '../../helpers/cli.js';
-import { configWorld } from '../../helpers/config.js';
+import { writeTestConfig } from '../../helpers/config.js';
 
 test.each([['wfr config'], ['wfr config what'], ['wfr config path extra']])(
   'config: the command line %s exits 2',
@@ -17,6 +17,6 @@ test('config: the help names every setting, and its example is valid', async () 
   const { stdout } = await runCli(['help', 'config']);
   for (const name of Object.keys(SETTINGS)) expect(stdout).toContain(name);
   const [text = ''] = /^ {2}\{\n[\s\S]*?^ {2}\}$/m.exec(stdout) ?? [];
-  const { env } = configWorld(text);
+  const { env } = writeTestConfig(text);
   expect(await runCli(['config', 'check'], { env })).toMatchObject({ stdout: '', exitCode: 0 });
 });

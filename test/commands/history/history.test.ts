@@ -3,11 +3,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, promises, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { runCli, Signals, temporaryFolder, type World } from '../../helpers/cli.js';
-import { ImpatientClock } from '../../helpers/clock.js';
+import { type CliOptions, runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
+import { AutoAdvancingClock } from '../../helpers/clock.js';
 import { bash, startWfr } from '../../helpers/process.js';
-import { FAILING, SLOW, sandboxWorld } from '../../helpers/sandbox.js';
-import { acceptsAndShows, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+import { FAILING, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
+import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 interface Listed {
   id: string;
@@ -22,7 +22,7 @@ async function listed(env: Record<string, string>): Promise<Listed[]> {
 
 /** A sandbox, and a folder for the history. */
 async function world() {
-  const { env: service, clock } = await sandboxWorld();
+  const { env: service, clock } = await startTestSandbox();
   const state = temporaryFolder();
   const env = { ...service, XDG_STATE_HOME: state };
   const wfr = (...args: string[]) => runCli(args, { env, clock });
@@ -204,11 +204,11 @@ describe('a history on a disk that does not answer', () => {
 
   const WARNING = 'wfr: warning: the history cannot be written: the disk does not respond; ';
 
-  async function start(args: readonly string[], world: Partial<World> = {}) {
+  async function start(args: readonly string[], world: Partial<CliOptions> = {}) {
     hang();
-    const { baseUrl, requests } = await scriptedService(acceptsAndShows(aRun(), aFinishedRun()));
+    const { baseUrl, requests } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
     const env = { WFR_BASE_URL: baseUrl, XDG_STATE_HOME: temporaryFolder() };
-    const result = await runCli(args, { ...world, env, clock: new ImpatientClock() });
+    const result = await runCli(args, { ...world, env, clock: new AutoAdvancingClock() });
     return { ...result, requests: requests.length };
   }
 

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
-import { FAILING, INVOICE, SLOW, sandboxWorld } from '../../helpers/sandbox.js';
-import { acceptsAndShows, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
+import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 const INVOICE_PDF = fileURLToPath(new URL('../../../examples/invoice.pdf', import.meta.url));
 
@@ -18,7 +18,7 @@ function folderWithInvoice(): string {
 
 describe('a run through the sandbox', () => {
   test('sends a document, follows the run and prints its output as indented JSON', async () => {
-    const { env, clock, posts } = await sandboxWorld();
+    const { env, clock, posts } = await startTestSandbox();
     const cwd = temporaryFolder();
     const bytes = Buffer.from(Array.from({ length: 1_000_001 }, (_, i) => (i * 7919) % 256));
     writeFileSync(join(cwd, 'scan.pdf'), bytes);
@@ -34,7 +34,7 @@ describe('a run through the sandbox', () => {
   });
 
   test('says first the id and the command that watches it again, then each change, then how it ended', async () => {
-    const { env, clock } = await sandboxWorld();
+    const { env, clock } = await startTestSandbox();
     const { stderr } = await runCli(['run', INVOICE, 'invoice@invoice.pdf', 'customer=ACME'], {
       env,
       clock,
@@ -53,7 +53,7 @@ describe('a run through the sandbox', () => {
   });
 
   test('a failed run shows its step, the steps done and the message, prints no output, and exits with 1', async () => {
-    const { env, clock } = await sandboxWorld();
+    const { env, clock } = await startTestSandbox();
     const result = await runCli(['run', FAILING, 'customer=ACME'], { env, clock });
     expect(result.exitCode).toBe(1);
     expect(result.stdout).toBe('');
@@ -64,7 +64,7 @@ describe('a run through the sandbox', () => {
   });
 
   test('--detach prints the id alone, and watch takes it to the end', async () => {
-    const { env, clock } = await sandboxWorld();
+    const { env, clock } = await startTestSandbox();
     const cwd = folderWithInvoice();
     const started = await runCli(['run', INVOICE, 'invoice@invoice.pdf', 'customer=A', '--detach'], {
       env,
@@ -79,14 +79,14 @@ describe('a run through the sandbox', () => {
   });
 
   test('--no-wait is --detach', async () => {
-    const { env, clock } = await sandboxWorld();
+    const { env, clock } = await startTestSandbox();
     const { stdout, exitCode } = await runCli(['run', SLOW, 'label=x', '--no-wait'], { env, clock });
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/);
   });
 
   test('--timeout stops waiting with 8, the status and the command that goes on', async () => {
-    const { env, clock } = await sandboxWorld();
+    const { env, clock } = await startTestSandbox();
     const result = await runCli(['run', SLOW, 'label=x', '--timeout', '7s'], { env, clock });
     expect(result.exitCode).toBe(8);
     expect(result.stdout).toBe('');
@@ -99,7 +99,7 @@ describe('a run through the sandbox', () => {
   });
 
   test('a wrong token is exit 4, with where it came from and without itself', async () => {
-    const { env, clock } = await sandboxWorld();
+    const { env, clock } = await startTestSandbox();
     const result = await runCli(['run', SLOW, 'label=x'], {
       env: { ...env, WFR_TOKEN: 'wrong-and-secret' },
       clock,
@@ -110,7 +110,7 @@ describe('a run through the sandbox', () => {
   });
 
   test("inputs that do not match are exit 5, in the service's own words, after one request", async () => {
-    const { env, clock, posts, sandbox } = await sandboxWorld();
+    const { env, clock, posts, sandbox } = await startTestSandbox();
     const result = await runCli(['run', INVOICE, 'customer:=5', 'extra=x'], { env, clock });
     expect(result.exitCode).toBe(5);
     expect(result.stderr).toContain(
@@ -121,21 +121,21 @@ describe('a run through the sandbox', () => {
   });
 
   test('an unknown workflow is exit 5', async () => {
-    const { env, clock } = await sandboxWorld();
+    const { env, clock } = await startTestSandbox();
     const result = await runCli(['run', 'no-such-workflow'], { env, clock });
     expect(result.exitCode).toBe(5);
     expect(result.stderr).toContain('| There is no workflow "no-such-workflow".');
   });
 
   test('the workflow may be given as its URL', async () => {
-    const { env, clock } = await sandboxWorld();
+    const { env, clock } = await startTestSandbox();
     const url = `https://workflows.example.com/w/${SLOW.toUpperCase()}/edit?of=${SLOW}`;
     const result = await runCli(['run', url, 'label=x', '--detach'], { env, clock });
     expect(result.exitCode).toBe(0);
   });
 
   test('a URL with several UUIDs is refused, listing them', async () => {
-    const { env, clock, posts } = await sandboxWorld();
+    const { env, clock, posts } = await startTestSandbox();
     const url = `https://workflows.example.com/${SLOW}/${INVOICE}`;
     const result = await runCli(['run', url, 'label=x'], { env, clock });
     expect(result.exitCode).toBe(2);
@@ -146,7 +146,7 @@ describe('a run through the sandbox', () => {
 
 describe('signals', () => {
   test('Ctrl-C in the middle ends by the signal, with the command that resumes, which ends as the run does', async () => {
-    const { env, clock } = await sandboxWorld();
+    const { env, clock } = await startTestSandbox();
     const signals = new Signals();
     const result = await runCli(['run', SLOW, 'label=x'], {
       env,
@@ -165,7 +165,7 @@ describe('signals', () => {
 describe('what stdout carries of one run', () => {
   const run = async (...flags: string[]) => {
     const clock = new VirtualClock();
-    const { baseUrl } = await scriptedService(acceptsAndShows(aRun(), aRun(), aFinishedRun()));
+    const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aRun(), aFinishedRun()));
     return runCli(['run', 'w', ...flags], { env: { WFR_BASE_URL: baseUrl }, clock });
   };
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { type CliResult, runCli, Signals } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
-import { FAILING, INVOICE, SLOW, sandboxWorld } from '../../helpers/sandbox.js';
+import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 
 const LABELLED = [SLOW, 'label=x'];
 const DOCUMENTED = [INVOICE, 'invoice@-;type=text/plain', 'customer=x'];
@@ -84,13 +84,13 @@ describe('--reject', () => {
     expect({ exitCode: result.exitCode, stdout: result.stdout }).toEqual({ exitCode: code, stdout: '' });
     expect(result.stderr).toContain(`| The sandbox rejects every trigger (--reject ${status}).`);
     expect(result.stderr.match(/POST/g)?.length).toBe(requests);
-    const { sandbox, env, posts, clock } = await sandboxWorld({ reject: status });
+    const { sandbox, env, posts, clock } = await startTestSandbox({ reject: status });
     await runCli(['run', ...LABELLED], { env, clock });
     expect({ posts: posts(), runs: sandbox.runCount() }).toEqual({ posts: requests, runs: 0 });
   });
 
   test.each([429, 503])('%i has a Retry-After of one second', async (status) => {
-    const { sandbox } = await sandboxWorld({ reject: status });
+    const { sandbox } = await startTestSandbox({ reject: status });
     const answer = await fetch(`${sandbox.baseUrl}/runs`, {
       method: 'POST',
       headers: { authorization: 'Bearer sandbox-token' },
@@ -106,7 +106,7 @@ describe('--reject', () => {
   });
 
   test('reads the whole document before it answers, so that 500 is an unknown outcome', async () => {
-    const { env, clock } = await sandboxWorld({ reject: 500 });
+    const { env, clock } = await startTestSandbox({ reject: 500 });
     const { exitCode } = await runCli(['run', ...DOCUMENTED], {
       env,
       clock,
@@ -122,7 +122,7 @@ describe('--reject', () => {
 
 describe('--drop-answer', () => {
   test('the run exists and continues, and the client cannot know: exit 6 after one request', async () => {
-    const { sandbox, env, posts, log, clock } = await sandboxWorld({ dropAnswer: true });
+    const { sandbox, env, posts, log, clock } = await startTestSandbox({ dropAnswer: true });
     const { exitCode, stdout, stderr } = await runCli(['run', ...LABELLED], { env, clock });
     expect({ exitCode, stdout, posts: posts(), runs: sandbox.runCount() }).toEqual({
       exitCode: 6,
@@ -214,7 +214,7 @@ describe('invalid flags', () => {
 });
 
 test('thousands of runs are served, each with its own output', async () => {
-  const { sandbox, env, clock } = await sandboxWorld();
+  const { sandbox, env, clock } = await startTestSandbox();
   const headers = { authorization: `Bearer ${env.WFR_TOKEN}`, 'content-type': 'application/json' };
   const speak = async (path: string, init = {}) => {
     const answer = await fetch(`${sandbox.baseUrl}${path}`, { headers, ...init });

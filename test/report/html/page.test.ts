@@ -1,9 +1,9 @@
 /** `--report html`: what a page says without a browser; test/peers/page.peers.ts opens it in one. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { manyRuns, pageOf, pageRows } from '../../helpers/page.js';
-import { EVIL, runWithReports } from '../../helpers/reports.js';
-import { acceptsAndShows, aFinishedRun, aRun, type Handler } from '../../helpers/service.js';
+import { readPageRows, renderPage, sampleRuns } from '../../helpers/page.js';
+import { HOSTILE_TEXT, runWithReports } from '../../helpers/reports.js';
+import { acceptThenShow, aFinishedRun, aRun, type Handler } from '../../helpers/service.js';
 
 const failed = (message: string, step: string) => ({ status: 'FAILED', error: { message, step } });
 
@@ -50,7 +50,7 @@ describe('a page of several runs', () => {
   });
 
   test('has a row for each run in the order asked, with its start and its duration', async () => {
-    const rows = pageRows((await watched()).html);
+    const rows = readPageRows((await watched()).html);
     expect(rows.map(({ id }) => id)).toEqual(ids);
     const started = Date.UTC(2026, 0, 2, 3, 4, 5);
     expect(rows.map((row) => row.started)).toEqual(ids.map(() => started));
@@ -64,7 +64,7 @@ describe('a page of several runs', () => {
   });
 
   test('has a bar for each run in the timeline, at its place in time', async () => {
-    const handler = acceptsAndShows(aRun(), aFinishedRun());
+    const handler = acceptThenShow(aRun(), aFinishedRun());
     const { html } = await runWithReports(handler, ['run', 'w', 'x=1']);
     const [, timeline = ''] = /<h2 id="timeline">(.*?)<\/section>/s.exec(html) ?? [];
     // The whole of 4 s, but for the gap before a next one.
@@ -75,7 +75,11 @@ describe('a page of several runs', () => {
 });
 
 describe('what the service says', () => {
-  const evil = aRun({ ...failed(EVIL, EVIL), id: EVIL.replace('\ud800', ''), versionName: EVIL });
+  const evil = aRun({
+    ...failed(HOSTILE_TEXT, HOSTILE_TEXT),
+    id: HOSTILE_TEXT.replace('\ud800', ''),
+    versionName: HOSTILE_TEXT,
+  });
 
   test('is text, in the markup and in the data', async () => {
     const { html } = await runWithReports((_request, reply) => reply.send(200, evil), ['run', 'w']);
@@ -88,7 +92,7 @@ describe('what the service says', () => {
     expect(left.replace('<!doctype html>', '')).not.toMatch(/[<>]|&(?!(amp|lt|gt|quot|#39);)/);
     expect(markup.match(/<script/g)?.length).toBe(2);
     expect(html).toContain('&lt;script&gt;x&lt;/script&gt; &amp;amp;');
-    expect(pageRows(html)[0]?.message).toContain('<script>x</script> &amp; &#124;');
+    expect(readPageRows(html)[0]?.message).toContain('<script>x</script> &amp; &#124;');
   });
 
   test('ends no script: there is no < in the data', async () => {
@@ -98,7 +102,7 @@ describe('what the service says', () => {
     );
     const [, data = ''] = /<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html) ?? [];
     expect(data).not.toContain('<');
-    expect(pageRows(html)[0]?.workflow).toBe('</script><!--');
+    expect(readPageRows(html)[0]?.workflow).toBe('</script><!--');
   });
 });
 
@@ -121,11 +125,11 @@ test('nothing may be loaded, and only the style and the script of the page count
 });
 
 test('10,000 runs are written in good time, and share their texts', () => {
-  const runs = manyRuns(10_000);
-  pageOf(runs.slice(0, 100));
+  const runs = sampleRuns(10_000);
+  renderPage(runs.slice(0, 100));
   const before = performance.now();
-  const page = pageOf(runs);
+  const page = renderPage(runs);
   expect(performance.now() - before).toBeLessThan(5_000);
-  expect(pageRows(page).length).toBe(10_000);
+  expect(readPageRows(page).length).toBe(10_000);
   expect(page.length).toBeLessThan(1_500_000);
 });

@@ -1,0 +1,93 @@
+/** `wfr status`: what it prints of one run and of several, and its exit codes. */
+import { describe, expect, test } from 'vitest';
+import { runCli } from '../../helpers/cli.js';
+import { VirtualClock } from '../../helpers/clock.js';
+import { aRun, type Handler, scriptedService, showRun } from '../../helpers/service.js';
+
+describe('status', () => {
+  const status = async (handler: Handler, args: readonly string[]) => {
+    const clock = new VirtualClock();
+    const service = await scriptedService(handler, { clock });
+    const result = await runCli(['status', ...args], { env: { WFR_BASE_URL: service.baseUrl }, clock });
+    return { ...result, ...service };
+  };
+
+  test('shows a run in a few lines, with one request', async () => {
+    const { stdout, exitCode, requests } = await status(showRun(), ['run-1']);
+    expect(exitCode).toBe(0);
+    expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /runs/run-1']);
+    expect(stdout).toBe(
+      'run        run-1\nstatus     RUNNING\nsteps      1 of 4\nversion    v1\ncreated    2026-01-02T03:04:05Z\n',
+    );
+  });
+
+  test('shows the step and message of a failed one, and still exits with 0', async () => {
+    const { stdout, exitCode } = await status(
+      showRun({ status: 'FAILED', error: { message: 'm', step: 's' } }),
+      ['run-1'],
+    );
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('failed at  s\nmessage    m\n');
+  });
+
+  test.each([
+    ['FINISHED', 0],
+    ['FAILED', 1],
+    ['RUNNING', 8],
+    ['PENDING', 8],
+    ['PAUSED', 8],
+  ])('--exit-status of %s is %i', async (state, code) => {
+    expect((await status(showRun({ status: state }), ['run-1', '--exit-status'])).exitCode).toBe(code);
+  });
+
+  test('json, jsonl and id', async () => {
+    expect(JSON.parse((await status(showRun(), ['run-1', '--json'])).stdout)).toEqual(aRun());
+    expect((await status(showRun(), ['run-1', '-o', 'jsonl'])).stdout).toBe(`${JSON.stringify(aRun())}\n`);
+    expect((await status(showRun(), ['run-1', '-o', 'id'])).stdout).toBe('run-1\n');
+  });
+
+  test('several are shown a line each, in the order asked', async () => {
+    const handler: Handler = (request, reply) => {
+      reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));
+    };
+    const { stdout } = await status(handler, ['c', 'a', 'b']);
+    expect(stdout).toBe('c  RUNNING  1/4\na  RUNNING  1/4\nb  RUNNING  1/4\n');
+    const json = (await status(handler, ['c', 'a', '--json'])).stdout.trimEnd().split('\n');
+    expect(json.map((line) => JSON.parse(line).id)).toEqual(['c', 'a']);
+  });
+
+  test('each of several that could not be read is named, also where it is looked at again, with the time', async () => {
+    const handler: Handler = (request, reply) => {
+      const id = request.path.slice('/runs/'.length);
+      if (id === 'a') reply.send(200, aRun({ id }));
+      else reply.send(id === 'b' ? 500 : 400);
+    };
+    const { stderr, exitCode } = await status(handler, ['a', 'b', 'c']);
+    expect(exitCode).toBe(7);
+    expect(stderr).toMatch(
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ wfr: b: the service answered the request with an error \(500\); looking again in 1\.0s$/m,
+    );
+    expect(stderr).toContain('wfr: run b could not be read\n');
+    expect(stderr).toContain('the service refused the request (400)\nRun c could not be read.\n');
+    expect(stderr).not.toContain('Run a');
+    const one = await status(handler, ['b']);
+    expect(one.stderr).toMatch(/Z wfr: the service answered .*; looking again in 1\.0s$/m);
+    expect((await status(handler, ['c'])).stderr).not.toContain('Run c');
+  });
+
+  test('38: an unknown id is exit 5, with one request', async () => {
+    const { exitCode, stderr, requests } = await status(
+      (_request, reply) => reply.send(404, { message: 'gone' }),
+      ['run-9'],
+    );
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain('the service knows no run run-9 (404)\n| gone\n');
+    expect(requests.length).toBe(1);
+  });
+
+  test('an id is percent-encoded in the path, and the path of the base URL is kept', async () => {
+    const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(404));
+    await runCli(['status', 'a/b ?#%ä', '--base-url', `${baseUrl}/api/v1/`], {});
+    expect(requests[0]?.path).toBe('/api/v1/runs/a%2Fb%20%3F%23%25%C3%A4');
+  });
+});
