@@ -9,11 +9,11 @@ import { acceptThenShow, aFinishedRun, aRun, findFreePort, scriptedService } fro
 const INVOICE_RUN = `${INVOICE} invoice@examples/invoice.pdf customer=ACME`;
 const fast = ['--interval', '20ms'];
 
-/** A clock for a sandbox that real processes speak to: everything takes a tenth of its time. */
+/** The clock of a sandbox for real processes: everything takes a tenth of its time. */
 const fastClock = { now: () => Date.now(), monotonic: () => performance.now() * 10 };
 
-describe('the exit codes of a real process', () => {
-  test('exit 0: the run FINISHED, and its output is on stdout', async () => {
+describe('wfr: the exit codes of a real process', () => {
+  test('run: a FINISHED run exits 0 with its output on stdout', async () => {
     const { env } = await startTestSandbox({ clock: fastClock });
     const { exitCode, stdout } = await bash(
       `wfr run ${INVOICE_RUN} --interval 20ms 2>/dev/null | jq -r .customer`,
@@ -23,19 +23,19 @@ describe('the exit codes of a real process', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'ACME\n' });
   });
 
-  test('exit 1: the run FAILED', async () => {
+  test('run: a FAILED run exits 1', async () => {
     const { env } = await startTestSandbox({ clock: fastClock });
     const { exitCode, stderr } = await startWfr(['run', FAILING, 'customer=x', ...fast], env).ended;
     expect(exitCode).toBe(1);
     expect(stderr).toContain('Failed at step Check credit');
   });
 
-  test('exit 2: a mistake on the command line', async () => {
+  test('wfr: a mistake on the command line exits 2', async () => {
     expect((await startWfr(['run', 'w', 'no-input']).ended).exitCode).toBe(2);
     expect((await startWfr([]).ended).exitCode).toBe(2);
   });
 
-  test('exit 3: several runs that ended differently', async () => {
+  test('watch: several runs with different outcomes exit 3', async () => {
     const { baseUrl } = await scriptedService((request, reply) => {
       const id = request.path.slice('/runs/'.length);
       reply.send(200, id === 'a' ? { ...aFinishedRun(), id } : aRun({ id, status: 'FAILED' }));
@@ -43,17 +43,17 @@ describe('the exit codes of a real process', () => {
     expect((await startWfr(['watch', 'a', 'b'], { WFR_BASE_URL: baseUrl }).ended).exitCode).toBe(3);
   });
 
-  test('exit 4: the token was refused', async () => {
+  test('run: a rejected token exits 4', async () => {
     const { env } = await startTestSandbox();
     expect((await startWfr(['run', SLOW, 'label=x'], { ...env, WFR_TOKEN: 'wrong' }).ended).exitCode).toBe(4);
   });
 
-  test('exit 5: the inputs were refused', async () => {
+  test('run: rejected inputs exit 5', async () => {
     const { env } = await startTestSandbox();
     expect((await startWfr(['run', SLOW, 'other=x'], env).ended).exitCode).toBe(5);
   });
 
-  test('exit 6: a server that takes the whole request and closes has seen exactly one POST', async () => {
+  test('run: a lost response exits 6 after exactly one POST', async () => {
     const service = await scriptedService(async (request, reply) => {
       await request.body();
       reply.socket.end();
@@ -64,7 +64,7 @@ describe('the exit codes of a real process', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  test('exit 7: nothing listens', async () => {
+  test('run: a port on which nothing listens exits 7', async () => {
     const port = await findFreePort();
     const { exitCode, stderr } = await startWfr(['run', 'w'], { WFR_BASE_URL: `http://127.0.0.1:${port}` })
       .ended;
@@ -73,12 +73,12 @@ describe('the exit codes of a real process', () => {
     expect(stderr).toContain('no run was created');
   });
 
-  test('exit 8: waiting was given up', async () => {
+  test('run: a run that is not over when --timeout ends exits 8', async () => {
     const { env } = await startTestSandbox();
     expect((await startWfr(['run', SLOW, 'label=x', '--timeout', '50ms'], env).ended).exitCode).toBe(8);
   });
 
-  test('exit 70: a defect, also one at import', async () => {
+  test('wfr: an internal error exits 70, also while modules are loaded', async () => {
     const folder = temporaryFolder();
     const { exitCode, stderr } = await bash(
       `cp -r bin dist package.json ${folder} && echo 'throw new Error("torn")' > ${folder}/dist/main.js && node ${folder}/bin/wfr.js --version`,
@@ -89,7 +89,7 @@ describe('the exit codes of a real process', () => {
     expect(stderr).toContain('internal error; please report it at https://');
   });
 
-  test('exit 69: 74: the result could not be written, and the id is said', async () => {
+  test('run: a result that cannot be written exits 74 and prints the id (fault 69)', async () => {
     const { baseUrl } = await scriptedService(acceptThenShow(aFinishedRun()));
     const { exitCode, stderr } = await bash('wfr run w --interval 20ms > /dev/full', {
       WFR_BASE_URL: baseUrl,
@@ -103,19 +103,22 @@ describe('the exit codes of a real process', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('%s ends the process by the signal, which a shell sees as %i', async (signal, code) => {
-    const { env } = await startTestSandbox();
-    const wfr = startWfr(['run', SLOW, 'label=x'], env);
-    await wfr.waitForOutput('To watch it');
-    wfr.child.kill(signal);
-    const result = await wfr.ended;
-    expect(result).toMatchObject({ signal, exitCode: code });
-    expect(result.stderr).toMatch(/Interrupted; run (\S+) continues\.\nTo watch it: wfr watch \1\n$/);
-  });
+  ] as const)(
+    'run: %s ends the process by that signal, which a shell reports as %i',
+    async (signal, code) => {
+      const { env } = await startTestSandbox();
+      const wfr = startWfr(['run', SLOW, 'label=x'], env);
+      await wfr.waitForOutput('To watch it');
+      wfr.child.kill(signal);
+      const result = await wfr.ended;
+      expect(result).toMatchObject({ signal, exitCode: code });
+      expect(result.stderr).toMatch(/Interrupted; run (\S+) continues\.\nTo watch it: wfr watch \1\n$/);
+    },
+  );
 
-  test("Ctrl-C stops a shell's loop of runs", async () => {
+  test('run: Ctrl-C stops a shell loop of runs', async () => {
     const { env, posts } = await startTestSandbox();
-    // A process group of its own, as a terminal gives to the command line that it sends Ctrl-C to.
+    // A process group of its own, as a terminal creates for the command line that gets Ctrl-C.
     const loop = start(
       'bash',
       ['-c', `for i in 1 2 3; do "${process.execPath}" "${BIN}" run ${SLOW} label=$i; done`],
@@ -131,8 +134,8 @@ describe('the exit codes of a real process', () => {
   });
 });
 
-describe('scripts', () => {
-  test('--detach in a subshell gives an id that watch takes', async () => {
+describe('wfr in scripts', () => {
+  test('run --detach: a command substitution gets an id that watch accepts', async () => {
     const { env } = await startTestSandbox({ clock: fastClock });
     const line = `id=$(wfr run --detach ${INVOICE_RUN}) && wfr watch --interval 20ms "$id"`;
     const { exitCode, stdout } = await bash(line, env, { cwd: ROOT });
@@ -140,13 +143,13 @@ describe('scripts', () => {
     expect(JSON.parse(stdout).customer).toBe('ACME');
   });
 
-  test('2>/dev/null leaves only the JSON', async () => {
+  test('run: without stderr, only the JSON output is left', async () => {
     const { env } = await startTestSandbox({ clock: fastClock });
     const { stdout } = await bash(`wfr run ${INVOICE_RUN} --interval 20ms 2>/dev/null`, env, { cwd: ROOT });
     expect(Object.keys(JSON.parse(stdout))).toEqual(['customer', 'document']);
   });
 
-  test('67: a reader that goes away is no error', async () => {
+  test('run: a reader of stdout that exits early is not an error (fault 67)', async () => {
     const { baseUrl } = await scriptedService(acceptThenShow(aFinishedRun('x'.repeat(3_000_000))));
     const { stdout, stderr } = await bash('wfr run w --interval 20ms | head -c 1; echo " $PIPESTATUS"', {
       WFR_BASE_URL: baseUrl,
@@ -156,8 +159,8 @@ describe('scripts', () => {
   });
 });
 
-describe('wfr sandbox -- command', () => {
-  test('runs the command with the settings, and exits as it did', async () => {
+describe('sandbox -- command', () => {
+  test('sandbox: the command gets the settings of the sandbox, and its exit code is passed on', async () => {
     const { exitCode, stdout } = await startWfr([
       'sandbox',
       '--',
@@ -169,14 +172,14 @@ describe('wfr sandbox -- command', () => {
     expect(exitCode).toBe(23);
   });
 
-  test('serves the command', async () => {
+  test('sandbox: the command can run a workflow of the sandbox', async () => {
     const line = `wfr sandbox -- bash -c 'wfr run ${SLOW} label=x --detach'`;
     const { exitCode, stdout } = await bash(line);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/);
   });
 
-  test('passes signals on, and ends by the signal that ended the command', async () => {
+  test('sandbox: signals are passed to the command, and wfr ends by the signal that ended it', async () => {
     const trapped = startWfr([
       'sandbox',
       '--',
@@ -193,18 +196,18 @@ describe('wfr sandbox -- command', () => {
     expect(await untrapped.ended).toMatchObject({ signal: 'SIGTERM', exitCode: 143 });
   });
 
-  test('a command that a signal ended which wfr does not raise gives the code that a shell gives', async () => {
+  test('sandbox: a command that ends by any other signal gets the exit code that a shell reports', async () => {
     expect((await startWfr(['sandbox', '--', 'bash', '-c', 'kill -PIPE $$']).ended).exitCode).toBe(141);
     expect((await startWfr(['sandbox', '--', 'bash', '-c', 'kill -USR1 $$']).ended).exitCode).toBe(138);
   });
 
-  test("an argument of the command is the command's", async () => {
+  test('sandbox: flags after -- belong to the command', async () => {
     const { stdout } = await startWfr(['sandbox', '--strict', '--', 'echo', '--help', '--port', 'x']).ended;
     expect(stdout).toBe('--help --port x\n');
   });
 });
 
-test('a clone that has not been built says so', async () => {
+test('wfr: a clone that has not been built exits 70 and names npm run build', async () => {
   const clone = temporaryFolder();
   mkdirSync(join(clone, 'bin'));
   copyFileSync(BIN, join(clone, 'bin/wfr.cjs'));
@@ -215,11 +218,11 @@ test('a clone that has not been built says so', async () => {
   });
 });
 
-describe('the code that V8 has compiled', () => {
+describe('wfr: the compile cache of V8', () => {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const keeps = major > 22 || (major === 22 && minor >= 8);
 
-  test('is kept among the caches of this user, by a Node that can, and nothing is kept without such a folder', async () => {
+  test("wfr: the compile cache is stored in the user's cache folder if Node supports it, and nowhere without such a folder", async () => {
     const caches = temporaryFolder();
     const env = { XDG_CACHE_HOME: caches, LOCALAPPDATA: '', HOME: '' };
     expect((await startWfr(['--version'], env).ended).exitCode).toBe(0);
@@ -229,7 +232,7 @@ describe('the code that V8 has compiled', () => {
     expect(readdirSync(caches)).toEqual(keeps ? ['wfr'] : []);
   });
 
-  test('may lie where nothing can be written', async () => {
+  test('wfr: a cache folder that cannot be written to is ignored', async () => {
     const { exitCode, stderr } = await startWfr(['--version'], { XDG_CACHE_HOME: '/dev/null/none' }).ended;
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   });

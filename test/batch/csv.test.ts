@@ -1,4 +1,4 @@
-/** CSV tables: which rows a file has, what is in their cells, and on which lines they begin. */
+/** CSV tables: rows, cells, line numbers and errors. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -10,7 +10,7 @@ import { UsageError } from '../../src/errors.js';
 import { startBatchService } from '../helpers/batch.js';
 import { temporaryFolder } from '../helpers/cli.js';
 
-/** Runs `wfr batch` on a table of these bytes, and gives what was triggered, in the order of the rows. */
+/** Runs `wfr batch` on a table with these bytes, and returns the triggered inputs in the order of the rows. */
 async function batchOf(table: string | Buffer, ...flags: string[]) {
   const { triggered, posts, wfr } = await startBatchService();
   const cwd = temporaryFolder();
@@ -22,27 +22,27 @@ async function batchOf(table: string | Buffer, ...flags: string[]) {
   return { ...result, triggered, posts: posts().length };
 }
 
-describe('CSV: the rows are those that a spreadsheet shows', () => {
+describe('CSV: rows', () => {
   test.each([
     ['a header that ends with CRLF and rows that end with LF', 'a\r\n1\n2\n3\n'],
     ['a header that ends with LF and rows that end with CRLF', 'a\n1\r\n2\r\n3\r\n'],
     ['CR alone as the end of every line', 'a\r1\r2\r3\r'],
     ['CRLF, LF and CR in one file', 'a\r1\n2\r\n3'],
-    ['a last line without an end', 'a\n1\n2\n3'],
+    ['a last line without a line break', 'a\n1\n2\n3'],
     ['empty lines between the rows', '\r\na\n\n\n1\r\r2\r\n\r\n3\n\n'],
     ['lines that end with CR CR LF', 'a\r\r\n1\r\r\n2\r\r\n3\r\r\n'],
     ['a byte order mark and mixed ends', '\ufeffa\r\n1\n2\r3'],
     ['quoted cells and mixed ends', '"a"\r\n"1"\n"2"\r"3"'],
     ['UTF-16 with a byte order mark', Buffer.from('\ufeffa\r\n1\n2\r\n3', 'utf16le')],
     ['big-endian UTF-16', Buffer.from('\ufeffa\r\n1\n2\r\n3', 'utf16le').swap16()],
-  ])('a table with %s has the rows 1, 2 and 3', async (_name, table) => {
+  ])('CSV: a table with %s has the rows 1, 2 and 3', async (_name, table) => {
     const { triggered, exitCode, stderr } = await batchOf(table);
     expect(triggered).toEqual([{ a: '1' }, { a: '2' }, { a: '3' }]);
     expect([exitCode, stderr]).toEqual([0, expect.stringContaining('3 rows: 3 FINISHED')]);
     expect((await batchOf(table, '--check')).stderr).toBe('3 rows valid; nothing sent\n');
   });
 
-  test('line ends in a quoted cell are sent as they are', async () => {
+  test('CSV: line breaks in a quoted cell are sent unchanged', async () => {
     const { triggered } = await batchOf('a,b\r\n"1\r\n2\n3\r4\r\r\n",x\n5,"\n"\r');
     expect(triggered).toEqual([
       { a: '1\r\n2\n3\r4\r\r\n', b: 'x' },
@@ -51,29 +51,32 @@ describe('CSV: the rows are those that a spreadsheet shows', () => {
   });
 });
 
-describe('CSV: a row that is not what one sees is invalid, with the line on which it begins', () => {
+describe('CSV: invalid rows and tables', () => {
   test.each([
     ['a row of empty cells', 'a,b\r\n1,2\n,\n3,4\n', 'rows.csv:3: has only empty cells'],
     ['a row of blank cells', 'a,b\r1,2\r" ",\t\r3,4\r', 'rows.csv:3: has only empty cells'],
-    ['one empty cell in quotes', 'a\n1\n""\n3\n', 'rows.csv:3: has only empty cells'],
+    ['a row of one quoted empty cell', 'a\n1\n""\n3\n', 'rows.csv:3: has only empty cells'],
     ['a row with too many cells', 'a\n1\r2,2\r\n3\n', 'rows.csv:3: has 2 cells, but the header has 1'],
     [
-      'a row with too few cells, behind line breaks in cells and empty lines',
+      'a row with too few cells, after line breaks in cells and empty lines',
       'a,b\r\n"1\r\n1\r1\n1",2\r\r\n\n2\n3,4\n',
       'rows.csv:8: has 1 cells, but the header has 2',
     ],
     ['a cell with a NUL', 'a\n1\n2\0\n3\n', 'rows.csv:3: has bytes that are not valid UTF-8'],
-  ])('%s', async (_name, table, complaint) => {
-    const checked = await batchOf(table, '--check');
-    expect([checked.exitCode, checked.stderr]).toEqual([2, expect.stringContaining(`wfr: ${complaint}`)]);
-    expect(checked.stderr.trimEnd().split('\n')).toHaveLength(1);
-    const { exitCode, stderr, posts } = await batchOf(table);
-    expect({ exitCode, posts }).toEqual({ exitCode: 3, posts: 2 });
-    expect(stderr).toContain(`row 2  ${complaint}`);
-    expect(stderr).toContain('3 rows: 2 FINISHED, 1 invalid');
-  });
+  ])(
+    'CSV: %s is reported as an invalid row, with the line on which it begins',
+    async (_name, table, complaint) => {
+      const checked = await batchOf(table, '--check');
+      expect([checked.exitCode, checked.stderr]).toEqual([2, expect.stringContaining(`wfr: ${complaint}`)]);
+      expect(checked.stderr.trimEnd().split('\n')).toHaveLength(1);
+      const { exitCode, stderr, posts } = await batchOf(table);
+      expect({ exitCode, posts }).toEqual({ exitCode: 3, posts: 2 });
+      expect(stderr).toContain(`row 2  ${complaint}`);
+      expect(stderr).toContain('3 rows: 2 FINISHED, 1 invalid');
+    },
+  );
 
-  test('a table whose only row has only empty cells is exit 2, and nothing is sent', async () => {
+  test('CSV: a table whose only row has only empty cells exits 2, and nothing is sent', async () => {
     const { exitCode, posts } = await batchOf('a,b\n,\n', '-i', 'c=d');
     expect({ exitCode, posts }).toEqual({ exitCode: 2, posts: 0 });
   });
@@ -81,18 +84,22 @@ describe('CSV: a row that is not what one sees is invalid, with the line on whic
   test.each([
     ['a quote that is not closed', 'a\r\n"x\n\ny\n', 'rows.csv:2: is not CSV: a quote is not closed'],
     [
-      'text behind a quote',
+      'text after a closing quote',
       'a\r\n\r\n"x\r\n"y\n',
       'rows.csv:3: is not CSV: there is text after a closing quote',
     ],
-    ['a quote in a cell', 'a\r\n"1\r\n1"\nx"y"\n', 'rows.csv:4: is not CSV: there is a quote in a cell that'],
+    [
+      'a quote in an unquoted cell',
+      'a\r\n"1\r\n1"\nx"y"\n',
+      'rows.csv:4: is not CSV: there is a quote in a cell that',
+    ],
     [
       'a header in Latin-1',
       Buffer.from('caf\xe9\n1\n', 'latin1'),
       'rows.csv:1: has bytes that are not valid UTF-8',
     ],
     ['UTF-16 without a byte order mark', Buffer.from('a\n1\n', 'utf16le'), 'rows.csv:1: has bytes that'],
-  ])('a table with %s is exit 2', async (_name, table, complaint) => {
+  ])('CSV: a table with %s exits 2', async (_name, table, complaint) => {
     const { exitCode, stderr } = await batchOf(table, '--check');
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`wfr: ${complaint}`)]);
   });
@@ -105,7 +112,7 @@ interface ExpectedRow {
 
 const lineBreaks = (text: string) => text.match(/\r\n|\r|\n/g)?.length ?? 0;
 
-/** A second reader of CSV, slow and simple: the rows, and the line of the row that is not CSV, if there is one. */
+/** A simple reference parser: returns the rows, and the line of the first row that is not CSV, if any. */
 function referenceRows(text: string): { rows: ExpectedRow[]; broken?: number } {
   const rows: ExpectedRow[] = [];
   let [at, line] = [0, 1];
@@ -129,7 +136,7 @@ function referenceRows(text: string): { rows: ExpectedRow[]; broken?: number } {
   return { rows };
 }
 
-/** What is read of a row, such as `4: a=1 b=x`. */
+/** Returns the expected summary of a row, such as `4: a=1 b=x`. */
 function summaryOf({ line, cells }: ExpectedRow): string {
   if (cells.every((cell) => cell.trim() === '')) return `${line}: has only empty cells`;
   if (cells.length !== 2) return `${line}: has ${cells.length} cells`;
@@ -155,7 +162,7 @@ async function readRows(chunks: readonly Buffer[]): Promise<{ rows: string[]; br
   }
 }
 
-test('CSV: any text, however it is cut into chunks, has the rows and lines that a second reader finds', async () => {
+test('CSV: any text in any chunks has the rows and lines that a reference parser finds', async () => {
   const piece = fc.constantFrom(
     'a',
     'é',

@@ -1,4 +1,4 @@
-/** One process at a time on a results file, whatever path leads to it, and none that writes on after it was replaced. */
+/** The lock of a results file: one process at a time, through any path; a replaced process stops. */
 import {
   appendFileSync,
   copyFileSync,
@@ -36,8 +36,8 @@ async function batchOf(rows: number) {
   return { cwd, path: join(cwd, 'out.jsonl'), ...(await startBatchService()) };
 }
 
-describe('the lock of a results file', () => {
-  test('batch: a results file that another process has open is exit 2, naming the process', async () => {
+describe('batch: the lock of a results file', () => {
+  test('batch: a results file that another process has open exits 2 and names the process', async () => {
     const { cwd, path, wfr, requests } = await batchOf(2);
     appendClaim(path, {});
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
@@ -47,7 +47,7 @@ describe('the lock of a results file', () => {
     expect(requests).toEqual([]);
   });
 
-  test('batch: a symbolic link and a hard link lead to the same lock', async () => {
+  test('batch: a symbolic link and a hard link share the lock of the file', async () => {
     const { cwd, path, wfr, requests } = await batchOf(2);
     appendClaim(path, {});
     symlinkSync('out.jsonl', join(cwd, 'symbolic.jsonl'));
@@ -60,7 +60,7 @@ describe('the lock of a results file', () => {
     expect(requests).toEqual([]);
   });
 
-  test('batch: the lock of a process that has ended is taken over, and given up at the end', async () => {
+  test('batch: the lock of a process that has ended is taken over, and released at the end', async () => {
     const { cwd, path, wfr } = await batchOf(2);
     appendClaim(path, {});
     expect((await wfr(BATCH_ARGS, { cwd, self: isDead })).exitCode).toBe(0);
@@ -71,7 +71,7 @@ describe('the lock of a results file', () => {
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
   });
 
-  test('batch: the lock of another machine is never taken over, and void in a copy of the file', async () => {
+  test('batch: the lock of another machine is never taken over, and does not apply to a copy of the file', async () => {
     const { cwd, path, wfr, requests } = await batchOf(2);
     appendClaim(path, { host: 'elsewhere', space: 'other-boot pid:[1]' });
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd, self: isDead });
@@ -82,7 +82,7 @@ describe('the lock of a results file', () => {
     expect((await wfr([...BATCH_ARGS.slice(0, 4), '--results', 'copy.jsonl'], { cwd })).exitCode).toBe(0);
   });
 
-  test('batch: a copy of a results file whose owner is alive is not locked once nothing has changed it for a while', async () => {
+  test('batch: a copy of a results file whose owner is alive is not locked after 10 s without changes', async () => {
     const { cwd, path, wfr } = await batchOf(2);
     const clock = new VirtualClock();
     appendClaim(path, {});
@@ -94,7 +94,7 @@ describe('the lock of a results file', () => {
     expect(clock.sleeps[0]).toBe(10_000);
   });
 
-  test('batch: an owner in another container is alive while the time of the file changes, else dead', async () => {
+  test("batch: an owner in another container counts as alive only while the file's modification time changes", async () => {
     const { cwd, path, wfr, requests } = await batchOf(2);
     const clock = new VirtualClock();
     appendClaim(path, { host: 'a-container', pid: 1, space: 'test pid:[1]' });
@@ -108,7 +108,7 @@ describe('the lock of a results file', () => {
     expect((await wfr(BATCH_ARGS, { cwd, clock })).exitCode).toBe(0);
   });
 
-  test('batch: of two that start at the same moment, one works and the other is exit 2', async () => {
+  test('batch: of two processes that start at once, one works and the other exits 2', async () => {
     for (let round = 0; round < 10; round++) {
       const { cwd, path, wfr, triggered } = await batchOf(3);
       writeFileSync(path, '');
@@ -116,7 +116,7 @@ describe('the lock of a results file', () => {
       const one = wfr(BATCH_ARGS, { cwd, self: { pid: 1 } });
       const two = wfr([...BATCH_ARGS.slice(0, 4), '--results', 'other.jsonl'], { cwd, self: { pid: 2 } });
       const exits = [(await one).exitCode, (await two).exitCode];
-      // The second may also come only when the first one has ended, and has nothing left to do.
+      // The second may start after the first one has ended; then it has nothing to do.
       expect([
         [0, 2],
         [2, 0],
@@ -127,7 +127,7 @@ describe('the lock of a results file', () => {
     }
   });
 
-  test('batch: half a line that a killed process has left is made readable, and destroys no claim', async () => {
+  test('batch: a partial line of a killed process is repaired, and no claim is lost', async () => {
     const { cwd, path, wfr, posts } = await batchOf(2);
     await wfr(BATCH_ARGS, { cwd });
     const whole = readFileSync(path, 'utf8');
@@ -141,7 +141,7 @@ describe('the lock of a results file', () => {
     expect((await wfr(['results', 'out.jsonl'], { cwd })).stdout).toBe('2 rows: 2 FINISHED\n');
   });
 
-  test('results: half a line in front of a claim is ignored, and anywhere else it is exit 2 with its place', async () => {
+  test('results: a partial line before a claim is ignored; anywhere else it exits 2 with its line number', async () => {
     const { cwd, path, wfr } = await batchOf(1);
     await wfr(BATCH_ARGS, { cwd });
     const whole = readFileSync(path, 'utf8');
@@ -155,8 +155,8 @@ describe('the lock of a results file', () => {
   });
 });
 
-describe('a process that has lost its results file', () => {
-  /** A batch of which something happens when the first row has been sent. */
+describe('batch: a process that has lost its results file', () => {
+  /** Runs a batch in which `happens` is called when the first row has been sent. */
   async function whenSent(happens: (path: string, cwd: string) => void, rows = 5) {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(rows) });
     const path = join(cwd, 'out.jsonl');
@@ -169,7 +169,7 @@ describe('a process that has lost its results file', () => {
     return { cwd, path, posts, ...result };
   }
 
-  test('batch: after another process has taken the file over, no further row is sent and the exit is 74', async () => {
+  test('batch: after another process has taken the file over, no further row is sent and wfr exits 74', async () => {
     const { exitCode, stderr, posts } = await whenSent((path) =>
       appendClaim(path, {}, { after: readLatestToken(path) }),
     );
@@ -179,7 +179,7 @@ describe('a process that has lost its results file', () => {
     expect(stderr).toContain('In progress when it stopped: row 1 (run-1).');
   });
 
-  test('batch: a request is not completed where the file was taken over before its row was on the disk as sent', async () => {
+  test('batch: a request is not completed if the file was taken over before its row was saved as sent', async () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     const path = join(cwd, 'out.jsonl');
     const { wfr, posts } = await startBatchService((_request, reply) => {
@@ -194,7 +194,7 @@ describe('a process that has lost its results file', () => {
     expect(whole).toHaveLength(1);
   });
 
-  test('batch: a claim that came too late does not disturb the owner', async () => {
+  test('batch: a claim that comes too late does not affect the owner', async () => {
     const { exitCode, posts } = await whenSent((path) => appendClaim(path, {}, { after: '00000000' }), 2);
     expect(exitCode).toBe(0);
     expect(posts()).toHaveLength(2);
@@ -213,7 +213,7 @@ describe('a process that has lost its results file', () => {
     ],
     ['truncated', (path) => truncateSync(path, 10), 'it was truncated by another program'],
   ])(
-    'batch: a results file that is %s ends it with 74, and the rows under way',
+    'batch: a results file that is %s exits 74 and lists the rows in progress',
     async (_how, happens, reason) => {
       const { exitCode, stderr, posts } = await whenSent(happens);
       expect(posts()).toHaveLength(1);
@@ -223,7 +223,7 @@ describe('a process that has lost its results file', () => {
     },
   );
 
-  test('batch: a results file that is removed while runs are only watched ends it with 74', async () => {
+  test('batch: a results file that is removed while runs are only watched exits 74', async () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     let polls = 0;
     const { baseUrl } = await scriptedService((request, reply) => {
@@ -236,7 +236,7 @@ describe('a process that has lost its results file', () => {
     expect(stderr).toContain('it was removed or renamed');
   });
 
-  test('batch: what it wrote after it was replaced does not count, but for ids', async () => {
+  test('batch: events that a process wrote after it was replaced are ignored, except ids', async () => {
     const { cwd, path, wfr, posts } = await batchOf(3);
     const lines = (...events: Record<string, unknown>[]) =>
       appendFileSync(
@@ -252,7 +252,7 @@ describe('a process that has lost its results file', () => {
     lines({ event: 'sent', row: 1, by: '000000aa' });
     appendClaim(path, { token: '000000bb' }, { after: '000000aa' });
     lines({ event: 'sent', row: 2, by: '000000bb' }, { event: 'sent', row: 3, by: '000000aa' });
-    // Row 2 is the new owner's business: the old one's word would have it sent again.
+    // Row 2 belongs to the new owner; the old owner's event would cause a second request.
     lines({ event: 'refused', row: 2, exit: 7, reason: 'r', by: '000000aa' });
     lines({ event: 'accepted', row: 1, id: 'run-1', by: '000000aa' });
     const before = posts().length;
@@ -296,7 +296,7 @@ describe('the lines of a results file', () => {
     ['{"event":"sent","row":1,"time":"soon"}', '"time" of the event "sent" must be a time'],
     ['{"row":1}', 'is not a line of a results file'],
     ['[]', 'is not a line of a results file'],
-  ])('results and batch: the line %s is exit 2 with its place and reason', async (line, reason) => {
+  ])('results and batch: the line %s exits 2 with its line number and the reason', async (line, reason) => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1), 'out.jsonl': `${HEAD}\n${line}\n` });
     const read = await wfr(['results', 'out.jsonl'], { cwd });
@@ -307,7 +307,7 @@ describe('the lines of a results file', () => {
     expect(requests).toEqual([]);
   });
 
-  test('results: an event of a newer wfr is ignored, with whatever it says', async () => {
+  test('results: an event of a newer wfr is ignored, whatever its members', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     await wfr(BATCH_ARGS, { cwd });
@@ -316,7 +316,7 @@ describe('the lines of a results file', () => {
     expect((await wfr([...BATCH_ARGS, '--report', 'json=r.json'], { cwd })).exitCode).toBe(0);
   });
 
-  test('results: the largest number of a row is read without delay', async () => {
+  test('results: the largest row number is read within 3 s', async () => {
     const { wfr } = await startBatchService();
     const row = '{"event":"sent","row":100000000,"time":"2026-01-02"}\n{"event":"table","rows":100000000}\n';
     const cwd = folderWith({ 'out.jsonl': `${HEAD}\n${row}` });

@@ -1,4 +1,4 @@
-/** The pace of a batch. */
+/** The rate limiter of a batch, alone and in `wfr batch`. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { RateLimiter } from '../../src/batch/rate-limiter.js';
@@ -8,8 +8,8 @@ import { VirtualClock } from '../helpers/clock.js';
 import { folderWith } from '../helpers/files.js';
 import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
-describe('the pace', () => {
-  test('gives turns in their order, as many as fit, half as many after a complaint, and all of them again later', async () => {
+describe('RateLimiter and the rate of a batch', () => {
+  test('RateLimiter: turns are granted in order at the rate, which is halved after a 429 or 503 and restored later', async () => {
     const clock = new VirtualClock();
     const pace = new RateLimiter(10, clock);
     const { signal } = new AbortController();
@@ -37,11 +37,11 @@ describe('the pace', () => {
       clock.advance(1_000);
       pace.onResponse(429, undefined);
     }
-    // It falls no lower than a tenth, so that a batch still ends.
+    // The rate never falls below a tenth, so that a batch still ends.
     expect(pace.rate).toBe(1);
   });
 
-  test('without a limit is found when the service complains, and lost again when it no longer does', async () => {
+  test('RateLimiter: an unlimited rate is limited after a 429, and unlimited again after enough successes', async () => {
     const clock = new VirtualClock();
     const pace = new RateLimiter(Number.POSITIVE_INFINITY, clock);
     for (let turn = 0; turn < 100; turn++) await pace.acquire(new AbortController().signal);
@@ -55,7 +55,7 @@ describe('the pace', () => {
     expect(pace.rate).toBe(Number.POSITIVE_INFINITY);
   });
 
-  /** Sends `count` requests in turn to a service that complains of some; how many a second, and how many it complained of. */
+  /** Sends `count` requests to a service that rejects some with 429; returns the requests per second and the number of rejections. */
   async function against(complains: (at: number, n: number) => boolean, count: number) {
     const clock = new VirtualClock();
     const pace = new RateLimiter(50, clock);
@@ -69,11 +69,11 @@ describe('the pace', () => {
     return { rate: count / (clock.monotonic() / 1_000), complaints };
   }
 
-  test('of a service that complains of every second request, whatever the rate, stays above a third of what it may be', async () => {
+  test('RateLimiter: a service that rejects every second request still gets more than a third of the rate', async () => {
     expect((await against((_at, n) => n % 2 === 0, 500)).rate).toBeGreaterThan(50 / 3);
   });
 
-  test('finds what a service allows, with few complaints', async () => {
+  test('RateLimiter: the rate converges to what the service allows, with few rejections', async () => {
     const taken: number[] = [];
     const overTwentyASecond = (at: number) => {
       while ((taken[0] ?? at) <= at - 1_000) taken.shift();
@@ -85,7 +85,7 @@ describe('the pace', () => {
     expect(complaints).toBeLessThan(80);
   });
 
-  test('lets go of who no longer wants a turn', async () => {
+  test('RateLimiter: an aborted signal rejects the waiting turn', async () => {
     const clock = new VirtualClock();
     const pace = new RateLimiter(1, clock);
     const leaving = new AbortController();
@@ -96,7 +96,7 @@ describe('the pace', () => {
     await expect(pace.acquire(leaving.signal)).rejects.toThrow('left');
   });
 
-  test('is at most --rate requests a second for triggers and polls together', async () => {
+  test('batch: triggers and polls together stay within --rate', async () => {
     const clock = new VirtualClock();
     const at: number[] = [];
     const { baseUrl } = await scriptedService(
@@ -114,12 +114,12 @@ describe('the pace', () => {
     const args = [...BATCH_ARGS, '--rate', '5', '--concurrency', '30'];
     expect((await runCli(args, { cwd, clock, env: { WFR_BASE_URL: baseUrl } })).exitCode).toBe(0);
     expect(at).toHaveLength(60);
-    // 60 requests at 5 a second take 12 s and little more: nobody starves.
+    // 60 requests at 5 per second take little more than 12 s.
     expect(clock.monotonic()).toBeGreaterThanOrEqual(11_700);
     expect(clock.monotonic()).toBeLessThan(20_000);
   });
 
-  test('slows down for all when the service asks for it, waits as long as it says, and no row is lost', async () => {
+  test('batch: a 429 with Retry-After delays all requests by that time, and no row is lost', async () => {
     const clock = new VirtualClock();
     const posts: number[] = [];
     const { baseUrl } = await scriptedService(
@@ -141,7 +141,7 @@ describe('the pace', () => {
     expect(Math.max(...gaps)).toBeGreaterThanOrEqual(29_000);
   });
 
-  test('polls that are refused for their number are tried again at the pace of all, not ever later', async () => {
+  test('batch: polls that get 429 are retried at the rate of the batch, not with growing backoff', async () => {
     const clock = new VirtualClock();
     const looks = new Map<string, number>();
     const { baseUrl } = await scriptedService(
@@ -162,11 +162,11 @@ describe('the pace', () => {
       env: { WFR_BASE_URL: baseUrl },
     });
     expect(exitCode).toBe(0);
-    // Eight times the interval of 2 s, not 1 + 2 + 4 and so on to 30 s.
+    // Eight intervals of 2 s, not a backoff of 1, 2, 4, … 30 s.
     expect(clock.monotonic()).toBeLessThan(25_000);
   });
 
-  test('--concurrency is how many runs are under way at most', async () => {
+  test('batch: --concurrency limits the number of runs in progress', async () => {
     let underWay = 0;
     let most = 0;
     let count = 0;
@@ -185,7 +185,7 @@ describe('the pace', () => {
     expect(most).toBe(3);
   });
 
-  test('polls go on while large documents are being sent', async () => {
+  test('batch: polls continue while large documents are being sent', async () => {
     const clock = new VirtualClock();
     const looks = 5;
     let looked = 0;
@@ -220,7 +220,7 @@ describe('the pace', () => {
     expect(posts()).toHaveLength(13);
   });
 
-  test('stops where no other row can be triggered: a refused token, a service that is not there', async () => {
+  test('batch: a rejected token or an unreachable service stops the sending of rows', async () => {
     const refusing = await startBatchService((_request, reply) => reply.send(401, { message: 'who?' }));
     const cwd = folderWith({ 'rows.jsonl': numberedRows(200) });
     const flags = [...BATCH_ARGS, '--concurrency', '2', '--workflow-id-field', 'workflowId'];

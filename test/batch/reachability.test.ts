@@ -12,7 +12,7 @@ import { aFinishedRun, aRun, findFreePort, scriptedService } from '../helpers/se
 
 const MINUTE = 60_000;
 
-/** A port on which nothing listens until `listen` is called, and the rows that were triggered there. */
+/** Returns a service on a port on which nothing listens until `listen` is called, with its triggered rows. */
 async function absentService() {
   const rows: number[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -40,7 +40,7 @@ const batch = (cwd: string, env: Record<string, string>, world: CliOptions = {},
   runCli([...BATCH_ARGS, '--concurrency', '4', ...flags], { cwd, env, ...world });
 
 describe('batch: a service that refuses connections', () => {
-  test('batch: sending pauses while the service refuses connections, and goes on by itself when it returns', async () => {
+  test('batch: sending pauses while the service refuses connections, and continues when it is back', async () => {
     const service = await absentService();
     const clock = new VirtualClock();
     clock.after(3 * MINUTE, () => void service.listen());
@@ -49,7 +49,7 @@ describe('batch: a service that refuses connections', () => {
     expect(exitCode).toBe(0);
     expect(service.rows.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1));
     expect(Object.values(eventNamesByRow(join(cwd, 'out.jsonl')))).toEqual(Array(40).fill(FINISHED_ROW));
-    // Four rows began; then one at a time, each with its own three re-sends: 1, 2, 4, 8, 16, 30 and 30 s apart.
+    // Four rows start; then one at a time, each with three retries of its own: 1, 2, 4, 8, 16, 30 and 30 s apart.
     expect(posts(stderr)).toBeLessThanOrEqual(40 + 4 * 4 + 10 * 4);
     expect(waits(stderr).length).toBeGreaterThanOrEqual(3);
     expect(waits(stderr).length).toBeLessThanOrEqual(5);
@@ -58,7 +58,7 @@ describe('batch: a service that refuses connections', () => {
     );
   });
 
-  test('batch: after five minutes without a connection sending stops with exit 7, and the same command sends every row once', async () => {
+  test('batch: five minutes without a connection exit 7, and the same command sends every row once', async () => {
     const service = await absentService();
     const cwd = folder(40);
     const { exitCode, stderr, clock } = await batch(cwd, service.env);
@@ -78,7 +78,7 @@ describe('batch: a service that refuses connections', () => {
     expect(service.rows.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1));
   });
 
-  test('batch: a service that goes away in the middle pauses the rows that are left', async () => {
+  test('batch: a service that goes away in the middle pauses the remaining rows', async () => {
     const service = await absentService();
     await service.listen();
     const clock = new VirtualClock();
@@ -90,7 +90,7 @@ describe('batch: a service that refuses connections', () => {
     };
     const cwd = folder(40);
     const onOutput = () => void (service.rows.length >= 10 && !isAway && leave());
-    // With one row at a time, nothing is under way when a row has ended.
+    // With one row at a time, no request is in flight when a row has ended.
     const { exitCode, stderr } = await batch(cwd, service.env, { clock, onOutput }, '--concurrency', '1');
     expect({ exitCode, isAway }).toEqual({ exitCode: 0, isAway: true });
     expect(new Set(service.rows).size).toBe(40);
@@ -98,7 +98,7 @@ describe('batch: a service that refuses connections', () => {
     expect(waits(stderr).length).toBeGreaterThanOrEqual(1);
   });
 
-  test('batch: Ctrl-C during the pause ends it, and rows that had not started are sent by the same command', async () => {
+  test('batch: Ctrl-C during the pause exits 130, and the same command sends the rows that had not started', async () => {
     const service = await absentService();
     const signals = new Signals();
     const cwd = folder(40);
@@ -116,7 +116,7 @@ describe('batch: a service that refuses connections', () => {
     expect(service.rows.length).toBe(40);
   });
 
-  test('batch: time in which the process was stopped does not count as time without a connection', async () => {
+  test('batch: a suspension of the process does not count as time without a connection', async () => {
     const service = await absentService();
     class StoppedClock extends VirtualClock {
       override sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -150,7 +150,7 @@ describe('batch: a service that refuses connections', () => {
     expect(existsSync(join(cwd, 'out.jsonl'))).toBe(true);
   });
 
-  test('batch: on a terminal the pause is said beside the live line; --quiet leaves it out', async () => {
+  test('batch: on a terminal the pause is printed beside the live line; --quiet omits it', async () => {
     const service = await absentService();
     const live = await batch(folder(8), service.env, {
       terminal: 200,

@@ -1,11 +1,11 @@
-/** Faults after the complete request has left, and answers that refuse it. */
+/** Faults after the request has been sent completely, and responses that reject it. */
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
-/** `wfr run w a=1 --workflow-id-field both` against a service that does `handler` to each trigger. */
+/** Runs `wfr run w a=1 --workflow-id-field both` against a service that answers each trigger with `handler`. */
 async function trigger(handler: Handler, world: CliOptions = {}, args: readonly string[] = []) {
   const clock = (world.clock ?? new VirtualClock()) as VirtualClock;
   const service = await scriptedService(
@@ -33,12 +33,12 @@ const answer =
 const UNKNOWN = 'wfr: the outcome is unknown: a run may have been created\n';
 const WARNING = 'Check the service before you run the command again: a second run may cost a second time.';
 
-describe('the outcome is unknown', () => {
+describe('run: the outcome of a trigger is unknown', () => {
   test.each<[string, Handler, string]>([
-    ['12: the connection is reset', (_request, reply) => reply.reset(), 'was lost'],
-    ['12: the connection is closed', (_request, reply) => void reply.socket.end(), 'was lost'],
+    ['the connection is reset (fault 12)', (_request, reply) => reply.reset(), 'was lost'],
+    ['the connection is closed (fault 12)', (_request, reply) => void reply.socket.end(), 'was lost'],
     [
-      '14: the answer breaks off',
+      'the response is cut off (fault 14)',
       (_request, reply) => {
         reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"id":');
         setImmediate(() => reply.reset());
@@ -46,102 +46,118 @@ describe('the outcome is unknown', () => {
       'was lost in the middle of its response',
     ],
     [
-      '14: the answer of unknown length breaks off',
+      'the response without a length is cut off (fault 14)',
       (_request, reply) => void reply.socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{"id":"r'),
       'is not a run: not JSON: unterminated string at byte 7',
     ],
     [
-      '15: the answer is not JSON',
+      'the response is not JSON (fault 15)',
       answer(200, 'hello'),
       'the response (200, content type application/json) is not a run: not JSON',
     ],
     [
-      '15: a web page answers',
+      'the response is a web page (fault 15)',
       answer(200, '<html>Sign in</html>', { 'content-type': 'text/html' }),
       '| <html>Sign in</html>\n  Check the service',
     ],
     [
-      '16: the answer has no id',
+      'the response has no id (fault 16)',
       answer(201, { runId: 'x', state: 'y' }),
       'no usable run id in it; its fields are runId, state',
     ],
-    ['16: the id is no text', answer(201, { id: 7 }), 'its fields are id'],
-    ['16: the id is empty', answer(201, { id: '' }), 'no usable run id'],
-    ['16: the id is a step up', answer(201, { id: '..' }), 'no usable run id'],
-    ['16: the answer is no object', answer(201, '[1]'), 'a JSON value that is not an object'],
-    ['16: the answer is empty', answer(204, ''), 'is not a run'],
+    ['the id is not a string (fault 16)', answer(201, { id: 7 }), 'its fields are id'],
+    ['the id is empty (fault 16)', answer(201, { id: '' }), 'no usable run id'],
+    ['the id is ".." (fault 16)', answer(201, { id: '..' }), 'no usable run id'],
     [
-      '17: 303 after a complete body',
+      'the response is not a JSON object (fault 16)',
+      answer(201, '[1]'),
+      'a JSON value that is not an object',
+    ],
+    ['the response is empty (fault 16)', answer(204, ''), 'is not a run'],
+    [
+      'a 303 redirect after a complete body (fault 17)',
       answer(303, '', { location: 'https://other.example/runs/7?key=secret' }),
       'redirects the trigger to https://other.example (303)',
     ],
     ...[301, 302, 307, 308].map((status): [string, Handler, string] => [
-      `17: ${status} to a target below /runs/`,
+      `a ${status} redirect to a target below /runs/ (fault 17)`,
       answer(status, '', { location: '/runs/7?key=secret' }),
       `/runs/7 (${status})`,
     ]),
     [
-      '17: 302 to a target below /runs/ of the host behind a gateway',
+      'a 302 redirect to a target below /runs/ of the host behind a gateway (fault 17)',
       answer(302, '', { location: 'http://internal.example/runs/7' }),
       'redirects the trigger to http://internal.example (302)',
     ],
-    ['26: 500', answer(500, { message: 'oops' }), 'answered the trigger with an error (500)\n| oops\n'],
-    ['26: 502', answer(502), 'answered the trigger with an error (502)'],
-    ['26: 504', answer(504), 'answered the trigger with an error (504)'],
-    ['79: 503 without Retry-After', answer(503), 'answered the trigger with an error (503)'],
     [
-      '79: 503 with Retry-After, as the stock error page of Varnish has it',
+      'a 500 response (fault 26)',
+      answer(500, { message: 'oops' }),
+      'answered the trigger with an error (500)\n| oops\n',
+    ],
+    ['a 502 response (fault 26)', answer(502), 'answered the trigger with an error (502)'],
+    ['a 504 response (fault 26)', answer(504), 'answered the trigger with an error (504)'],
+    [
+      'a 503 without Retry-After after a complete body (fault 79)',
+      answer(503),
+      'answered the trigger with an error (503)',
+    ],
+    [
+      'a 503 with Retry-After after a complete body, as Varnish sends by default (fault 79)',
       answer(503, { message: 'Backend fetch failed' }, { 'retry-after': '5' }),
       'answered the trigger with an error (503)\n| Backend fetch failed\n',
     ],
-    ['79: 503 with a Retry-After of nonsense', answer(503, '', { 'retry-after': 'soon' }), '(503)'],
     [
-      '80: 408, as a timeout of NestJS',
+      'a 503 with an invalid Retry-After after a complete body (fault 79)',
+      answer(503, '', { 'retry-after': 'soon' }),
+      '(503)',
+    ],
+    [
+      'a 408 after a complete body, as NestJS sends on a timeout (fault 80)',
       answer(408, { message: 'Request Timeout' }, { 'retry-after': '5' }),
       'answered the trigger with an error (408)\n| Request Timeout\n',
     ],
     [
-      '28: 100 Continue that nobody asked for, and nothing else',
+      'an unrequested 100 Continue and nothing else (fault 28)',
       (_request, reply) => void reply.socket.end('HTTP/1.1 100 Continue\r\n\r\n'),
       'was lost',
     ],
     [
-      '29: 101',
+      'a 101 response (fault 29)',
       (_request, reply) =>
         reply.raw('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
       'not an HTTP response',
     ],
     [
-      '29: 101 without an upgrade',
+      'a 101 response without an upgrade (fault 29)',
       (_request, reply) => reply.raw('HTTP/1.1 101 X\r\n\r\n'),
       'not an HTTP response',
     ],
     [
-      '29: a status that HTTP does not have',
+      'an invalid status code (fault 29)',
       (_request, reply) => reply.raw('HTTP/1.1 099 X\r\n\r\n'),
       'sent something that is not',
     ],
     [
-      '30: no HTTP',
+      'a response that is not HTTP (fault 30)',
       (_request, reply) => void reply.socket.end('SSH-2.0-OpenSSH_9.2\r\n'),
       'sent something that is not an HTTP response',
     ],
     [
-      '30: headers of more than 16 KB',
+      'response headers of more than 16 KB (fault 30)',
       (_request, reply) => reply.raw(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`),
       'sent something that is not an HTTP response',
     ],
     [
-      '45: an answer that says it is gzip, and is not',
+      'a response that claims to be gzip but is not (fault 45)',
       answer(200, 'hello', { 'content-encoding': 'gzip' }),
       'in a content encoding that wfr cannot read (Z_DATA_ERROR), after the status 200',
     ],
     [
-      '44: an answer that says it has 600 MB',
+      'a response with a Content-Length of 600 MB (fault 44)',
       (_request, reply) => reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 629145600\r\n\r\n{'),
       'is larger than 512 MiB (629145600 bytes), after the status 200',
     ],
-  ])('%s: exit 6 after exactly one request', async (_name, handler, words) => {
+  ])('run: %s: exits 6 after exactly one POST', async (_name, handler, words) => {
     const { exitCode, stderr, stdout, posts, clock } = await trigger(handler);
     expect({ exitCode, stdout, posts, sleeps: clock.sleeps }).toEqual({
       exitCode: 6,
@@ -155,7 +171,7 @@ describe('the outcome is unknown', () => {
     expect(stderr).not.toContain('secret');
   });
 
-  test('run: a 503 with Retry-After after a complete body names --resend-503 and its condition', async () => {
+  test('run: a 503 with Retry-After after a complete body suggests --resend-503 and states its condition (fault 79)', async () => {
     const hint =
       '--resend-503 sends such a request again: use it only if the operator of the service guarantees';
     expect((await trigger(answer(503, '', { 'retry-after': '5' }))).stderr).toContain(hint);
@@ -164,21 +180,21 @@ describe('the outcome is unknown', () => {
   });
 
   test.each<[string, number, Record<string, string>]>([
-    ['408 with Retry-After', 408, { 'retry-after': '0' }],
-    ['503 without Retry-After', 503, {}],
-    ['502 with Retry-After', 502, { 'retry-after': '0' }],
-  ])('run --resend-503: %s is exit 6 after exactly one POST all the same', async (_name, status, headers) => {
+    ['a 408 with Retry-After', 408, { 'retry-after': '0' }],
+    ['a 503 without Retry-After', 503, {}],
+    ['a 502 with Retry-After', 502, { 'retry-after': '0' }],
+  ])('run --resend-503: %s still exits 6 after exactly one POST', async (_name, status, headers) => {
     const { exitCode, posts } = await trigger(answer(status, '', headers), {}, ['--resend-503']);
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
   });
 
-  test('13: no answer within the limit, which is said in minutes', async () => {
+  test('run: no response within 5 minutes exits 6 after exactly one POST (fault 13)', async () => {
     const { exitCode, stderr, posts } = await trigger(() => {}, { clock: new AutoAdvancingClock() });
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
     expect(stderr).toMatch(/no response from 127\.0\.0\.1:\d+ for 5m\n/);
   });
 
-  test('29: a flood of 1xx ends with the limit of time', async () => {
+  test('run: a flood of 1xx responses exits 6 when the response timeout ends (fault 29)', async () => {
     const { exitCode, posts } = await trigger(
       (_request, reply) => {
         for (let n = 0; n < 1000; n++) reply.raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n');
@@ -188,7 +204,7 @@ describe('the outcome is unknown', () => {
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
   });
 
-  test('14: an answer that stops in the middle ends with the limit of time', async () => {
+  test('run: a response that stops in the middle exits 6 after 30 s of silence (fault 14)', async () => {
     const { exitCode, stderr } = await trigger(
       (_request, reply) => reply.raw('HTTP/1.1 201 Created\r\ncontent-length: 100\r\n\r\n{"id"'),
       { clock: new AutoAdvancingClock() },
@@ -198,16 +214,16 @@ describe('the outcome is unknown', () => {
   });
 });
 
-describe('what is accepted', () => {
-  test.each([200, 201, 202, 299])('any 2xx with an id: %i', async (status) => {
+describe('run: responses that accept a trigger', () => {
+  test.each([200, 201, 202, 299])('run: a %i response with an id is accepted', async (status) => {
     expect(await trigger(answer(status, aFinishedRun()))).toMatchObject({ exitCode: 0, posts: 1 });
   });
 
-  test('an answer with a byte order mark', async () => {
+  test('run: a response with a byte order mark is accepted', async () => {
     expect((await trigger(answer(200, `\ufeff${JSON.stringify(aFinishedRun())}`))).exitCode).toBe(0);
   });
 
-  test('an answer in chunks, after early hints', async () => {
+  test('run: a chunked response after early hints is accepted', async () => {
     const { exitCode } = await trigger((_request, reply) => {
       reply.raw('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
       const text = JSON.stringify(aFinishedRun());
@@ -219,41 +235,51 @@ describe('what is accepted', () => {
   });
 });
 
-describe('what the service did not take', () => {
+describe('run: responses that reject a trigger', () => {
   test.each<[string, Handler, number, string]>([
     [
-      '17: 307',
+      'a 307 redirect to another origin (fault 17)',
       answer(307, '', { location: 'https://other.example/runs?key=secret' }),
       5,
       'redirects the trigger to https://other.example (307); wfr does not follow redirects',
     ],
     [
-      '17: 301 within the service',
+      'a 301 redirect within the service (fault 17)',
       answer(301, '', { location: '/elsewhere' }),
       5,
       'redirects the trigger to http://127.0.0.1',
     ],
-    ['17: 307 to the same path with a slash', answer(307, '', { location: '/runs/' }), 5, '/runs/ (307)'],
-    ['18: 400', answer(400, { message: 'bad amount' }), 5, 'rejected the trigger (400)\n| bad amount\n'],
-    ['18: 422', answer(422, { errors: ['x'] }), 5, 'rejected the trigger (422)\n| x\n'],
     [
-      '19: 401',
+      'a 307 redirect to the same path with a slash (fault 17)',
+      answer(307, '', { location: '/runs/' }),
+      5,
+      '/runs/ (307)',
+    ],
+    [
+      'a 400 response (fault 18)',
+      answer(400, { message: 'bad amount' }),
+      5,
+      'refused the trigger (400)\n| bad amount\n',
+    ],
+    ['a 422 response (fault 18)', answer(422, { errors: ['x'] }), 5, 'refused the trigger (422)\n| x\n'],
+    [
+      'a 401 response (fault 19)',
       answer(401, { error: 'expired' }),
       4,
       'rejected the access token (401); it came from WFR_TOKEN\n| expired\n',
     ],
-    ['19: 403', answer(403), 4, 'rejected the access token (403); it came from WFR_TOKEN\n'],
-    ['20: 404', answer(404), 5, '/runs (404)\n  Check the base URL and the workflow.'],
-    ['22: 409', answer(409, 'in use'), 5, 'rejected the trigger (409)\n| in use\n'],
-    ['23: 413', answer(413), 5, 'rejected a body of 54 bytes as too large (413)'],
-  ])('%s is final, after one request', async (_name, handler, code, words) => {
+    ['a 403 response (fault 19)', answer(403), 4, 'rejected the access token (403); it came from WFR_TOKEN\n'],
+    ['a 404 response (fault 20)', answer(404), 5, '/runs (404)\n  Check the base URL and the workflow.'],
+    ['a 409 response (fault 22)', answer(409, 'in use'), 5, 'rejected the trigger (409)\n| in use\n'],
+    ['a 413 response (fault 23)', answer(413), 5, 'rejected a body of 54 bytes as too large (413)'],
+  ])('run: %s is final after one POST', async (_name, handler, code, words) => {
     const { exitCode, stderr, stdout, posts } = await trigger(handler);
     expect({ exitCode, stdout, posts }).toEqual({ exitCode: code, stdout: '', posts: 1 });
     expect(stderr).toContain(words);
     expect(stderr).not.toMatch(/secret|the-token/);
   });
 
-  test('24: 429 waits as it is told, three times, then exit 7', async () => {
+  test('run: a 429 with Retry-After is retried three times after that wait, then exits 7 (fault 24)', async () => {
     const { exitCode, posts, stderr, gaps } = await trigger(
       answer(429, { message: 'slow down' }, { 'retry-after': '17' }),
     );
@@ -262,35 +288,39 @@ describe('what the service did not take', () => {
     expect(stderr).toContain('(429) (4 tries)\n  no run was created\n| slow down');
   });
 
-  test('17: within the service, the path that a redirect points to is shown, and nothing more', async () => {
+  test('run: a redirect within the service is shown with its path, but without its query (fault 17)', async () => {
     const { stderr } = await trigger(answer(308, '', { location: '/v2/runs?key=secret' }));
     expect(stderr).toMatch(/redirects the trigger to http:\/\/127\.0\.0\.1:\d+\/v2\/runs \(308\)/);
     expect(stderr).not.toContain('secret');
   });
 
-  test('24: 429 without Retry-After backs off', async () => {
+  test('run: a 429 without Retry-After is retried with exponential backoff (fault 24)', async () => {
     expect((await trigger(answer(429))).gaps).toEqual([1000, 2000, 4000]);
   });
 
   test.each([
     ['three days', '259200', 1, '3 days'],
     ['1e12', '1e12', 1, ''],
-    ['a past date', 'Thu, 01 Jan 2026 00:00:00 GMT', 4, ''],
+    ['a date in the past', 'Thu, 01 Jan 2026 00:00:00 GMT', 4, ''],
     ['nonsense', 'soon', 4, ''],
     ['a negative number', '-5', 4, ''],
-  ])('25: 429 with a Retry-After of %s', async (_name, value, posts) => {
-    const result = await trigger(answer(429, '', { 'retry-after': value }));
-    expect(result).toMatchObject({ exitCode: 7, posts });
-    if (posts === 1) expect(result.stderr).toMatch(/The service asks to wait \d+h.*; wfr waits 5m at most\./);
-    else expect(result.gaps).toEqual([1000, 2000, 4000]);
-  });
+  ])(
+    'run: a 429 with a Retry-After of %s (%j) exits 7 (POSTs: %i) (fault 25)',
+    async (_name, value, posts) => {
+      const result = await trigger(answer(429, '', { 'retry-after': value }));
+      expect(result).toMatchObject({ exitCode: 7, posts });
+      if (posts === 1)
+        expect(result.stderr).toMatch(/It asks to wait \d+h.*, which is longer than wfr waits \(5m\)\./);
+      else expect(result.gaps).toEqual([1000, 2000, 4000]);
+    },
+  );
 
-  test('25: a date is held against the clock of the service', async () => {
+  test('run: a Retry-After date is compared with the Date header of the service (fault 25)', async () => {
     const headers = { date: 'Thu, 01 Jan 2015 00:00:00 GMT', 'retry-after': 'Thu, 01 Jan 2015 00:01:30 GMT' };
     expect((await trigger(answer(429, '', headers))).gaps).toEqual([90000, 90000, 90000]);
   });
 
-  test('run --resend-503: a 503 with Retry-After is waited for, and what is then accepted is one run', async () => {
+  test('run --resend-503: a 503 with Retry-After is retried until the service accepts one run', async () => {
     let attempts = 0;
     const handler: Handler = (request, reply) => {
       if (attempts++ < 2) return answer(503, '', { 'retry-after': '3' })(request, reply);
@@ -300,7 +330,7 @@ describe('what the service did not take', () => {
     expect({ exitCode, posts, gaps }).toEqual({ exitCode: 0, posts: 3, gaps: [3000, 3000] });
   });
 
-  test('run --resend-503: a 503 with Retry-After that stays is exit 7 after three re-sends', async () => {
+  test('run --resend-503: a persistent 503 with Retry-After exits 7 after three retries', async () => {
     const busy = answer(503, '', { 'retry-after': '3' });
     const { exitCode, posts, stderr } = await trigger(busy, {}, ['--resend-503']);
     expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 4 });
@@ -310,10 +340,10 @@ describe('what the service did not take', () => {
   });
 
   test.each([
-    ['is sent again at the service of the profile', '127.0.0.1', { exitCode: 7, posts: 4 }],
-    ['is exit 6 at any other service', 'localhost', { exitCode: 6, posts: 1 }],
+    ['is retried at the service of the profile', '127.0.0.1', { exitCode: 7, posts: 4 }],
+    ['exits 6 at any other service', 'localhost', { exitCode: 6, posts: 1 }],
   ])(
-    'run with "resend503": true in its profile: a 503 with Retry-After %s',
+    'run: with "resend503": true in the profile, a 503 with Retry-After %s',
     async (_name, host, expected) => {
       const service = await scriptedService(async (request, reply) => {
         await request.body();
@@ -330,7 +360,7 @@ describe('what the service did not take', () => {
     },
   );
 
-  test('never more than 3 times again, whatever the causes are', async () => {
+  test('run --resend-503: at most three retries are made, whatever their causes', async () => {
     const statuses = [503, 429, 503, 429, 429];
     let attempts = 0;
     const handler: Handler = (request, reply) =>
@@ -339,7 +369,7 @@ describe('what the service did not take', () => {
     expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 4 });
   });
 
-  test('47: an error body that drips is cut after 10 s and marked, and its status counts', async () => {
+  test('run: an error body that stalls is cut after 10 s and marked, and its status decides the exit code (fault 47)', async () => {
     const { exitCode, stderr } = await trigger(
       (_request, reply) => {
         reply.raw('HTTP/1.1 422 Unprocessable\r\ncontent-length: 1000\r\n\r\nthe amount is miss');
@@ -350,7 +380,7 @@ describe('what the service did not take', () => {
     expect(stderr).toContain('rejected the trigger (422)\n| the amount is miss… (there is more)\n');
   });
 
-  test('an error body without end is read to 64 KiB, and what is shown of it says that there is more', async () => {
+  test('run: an endless error body is read up to 64 KiB, and its excerpt says that there is more', async () => {
     const { exitCode, stderr } = await trigger((_request, reply) => {
       reply.raw('HTTP/1.1 409 Conflict\r\n\r\n');
       const fill = () => {
@@ -364,8 +394,8 @@ describe('what the service did not take', () => {
   });
 });
 
-describe('Ctrl-C after the request has been sent', () => {
-  test('62: waits up to 10 s for the id, saying so; the id then comes with the command that goes on', async () => {
+describe('run: Ctrl-C after the request has been sent', () => {
+  test('run: Ctrl-C after a complete request waits up to 10 s for the id, and prints the command that watches the run (fault 62)', async () => {
     const signals = new Signals();
     const { exitCode, stderr, stdout, posts, requests } = await trigger(
       (_request, reply) => {
@@ -383,7 +413,7 @@ describe('Ctrl-C after the request has been sent', () => {
     expect(requests.length).toBe(1);
   });
 
-  test('62: with --detach as well', async () => {
+  test('run --detach: Ctrl-C after a complete request waits for the id (fault 62)', async () => {
     const signals = new Signals();
     const { exitCode, stderr } = await trigger(
       (_request, reply) => {
@@ -397,7 +427,7 @@ describe('Ctrl-C after the request has been sent', () => {
     expect(stderr).toContain('Run run-1');
   });
 
-  test('62: after 10 s without an answer it ends, and says that a run may exist', async () => {
+  test('run: Ctrl-C after a complete request exits 130 after 10 s without a response, and warns that a run may exist (fault 62)', async () => {
     const signals = new Signals();
     const { exitCode, stderr, posts } = await trigger(() => signals.raise('SIGINT'), {
       signals,
@@ -410,7 +440,7 @@ describe('Ctrl-C after the request has been sent', () => {
     expect(stderr).toContain(WARNING);
   });
 
-  test('64: a second Ctrl-C ends at once', async () => {
+  test('run: a second Ctrl-C exits at once (fault 64)', async () => {
     const signals = new Signals();
     let raised = 0;
     const { exitCode, stderr } = await trigger(
@@ -429,8 +459,8 @@ describe('Ctrl-C after the request has been sent', () => {
   describe.each([
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('%s after the request has been sent', (signal, code) => {
-    test(`${signal} waits up to 2 s for the id, saying so; the id then comes with the command that goes on`, async () => {
+  ] as const)('run: %s after the request has been sent', (signal, code) => {
+    test(`run: ${signal} after a complete request waits up to 2 s for the id, and prints the command that watches the run`, async () => {
       const signals = new Signals();
       const { exitCode, stderr, posts, requests } = await trigger(
         (_request, reply) => {
@@ -450,7 +480,7 @@ describe('Ctrl-C after the request has been sent', () => {
       expect(stderr).toContain('Interrupted; run run-1 continues.\nTo watch it: wfr watch run-1\n');
     });
 
-    test(`${signal} ends it after 2 s without an answer, saying that a run may exist`, async () => {
+    test(`run: ${signal} after a complete request ends wfr after 2 s without a response, and warns that a run may exist`, async () => {
       const signals = new Signals();
       const clock = new AutoAdvancingClock();
       const { exitCode, stderr, posts } = await trigger(() => signals.raise(signal), { signals, clock });
@@ -463,7 +493,7 @@ describe('Ctrl-C after the request has been sent', () => {
       expect(stderr).toContain(WARNING);
     });
 
-    test(`${signal} twice ends it at once, without any wait`, async () => {
+    test(`run: ${signal} and a second signal end wfr at once`, async () => {
       const signals = new Signals();
       const raiseTwice = () => {
         signals.raise(signal);
@@ -476,7 +506,7 @@ describe('Ctrl-C after the request has been sent', () => {
   });
 });
 
-test('19: a 401 with a Location is about the token, and the token is not repeated with the words of the service', async () => {
+test('run: a 401 with a Location exits 4, and the token is redacted from the message of the service (fault 19)', async () => {
   const refuse = answer(401, { message: 'the-token is not valid' }, { location: 'https://login.example' });
   const { exitCode, stderr } = await trigger(refuse);
   expect(exitCode).toBe(4);

@@ -1,4 +1,4 @@
-/** Faults before anything has left this machine: no run can exist. */
+/** Faults before anything has been sent: no run can exist. */
 import { spawn } from 'node:child_process';
 import dns from 'node:dns';
 import { connect, createServer, type Socket } from 'node:net';
@@ -15,7 +15,7 @@ const run = (baseUrl: string, world: CliOptions = {}) =>
     env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...world.env },
   });
 
-/** Makes every name fail to resolve, as the system's resolver does. */
+/** Makes every host name lookup fail with `code` until the test has finished. */
 function failLookups(code: string) {
   type Callback = (error: Error) => void;
   const lookup = vi.spyOn(dns, 'lookup').mockImplementation(((
@@ -29,7 +29,7 @@ function failLookups(code: string) {
   return lookup;
 }
 
-/** A port whose backlog is full: what connects there hears nothing. */
+/** Returns a port whose backlog is full: connection attempts get no response. */
 async function blackHole(): Promise<number> {
   const script = `
     const server = require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
@@ -45,7 +45,7 @@ async function blackHole(): Promise<number> {
   const port = Number(
     await new Promise((resolve) => child.stdout.once('data', (data) => resolve(String(data)))),
   );
-  // Its two places are taken by the first; those that come after them wait.
+  // The first two fill the backlog; all others wait.
   for (let n = 0; n < 6; n++) fillers.push(connect(port, '127.0.0.1').on('error', () => {}));
   await Promise.all(
     fillers.slice(0, 2).map((socket) => new Promise((resolve) => socket.once('connect', resolve))),
@@ -53,8 +53,8 @@ async function blackHole(): Promise<number> {
   return port;
 }
 
-describe('1: a host that does not exist', () => {
-  test('1: is tried again with backoff, then named with exit 7', async () => {
+describe('run: a host that does not exist', () => {
+  test('run: an unknown host is retried with backoff, then exits 7 with its name (fault 1)', async () => {
     const lookup = failLookups('ENOTFOUND');
     const { exitCode, stderr, clock, stdout } = await run('http://no-such-host.test:81');
     expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: '' });
@@ -66,8 +66,8 @@ describe('1: a host that does not exist', () => {
   });
 });
 
-describe('2: a name service that does not answer', () => {
-  test('2: is tried again, saying how often, then exit 7', async () => {
+describe('run: a name server that does not respond', () => {
+  test('run: a name server that does not respond is retried with a count of the tries, then exits 7 (fault 2)', async () => {
     failLookups('EAI_AGAIN');
     const { exitCode, stderr, clock } = await run('http://host.test');
     expect(exitCode).toBe(7);
@@ -79,8 +79,8 @@ describe('2: a name service that does not answer', () => {
   });
 });
 
-describe('3: nothing listens', () => {
-  test('3: is tried again shortly, then exit 7 with the host and port', async () => {
+describe('run: a port on which nothing listens', () => {
+  test('run: a refused connection is retried after short waits, then exits 7 with the host and port (fault 3)', async () => {
     const port = await findFreePort();
     const { exitCode, stderr, clock } = await run(`http://127.0.0.1:${port}`);
     expect(exitCode).toBe(7);
@@ -89,7 +89,7 @@ describe('3: nothing listens', () => {
     expect(clock.sleeps).toEqual([250, 500, 1000]);
   });
 
-  test('3: a service that comes up meanwhile is reached', async () => {
+  test('run: a service that becomes available during the retries gets one POST (fault 3)', async () => {
     const service = await scriptedService(async (request, reply) => {
       await request.body();
       reply.send(200, aRun({ status: 'FINISHED' }));
@@ -111,8 +111,8 @@ describe('3: nothing listens', () => {
   });
 });
 
-describe('4: a connection that is never made', () => {
-  test('4: is given up after the limit, tried again, then exit 7', async () => {
+describe('run: a connection that is never established', () => {
+  test('run: a connection attempt is abandoned after 10 s and retried, then exits 7 (fault 4)', async () => {
     const port = await blackHole();
     const { exitCode, stderr, clock } = await run(`http://127.0.0.1:${port}`, {
       clock: new AutoAdvancingClock(),
@@ -122,7 +122,7 @@ describe('4: a connection that is never made', () => {
     expect(clock.sleeps.filter((ms) => ms >= 1000)).toEqual([1000, 2000, 4000]);
   });
 
-  test('4: Ctrl-C cuts through it within 100 ms', async () => {
+  test('run: Ctrl-C while connecting exits 130 within 100 ms (fault 4)', async () => {
     const port = await blackHole();
     const signals = new Signals();
     const baseUrl = `http://127.0.0.1:${port}`;
@@ -138,9 +138,9 @@ describe('4: a connection that is never made', () => {
   });
 });
 
-describe('5: an unreachable network', () => {
-  test('5: is tried again shortly, then exit 7', async () => {
-    // The kernel refuses a connection to the broadcast address before it sends anything.
+describe('run: a network that cannot be reached', () => {
+  test('run: an unreachable network is retried after short waits, then exits 7 (fault 5)', async () => {
+    // The kernel rejects a connection to the broadcast address before it sends anything.
     const { exitCode, stderr, clock } = await run('http://255.255.255.255');
     expect(exitCode).toBe(7);
     expect(stderr).toContain('255.255.255.255:80 cannot be reached from here (ENETUNREACH)');
@@ -148,13 +148,13 @@ describe('5: an unreachable network', () => {
   });
 });
 
-describe('6: a certificate that is not to be trusted', () => {
+describe('run: the certificate of the service', () => {
   test.each([
     ['self-signed', 'it is self-signed (DEPTH_ZERO_SELF_SIGNED_CERT)'],
     ['expired', 'it has expired (CERT_HAS_EXPIRED)'],
     ['wrong-name', 'it is for another name (ERR_TLS_CERT_ALTNAME_INVALID)'],
   ] as const)(
-    '6: %s is exit 7 at once, in words, with NODE_EXTRA_CA_CERTS and no offer to look away',
+    'run: an untrusted certificate (%s) exits 7 without a retry, suggesting NODE_EXTRA_CA_CERTS and no way to skip the check (fault 6)',
     async (name, words) => {
       const service = await scriptedService(() => {}, { tls: certificate(name) });
       const { exitCode, stderr, clock } = await run(service.baseUrl);
@@ -169,7 +169,7 @@ describe('6: a certificate that is not to be trusted', () => {
     },
   );
 
-  test('6: a trusted one is spoken to', async () => {
+  test('run: a trusted certificate is accepted for an address and a name (fault 6)', async () => {
     const service = await scriptedService(
       async (request, reply) => {
         await request.body();
@@ -181,14 +181,14 @@ describe('6: a certificate that is not to be trusted', () => {
     expect((await run(service.baseUrl.replace('127.0.0.1', 'localhost'))).exitCode).toBe(0);
   });
 
-  test('6: NODE_TLS_REJECT_UNAUTHORIZED=0 gets a warning', async () => {
+  test('run: NODE_TLS_REJECT_UNAUTHORIZED=0 prints a warning (fault 6)', async () => {
     const { stderr } = await run('https://127.0.0.1:1', { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } });
     expect(stderr).toContain(
       'warning: NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks: anyone can impersonate the service; unset it',
     );
   });
 
-  test('6: NODE_EXTRA_CA_CERTS is what makes a private one trusted', async () => {
+  test('status: NODE_EXTRA_CA_CERTS makes a private certificate trusted (fault 6)', async () => {
     const service = await scriptedService((_request, reply) => reply.send(200, aRun()), {
       tls: certificate('good'),
     });
@@ -200,8 +200,8 @@ describe('6: a certificate that is not to be trusted', () => {
   });
 });
 
-describe('7: one side speaks TLS and the other does not', () => {
-  test('7: https to a plain port is exit 7 at once, asking for http', async () => {
+describe('run: a scheme that does not match the service', () => {
+  test('run: https to a port without TLS exits 7 without a retry, suggesting http (fault 7)', async () => {
     const service = await scriptedService(() => {}, {
       onConnection: (socket) =>
         void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
@@ -213,8 +213,8 @@ describe('7: one side speaks TLS and the other does not', () => {
     expect(clock.sleeps).toEqual([]);
   });
 
-  test('7: http to a TLS port that says so is exit 7 at once, asking for https', async () => {
-    // The alert that OpenSSL sends to what is no handshake: fatal, http request.
+  test('run: http to a port that answers with a TLS alert exits 7 without a retry, suggesting https (fault 7)', async () => {
+    // The alert that OpenSSL sends instead of a handshake: fatal, http request.
     const alert = '\x15\x03\x01\x00\x02\x02\x46';
     const service = await scriptedService((_request, reply) => void reply.socket.end(alert, 'latin1'));
     const { exitCode, stderr, clock } = await run(service.baseUrl);
@@ -225,8 +225,8 @@ describe('7: one side speaks TLS and the other does not', () => {
   });
 });
 
-describe('8: a reset on accept', () => {
-  test('8: before TLS has been agreed on, is tried again shortly, then exit 7', async () => {
+describe('run: a connection that is reset when it is accepted', () => {
+  test('run: a reset before the TLS handshake is retried after short waits, then exits 7 (fault 8)', async () => {
     let connections = 0;
     const server = createServer((socket) => {
       connections++;
@@ -243,7 +243,7 @@ describe('8: a reset on accept', () => {
   });
 });
 
-test('a real process is ended by Ctrl-C while it connects, within 100 ms of the signal', async () => {
+test('run: Ctrl-C ends a real process that is still connecting within 300 ms', async () => {
   const port = await blackHole();
   const wfr = startWfr(['run', 'w', '-v'], { WFR_BASE_URL: `http://127.0.0.1:${port}` });
   await wfr.waitForOutput('> POST');

@@ -1,4 +1,4 @@
-/** Row 75: this machine is out of open files or memory. */
+/** Fault 75: this machine has no free file descriptors or memory. */
 import promises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
@@ -11,7 +11,7 @@ import { bash } from '../helpers/process.js';
 
 const failure = (code: string) => Object.assign(new Error(code), { code });
 
-/** Replaces a function of Node's until the test has finished. */
+/** Replaces a function of a Node module until the test has finished. */
 function replace<Module extends object, Name extends keyof Module>(
   module: Module,
   name: Name,
@@ -26,7 +26,7 @@ function replace<Module extends object, Name extends keyof Module>(
   });
 }
 
-/** Opening a file whose path ends so fails `times` times with `code`, after `before` successes. */
+/** Makes opening a file whose path has this ending fail `times` times with `code`, after `before` successes. */
 function failToOpen(ending: string, code: string, before: number, times: number): void {
   const { open } = promises;
   let calls = 0;
@@ -39,9 +39,9 @@ function failToOpen(ending: string, code: string, before: number, times: number)
 
 const ROWS = '{"n":1}\n{"scan":{"$document":"scan.pdf"}}\n{"n":3}\n';
 
-describe('75: too many open files, or no memory', () => {
+describe('a machine without free file descriptors or memory (fault 75)', () => {
   test.each(['EMFILE', 'ENFILE', 'ENOMEM'])(
-    '75: batch: %s on opening the document of a row is exit 7, and the same command sends the row once',
+    "batch: %s on opening a row's document exits 7, and the same command sends that row once (fault 75)",
     async (code) => {
       const { wfr, posts, triggered } = await startBatchService();
       const cwd = folderWith({ 'rows.jsonl': ROWS, 'scan.pdf': 'scan' });
@@ -58,7 +58,7 @@ describe('75: too many open files, or no memory', () => {
     },
   );
 
-  test('75: batch: EMFILE on opening the document while it is being sent is exit 7, and the row is sent again once', async () => {
+  test('batch: EMFILE on opening a document during its upload exits 7, and the same command sends that row once (fault 75)', async () => {
     const { wfr, triggered } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': ROWS, 'scan.pdf': 'scan' });
     failToOpen('scan.pdf', 'EMFILE', 1, 1);
@@ -69,12 +69,12 @@ describe('75: too many open files, or no memory', () => {
     expect(triggered).toHaveLength(3);
   });
 
-  test('75: batch: EMFILE on opening a socket is exit 7 with the code, and does not pause the other rows', async () => {
+  test('batch: EMFILE on opening a socket exits 7 with the code, and does not pause the other rows (fault 75)', async () => {
     const { wfr, triggered } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2}\n' });
     const { connect } = net;
     let calls = 0;
-    // The first row's attempt and its three re-sends.
+    // The first row's attempt and its three retries.
     replace(net, 'connect', ((...args: Parameters<typeof connect>) =>
       ++calls <= 4 ? new net.Socket().destroy(failure('EMFILE')) : connect(...args)) as typeof connect);
     const args = [...BATCH_ARGS, '--concurrency', '1'];
@@ -88,10 +88,10 @@ describe('75: too many open files, or no memory', () => {
     expect(triggered).toEqual([{ n: 2 }, { n: 1 }]);
   });
 
-  test('75: a real limit of open files is exit 7 in run and in batch, before anything is sent', async () => {
+  test('run and batch: a real limit of open files exits 7 before anything is sent (fault 75)', async () => {
     const { baseUrl, connections, posts, triggered } = await startBatchService();
     const env = { WFR_BASE_URL: baseUrl };
-    // Each file of /proc is copied, and its copy stays open.
+    // Each file of /proc is copied, and its copy is kept open.
     const names = Array.from({ length: 200 }, (_, n) => `d${n}`);
     const copied = { $document: '/proc/self/comm', type: 'a/b' };
     const row = JSON.stringify(Object.fromEntries(names.map((name) => [name, copied])));
@@ -107,7 +107,7 @@ describe('75: too many open files, or no memory', () => {
     expect(triggered).toHaveLength(1);
   });
 
-  test('75: run: a document that is missing is exit 2 all the same', async () => {
+  test('run: a missing document still exits 2 (fault 75)', async () => {
     expect(
       (await runCli(['run', 'w', 'x@missing.pdf'], { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } })).exitCode,
     ).toBe(2);

@@ -1,4 +1,4 @@
-/** A service that means harm: nothing that it says moves the terminal, forges a CI command, crashes or hangs wfr. */
+/** A hostile service: its text neither controls the terminal nor forges a CI command, and wfr neither crashes nor hangs. */
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
@@ -7,7 +7,7 @@ import { aRun, type Handler, scriptedService } from '../helpers/service.js';
 const EVIL =
   'A\u001b[2J\u001b]0;title\u0007\u009b31m\u0085\u2028\u202e\u2066\u200f\u061c\u007f\r\n::error::forged\n ::set-output name=x::y\n##[error]forged ##[command]x';
 
-/** Everything that a terminal or a CI runner would act on, in what wfr wrote. */
+/** Asserts that a text has nothing that a terminal or a CI runner would interpret. */
 function expectInert(text: string): void {
   expect(text).not.toMatch(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/,
@@ -28,27 +28,30 @@ async function against(handler: Handler, args: readonly string[], world: CliOpti
 
 const COMMANDS = ['run w', 'run w --json', 'run w -o jsonl', 'run w -o id', 'run w --detach', 'run w -v'];
 
-describe('46: text that would act', () => {
-  test.each(COMMANDS)('46: in every field of a run, for wfr %s', async (command) => {
-    for (const status of ['FINISHED', 'FAILED', EVIL]) {
-      const run = {
-        ...aRun({ id: `id ${EVIL}`, versionName: EVIL, createdAt: EVIL, status, [`key ${EVIL}`]: EVIL }),
-        error: { message: EVIL, step: EVIL },
-        output: { [EVIL]: EVIL, list: [EVIL] },
-      };
-      const words = command.split(' ');
-      const { stdout, stderr } = await against(
-        (_request, reply) => reply.send(200, run),
-        [...words, '--timeout', '0'],
-      );
-      expectInert(stdout);
-      expectInert(stderr);
-      // As JSON it is still the same value.
-      if (words.includes('--json')) expect(JSON.parse(stdout)).toEqual(run);
-    }
-  });
+describe('text with control characters and CI commands', () => {
+  test.each(COMMANDS)(
+    '%s: control characters in any field of a run are escaped on stdout and stderr (fault 46)',
+    async (command) => {
+      for (const status of ['FINISHED', 'FAILED', EVIL]) {
+        const run = {
+          ...aRun({ id: `id ${EVIL}`, versionName: EVIL, createdAt: EVIL, status, [`key ${EVIL}`]: EVIL }),
+          error: { message: EVIL, step: EVIL },
+          output: { [EVIL]: EVIL, list: [EVIL] },
+        };
+        const words = command.split(' ');
+        const { stdout, stderr } = await against(
+          (_request, reply) => reply.send(200, run),
+          [...words, '--timeout', '0'],
+        );
+        expectInert(stdout);
+        expectInert(stderr);
+        // The JSON still has the same value.
+        if (words.includes('--json')) expect(JSON.parse(stdout)).toEqual(run);
+      }
+    },
+  );
 
-  test('46: in the answers of status and watch, of one run and of several', async () => {
+  test('status and watch: control characters in one run and in several are escaped (fault 46)', async () => {
     const handler: Handler = (request, reply) =>
       reply.send(
         200,
@@ -74,7 +77,7 @@ describe('46: text that would act', () => {
   });
 
   test.each([400, 401, 403, 404, 409, 413, 422, 429, 500, 502])(
-    '46: in a refusal with %i',
+    'run: control characters in a %i response are escaped (fault 46)',
     async (status) => {
       for (const body of [
         EVIL,
@@ -88,7 +91,7 @@ describe('46: text that would act', () => {
     },
   );
 
-  test('46: in headers, and where a redirect points', async () => {
+  test('run: control characters in response headers and redirect targets are escaped (fault 46)', async () => {
     for (const headers of [
       { location: `https://evil.example/\u009b31m##[error]` },
       { location: 'http://::error::' },
@@ -105,7 +108,7 @@ describe('46: text that would act', () => {
     }
   });
 
-  test('46: on a terminal, the live line shows it inert', async () => {
+  test('run: control characters are escaped in the live line of a terminal (fault 46)', async () => {
     const run = aRun({ status: EVIL, versionName: EVIL });
     const world = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
     const { stderr } = await against(
@@ -113,11 +116,11 @@ describe('46: text that would act', () => {
       ['run', 'w', '--timeout', '0'],
       world,
     );
-    // What the live line itself sends: the cursor, synchronised output, and that nothing wraps.
+    // The sequences of the live line itself: cursor, synchronized output, no line wrapping.
     expectInert(stderr.replace(/\u001b\[(\?25[lh]|\?2026[hl]|\?7[lh]|1G|K|1A)/g, ''));
   });
 
-  test('46: very long text is cut at 2,000 characters a field, and says so', async () => {
+  test('run: a field of more than 2,000 characters is cut, with the number of characters left out (fault 46)', async () => {
     const { stderr } = await against(
       (_request, reply) =>
         reply.send(200, aRun({ status: 'FAILED', error: { message: 'm'.repeat(5000), step: 's' } })),
@@ -126,7 +129,7 @@ describe('46: text that would act', () => {
     expect(stderr).toContain(`| ${'m'.repeat(2000)}… (3000 more characters)\n`);
   });
 
-  test('46: the command that goes on can be pasted, whatever the id is', async () => {
+  test('run: the suggested watch command can be pasted into a shell, whatever the id is (fault 46)', async () => {
     const id = "a'b\n\u001b[31m##[x] $(reboot) `reboot`";
     const { stderr } = await against(
       (_request, reply) => reply.send(200, aRun({ id })),
@@ -140,9 +143,9 @@ describe('46: text that would act', () => {
   });
 });
 
-describe('60: ids that are paths', () => {
+describe('ids that contain paths', () => {
   test.each(['../../admin', '/etc/passwd', 'a/../b', '%2e%2e', '?x=1', '#x', 'a\r\nX-Evil: 1', '\\..\\x'])(
-    '60: %j stays one segment',
+    'run: the id %j stays one segment of the URL path (fault 60)',
     async (id) => {
       const { service, exitCode } = await against(
         (request, reply) => {
@@ -158,19 +161,19 @@ describe('60: ids that are paths', () => {
   );
 });
 
-describe('45: JSON that is meant to break its reader', () => {
+describe('JSON that is made to break its parser', () => {
   const finished = (output: string) =>
     `{"id":"r","status":"FINISHED","steps":1,"stepsCompleted":1,"output":${output}}`;
 
   test.each<[string, string]>([
     ['numbers beyond 2^53', '[9007199254740993,-0,1e400,1E-400,0.10000000000000000001]'],
     [
-      'names that JavaScript has',
+      "names of JavaScript's own properties",
       '{"__proto__":{"polluted":1},"constructor":null,"toString":0,"hasOwnProperty":[]}',
     ],
-    ['duplicates', '{"a":1,"a":2,"a":{"a":3}}'],
-    ['escapes', '"\\ud800\\u0000\\"\\\\\\/\\b\\u2028"'],
-  ])('45: %s pass through', async (_name, output) => {
+    ['duplicate names', '{"a":1,"a":2,"a":{"a":3}}'],
+    ['escape sequences', '"\\ud800\\u0000\\"\\\\\\/\\b\\u2028"'],
+  ])('run: %s in the output are printed unchanged (fault 45)', async (_name, output) => {
     const { stdout, exitCode } = await against(
       (_request, reply) => reply.send(200, finished(output)),
       ['run', 'w', '-o', 'jsonl'],
@@ -180,7 +183,7 @@ describe('45: JSON that is meant to break its reader', () => {
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 
-  test('45: 100,000 levels deep', async () => {
+  test('run: an output of 100,000 nested levels is printed unchanged (fault 45)', async () => {
     for (const [open, close] of [
       ['[', ']'],
       ['{"a":', '}'],
@@ -200,7 +203,7 @@ describe('45: JSON that is meant to break its reader', () => {
     }
   });
 
-  test('45: a refusal 100,000 levels deep is still a refusal', async () => {
+  test('run: an error body of 100,000 nested levels still exits 5 (fault 45)', async () => {
     const body = `${'{"error":'.repeat(7_000)}1${'}'.repeat(7_000)}`;
     expect((await against((_request, reply) => reply.send(422, body), ['run', 'w'])).exitCode).toBe(5);
     expect(
@@ -208,7 +211,7 @@ describe('45: JSON that is meant to break its reader', () => {
     ).toBe(5);
   });
 
-  test('45: bytes that are not UTF-8 do not stop it', async () => {
+  test('run: bytes that are not UTF-8 are replaced (fault 45)', async () => {
     const { stdout, exitCode } = await against(
       (_request, reply) => {
         const body = Buffer.concat([
@@ -224,7 +227,7 @@ describe('45: JSON that is meant to break its reader', () => {
     expect(stdout).toBe('"a\ufffd\ufffdb"\n');
   });
 
-  test('a body of more than 512 MiB without a length is cut, and the id kept', async () => {
+  test('run: a body of more than 512 MiB without Content-Length exits 74 and keeps the id', async () => {
     const chunk = Buffer.alloc(4 * 1024 * 1024, 0x20);
     const { exitCode, stderr } = await against(
       (request, reply) => {
@@ -244,7 +247,7 @@ describe('45: JSON that is meant to break its reader', () => {
   });
 });
 
-describe('numbers and times that are none', () => {
+describe('numbers and times that are invalid', () => {
   test.each([
     [-1, 3],
     [4, -3],
@@ -256,30 +259,33 @@ describe('numbers and times that are none', () => {
     ['4', '2'],
     [null, null],
     [[], {}],
-  ])('steps %j of which %j are completed', async (steps, stepsCompleted) => {
-    for (const world of [{}, { terminal: 80, env: { TERM: 'xterm' } }]) {
-      let looks = 0;
-      const handler: Handler = (_request, reply) =>
-        reply.send(
-          200,
-          aRun({
-            steps,
-            stepsCompleted,
-            status: looks++ < 3 ? 'RUNNING' : 'FINISHED',
-            createdAt: 'yesterday',
-          }),
-        );
-      const { exitCode, stderr } = await against(handler, ['run', 'w'], world);
-      expect(exitCode).toBe(0);
-      expect(stderr).not.toMatch(/NaN|Infinity|undefined|-\d+ of|null/);
-    }
-    expect(
-      (
-        await against(
-          (_request, reply) => reply.send(200, aRun({ steps, stepsCompleted, createdAt: 'x' })),
-          ['status', 'run-1'],
-        )
-      ).exitCode,
-    ).toBe(0);
-  });
+  ])(
+    'run and status: steps %j with stepsCompleted %j print no NaN, Infinity, undefined or null',
+    async (steps, stepsCompleted) => {
+      for (const world of [{}, { terminal: 80, env: { TERM: 'xterm' } }]) {
+        let looks = 0;
+        const handler: Handler = (_request, reply) =>
+          reply.send(
+            200,
+            aRun({
+              steps,
+              stepsCompleted,
+              status: looks++ < 3 ? 'RUNNING' : 'FINISHED',
+              createdAt: 'yesterday',
+            }),
+          );
+        const { exitCode, stderr } = await against(handler, ['run', 'w'], world);
+        expect(exitCode).toBe(0);
+        expect(stderr).not.toMatch(/NaN|Infinity|undefined|-\d+ of|null/);
+      }
+      expect(
+        (
+          await against(
+            (_request, reply) => reply.send(200, aRun({ steps, stepsCompleted, createdAt: 'x' })),
+            ['status', 'run-1'],
+          )
+        ).exitCode,
+      ).toBe(0);
+    },
+  );
 });

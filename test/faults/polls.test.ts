@@ -1,4 +1,4 @@
-/** Faults while a run that exists is being watched: its id has been said, and waiting is cheap. */
+/** Faults while an existing run is watched: its id has been printed, so wfr can wait and retry. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const fail =
     reply.send(status, { message: `words for ${status}` }, headers);
 const reset: Handler = (_request, reply) => reply.reset();
 
-/** Runs a command against a service that accepts triggers and then does each of `polls` to a poll, the last for ever. */
+/** Runs a command against a service that accepts triggers and answers polls with `polls` in turn, the last repeatedly. */
 async function watchWith(command: readonly string[], polls: readonly Handler[], world: CliOptions = {}) {
   const clock = (world.clock ?? new VirtualClock()) as VirtualClock;
   const poll = inTurn(...polls);
@@ -41,33 +41,36 @@ const RUN = ['run', 'w'];
 const WATCH = ['watch', 'run-1'];
 const RESUME = 'To watch it: wfr watch run-1\n';
 
-describe('35: polls that fail', () => {
+describe('run: polls that fail', () => {
   test.each<[string, Handler]>([
     ['a reset', reset],
     ['a closed connection', (_request, reply) => void reply.socket.end()],
-    ['502', fail(502)],
-    ['500', fail(500)],
-    ['503', fail(503)],
-    ['408', fail(408)],
-    ['425', fail(425)],
-    ['429', fail(429)],
+    ['a 502', fail(502)],
+    ['a 500', fail(500)],
+    ['a 503', fail(503)],
+    ['a 408', fail(408)],
+    ['a 425', fail(425)],
+    ['a 429', fail(429)],
     ['bad JSON', (_request, reply) => reply.send(200, '{"id": "run-1", "status": ')],
     ['a web page', (_request, reply) => reply.send(200, '<html>', { 'content-type': 'text/html' })],
-    ['40: a missing status', (_request, reply) => reply.send(200, { id: 'run-1' })],
-    ['41: another id in the answer', showRun({ id: 'run-2' })],
+    ['a missing status (like fault 40)', (_request, reply) => reply.send(200, { id: 'run-1' })],
+    ['another id in the response (like fault 41)', showRun({ id: 'run-2' })],
     [
       'a content coding that wfr cannot read',
       (_request, reply) => reply.send(200, aRun(), { 'content-encoding': 'br' }),
     ],
-    ['no HTTP', (_request, reply) => void reply.socket.end('hello\r\n\r\n')],
-  ])('35: %s is one line each, with backoff, and the run goes on to its end', async (_name, poll) => {
-    const { exitCode, stderr, gaps, posts } = await watchWith(RUN, [showRun(), poll, poll, poll, finish]);
-    expect({ exitCode, posts }).toEqual({ exitCode: 0, posts: 1 });
-    expect(gaps).toEqual([2000, 1000, 2000, 4000]);
-    expect(stderr.split('\n').filter((line) => line.includes('; retrying in ')).length).toBe(3);
-  });
+    ['a response that is not HTTP', (_request, reply) => void reply.socket.end('hello\r\n\r\n')],
+  ])(
+    'run: a poll that fails with %s is reported on one line and retried with backoff (fault 35)',
+    async (_name, poll) => {
+      const { exitCode, stderr, gaps, posts } = await watchWith(RUN, [showRun(), poll, poll, poll, finish]);
+      expect({ exitCode, posts }).toEqual({ exitCode: 0, posts: 1 });
+      expect(gaps).toEqual([2000, 1000, 2000, 4000]);
+      expect(stderr.split('\n').filter((line) => line.includes('; retrying in ')).length).toBe(3);
+    },
+  );
 
-  test('35: a run that was seen is given up after five minutes out of sight, with its id and how to go on', async () => {
+  test('run: a run that is unreachable for five minutes exits 7, with its id and the watch command (fault 35)', async () => {
     const { exitCode, stderr, clock, posts, gaps } = await watchWith(RUN, [showRun(), reset]);
     expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 1 });
     expect(gaps.slice(0, 8)).toEqual([2000, 1000, 2000, 4000, 8000, 16000, 30000, 30000]);
@@ -79,7 +82,7 @@ describe('35: polls that fail', () => {
     expect(stderr.endsWith(`Run run-1 may still be running.\n${RESUME}`)).toBe(true);
   });
 
-  test('35: the five minutes count from the last time it was seen', async () => {
+  test('run: the five minutes of an unreachable run start at its last successful poll (fault 35)', async () => {
     const trouble = Array<Handler>(11).fill(reset);
     const { exitCode } = await watchWith(RUN, [
       showRun(),
@@ -91,7 +94,7 @@ describe('35: polls that fail', () => {
     expect(exitCode).toBe(0);
   });
 
-  test('35: a run that was never seen is given up after three more tries', async () => {
+  test('watch and status: an id that was never read exits 7 after three retries (fault 35)', async () => {
     for (const command of [WATCH, ['status', 'run-1']]) {
       const { exitCode, polls, gaps, stderr } = await watchWith(command, [reset]);
       expect({ exitCode, polls, gaps }).toEqual({ exitCode: 7, polls: 4, gaps: [1000, 2000, 4000] });
@@ -99,14 +102,14 @@ describe('35: polls that fail', () => {
     }
   });
 
-  test('35: --timeout ends it earlier: 8 for a run that was seen, 7 for one that never was', async () => {
+  test('watch: --timeout during failed polls exits 8 for a run that was read before, otherwise 7 (fault 35)', async () => {
     expect((await watchWith([...WATCH, '--timeout', '10s'], [showRun(), reset])).exitCode).toBe(8);
     expect((await watchWith([...WATCH, '--timeout', '2s'], [reset])).exitCode).toBe(7);
   });
 });
 
-describe('36: 429 with Retry-After', () => {
-  test('36: is a lower bound of the next wait, cut to five minutes', async () => {
+describe('run: polls that are rate limited', () => {
+  test('run: Retry-After on a failed poll is the minimum of the next wait, at most five minutes (fault 36)', async () => {
     const { exitCode, gaps } = await watchWith(RUN, [
       showRun(),
       fail(429, { 'retry-after': '25' }),
@@ -118,13 +121,13 @@ describe('36: 429 with Retry-After', () => {
   });
 });
 
-describe('37, 38: 404', () => {
-  test('37: just after our own trigger it is tolerated, as some services know their runs a little later', async () => {
+describe('run and watch: polls that get 404', () => {
+  test('run: a 404 right after the trigger is retried, as replicas may lag (fault 37)', async () => {
     const { exitCode, polls } = await watchWith(RUN, [fail(404), fail(404), fail(404), finish]);
     expect({ exitCode, polls }).toEqual({ exitCode: 0, polls: 4 });
   });
 
-  test('37: but for 60 s only; then exit 7 with the id and how to go on', async () => {
+  test('run: 404 for 60 s after the trigger exits 7, with the id and the watch command (fault 37)', async () => {
     const { exitCode, stderr, clock } = await watchWith(RUN, [fail(404)]);
     expect(exitCode).toBe(7);
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
@@ -133,14 +136,14 @@ describe('37, 38: 404', () => {
     expect(stderr).toContain(RESUME);
   });
 
-  test('38: of an id that the user gave it is exit 5 at once', async () => {
+  test('watch: a 404 for an id from the command line exits 5 after one request (fault 38)', async () => {
     const { exitCode, polls, stderr } = await watchWith(WATCH, [fail(404)]);
     expect({ exitCode, polls }).toEqual({ exitCode: 5, polls: 1 });
     expect(stderr).toContain('the service has no run run-1 (404)');
     expect(stderr).not.toContain(RESUME);
   });
 
-  test('38: of a run that has been seen it is exit 7, after 60 s', async () => {
+  test('watch: 404 for 60 s for a run that was read before exits 7 (fault 38)', async () => {
     const { exitCode, clock } = await watchWith(WATCH, [showRun(), fail(404)]);
     expect(exitCode).toBe(7);
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
@@ -149,7 +152,7 @@ describe('37, 38: 404', () => {
 });
 
 describe('batch: an accepted row that is resumed', () => {
-  /** Runs a batch of one row up to its acceptance, and again; each run is shown as `polls` say, the last for ever. */
+  /** Runs a batch of one row until it is accepted, then resumes it; polls are answered with `polls` in turn. */
   async function resumeBatch(polls: readonly Handler[]) {
     const poll = inTurn(...polls);
     const service = await scriptedService(async (request, reply) => {
@@ -182,11 +185,11 @@ describe('batch: an accepted row that is resumed', () => {
   });
 });
 
-describe('95: one odd answer among good polls', () => {
+describe('run and watch: an unexpected status among successful polls', () => {
   const ODD = [400, 302, 307, 404, 405, 409, 410, 418, 421, 422, 431, 451];
 
   test.each(ODD)(
-    '95: one %i of a run that was seen is retried and reported like other failed polls',
+    'run: a single %i for a run that was read before is reported and retried like other failed polls (fault 95)',
     async (status) => {
       const { exitCode, stderr, gaps, posts } = await watchWith(RUN, [
         showRun(),
@@ -202,23 +205,26 @@ describe('95: one odd answer among good polls', () => {
   );
 
   test.each(ODD)(
-    '95: one %i as the first answer about a run that wfr has triggered is retried',
+    'run: a single %i as the first response about a triggered run is retried (fault 95)',
     async (status) => {
       const { exitCode, posts } = await watchWith(RUN, [fail(status), finish]);
       expect({ exitCode, posts }).toEqual({ exitCode: 0, posts: 1 });
     },
   );
 
-  test.each([400, 302, 410])('95: %i for 60 s is exit 7, with the id and how to go on', async (status) => {
-    const { exitCode, stderr, clock, gaps } = await watchWith(RUN, [showRun(), fail(status)]);
-    expect(exitCode).toBe(7);
-    expect(gaps).toEqual([2000, 1000, 2000, 4000, 8000, 16000, 30000]);
-    expect(clock.monotonic()).toBeLessThan(70_000);
-    expect(stderr).toContain(`(${status})`);
-    expect(stderr.endsWith(`Run run-1 may still be running.\n${RESUME}`)).toBe(true);
-  });
+  test.each([400, 302, 410])(
+    'run: %i for 60 s exits 7, with the id and the watch command (fault 95)',
+    async (status) => {
+      const { exitCode, stderr, clock, gaps } = await watchWith(RUN, [showRun(), fail(status)]);
+      expect(exitCode).toBe(7);
+      expect(gaps).toEqual([2000, 1000, 2000, 4000, 8000, 16000, 30000]);
+      expect(clock.monotonic()).toBeLessThan(70_000);
+      expect(stderr).toContain(`(${status})`);
+      expect(stderr.endsWith(`Run run-1 may still be running.\n${RESUME}`)).toBe(true);
+    },
+  );
 
-  test('95: the 60 s count only odd answers in a row: another failure or a good poll starts them again', async () => {
+  test('run: the 60 s count consecutive unexpected statuses only; any other poll restarts them (fault 95)', async () => {
     const odd = Array<Handler>(5).fill(fail(400));
     const { exitCode } = await watchWith(RUN, [
       showRun(),
@@ -233,7 +239,7 @@ describe('95: one odd answer among good polls', () => {
     expect(exitCode).toBe(0);
   });
 
-  test('95: odd answers and other failures together are given up after five minutes', async () => {
+  test('run: unexpected statuses mixed with other failures exit 7 after five minutes (fault 95)', async () => {
     const mixed = Array<Handler[]>(20)
       .fill([fail(400), fail(503)])
       .flat();
@@ -243,28 +249,34 @@ describe('95: one odd answer among good polls', () => {
     expect(clock.monotonic()).toBeLessThan(350_000);
   });
 
-  test.each([400, 302, 410])('95: %i for an id that was never seen is final', async (status) => {
-    const { exitCode, polls } = await watchWith(WATCH, [fail(status)]);
-    expect({ exitCode, polls }).toEqual({ exitCode: 5, polls: 1 });
-  });
+  test.each([400, 302, 410])(
+    'watch: %i for an id that was never read exits 5 after one request (fault 95)',
+    async (status) => {
+      const { exitCode, polls } = await watchWith(WATCH, [fail(status)]);
+      expect({ exitCode, polls }).toEqual({ exitCode: 5, polls: 1 });
+    },
+  );
 
-  test('95: --timeout ends the wait during odd answers with exit 8', async () => {
+  test('watch: --timeout during unexpected statuses exits 8 (fault 95)', async () => {
     expect((await watchWith([...WATCH, '--timeout', '10s'], [showRun(), fail(400)])).exitCode).toBe(8);
   });
 });
 
-describe('39: the token expires in the middle of a run', () => {
-  test.each([401, 403])('39: %i is exit 4, with the id and how to go on', async (status) => {
-    const { exitCode, stderr, polls } = await watchWith(RUN, [showRun(), fail(status)]);
-    expect({ exitCode, polls }).toEqual({ exitCode: 4, polls: 2 });
-    expect(stderr).toContain(
-      `rejected the access token (${status}); it came from WFR_TOKEN\n| words for ${status}\n`,
-    );
-    expect(stderr.endsWith(`Run run-1 may still be running.\n${RESUME}`)).toBe(true);
-  });
+describe('run: a token that expires while a run is watched', () => {
+  test.each([401, 403])(
+    'run: %i on a poll exits 4, with the id and the watch command (fault 39)',
+    async (status) => {
+      const { exitCode, stderr, polls } = await watchWith(RUN, [showRun(), fail(status)]);
+      expect({ exitCode, polls }).toEqual({ exitCode: 4, polls: 2 });
+      expect(stderr).toContain(
+        `rejected the access token (${status}); it came from WFR_TOKEN\n| words for ${status}\n`,
+      );
+      expect(stderr.endsWith(`Run run-1 may still be running.\n${RESUME}`)).toBe(true);
+    },
+  );
 });
 
-test('39: a token file that was renewed saves every run that is watched, also the one that is refused late', async () => {
+test('watch: a renewed token file is used for every watched run, even one that is rejected late (fault 39)', async () => {
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'token'), 'old');
   let refused: () => void = () => {};
@@ -278,7 +290,7 @@ test('39: a token file that was renewed saves every run that is watched, also th
     writeFileSync(join(cwd, 'token'), 'new');
     if (++asked === 2) refused();
     await bothAsked;
-    // The second one is refused when the first has its new token already.
+    // The second one is rejected after the first one has its new token.
     if (id === 'b') await new Promise((resolve) => setTimeout(resolve, 50));
     return reply.send(401);
   });
@@ -289,13 +301,13 @@ test('39: a token file that was renewed saves every run that is watched, also th
   expect(exitCode).toBe(0);
 });
 
-test('42: an error that is a text is the message', async () => {
+test('run: a run whose error is a string shows it as the message (fault 42)', async () => {
   const { stderr } = await watchWith(RUN, [showRun({ status: 'FAILED', error: 'just text' })]);
   expect(stderr).toContain('| just text\n');
 });
 
-describe('40: statuses that the interface does not name', () => {
-  test('40: are shown, warned of once, and waited on while they change', async () => {
+describe('watch: statuses that wfr does not know', () => {
+  test('watch: an unknown status is shown, warned about once, and waited for while it changes (fault 40)', async () => {
     const { exitCode, stderr } = await watchWith(WATCH, [
       showRun({ status: 'PAUSED' }),
       showRun({ status: 'PAUSED' }),
@@ -310,22 +322,22 @@ describe('40: statuses that the interface does not name', () => {
     expect(stderr).toContain(' PAUSED  1 of 4 steps\n');
   });
 
-  test('40: unchanged for five minutes it is exit 7', async () => {
+  test('watch: an unknown status that is unchanged for five minutes exits 7 (fault 40)', async () => {
     const { exitCode, stderr, clock } = await watchWith(WATCH, [showRun({ status: 'PAUSED' })]);
     expect(exitCode).toBe(7);
     expect(stderr).toContain('the status PAUSED is unknown to wfr and has not changed for 5m');
     expect(clock.monotonic()).toBeLessThan(320_000);
   });
 
-  test('40: a missing status for ever is given up as out of sight', async () => {
+  test('watch: a run whose status is always missing exits 7 (fault 40)', async () => {
     expect((await watchWith(WATCH, [(_request, reply) => reply.send(200, { id: 'run-1' })])).exitCode).toBe(
       7,
     );
   });
 });
 
-describe('41: answers that make no sense', () => {
-  test('41: steps that go backwards are waited on', async () => {
+describe('watch: responses that are inconsistent', () => {
+  test('watch: a run whose completed steps decrease is still watched (fault 41)', async () => {
     const { exitCode, stderr } = await watchWith(WATCH, [
       showRun({ stepsCompleted: 3 }),
       showRun({ stepsCompleted: 1 }),
@@ -335,7 +347,7 @@ describe('41: answers that make no sense', () => {
     expect(stderr).toContain('RUNNING  1 of 4 steps');
   });
 
-  test('41: another id for ever is given up, never taken for the run', async () => {
+  test('watch: responses that always show another id exit 7 and print no output (fault 41)', async () => {
     const { exitCode, stdout } = await watchWith(WATCH, [
       (_request, reply) => reply.send(200, { ...aFinishedRun(), id: 'other' }),
     ]);
@@ -343,8 +355,8 @@ describe('41: answers that make no sense', () => {
   });
 });
 
-describe('42: a run that fails', () => {
-  test('42: its message is shown safely, and the Run is on stdout with --json', async () => {
+describe('run: a run that fails', () => {
+  test('run: the message of a failed run is sanitized on stderr, and --json prints the Run (fault 42)', async () => {
     const run = { status: 'FAILED', error: { message: 'a\u001b[31m\n::error::b', step: 'x\u0007' } };
     const { exitCode, stdout, stderr } = await watchWith([...RUN, '--json'], [showRun(run)]);
     expect(exitCode).toBe(1);
@@ -354,7 +366,7 @@ describe('42: a run that fails', () => {
   });
 
   test.each([{}, { error: null }, { error: {} }, { error: { message: 5, step: [] } }])(
-    '42: whatever its error is: %j',
+    'run: a failed run with %j exits 1 and reports that there is no message (fault 42)',
     async (changes) => {
       const { exitCode, stderr } = await watchWith(RUN, [showRun({ status: 'FAILED', ...changes })]);
       expect(exitCode).toBe(1);
@@ -363,8 +375,8 @@ describe('42: a run that fails', () => {
   );
 });
 
-describe('43: --timeout', () => {
-  test('43: a look during which the time runs out is the last one', async () => {
+describe('run and watch: --timeout', () => {
+  test('run: a poll in flight when --timeout ends is the last one (fault 43)', async () => {
     const { exitCode, clock } = await watchWith([...RUN, '--timeout', '1s'], [() => {}], {
       clock: new AutoAdvancingClock(),
     });
@@ -372,7 +384,7 @@ describe('43: --timeout', () => {
     expect(clock.monotonic()).toBeLessThanOrEqual(6_000);
   });
 
-  test('43: the one look of --timeout 0 may take its time', async () => {
+  test('watch: the single poll of --timeout 0 may take longer than the timeout (fault 43)', async () => {
     const slow: Handler = (_request, reply) => void setTimeout(() => reply.send(200, aRun()), 20);
     const clock = new VirtualClock();
     const { exitCode } = await watchWith(
@@ -388,14 +400,14 @@ describe('43: --timeout', () => {
     expect(exitCode).toBe(8);
   });
 
-  test('43: says what the run was doing and how to go on', async () => {
+  test('run: --timeout prints the status of the run and the watch command (fault 43)', async () => {
     const { exitCode, stderr } = await watchWith([...RUN, '--timeout', '1m'], [showRun()]);
     expect(exitCode).toBe(8);
     expect(stderr).toContain('Still RUNNING (1 of 4 steps) after 1m; run run-1 continues.\n');
     expect(stderr.endsWith(RESUME)).toBe(true);
   });
 
-  test('43: cuts through a service that stays silent', async () => {
+  test('run: --timeout ends the wait for a service that does not respond (fault 43)', async () => {
     const { exitCode, clock } = await watchWith([...RUN, '--timeout', '4s'], [showRun(), () => {}], {
       clock: new AutoAdvancingClock(),
     });
@@ -403,15 +415,15 @@ describe('43: --timeout', () => {
     expect(clock.monotonic()).toBeLessThan(40_000);
   });
 
-  test('43: a very long one is no short one', async () => {
+  test('run: a --timeout of 99999h does not overflow to a short one (fault 43)', async () => {
     expect((await watchWith([...RUN, '--timeout', '99999h'], [showRun(), showRun(), finish])).exitCode).toBe(
       0,
     );
   });
 });
 
-describe('44: an answer of more than 512 MiB', () => {
-  test('44: is exit 74 with its size, and the id is kept', async () => {
+describe('run: a response of more than 512 MiB', () => {
+  test('run: a poll response of more than 512 MiB exits 74 with its size, and keeps the id (fault 44)', async () => {
     const { exitCode, stderr, polls } = await watchWith(RUN, [
       (_request, reply) => reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 629145600\r\n\r\n{'),
     ]);
@@ -421,8 +433,8 @@ describe('44: an answer of more than 512 MiB', () => {
   });
 });
 
-describe('48: a service that falls silent', () => {
-  test('48: a poll fails after 30 s without a byte, and the next one goes on', async () => {
+describe('run: a service that stops responding', () => {
+  test('run: a poll fails after 30 s without a byte, and the next one succeeds (fault 48)', async () => {
     const { exitCode, stderr } = await watchWith(RUN, [showRun(), () => {}, finish], {
       clock: new AutoAdvancingClock(),
     });
@@ -430,7 +442,7 @@ describe('48: a service that falls silent', () => {
     expect(stderr).toMatch(/no response from 127\.0\.0\.1:\d+ for 30s; retrying in /);
   });
 
-  test('48: a process that was stopped and continued goes on watching', async () => {
+  test('run: a process that is stopped and continued watches its run to the end (fault 48)', async () => {
     let stopped = false;
     const service = await scriptedService(async (request, reply) => {
       await request.body();
@@ -439,7 +451,7 @@ describe('48: a service that falls silent', () => {
       else {
         stopped = true;
         wfr.child.kill('SIGSTOP');
-        // What was being asked is lost while nobody listens.
+        // The request in flight is lost while the process is stopped.
         setTimeout(() => {
           reply.reset();
           wfr.child.kill('SIGCONT');
@@ -452,8 +464,8 @@ describe('48: a service that falls silent', () => {
   });
 });
 
-describe('49: a clock that jumps', () => {
-  test('49: has no effect: nothing is measured by the time of day', async () => {
+describe('watch: a clock that jumps', () => {
+  test('watch: a change of the wall clock affects neither polls nor --timeout (fault 49)', async () => {
     class JumpingClock extends VirtualClock {
       override now(): number {
         return super.now() + (this.sleeps.length % 2 === 0 ? 3_600_000 : -3_600_000);
@@ -467,10 +479,10 @@ describe('49: a clock that jumps', () => {
   });
 });
 
-describe('90: a process that was stopped', () => {
+describe('run and watch: a process that was suspended', () => {
   const HOUR = 3_600_000;
 
-  /** Answers with `look` after the process was stopped for an hour. */
+  /** Answers with `handler` after the process was suspended for an hour. */
   const stopped =
     (clock: VirtualClock, look: Handler): Handler =>
     (request, reply) => {
@@ -478,14 +490,14 @@ describe('90: a process that was stopped', () => {
       return look(request, reply);
     };
 
-  test('90: an hour of stop is not time in which the service was unreachable', async () => {
+  test('run: an hour of suspension does not count as unreachable time (fault 90)', async () => {
     const clock = new VirtualClock();
     const polls = [showRun(), reset, stopped(clock, reset), reset, reset, finish];
     const { exitCode, gaps } = await watchWith(RUN, polls, { clock });
     expect({ exitCode, gaps }).toEqual({ exitCode: 0, gaps: [2000, 1000, HOUR + 2000, 4000, 8000] });
   });
 
-  test('90: with the five minutes almost over, two polls must fail after the stop', async () => {
+  test('run: with the five minutes almost over, two polls must fail after a suspension (fault 90)', async () => {
     const trouble = Array<Handler>(14).fill(reset);
     const clocks = [new VirtualClock(), new VirtualClock()] as const;
     const before = await watchWith(RUN, [showRun(), ...trouble, reset], { clock: clocks[0] });
@@ -494,7 +506,7 @@ describe('90: a process that was stopped', () => {
     expect((await watchWith(RUN, polls, { clock: clocks[1] })).exitCode).toBe(0);
   });
 
-  test('90: a service that stays unreachable after the stop is given up all the same', async () => {
+  test('run: a service that stays unreachable after a suspension still exits 7 (fault 90)', async () => {
     const clock = new VirtualClock();
     const { exitCode } = await watchWith(RUN, [showRun(), reset, stopped(clock, reset), reset], { clock });
     expect(exitCode).toBe(7);
@@ -502,13 +514,13 @@ describe('90: a process that was stopped', () => {
     expect(clock.monotonic()).toBeLessThan(HOUR + 400_000);
   });
 
-  test('90: the 60 s of odd answers do not count the stop either', async () => {
+  test('run: the 60 s of unexpected statuses do not include a suspension (fault 90)', async () => {
     const clock = new VirtualClock();
     const polls = [showRun(), fail(404), stopped(clock, fail(404)), fail(404), finish];
     expect((await watchWith(RUN, polls, { clock })).exitCode).toBe(0);
   });
 
-  /** Stops the process for an hour during the `count`-th wait between polls. */
+  /** Suspends the process for an hour during the `count`-th wait between polls. */
   class StoppedClock extends VirtualClock {
     constructor(readonly count: number) {
       super();
@@ -521,20 +533,20 @@ describe('90: a process that was stopped', () => {
     }
   }
 
-  test('90: nor do the five minutes of an unknown status', async () => {
+  test('watch: the five minutes of an unknown status do not include a suspension (fault 90)', async () => {
     const paused = showRun({ status: 'PAUSED' });
     const clock = new StoppedClock(2);
     expect((await watchWith(WATCH, [paused, paused, finish], { clock })).exitCode).toBe(0);
   });
 
-  test('90: --timeout counts the stop, but a poll that failed because of it is made again', async () => {
+  test('run: --timeout includes a suspension, but a poll that failed because of it is repeated (fault 90)', async () => {
     const clock = new VirtualClock();
     const polls = [showRun(), stopped(clock, reset), finish];
     const { exitCode, gaps } = await watchWith([...RUN, '--timeout', '1m'], polls, { clock });
     expect({ exitCode, gaps }).toEqual({ exitCode: 0, gaps: [2000, HOUR] });
   });
 
-  test('90: --timeout that ran out between two polls is followed by a last one', async () => {
+  test('run: a --timeout that ends during a suspension is followed by one last poll (fault 90)', async () => {
     const clock = new StoppedClock(2);
     const { exitCode, polls } = await watchWith([...RUN, '--timeout', '1m'], [showRun(), finish], { clock });
     expect({ exitCode, polls }).toEqual({ exitCode: 0, polls: 2 });
@@ -542,8 +554,8 @@ describe('90: a process that was stopped', () => {
   });
 });
 
-describe('63: Ctrl-C while watching', () => {
-  test('63: is answered within 100 ms, with the id and how to go on', async () => {
+describe('run: Ctrl-C while watching', () => {
+  test('run: Ctrl-C during a poll exits 130 within 100 ms, with the id and the watch command (fault 63)', async () => {
     const signals = new Signals();
     let raised = 0;
     const { exitCode, stderr, stdout } = await watchWith(
@@ -561,7 +573,7 @@ describe('63: Ctrl-C while watching', () => {
     expect(stderr.endsWith(`Interrupted; run run-1 continues.\n${RESUME}`)).toBe(true);
   });
 
-  test('63: between two polls as well', async () => {
+  test('run: Ctrl-C between two polls exits 130 (fault 63)', async () => {
     const signals = new Signals();
     const { exitCode } = await watchWith([...RUN, '--interval', '1h'], [showRun()], {
       signals,
@@ -571,7 +583,7 @@ describe('63: Ctrl-C while watching', () => {
     expect(exitCode).toBe(130);
   });
 
-  test('64: a second signal changes nothing, and the first one counts', async () => {
+  test('run: the first of two signals while watching decides the exit code (fault 64)', async () => {
     const signals = new Signals();
     const { exitCode } = await watchWith(
       RUN,
@@ -587,8 +599,8 @@ describe('63: Ctrl-C while watching', () => {
   });
 });
 
-describe('66: a process that is killed outright', () => {
-  test('66: has said the id already, so nothing is lost', async () => {
+describe('run: a process that is killed with SIGKILL', () => {
+  test('run: a killed process has already printed the id and the watch command (fault 66)', async () => {
     const service = await scriptedService(async (request, reply) => {
       await request.body();
       if (request.method === 'POST') reply.send(201, aRun());

@@ -1,4 +1,4 @@
-/** Proxies: tunnels with and without credentials, refusals, and those that fail. */
+/** Proxies: tunnels with and without credentials, rejected tunnels, and proxies that fail. */
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
@@ -11,9 +11,9 @@ const PASSWORD = 'proxy-s3cret';
 const run = (baseUrl: string, env: Record<string, string>) =>
   runCli(['run', 'w', '-v', '--allow-http'], { env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...env } });
 
-describe('a proxy that works', () => {
+describe('run: a proxy that works', () => {
   test.each(['http', 'https'] as const)(
-    '%s goes through a tunnel, with the credentials of its URL',
+    'run: %s goes through a proxy tunnel with the credentials of the proxy URL',
     async (scheme) => {
       const service = await scriptedService(
         acceptThenShow(aFinishedRun()),
@@ -34,7 +34,7 @@ describe('a proxy that works', () => {
     },
   );
 
-  test('without credentials none are sent, and lower case wins', async () => {
+  test('run: a proxy URL without credentials sends none, and the lower-case variable takes precedence', async () => {
     const service = await scriptedService(acceptThenShow(aFinishedRun()));
     const proxy = await startProxy();
     const env = { http_proxy: proxy.url.replace('http://', ''), HTTP_PROXY: 'http://127.0.0.1:1' };
@@ -45,7 +45,7 @@ describe('a proxy that works', () => {
   test.each([
     ['this machine', 'http://127.0.0.1', {}],
     ['a name of this machine', 'http://localhost', {}],
-  ])('%s is reached directly', async (_name, base, env) => {
+  ])('run: %s is reached without the proxy', async (_name, base, env) => {
     const service = await scriptedService(acceptThenShow(aFinishedRun()));
     const proxy = await startProxy();
     const { exitCode } = await run(`${base}:${service.port}`, { HTTP_PROXY: proxy.url, ...env });
@@ -62,7 +62,7 @@ describe('a proxy that works', () => {
     ['service.test:1', false],
     ['vice.test', false],
     ['', false],
-  ])('NO_PROXY=%j exempts service.test: %s', async (noProxy, isExempt) => {
+  ])('status: NO_PROXY=%j bypasses the proxy for service.test: %s', async (noProxy, isExempt) => {
     const proxy = await startProxy({ answer: (socket) => void socket.end('HTTP/1.1 403 No\r\n\r\n') });
     const { stderr } = await runCli(['status', 'x', '--allow-http'], {
       env: {
@@ -77,8 +77,8 @@ describe('a proxy that works', () => {
   });
 });
 
-describe('a proxy that does not', () => {
-  test('31: that does not exist is tried again, then named without its password', async () => {
+describe('run: a proxy that fails', () => {
+  test('run: a proxy that refuses connections is retried, then exits 7 without printing its password (fault 31)', async () => {
     const { exitCode, stderr, clock } = await run('http://service.test', {
       HTTP_PROXY: `http://joe:${PASSWORD}@127.0.0.1:1`,
     });
@@ -92,23 +92,26 @@ describe('a proxy that does not', () => {
 
   const refusing = (answer: (socket: Socket) => void) => startProxy({ answer });
 
-  test.each([407, 403, 502])('32: that refuses with %i is exit 7 at once', async (status) => {
-    const proxy = await refusing(
-      (socket) => void socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`),
-    );
-    const { exitCode, stderr } = await run('https://service.test', {
-      HTTPS_PROXY: proxy.url.replace('//', `//joe:${PASSWORD}@`),
-    });
-    expect(exitCode).toBe(7);
-    expect(stderr).toContain(
-      `the proxy 127.0.0.1:${proxy.port} rejected the tunnel with ${status}\n  no run was created`,
-    );
-    expect(stderr).not.toContain(PASSWORD);
-    expect(proxy.tunnels.length).toBe(1);
-  });
+  test.each([407, 403, 502])(
+    'run: a proxy that rejects the tunnel with %i exits 7 without a retry (fault 32)',
+    async (status) => {
+      const proxy = await refusing(
+        (socket) => void socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`),
+      );
+      const { exitCode, stderr } = await run('https://service.test', {
+        HTTPS_PROXY: proxy.url.replace('//', `//joe:${PASSWORD}@`),
+      });
+      expect(exitCode).toBe(7);
+      expect(stderr).toContain(
+        `the proxy 127.0.0.1:${proxy.port} rejected the tunnel with ${status}\n  no run was created`,
+      );
+      expect(stderr).not.toContain(PASSWORD);
+      expect(proxy.tunnels.length).toBe(1);
+    },
+  );
 
   test.each(['end', 'destroy', 'resetAndDestroy'] as const)(
-    '33: that closes on CONNECT (%s) is tried 4 times, and does not spin',
+    'run: a proxy that closes on CONNECT (socket.%s) is tried four times with backoff (fault 33)',
     async (how) => {
       const proxy = await refusing((socket) => void socket[how]());
       for (const scheme of ['http', 'https']) {
@@ -124,7 +127,7 @@ describe('a proxy that does not', () => {
     },
   );
 
-  test('33: that closes on CONNECT while polling is tried as a poll is', async () => {
+  test('status: a proxy that closes on CONNECT is tried four times (fault 33)', async () => {
     const proxy = await refusing((socket) => void socket.end());
     const { exitCode } = await runCli(['status', 'x'], {
       env: { WFR_BASE_URL: 'https://service.test', WFR_TOKEN: 't', HTTPS_PROXY: proxy.url },
@@ -133,13 +136,13 @@ describe('a proxy that does not', () => {
     expect(proxy.tunnels.length).toBe(4);
   });
 
-  test('a proxy that dies in the middle of the upload is a lost connection', async () => {
+  test('run: a proxy that resets the tunnel during the TLS handshake exits 7, as no run was created', async () => {
     const proxy = await refusing((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       socket.once('data', () => socket.resetAndDestroy());
     });
     const { exitCode, stderr } = await run('https://service.test', { HTTPS_PROXY: proxy.url });
-    // TLS had not been agreed on: nothing had left.
+    // The TLS handshake was not complete, so nothing had been sent.
     expect(exitCode).toBe(7);
     expect(stderr).toContain('no run was created');
     expect(proxy.tunnels.length).toBe(4);
@@ -150,10 +153,13 @@ describe('a proxy that does not', () => {
     'socks5://127.0.0.1:1',
     `http://joe:${PASSWORD}@:x`,
     `http://%zz:${PASSWORD}@127.0.0.1:1`,
-  ])('34: a malformed one (%s) is exit 2 with the name of its variable, never its value', async (value) => {
-    const { exitCode, stderr } = await run('https://service.test', { https_proxy: value });
-    expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/^wfr: https_proxy (is not a supported proxy URL|has a user name)/);
-    expect(stderr).not.toContain(PASSWORD);
-  });
+  ])(
+    'run: the malformed proxy URL %s exits 2 with the name of its variable, but not its value (fault 34)',
+    async (value) => {
+      const { exitCode, stderr } = await run('https://service.test', { https_proxy: value });
+      expect(exitCode).toBe(2);
+      expect(stderr).toMatch(/^wfr: https_proxy (is not a supported proxy URL|has a user name)/);
+      expect(stderr).not.toContain(PASSWORD);
+    },
+  );
 });

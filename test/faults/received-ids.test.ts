@@ -1,4 +1,4 @@
-/** The id of a run that a service has answered with is never thrown away, however the answer is written. */
+/** An id in the response to a trigger is never lost, whatever the format of the response. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
@@ -7,7 +7,7 @@ import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cl
 import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
-/** `wfr run -o id` against a service that answers POST with `post`, and GET with `get`. */
+/** Runs `wfr run -o id` against a service that answers POST with `post`, and GET with `get`. */
 async function trigger(post: Handler, get: Handler, world: CliOptions = {}) {
   const service = await scriptedService(async (request, reply) => {
     await request.body();
@@ -22,7 +22,7 @@ async function trigger(post: Handler, get: Handler, world: CliOptions = {}) {
 
 const JSON_TYPE = 'content-type: application/json\r\n';
 
-/** Bytes of an answer with these header lines and a body. */
+/** Answers with the bytes of these header lines and a body. */
 const raw =
   (lines: string, body: Buffer | string, status = 201): Handler =>
   (_request, { socket }) => {
@@ -31,7 +31,7 @@ const raw =
     );
   };
 
-/** An answer that says how long it is, ends before, and closes. */
+/** Answers with a Content-Length, and closes before that many bytes. */
 const broken =
   (body: string, lines = ''): Handler =>
   (_request, { socket }) =>
@@ -47,7 +47,7 @@ const notFound: Handler = (_request, reply) => reply.send(404, { message: 'no su
 const ACCEPTED = JSON.stringify(aRun());
 const lengthOf = (body: Buffer | string) => `content-length: ${Buffer.byteLength(body)}\r\n`;
 
-describe('a whole Run is accepted at once', () => {
+describe('run: a complete Run in the response to the trigger', () => {
   const encoded = (label: string, body: Buffer | string): [string, Handler] => [
     `with Content-Encoding: ${label}`,
     raw(`content-encoding: ${label}\r\n${lengthOf(body)}`, body),
@@ -73,25 +73,28 @@ describe('a whole Run is accepted at once', () => {
       raw(`content-length: ${ACCEPTED.length}, ${ACCEPTED.length}\r\n`, ACCEPTED),
     ],
     [
-      'after a 100 that nobody asked for',
+      'after an unrequested 100 Continue',
       (_request, { socket }) => {
         socket.write(
           `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n${lengthOf(ACCEPTED)}\r\n${ACCEPTED}`,
         );
       },
     ],
-  ])('run: an answer %s needs one POST, and nothing confirms its id', async (_name, post) => {
-    const { stdout, exitCode, posts, gets, stderr } = await trigger(post, show());
-    expect({ stdout, exitCode, posts, gets, stderr }).toMatchObject({
-      stdout: 'run-1\n',
-      exitCode: 0,
-      posts: 1,
-    });
-    expect(gets).toEqual(['/runs/run-1']);
-    expect(stderr).toMatch(/^Run run-1 \(version v1\)\n/);
-  });
+  ])(
+    'run: a response %s is accepted after one POST, without a GET that confirms its id',
+    async (_name, post) => {
+      const { stdout, exitCode, posts, gets, stderr } = await trigger(post, show());
+      expect({ stdout, exitCode, posts, gets, stderr }).toMatchObject({
+        stdout: 'run-1\n',
+        exitCode: 0,
+        posts: 1,
+      });
+      expect(gets).toEqual(['/runs/run-1']);
+      expect(stderr).toMatch(/^Run run-1 \(version v1\)\n/);
+    },
+  );
 
-  test('run: polls that come in gzip, or with the same Content-Length twice on a kept connection, are read', async () => {
+  test('run: polls in gzip, or with a repeated Content-Length on a kept-alive connection, are read', async () => {
     let polls = 0;
     const text = JSON.stringify(aFinishedRun());
     const { exitCode, gets } = await trigger(raw(lengthOf(ACCEPTED), ACCEPTED), (request, reply) => {
@@ -111,7 +114,7 @@ describe('a whole Run is accepted at once', () => {
     expect({ exitCode, polls: gets.length }).toEqual({ exitCode: 0, polls: 3 });
   });
 
-  test('run: the head of an answer may come byte by byte', async () => {
+  test('run: a response head that arrives byte by byte is read', async () => {
     const { exitCode } = await trigger(async (_request, { socket }) => {
       for (const byte of `HTTP/1.1 201 Created\r\n${lengthOf(ACCEPTED).repeat(2)}\r\n`) {
         socket.write(byte);
@@ -122,7 +125,7 @@ describe('a whole Run is accepted at once', () => {
     expect(exitCode).toBe(0);
   });
 
-  test('every request asks for no content coding', async () => {
+  test('run: every request sends Accept-Encoding: identity', async () => {
     const { requests } = await trigger(raw(lengthOf(ACCEPTED), ACCEPTED), show());
     expect(requests.map(({ headers }) => headers['accept-encoding'])).toEqual(['identity', 'identity']);
   });
@@ -132,9 +135,9 @@ function chunked(body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
 }
 
-/** Answers of which only a candidate for the id can be read, and that candidate. */
+/** Responses from which only a candidate for the id can be read, and that candidate. */
 const CANDIDATES: [string, Handler, string][] = [
-  ['a body that breaks off after the id', broken('{"id":"run-1","status":"RUN'), 'run-1'],
+  ['a body that is cut off after the id', broken('{"id":"run-1","status":"RUN'), 'run-1'],
   [
     'a body that is reset after the id',
     (_request, reply) => {
@@ -146,7 +149,7 @@ const CANDIDATES: [string, Handler, string][] = [
     'run-1',
   ],
   [
-    'a chunk that is not one after the id',
+    'an invalid chunk after the id',
     (_request, reply) =>
       reply.raw(
         'HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\ne\r\n{"id":"run-1",\r\nnonsense\r\n',
@@ -154,9 +157,13 @@ const CANDIDATES: [string, Handler, string][] = [
     'run-1',
   ],
   ['an id that is a number', (_request, reply) => reply.send(201, { ...aRun(), id: 7 }), '7'],
-  ['an id in data', (_request, reply) => reply.send(201, { data: aRun() }), 'run-1'],
-  ['an id in run', (_request, reply) => reply.send(201, { workflow: { id: 'other' }, run: aRun() }), 'run-1'],
-  ['an id in result', (_request, reply) => reply.send(200, { result: aRun() }), 'run-1'],
+  ['an id in "data"', (_request, reply) => reply.send(201, { data: aRun() }), 'run-1'],
+  [
+    'an id in "run"',
+    (_request, reply) => reply.send(201, { workflow: { id: 'other' }, run: aRun() }),
+    'run-1',
+  ],
+  ['an id in "result"', (_request, reply) => reply.send(200, { result: aRun() }), 'run-1'],
   ['a runId', (_request, reply) => reply.send(202, { status: 'ok', runId: 'run-1' }), 'run-1'],
   ['a run_id', (_request, reply) => reply.send(202, { run_id: 'run-1' }), 'run-1'],
   [
@@ -170,21 +177,21 @@ const CANDIDATES: [string, Handler, string][] = [
     'run-1',
   ],
   [
-    'a Location in a head that breaks off',
+    'a Location in a response head that is cut off',
     (_request, { socket }) => void socket.end('HTTP/1.1 201 Created\r\nLocation: /runs/run-1\r\nX'),
     'run-1',
   ],
   ['different Content-Lengths', raw(`content-length: 5\r\n${lengthOf(ACCEPTED)}`, ACCEPTED), 'run-1'],
   [
-    'a coding that is unknown, beside a Location',
+    'an unknown content coding beside a Location',
     raw('content-encoding: br\r\ncontent-length: 3\r\nlocation: /runs/run-1\r\n', 'xyz'),
     'run-1',
   ],
 ];
 
-describe('an id that only might be that of the run', () => {
+describe('run: a candidate for the id of the run', () => {
   test.each(CANDIDATES)(
-    'run: %s is used once a GET shows the run, after one POST',
+    'run: %s is used as the id after one POST, once a GET confirms it',
     async (_name, post, id) => {
       const run = { id: id === '7' ? 7 : id };
       const { stdout, stderr, exitCode, posts, gets } = await trigger(post, show(run));
@@ -198,19 +205,16 @@ describe('an id that only might be that of the run', () => {
     },
   );
 
-  test.each(CANDIDATES)(
-    'run: %s is shown with exit 6 where no GET shows the run',
-    async (_name, post, id) => {
-      const { stdout, stderr, exitCode, posts, gets } = await trigger(post, notFound);
-      expect({ stdout, exitCode, posts }).toEqual({ stdout: '', exitCode: 6, posts: 1 });
-      expect(new Set(gets)).toEqual(new Set([`/runs/${id}`]));
-      expect(gets.length).toBe(4);
-      expect(stderr).toContain(`  the response names the id ${id}, which the service did not confirm\n`);
-      expect(stderr).toContain(`  To look for the run: wfr status ${id}\n`);
-    },
-  );
+  test.each(CANDIDATES)('run: %s is printed with exit 6 if no GET confirms it', async (_name, post, id) => {
+    const { stdout, stderr, exitCode, posts, gets } = await trigger(post, notFound);
+    expect({ stdout, exitCode, posts }).toEqual({ stdout: '', exitCode: 6, posts: 1 });
+    expect(new Set(gets)).toEqual(new Set([`/runs/${id}`]));
+    expect(gets.length).toBe(4);
+    expect(stderr).toContain(`  the response names the id ${id}, which the service did not confirm\n`);
+    expect(stderr).toContain(`  To look for the run: wfr status ${id}\n`);
+  });
 
-  test('run: it may still be unknown to a copy of the service for a few seconds', async () => {
+  test('run: a candidate id that replicas do not know yet is requested again', async () => {
     let polls = 0;
     const { exitCode, gets } = await trigger(broken('{"id":"run-1",'), (request, reply) =>
       (polls++ < 3 ? notFound : show())(request, reply),
@@ -218,7 +222,7 @@ describe('an id that only might be that of the run', () => {
     expect({ exitCode, gets: gets.length }).toEqual({ exitCode: 0, gets: 4 });
   });
 
-  test('run: a run of another id does not count, and the partial body and the Location are shown', async () => {
+  test('run: a GET that shows another id does not confirm a candidate; the partial body and the Location are printed', async () => {
     const post = broken('{"id":"run-1","status":"RUN', 'location: /v2/runs/run-2?key=secret\r\n');
     const { exitCode, stderr, posts } = await trigger(post, show({ id: 'run-9' }));
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
@@ -230,17 +234,17 @@ describe('an id that only might be that of the run', () => {
   });
 
   test.each([
-    ['a number that may go on', broken('{"id":12')],
-    ['a string that may go on', broken('{"id":"run-')],
-    ['an id of something else', (_request, reply) => reply.send(201, { workflow: { id: 'run-1' } })],
+    ['a number that may be cut off', broken('{"id":12')],
+    ['a string that is cut off', broken('{"id":"run-')],
+    ['the id of another object', (_request, reply) => reply.send(201, { workflow: { id: 'run-1' } })],
     ['an id with a control character', (_request, reply) => reply.send(201, { runId: 'run-1\n' })],
-    ['a step up', (_request, reply) => reply.send(201, '', { location: '/runs/..' })],
-  ] as [string, Handler][])('run: %s is not asked for: exit 6 after one POST', async (_name, post) => {
+    ['a Location that ends in ".."', (_request, reply) => reply.send(201, '', { location: '/runs/..' })],
+  ] as [string, Handler][])('run: %s is not requested: exits 6 after one POST', async (_name, post) => {
     const { exitCode, posts, gets } = await trigger(post, show());
     expect({ exitCode, posts, gets }).toEqual({ exitCode: 6, posts: 1, gets: [] });
   });
 
-  test('run: the text of such an answer acts neither on a terminal nor on a CI log', async () => {
+  test('run: the text of a response with a candidate id is sanitized', async () => {
     const post = broken('{"runId":"a##[error]b","x":"\u001b[2J the-token');
     const { exitCode, stderr } = await trigger(post, notFound);
     expect(exitCode).toBe(6);
@@ -248,7 +252,7 @@ describe('an id that only might be that of the run', () => {
     expect(stderr).not.toMatch(/\u001b|##\[|the-token/);
   });
 
-  test('run: Ctrl-C while it is being confirmed waits up to 10 s, then shows it and ends with 130', async () => {
+  test('run: Ctrl-C while a candidate id is being confirmed waits up to 10 s, prints it and exits 130', async () => {
     const signals = new Signals();
     const clock = new AutoAdvancingClock();
     const get: Handler = () => signals.raise('SIGINT');
@@ -259,7 +263,7 @@ describe('an id that only might be that of the run', () => {
   });
 });
 
-test('batch: a row whose id only might be that of its run is accepted with it once a GET shows the run', async () => {
+test('batch: a row with a candidate id is accepted once a GET confirms it', async () => {
   const service = await scriptedService(async (request, reply) => {
     await request.body();
     if (request.method === 'POST') reply.send(202, { runId: 'run-1' });
@@ -276,8 +280,8 @@ test('batch: a row whose id only might be that of its run is accepted with it on
   expect(readFileSync(join(cwd, 'results.jsonl'), 'utf8')).toMatch(/"accepted".*"id":"run-1"/);
 });
 
-describe('an answer in a content coding', () => {
-  test('run: a small gzip answer that becomes larger than 512 MiB stops there: exit 6', async () => {
+describe('run: a response with a content coding', () => {
+  test('run: a gzip response that expands to more than 512 MiB exits 6', async () => {
     // 600 MiB of spaces, in members of 1 MiB each.
     const bomb = Buffer.concat(Array<Buffer>(600).fill(gzipSync(Buffer.alloc(1024 * 1024, 0x20))));
     const post = raw(`content-encoding: gzip\r\n${lengthOf(bomb)}`, bomb);
@@ -286,7 +290,7 @@ describe('an answer in a content coding', () => {
     expect(stderr).toContain('is larger than 512 MiB');
   });
 
-  test('run: one that wfr cannot read is exit 6, and names the coding', async () => {
+  test('run: a response in an unsupported content coding exits 6 and names the coding', async () => {
     const post = raw('content-encoding: br\r\ncontent-length: 3\r\n', 'xyz');
     const { exitCode, stderr } = await trigger(post, show());
     expect(exitCode).toBe(6);
@@ -295,7 +299,7 @@ describe('an answer in a content coding', () => {
     );
   });
 
-  test('run: the message of an error that comes in gzip is shown', async () => {
+  test('run: the message of an error response in gzip is printed', async () => {
     const body = gzipSync('{"message":"amount is missing"}');
     const { exitCode, stderr } = await trigger(
       raw(`content-encoding: gzip\r\n${lengthOf(body)}`, body, 422),
@@ -306,7 +310,7 @@ describe('an answer in a content coding', () => {
   });
 });
 
-describe('ids on stdout', () => {
+describe('run: ids on stdout', () => {
   const long = `r-${'é'.repeat(3_000)}`;
   const forms = [['-o', 'id'], ['--detach'], ['--detach', '-o', 'id']];
 
@@ -320,7 +324,7 @@ describe('ids on stdout', () => {
     return { ...started, listed: (await runCli(['history', '-o', 'id'], { env })).stdout };
   };
 
-  test.each(forms)('run %s %s: an id is printed byte for byte, whatever its length', async (...args) => {
+  test.each(forms)('run %s %s: an id of any length is printed byte for byte', async (...args) => {
     for (const id of [long, 'a b#[/é', '-x']) {
       const { stdout, exitCode, listed } = await start(id, args.filter(Boolean));
       expect({ stdout, exitCode, listed }).toEqual({ stdout: `${id}\n`, exitCode: 0, listed: `${id}\n` });
@@ -328,7 +332,7 @@ describe('ids on stdout', () => {
   });
 
   test.each(forms)(
-    'run %s %s: an id that a script would misread is not printed, and exits 74',
+    'run %s %s: an id that a script would misread is not printed, and wfr exits 74',
     async (...args) => {
       for (const id of ['a\nb', 'a\u001b[2J', 'a\u2028b', '::error::x', 'a##[error]b']) {
         const { stdout, exitCode, stderr, listed } = await start(id, args.filter(Boolean));

@@ -1,4 +1,4 @@
-/** No secret in any output, whatever goes wrong and however much is asked to be said. */
+/** No output contains a secret, whatever fails and whatever the verbosity. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,63 +18,66 @@ const MARK = /MARK|TUFSSy/; // also in base64
 const handlers: Record<string, Handler> = {
   reset: (_request, reply) => reply.reset(),
   finished: (_request, reply) => reply.send(200, aFinishedRun()),
-  'no run': (_request, reply) => reply.send(200, {}),
+  'not a run': (_request, reply) => reply.send(200, {}),
   'a web page': (_request, reply) => reply.send(200, '<html>'),
-  'no HTTP': (_request, reply) => void reply.socket.end('hello\r\n\r\n'),
-  'another status': (_request, reply) => reply.send(200, aRun({ status: 'ODD' })),
+  'not HTTP': (_request, reply) => void reply.socket.end('hello\r\n\r\n'),
+  'an unknown status': (_request, reply) => reply.send(200, aRun({ status: 'ODD' })),
 };
 for (const status of [302, 303, 400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 503]) {
   handlers[status] = (_request, reply) =>
     reply.send(status, { message: 'no' }, { location: 'https://x.example' });
 }
 
-describe('a marked token, header and proxy password', () => {
-  test.each(Object.keys(handlers))('are in no output after: %s', async (name) => {
-    const handler = handlers[name] as Handler;
-    for (const args of [
-      ['run', 'w', 'a=1'],
-      ['status', 'run-1'],
-      ['watch', 'run-1'],
-      ['run', 'w', '--dry-run'],
-    ]) {
-      for (const verbosity of [['-v'], ['-q'], []]) {
-        const service = await scriptedService(async (request, reply) => {
-          await request.body();
-          await handler(request, reply);
-        });
-        const proxy = await startProxy();
-        const timeout = args[0] === 'status' ? [] : ['--timeout', '1s'];
-        const { stdout, stderr } = await runCli(
-          [...args, ...verbosity, ...timeout, '--allow-http', '-H', `X-Key: ${HEADER}`],
-          {
-            env: {
-              WFR_BASE_URL: `http://service.test:${service.port}`,
-              WFR_TOKEN: TOKEN,
-              HTTP_PROXY: proxy.url.replace('//', `//joe:${PASSWORD}@`),
+describe('the token, a header and the proxy password', () => {
+  test.each(Object.keys(handlers))(
+    'run, status and watch: no secret is printed after a response of kind "%s"',
+    async (name) => {
+      const handler = handlers[name] as Handler;
+      for (const args of [
+        ['run', 'w', 'a=1'],
+        ['status', 'run-1'],
+        ['watch', 'run-1'],
+        ['run', 'w', '--dry-run'],
+      ]) {
+        for (const verbosity of [['-v'], ['-q'], []]) {
+          const service = await scriptedService(async (request, reply) => {
+            await request.body();
+            await handler(request, reply);
+          });
+          const proxy = await startProxy();
+          const timeout = args[0] === 'status' ? [] : ['--timeout', '1s'];
+          const { stdout, stderr } = await runCli(
+            [...args, ...verbosity, ...timeout, '--allow-http', '-H', `X-Key: ${HEADER}`],
+            {
+              env: {
+                WFR_BASE_URL: `http://service.test:${service.port}`,
+                WFR_TOKEN: TOKEN,
+                HTTP_PROXY: proxy.url.replace('//', `//joe:${PASSWORD}@`),
+              },
             },
-          },
-        );
-        expect(stdout + stderr).not.toMatch(MARK);
-        // They did travel.
-        for (const { headers } of service.requests)
-          expect(headers).toMatchObject({ authorization: `Bearer ${TOKEN}`, 'x-key': HEADER });
+          );
+          expect(stdout + stderr).not.toMatch(MARK);
+          // The secrets were sent to the service.
+          for (const { headers } of service.requests)
+            expect(headers).toMatchObject({ authorization: `Bearer ${TOKEN}`, 'x-key': HEADER });
+        }
       }
-    }
-  });
+    },
+  );
 
   test.each<[string, Record<string, string>, string[]?]>([
-    ['a proxy that is not there', { HTTPS_PROXY: `http://joe:${PASSWORD}@127.0.0.1:1` }],
+    ['a proxy that does not listen', { HTTPS_PROXY: `http://joe:${PASSWORD}@127.0.0.1:1` }],
     ['a malformed proxy', { HTTPS_PROXY: `http://joe:${PASSWORD}@:x` }],
     ['a proxy of another kind', { HTTPS_PROXY: `socks5://joe:${PASSWORD}@127.0.0.1:1` }],
-    ['user info in the base URL', { WFR_BASE_URL: `https://joe:${PASSWORD}@service.test` }],
-    ['user info in a base URL that is none', { WFR_BASE_URL: `joe:${PASSWORD}@service.test` }],
-    ['user info in a base URL with a mistake', { WFR_BASE_URL: `https:/joe:${PASSWORD}@service.test:x` }],
+    ['credentials in the base URL', { WFR_BASE_URL: `https://joe:${PASSWORD}@service.test` }],
+    ['credentials in an invalid base URL', { WFR_BASE_URL: `joe:${PASSWORD}@service.test` }],
+    ['credentials in a base URL with a typo', { WFR_BASE_URL: `https:/joe:${PASSWORD}@service.test:x` }],
     ['a token with a line break', { WFR_TOKEN: `${TOKEN}\nx` }],
     ['a token file with two lines', { WFR_TOKEN: '', WFR_TOKEN_FILE: 'token' }],
     ['a header without a name', {}, ['-H', HEADER]],
     ['a header with a line break', {}, ['-H', `x: ${HEADER}\n`]],
-    ['a header of ours', {}, ['-H', `authorization: ${HEADER}`]],
-  ])('are not shown by the complaint about %s', async (_name, env, flags = []) => {
+    ['a header that wfr sets itself', {}, ['-H', `authorization: ${HEADER}`]],
+  ])('run and status: no secret is printed by the error about %s', async (_name, env, flags = []) => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'token'), `${TOKEN}\n${TOKEN}\n`);
     const all = { WFR_BASE_URL: 'https://service.test', WFR_TOKEN: TOKEN, ...env };
@@ -88,7 +91,7 @@ describe('a marked token, header and proxy password', () => {
     }
   });
 
-  test('are not in thrown errors either', async () => {
+  test('run and status: no secret is part of a thrown error', async () => {
     const proxy = `http://joe:${PASSWORD}@127.0.0.1:1`;
     const cases: [string[], Record<string, string>][] = [
       [['status', 'x'], { HTTPS_PROXY: `http://joe:${PASSWORD}@:x` }],
@@ -110,7 +113,7 @@ describe('a marked token, header and proxy password', () => {
     }
   });
 
-  test('are not in the log of the sandbox', async () => {
+  test('sandbox: no token is written to the log', async () => {
     const { env, clock, log } = await startTestSandbox({ token: TOKEN });
     await runCli(['run', SLOW, 'label=x', '--detach'], { env: { ...env, WFR_TOKEN: TOKEN }, clock });
     await runCli(['run', SLOW, 'label=x', '--detach'], {
@@ -121,7 +124,7 @@ describe('a marked token, header and proxy password', () => {
     expect(log.join('\n')).not.toMatch(MARK);
   });
 
-  test('a temporary copy of standard input can be read by nobody else, and has no name', async () => {
+  test('run: the temporary copy of standard input has no name in TMPDIR', async () => {
     const { readdirSync } = await import('node:fs');
     const tmpdir = temporaryFolder();
     mkdirSync(join(tmpdir, 'x'));
@@ -137,7 +140,7 @@ describe('a marked token, header and proxy password', () => {
   });
 });
 
-/** The front door without the place where errors become words. */
+/** Runs the program without the part that formats errors. */
 function runProgramWith(args: readonly string[], env: Record<string, string>): Promise<unknown> {
   return runProgram(args, createTestContext({ env }));
 }

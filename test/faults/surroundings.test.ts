@@ -24,35 +24,42 @@ async function service(output: unknown = { total: 1 }) {
 
 const FAST = '--interval 20ms';
 
-describe('50: files that cannot be sent', () => {
+describe('run: files that cannot be read', () => {
   test.each([
-    ['missing', 'x@missing.pdf', 'missing.pdf: no such file (ENOENT)'],
-    ['a folder', 'x@folder;type=a/b', 'folder: it is a directory (EISDIR)'],
-    ['a circle of links', 'x@circle.pdf', 'circle.pdf: too many levels of symbolic links (ELOOP)'],
-    ['a dangling link', 'x@dangling.pdf', 'dangling.pdf: no such file (ENOENT)'],
-    ['below a file', 'x@file.pdf/x.pdf', 'file.pdf/x.pdf: a part of the path is not a directory (ENOTDIR)'],
+    ['a missing document', 'x@missing.pdf', 'missing.pdf: no such file (ENOENT)'],
+    ['a document that is a folder', 'x@folder;type=a/b', 'folder: it is a directory (EISDIR)'],
+    ['a circular symbolic link', 'x@circle.pdf', 'circle.pdf: too many levels of symbolic links (ELOOP)'],
+    ['a dangling symbolic link', 'x@dangling.pdf', 'dangling.pdf: no such file (ENOENT)'],
+    [
+      'a document below a file',
+      'x@file.pdf/x.pdf',
+      'file.pdf/x.pdf: a part of the path is not a directory (ENOTDIR)',
+    ],
     ['a text that is a folder', 'x=@folder', 'folder: it is a directory (EISDIR)'],
-    ['a name that is too long', `x@${'n'.repeat(300)}.pdf`, 'the name is too long (ENAMETOOLONG)'],
-  ])('50: %s: the path and the reason, before anything connects', async (_name, item, words) => {
-    const { env, connections } = await service();
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'folder'));
-    writeFileSync(join(cwd, 'file.pdf'), 'x');
-    symlinkSync('circle.pdf', join(cwd, 'circle.pdf'));
-    symlinkSync('nowhere', join(cwd, 'dangling.pdf'));
-    const { exitCode, stderr } = await runCli(['run', 'w', item], { env, cwd });
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(words);
-    expect(connections()).toBe(0);
-  });
+    ['a file name that is too long', `x@${'n'.repeat(300)}.pdf`, 'the name is too long (ENAMETOOLONG)'],
+  ])(
+    'run: %s exits 2 with the path and the reason, before any connection (fault 50)',
+    async (_name, item, words) => {
+      const { env, connections } = await service();
+      const cwd = temporaryFolder();
+      mkdirSync(join(cwd, 'folder'));
+      writeFileSync(join(cwd, 'file.pdf'), 'x');
+      symlinkSync('circle.pdf', join(cwd, 'circle.pdf'));
+      symlinkSync('nowhere', join(cwd, 'dangling.pdf'));
+      const { exitCode, stderr } = await runCli(['run', 'w', item], { env, cwd });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(words);
+      expect(connections()).toBe(0);
+    },
+  );
 
-  test('50: unreadable', async () => {
+  test('run: a document without read permission exits 2 before any connection (fault 50)', async () => {
     const { env, connections } = await service();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'secret.pdf'), 'x');
     chmodSync(join(cwd, 'secret.pdf'), 0);
     chmodSync(cwd, 0o755);
-    // Root reads everything; somebody else does not.
+    // Root may read every file, so root changes to another user.
     const isRoot = process.geteuid?.() === 0;
     if (isRoot) process.seteuid?.(65_534);
     const { exitCode, stderr } = await runCli(['run', 'w', 'x@secret.pdf'], { env, cwd }).finally(
@@ -66,8 +73,8 @@ describe('50: files that cannot be sent', () => {
   });
 });
 
-describe('51, 52: files without a size', () => {
-  test('51: an empty file is sent as an empty document, with a warning', async () => {
+describe('run: files whose size is zero or unknown', () => {
+  test('run: an empty file is sent as an empty document, with a warning (fault 51)', async () => {
     const { env, requests } = await service();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'empty.pdf'), '');
@@ -86,7 +93,7 @@ describe('51, 52: files without a size', () => {
       Buffer.from('node\n').toString('base64'),
     ],
     ['a process substitution', 'wfr run w x@<(printf hello)";type=a/b" --detach', 'aGVsbG8='],
-  ])('52: %s is sent whole', async (_name, line, base64) => {
+  ])('run: %s is sent completely (fault 52)', async (_name, line, base64) => {
     const { env, requests } = await service();
     const { exitCode, stderr } = await bash(line, env, { cwd: temporaryFolder() });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.any(String) });
@@ -97,7 +104,7 @@ describe('51, 52: files without a size', () => {
   });
 
   test.skipIf(!existsSync('/sys/class/net/lo/mtu'))(
-    '52: a file of /sys, which says that it has 4096 bytes, is sent as what it holds',
+    'run: a file of /sys that reports 4096 bytes is sent with its actual content (fault 52)',
     async () => {
       const { env, requests } = await service();
       const args = ['run', 'w', 'x@/sys/class/net/lo/mtu;type=a/b', 'y=@/sys/class/net/lo/mtu', '--detach'];
@@ -110,7 +117,7 @@ describe('51, 52: files without a size', () => {
     },
   );
 
-  test('52: no space for the copy is exit 2, and nothing is sent', async () => {
+  test('run: standard input that cannot be copied to TMPDIR exits 2, and nothing is sent (fault 52)', async () => {
     const { env, connections } = await service();
     const { exitCode, stderr } = await bash('printf hello | TMPDIR=/proc wfr run w "x@-;type=a/b"', env);
     expect(exitCode).toBe(2);
@@ -119,8 +126,8 @@ describe('51, 52: files without a size', () => {
   });
 });
 
-describe('55: a disk that fails', () => {
-  test('55: in the middle of a document: the path and the code, and no run', async () => {
+describe('run: a disk that fails', () => {
+  test('run: EIO in the middle of a document exits 2 with the path and the code, and creates no run (fault 55)', async () => {
     const { env, posts } = await service();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'x.pdf'), Buffer.alloc(9_000_000));
@@ -135,7 +142,7 @@ describe('55: a disk that fails', () => {
     expect(posts().length).toBe(1);
   });
 
-  test('55: before anything is sent, as /proc/self/mem does', async () => {
+  test('run: EIO at the beginning of a document exits 2 before any connection (fault 55)', async () => {
     const { env, connections } = await service();
     const { exitCode, stderr } = await runCli(['run', 'w', 'x@/proc/self/mem;type=a/b'], { env });
     expect(exitCode).toBe(2);
@@ -144,58 +151,62 @@ describe('55: a disk that fails', () => {
   });
 });
 
-describe('89: a table or an input that cannot be read or copied is exit 2 with the path and the reason', () => {
+describe('tables and inputs that cannot be read or copied', () => {
   const TABLE = 'printf "%s\\n" n {1..30000}';
   const IO_ERROR = 'the disk reported an input/output error (EIO)';
 
   test.each([
     [
-      'a table from standard input, with TMPDIR missing',
+      'batch: a table from standard input with a missing TMPDIR',
       'echo n | TMPDIR=/nowhere wfr batch w --rows - --check',
       '--rows standard input cannot be copied to /nowhere: no such file (ENOENT); set TMPDIR to',
     ],
     [
-      'a table from standard input, with TMPDIR a file',
+      'batch: a table from standard input with a TMPDIR that is a file',
       'echo n | TMPDIR=/dev/null wfr batch w --rows - --check',
       '--rows standard input cannot be copied to /dev/null: a part of the path is not a directory (ENOTDIR)',
     ],
     [
-      'a table from a FIFO, with TMPDIR missing',
+      'batch: a table from a FIFO with a missing TMPDIR',
       'mkfifo pipe; (echo n > pipe &); TMPDIR=/nowhere wfr batch w --rows pipe --check',
       '--rows pipe cannot be copied to /nowhere: no such file (ENOENT)',
     ],
     [
-      'a table from standard input, with a copy that cannot be written to its end',
+      'batch: a table from standard input whose copy exceeds the file size limit',
       `ulimit -f 64; ${TABLE} | TMPDIR=$PWD wfr batch w --rows - --check`,
       'the file is too large (EFBIG)',
     ],
-    ['a table that gives EIO', 'wfr batch w --rows /proc/self/mem --check', `/proc/self/mem: ${IO_ERROR}`],
     [
-      'a document in a working folder that was removed',
+      'batch: a table that fails with EIO',
+      'wfr batch w --rows /proc/self/mem --check',
+      `/proc/self/mem: ${IO_ERROR}`,
+    ],
+    [
+      'run: a document in a removed working folder',
       'mkdir gone; cd gone; rmdir ../gone; wfr run w x@scan.pdf',
       'scan.pdf: is a relative path, and the working folder no longer exists; give an absolute path',
     ],
     [
-      'documents of a table from standard input in a working folder that was removed',
+      'batch: a document of a table from standard input in a removed working folder',
       'mkdir gone; cd gone; rmdir ../gone; printf "d@\\nscan.pdf\\n" | wfr batch w --rows - --check',
       'standard input:2: d@scan.pdf: scan.pdf: is a relative path, and the working folder no longer exists',
     ],
     [
-      'results in a working folder that was removed',
+      'batch: a results file in a removed working folder',
       'mkdir gone; cd gone; rmdir ../gone; echo n | wfr batch w --rows - --results out.jsonl',
       'out.jsonl: is a relative path, and the working folder no longer exists',
     ],
     [
-      'a folder for documents in a working folder that was removed',
+      'run: --save-documents in a removed working folder',
       'mkdir gone; cd gone; rmdir ../gone; wfr run w a=b --save-documents out',
       'out: is a relative path, and the working folder no longer exists',
     ],
     [
-      'workflows of the sandbox in a working folder that was removed',
+      'sandbox: --workflows in a removed working folder',
       'mkdir gone; cd gone; rmdir ../gone; wfr sandbox --workflows w.json',
       'w.json: is a relative path, and the working folder no longer exists',
     ],
-  ])('89: %s', async (_name, line, words) => {
+  ])('%s exits 2 with the path and the reason (fault 89)', async (_name, line, words) => {
     const { env, connections } = await service();
     const { exitCode, stderr, stdout } = await bash(line, env, { cwd: temporaryFolder() });
     expect({ exitCode, stderr, stdout }).toEqual({
@@ -211,7 +222,7 @@ describe('89: a table or an input that cannot be read or copied is exit 2 with t
     ['a text', ['run', 'w', 'a=@-']],
     ['a document', ['run', 'w', 'a@-;type=a/b']],
     ['an inputs file', ['run', 'w', '--inputs-file', '-']],
-  ])('89: standard input that gives EIO, as %s', async (_name, args) => {
+  ])('standard input that fails with EIO as %s exits 2 (fault 89)', async (_name, args) => {
     const { env, connections } = await service();
     const stdin = new Readable({
       read() {
@@ -226,7 +237,7 @@ describe('89: a table or an input that cannot be read or copied is exit 2 with t
     expect(connections()).toBe(0);
   });
 
-  test('89: with absolute paths, everything works in a working folder that was removed', async () => {
+  test('every command works with absolute paths in a working folder that was removed (fault 89)', async () => {
     const { env, requests } = await service();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'scan.pdf'), 'x');
@@ -246,7 +257,7 @@ describe('89: a table or an input that cannot be read or copied is exit 2 with t
     expect(requests.filter(({ method }) => method === 'POST')).toHaveLength(2);
   });
 
-  test('89: a table that cannot be read on says after which line, and the rows before it are brought to their end', async () => {
+  test('batch: a table that fails in the middle is reported with its last line, and the rows before it are finished (fault 89)', async () => {
     const { env, posts } = await service();
     const cwd = temporaryFolder();
     const [table, line] = [join(cwd, 'rows.jsonl'), `{"n":"${'x'.repeat(10_000)}"}\n`];
@@ -262,7 +273,7 @@ describe('89: a table or an input that cannot be read or copied is exit 2 with t
   });
 });
 
-/** Lets each read of the file fail whose position is to fail, as a broken disk does. */
+/** Makes reads of the file fail with EIO at the positions that `fails` selects, until the test has finished. */
 async function failingReads(path: string, fails: (position: number) => boolean): Promise<void> {
   const handle = await open(path);
   const prototype = Object.getPrototypeOf(handle) as typeof handle;
@@ -280,15 +291,15 @@ async function failingReads(path: string, fails: (position: number) => boolean):
   onTestFinished(() => broken.mockRestore());
 }
 
-describe('standard output', () => {
-  test('67: head -c 1 ends the output, not the exit code', async () => {
+describe('run: standard output', () => {
+  test('run: a reader such as head -c 1 does not change the exit code (fault 67)', async () => {
     const { env } = await service('x'.repeat(3_000_000));
     const { stdout, stderr } = await bash(`wfr run w ${FAST} | head -c 1; echo " $PIPESTATUS"`, env);
     expect(stdout).toBe('" 0\n');
     expect(stderr).not.toMatch(/EPIPE|^\s+at /m);
   });
 
-  test('67: a reader that goes away while the run is watched does not end the watching', async () => {
+  test('run: a reader of jsonl that exits early does not end the watching (fault 67)', async () => {
     const { env, requests } = await service();
     const { stdout } = await bash(
       `wfr run w ${FAST} -o jsonl | head -c 1 >/dev/null; echo "$PIPESTATUS"`,
@@ -298,12 +309,12 @@ describe('standard output', () => {
     expect(requests.length).toBe(2);
   });
 
-  test('68: a closed one is no fault', async () => {
+  test('run: a closed stdout exits 0 (fault 68)', async () => {
     const { env } = await service();
     expect((await bash(`wfr run w ${FAST} >&-`, env)).exitCode).toBe(0);
   });
 
-  test('69: a full disk is 74, with the id', async () => {
+  test('run: a full disk behind stdout exits 74 and prints the watch command (fault 69)', async () => {
     const { env, posts } = await service();
     for (const format of ['text', 'json', 'jsonl', 'id']) {
       const { exitCode, stderr } = await bash(`wfr run w ${FAST} -o ${format} > /dev/full`, env);
@@ -316,13 +327,13 @@ describe('standard output', () => {
     expect(posts().length).toBe(5);
   });
 
-  test('71: a slow reader gets all 10 MB', async () => {
+  test('run: a slow reader gets all 10 MB of the output (fault 71)', async () => {
     const { env } = await service('y'.repeat(10_000_000));
     const { stdout } = await bash(`wfr run w ${FAST} 2>/dev/null | (read -rt 0.3 <> <(:); wc -c)`, env);
     expect(stdout.trim()).toBe('10000003');
   });
 
-  test('71: in process, each write waits for the last', async () => {
+  test('run: each write to stdout waits for the previous one (fault 71)', async () => {
     const { env } = await service('z'.repeat(1_000_000));
     let pending = 0;
     let most = 0;
@@ -346,8 +357,8 @@ describe('standard output', () => {
   });
 });
 
-describe('standard error', () => {
-  test('70: closed, or its reader gone, the run goes on', async () => {
+describe('run: standard error', () => {
+  test('run: a stderr that is closed, full or without a reader does not end the run (fault 70)', async () => {
     const { env } = await service();
     for (const redirect of ['2>&-', '2>/dev/full', '2> >(head -n1 >/dev/null)']) {
       expect(await bash(`wfr run w -v ${FAST} ${redirect}`, env)).toMatchObject({
@@ -358,10 +369,10 @@ describe('standard error', () => {
   });
 });
 
-describe('where there is nobody', () => {
-  test('77: nothing waits for input', async () => {
+describe('run: without a terminal or user', () => {
+  test('run: an open stdin is not waited for (fault 77)', async () => {
     const { env } = await service();
-    // A pipe that never ends would hold up whoever reads it.
+    // The pipe never ends: reading it would block.
     const wfr = startWfr(['run', 'w', '--interval', '20ms'], env, { stdio: ['pipe', 'pipe', 'pipe'] });
     expect((await wfr.ended).exitCode).toBe(0);
   });
@@ -371,7 +382,7 @@ describe('where there is nobody', () => {
     ['CI', { CI: 'true', TERM: 'xterm' }],
     ['a terminal without a size', { TERM: 'xterm' }, 0],
   ] as [string, Record<string, string>, number?][])(
-    '78: %s gets plain lines, without a spinner',
+    'run: %s gets plain lines without a spinner (fault 78)',
     async (_name, extra, columns = 80) => {
       const { env } = await service();
       const { stderr, exitCode } = await runCli(['run', 'w', '--color', 'never'], {
@@ -384,7 +395,7 @@ describe('where there is nobody', () => {
     },
   );
 
-  test('78: NO_COLOR leaves the live line and takes the colours', async () => {
+  test('run: NO_COLOR keeps the live line and removes the colours (fault 78)', async () => {
     const { env } = await service();
     const { stderr } = await runCli(['run', 'w'], {
       env: { ...env, NO_COLOR: '1', TERM: 'xterm' },
@@ -392,11 +403,11 @@ describe('where there is nobody', () => {
     });
     expect(stderr).toContain('PENDING  0 of 4 steps');
     expect(stderr).not.toMatch(/\u001b\[[0-9;]*m/);
-    // The cursor comes back.
+    // The cursor is shown again.
     expect(stderr.lastIndexOf('\u001b[?25h')).toBeGreaterThan(stderr.lastIndexOf('\u001b[?25l'));
   });
 
-  test('78: colours on a terminal, or when they are asked for', async () => {
+  test('run: colours appear on a terminal, with FORCE_COLOR or with --color always (fault 78)', async () => {
     const { env } = await service();
     const colored = (world: Parameters<typeof runCli>[1], ...flags: string[]) =>
       runCli(['run', 'w', '--detach', ...flags], { ...world, env: { ...env, ...world?.env } }).then(
@@ -410,13 +421,13 @@ describe('where there is nobody', () => {
     expect(await colored({ terminal: 80 }, '--color=never')).toBe(false);
   });
 
-  test('no HOME and a working folder that cannot be written to are no fault', async () => {
+  test('run: neither HOME nor a writable working folder is needed', async () => {
     const { env } = await service();
     const { exitCode } = await bash(`env -u HOME wfr run w ${FAST}`, env, { cwd: '/proc' });
     expect(exitCode).toBe(0);
   });
 
-  test('75: a document needs one open file at a time', async () => {
+  test('run: 200 documents need only one open file at a time (fault 75)', async () => {
     const { env, requests } = await service();
     const cwd = temporaryFolder();
     const items = Array.from({ length: 200 }, (_, n) => `d${n}@${n}.pdf`);

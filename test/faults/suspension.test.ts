@@ -1,4 +1,4 @@
-/** A process that was stopped beyond a limit of time, with Ctrl-Z, by SIGSTOP or while the machine slept. */
+/** A process that is suspended for longer than a timeout: by Ctrl-Z, SIGSTOP or a sleeping machine. */
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
@@ -7,7 +7,7 @@ import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/se
 
 const LIMIT = 100;
 
-/** Stops this process, all of it, for longer than the limit: what arrives meanwhile waits in the socket. */
+/** Blocks this whole process for longer than the limit: data that arrives meanwhile waits in the socket. */
 function stop(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * LIMIT);
 }
@@ -19,8 +19,8 @@ async function trigger(handler: Handler, world: CliOptions) {
   return { ...result, posts: service.posts().length, requests: service.requests.length };
 }
 
-describe('a stop beyond a limit of time', () => {
-  test('run: the answer to a trigger that waits in the socket is read, after one POST', async () => {
+describe('run: a process that is suspended for longer than a timeout', () => {
+  test('run: a response to the trigger that arrived during a suspension is read, after one POST', async () => {
     const { exitCode, posts, stderr } = await trigger(
       async (request, reply) => {
         await request.body();
@@ -32,7 +32,7 @@ describe('a stop beyond a limit of time', () => {
     expect({ exitCode, posts, stderr }).toMatchObject({ exitCode: 0, posts: 1 });
   });
 
-  test('run: so is the body of an answer of which the head came before', async () => {
+  test('run: a response body that arrived during a suspension is read, after one POST', async () => {
     const text = JSON.stringify(aFinishedRun());
     const { exitCode, posts } = await trigger(
       async (request, reply) => {
@@ -47,12 +47,12 @@ describe('a stop beyond a limit of time', () => {
     expect({ exitCode, posts }).toEqual({ exitCode: 0, posts: 1 });
   });
 
-  test('run: an upload that had no chance to move goes on, after one POST', async () => {
+  test('run: an upload that was suspended continues, after one POST', async () => {
     const cwd = folderWithSparseFile(30_000_000);
     const service = await scriptedService(async (request, reply) => {
       await request.atLeast(10_000_000);
       reply.socket.pause();
-      // Node overlooks the first time that a write takes too long.
+      // Node ignores the first timeout of a write.
       await new Promise((resolve) => setTimeout(resolve, 1.3 * LIMIT));
       stop();
       reply.socket.resume();
@@ -64,7 +64,7 @@ describe('a stop beyond a limit of time', () => {
     expect({ exitCode, posts: service.posts().length }).toEqual({ exitCode: 0, posts: 1 });
   });
 
-  test('run: the answer to a poll that waits in the socket is read, and no poll is repeated', async () => {
+  test('run: a response to a poll that arrived during a suspension is read, and no poll is repeated', async () => {
     const { exitCode, requests, stderr } = await trigger(
       async (request, reply) => {
         await request.body();

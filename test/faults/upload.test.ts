@@ -1,4 +1,4 @@
-/** Faults while the body of a trigger is being sent: what was handed over decides. */
+/** Faults while the body of a trigger is being sent: an incomplete request cannot create a run. */
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../../src/platform/signals.js';
 import { TriggerBody } from '../../src/service/body.js';
@@ -20,8 +20,8 @@ const run = (baseUrl: string, world: CliOptions = {}) =>
     env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...world.env },
   });
 
-describe('9: the connection is lost during the upload', () => {
-  test('9: is sent again once, saying so, then exit 7 with how far it came', async () => {
+describe('run: the connection is lost during the upload', () => {
+  test('run: a connection lost during the upload is retried once, then exits 7 with the progress (fault 9)', async () => {
     const service = await scriptedService(async (request, reply) => {
       await request.atLeast(30_000_000);
       reply.reset();
@@ -41,7 +41,7 @@ describe('9: the connection is lost during the upload', () => {
       expect(received).toBeLessThan(Number(headers['content-length']));
   });
 
-  test('9: the second attempt may succeed, with the whole body', async () => {
+  test('run: the retry of a lost upload sends the whole body (fault 9)', async () => {
     let attempts = 0;
     const service = await scriptedService(async (request, reply) => {
       if (attempts++ === 0) {
@@ -58,8 +58,8 @@ describe('9: the connection is lost during the upload', () => {
   });
 });
 
-describe('10: an answer that comes while the body is still being sent', () => {
-  /** Closes with data unread: the kernel answers what still comes with a reset. A proxy needs a moment to pass it on. */
+describe('run: a response that arrives while the body is still being sent', () => {
+  /** Rejects and closes with unread data, which makes the kernel send a reset. A proxy needs `delayMs` to forward the response. */
   const refuseEarly =
     (moment: number): Handler =>
     async (request, reply) => {
@@ -83,19 +83,19 @@ describe('10: an answer that comes while the body is still being sent', () => {
     }
   }
 
-  test('10: 413 is read 100 times of 100, over plain TCP', async () => {
+  test('run: an early 413 is read 100 times of 100 over plain TCP (fault 10)', async () => {
     const service = await scriptedService(refuseEarly(0));
     await expectReadEachTime(service.baseUrl);
     expect(service.posts().length).toBe(100);
   });
 
-  test('10: and over TLS', async () => {
+  test('run: an early 413 is read 100 times of 100 over TLS (fault 10)', async () => {
     const service = await scriptedService(refuseEarly(0), { tls: certificate('good') });
     await expectReadEachTime(service.baseUrl);
     expect(service.posts().length).toBe(100);
   });
 
-  test('10: and through a proxy', async () => {
+  test('run: an early 413 is read 100 times of 100 through a proxy (fault 10)', async () => {
     const service = await scriptedService(refuseEarly(30));
     const proxy = await startProxy();
     await expectReadEachTime(`http://service.test:${service.port}`, {
@@ -104,7 +104,7 @@ describe('10: an answer that comes while the body is still being sent', () => {
     expect(proxy.tunnels.length).toBe(100);
   });
 
-  test('10: and over TLS through a proxy', async () => {
+  test('run: an early 413 is read 100 times of 100 over TLS through a proxy (fault 10)', async () => {
     const service = await scriptedService(refuseEarly(30), { tls: certificate('good') });
     const proxy = await startProxy();
     await expectReadEachTime(`https://service.test:${service.port}`, {
@@ -118,7 +118,7 @@ describe('10: an answer that comes while the body is still being sent', () => {
     [413, 5, 'the service rejected a body of 267 MB as too large (413)'],
     [404, 5, 'the service has nothing at http://127.0.0.1'],
     [500, 7, 'no run was created'],
-  ])('10: %i is exit %i', async (status, code, words) => {
+  ])('run: an early %i response exits %i after one POST (fault 10)', async (status, code, words) => {
     const service = await scriptedService(async (request, reply) => {
       await request.atLeast(100_000);
       reply.send(status, '', { connection: 'close' });
@@ -132,11 +132,11 @@ describe('10: an answer that comes while the body is still being sent', () => {
 });
 
 test.each([
-  ['21: 408', 408, {}, 2],
-  ['27: 503 with Retry-After', 503, { 'retry-after': '2' }, 4],
-  ['27: 503 without Retry-After', 503, {}, 4],
+  ['a 408 (fault 21)', 408, {}, 2],
+  ['a 503 with Retry-After (fault 27)', 503, { 'retry-after': '2' }, 4],
+  ['a 503 without Retry-After (fault 27)', 503, {}, 4],
 ] as const)(
-  'run: %s before the body is complete is sent again, and then exit 7',
+  'run: %s before the body is complete is retried, then exits 7',
   async (_name, status, headers, posts) => {
     const service = await scriptedService(async (request, reply) => {
       await request.atLeast(100_000);
@@ -151,8 +151,8 @@ test.each([
   },
 );
 
-describe('11: a peer that stops reading', () => {
-  test('11: is given up after 60 s without a byte, sent again once, then exit 7', async () => {
+describe('run: a service that stops reading', () => {
+  test('run: an upload without progress is aborted after the stall timeout and retried once, then exits 7 (fault 11)', async () => {
     const service = await scriptedService((_request, reply) => void reply.socket.pause());
     const { exitCode, stderr } = await run(service.baseUrl, { limits: { stall: 200 } });
     expect(exitCode).toBe(7);
@@ -162,7 +162,7 @@ describe('11: a peer that stops reading', () => {
     expect(service.posts().length).toBe(2);
   });
 
-  test('11: over TLS, too', async () => {
+  test('run: an upload without progress over TLS is retried once, then exits 7 (fault 11)', async () => {
     const service = await scriptedService((_request, reply) => void reply.socket.pause(), {
       tls: certificate('good'),
     });
@@ -172,10 +172,10 @@ describe('11: a peer that stops reading', () => {
     expect(service.posts().length).toBe(2);
   });
 
-  test('11: one that reads slowly but steadily is waited for', async () => {
+  test('run: an upload that is read slowly but steadily is not aborted (fault 11)', async () => {
     let taken = 0;
     const service = await scriptedService(async (request, reply) => {
-      // Each look at the socket lets a little through; together they take longer than the limit.
+      // Each interval reads a little; all of them together take longer than the limit.
       reply.socket.pause();
       const timer = setInterval(() => {
         taken++;
@@ -192,8 +192,8 @@ describe('11: a peer that stops reading', () => {
   });
 });
 
-describe('61: Ctrl-C before the request is complete', () => {
-  test('61: cancels at once, and says that no run was created', async () => {
+describe('run: Ctrl-C before the request is complete', () => {
+  test('run: Ctrl-C during the upload exits 130 within 100 ms, and reports that no run was created (fault 61)', async () => {
     const signals = new Signals();
     let raised = 0;
     const service = await scriptedService(async (request, reply) => {
@@ -209,8 +209,8 @@ describe('61: Ctrl-C before the request is complete', () => {
     expect(service.posts().length).toBe(1);
   });
 
-  test('61: at the very last moment, the closing bytes are kept back', async () => {
-    // The signal comes with the last of the documents, before the closing bytes: the body alone can tell.
+  test('TriggerBody: an interruption before the closing bytes keeps them back (fault 61)', async () => {
+    // The signal arrives after the last document, before the closing bytes: only the body can detect this.
     const signals = new Signals();
     const commits: string[] = [];
     const body = new TriggerBody({
@@ -236,7 +236,7 @@ describe('61: Ctrl-C before the request is complete', () => {
     expect(sent.join('')).toBe('{"workflowId":"w","inputs":{"a":1');
   });
 
-  test('61: while waiting to send again, too', async () => {
+  test('run: Ctrl-C while waiting for a retry exits 130, and reports that no run was created (fault 61)', async () => {
     const signals = new Signals();
     const service = await scriptedService(async (request, reply) => {
       await request.body();
@@ -254,7 +254,7 @@ describe('61: Ctrl-C before the request is complete', () => {
   });
 });
 
-describe('54: a file that changes while it is read', () => {
+describe('run: a document that changes while it is read', () => {
   const change = (how: string) => async () => {
     const cwd = folderWithSparseFile(30_000_000);
     const service = await scriptedService(async (request, reply) => {
@@ -266,25 +266,37 @@ describe('54: a file that changes while it is read', () => {
     const { exitCode, stderr } = await run(service.baseUrl, { cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('wfr: large.pdf changed while being read; no run was created\n');
-    // The closing bytes were held back: nobody can have started a run.
+    // The closing bytes were held back, so no run can exist.
     const [request] = service.posts();
     expect(request?.received).toBeLessThan(Number(request?.headers['content-length']));
     expect((await request?.body())?.toString('latin1').endsWith('}}')).toBe(false);
     expect(service.posts().length).toBe(1);
   };
 
-  test('54: grows', change('echo more >> large.pdf'));
-  test('54: shrinks', change('truncate -s 25000000 large.pdf'));
   test(
-    '54: is written to, at the same size',
+    'run: a document that grows during the upload exits 2, and creates no run (fault 54)',
+    change('echo more >> large.pdf'),
+  );
+  test(
+    'run: a document that shrinks during the upload exits 2, and creates no run (fault 54)',
+    change('truncate -s 25000000 large.pdf'),
+  );
+  test(
+    'run: a document that is overwritten at the same size exits 2, and creates no run (fault 54)',
     change('printf x | dd of=large.pdf conv=notrunc bs=1 2>/dev/null'),
   );
   test(
-    '54: is written to, at the same size, and has its time of modification set back',
+    'run: a document that is overwritten at the same size and modification time exits 2, and creates no run (fault 54)',
     change(
       'touch -r large.pdf before; printf x | dd of=large.pdf conv=notrunc bs=1; touch -r before large.pdf',
     ),
   );
-  test('54: is replaced', change('cp large.pdf other && touch -r large.pdf other && mv other large.pdf'));
-  test('54: vanishes', change('rm large.pdf'));
+  test(
+    'run: a document that is replaced during the upload exits 2, and creates no run (fault 54)',
+    change('cp large.pdf other && touch -r large.pdf other && mv other large.pdf'),
+  );
+  test(
+    'run: a document that is removed during the upload exits 2, and creates no run (fault 54)',
+    change('rm large.pdf'),
+  );
 });

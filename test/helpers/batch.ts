@@ -1,4 +1,4 @@
-/** A batch in a test: its table, its service, and what its results file says. */
+/** Batches in tests: tables, a service, command lines and the events of a results file. */
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { type CliOptions, runCli } from './cli.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from './service.js';
@@ -21,7 +21,7 @@ export function readEvents(path: string): BatchEvent[] {
     .map((line) => JSON.parse(line) as BatchEvent);
 }
 
-/** The kinds of event of each row, in their order. */
+/** Returns the names of the events of each row, in their order. */
 export function eventNamesByRow(path: string): Record<number, string[]> {
   const found: Record<number, string[]> = {};
   for (const { event, row } of readEvents(path)) {
@@ -35,14 +35,14 @@ export const FINISHED_ROW = ['intent', 'sent', 'accepted', 'ended'];
 export const numberedRows = (count: number) =>
   Array.from({ length: count }, (_, n) => `{"n":${n + 1}}\n`).join('');
 
-/** A service that finishes each run at the second look, and knows which row triggered what. */
+/** Starts a service that finishes each run at its second poll, and records the triggered inputs. */
 export async function startBatchService(onPost?: Handler) {
   const triggered: unknown[] = [];
   const looks = new Map<string, number>();
   const scripted = await scriptedService(async (request, reply) => {
     if (request.method === 'POST') {
       const body = await request.body();
-      // A request that is broken off starts no run.
+      // An incomplete request starts no run.
       if (body.length < Number(request.headers['content-length'])) return;
       if (onPost !== undefined) return onPost(request, reply);
       const { inputs } = JSON.parse(body.toString());
@@ -65,7 +65,7 @@ export const EACH_SCAN = ['batch', 'w', '--each', 'scan'];
 /** The command line of a batch of `rows.jsonl`, without a rate limit. */
 export const BATCH_ARGS = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl', '--rate', '0'];
 
-/** Appends a claim of another process to a results file, as a wfr that has the file open leaves it. */
+/** Appends the claim of another process to a results file, as if it had the file open. */
 export function appendClaim(
   path: string,
   owner: Record<string, unknown>,
@@ -80,7 +80,7 @@ export function appendClaim(
   );
 }
 
-/** The token of the process that has claimed a results file last. */
+/** Returns the token of the process that claimed a results file last. */
 export function readLatestToken(path: string): string {
   const claims = readEvents(path).filter(({ event }) => event === 'open');
   return claims.at(-1)?.owner?.token ?? '';

@@ -1,4 +1,4 @@
-/** A headless Chromium, spoken to as WebDriver (W3C) has it, through chromedriver's plain HTTP. */
+/** A headless Chromium, controlled over HTTP with the WebDriver protocol (W3C) of chromedriver. */
 import { afterAll } from 'vitest';
 import { startPeer } from './peers.js';
 import { findFreePort } from './service.js';
@@ -13,24 +13,24 @@ interface LogEntry {
 
 export interface Browser {
   open(url: string): Promise<void>;
-  /** Runs the body of a function in the page, and gives what it returns. */
+  /** Runs the body of a function in the page, and resolves with its result. */
   run<T = unknown>(body: string, ...args: unknown[]): Promise<T>;
-  /** Clicks the first element of a CSS selector as a user does. Throws where it is covered or hidden. */
+  /** Clicks the first element of a CSS selector. Rejects when it is covered or hidden. */
   click(selector: string): Promise<void>;
   /** Types into the first element of a CSS selector; WebDriver's code points stand for keys. */
   type(selector: string, keys: string): Promise<void>;
-  /** A command of the DevTools protocol. */
+  /** Sends a command of the DevTools protocol. */
   devtools(cmd: string, params?: object): Promise<unknown>;
-  /** What the console was told of since the last call: warnings, errors, violations of the policy. */
+  /** Resolves with the console messages since the last call: warnings, errors, policy violations. */
   consoleMessages(): Promise<string[]>;
-  /** Every URL that was asked for since the last call. */
+  /** Resolves with every URL that was requested since the last call. */
   requests(): Promise<string[]>;
 }
 
 const CAPABILITIES = {
   browserName: 'chrome',
   'goog:chromeOptions': {
-    // Chromium's own sandbox asks for rights that root in a container does not have; the page is ours.
+    // Chromium's sandbox needs rights that root in a container lacks; the page is trusted.
     args: [
       '--headless=new',
       '--no-sandbox',
@@ -49,7 +49,7 @@ afterAll(async () => {
   for (const session of sessions) await call('DELETE', session);
 });
 
-/** Starts one that ends with the test file. Throws where it is not installed. */
+/** Starts a browser that ends with the test file. Rejects when it is not installed. */
 export async function startBrowser(): Promise<Browser> {
   const port = await findFreePort();
   await startPeer('chromedriver', 'chromium chromium-driver', [`--port=${port}`], port);

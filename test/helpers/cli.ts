@@ -1,4 +1,4 @@
-/** wfr's front door, in a world of the test's own. */
+/** Runs wfr in the test's process, with its own streams, clock, environment and signals. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,17 +19,17 @@ export interface CliOptions {
   cwd?: string;
   clock?: Clock;
   limits?: Partial<Limits>;
-  /** Columns of a terminal that stderr is; without it, stderr is a pipe. */
+  /** The columns of stderr as a terminal; by default stderr is a pipe. */
   terminal?: number;
-  /** Called with each piece of stderr and stdout as it is written. */
+  /** Called on each write with all text of that stream so far. */
   onOutput?: (text: string, stream: 'stdout' | 'stderr') => void;
-  /** Is given what raises signals. */
+  /** Raises signals in wfr. */
   signals?: Signals;
   self?: Partial<Context['self']>;
   stdout?: Writable;
   stderr?: Writable;
   spawn?: Context['spawn'];
-  /** Whether commands may be run for what they print. */
+  /** Whether wfr may run commands and read their output. */
   canExec?: boolean;
   platform?: Context['platform'];
   home?: string;
@@ -42,7 +42,7 @@ export interface CliResult {
   clock: VirtualClock;
 }
 
-/** Raises signals in a world. */
+/** The signals of one invocation of wfr. */
 export class Signals {
   readonly #listeners = new Set<(signal: SignalName) => void>();
 
@@ -56,7 +56,7 @@ export class Signals {
   }
 }
 
-/** Runs one command line in process, and gives what came out of it. */
+/** Runs one command line, and resolves with its output and exit code. */
 export async function runCli(args: readonly string[], world: CliOptions = {}): Promise<CliResult> {
   const clock = (world.clock ?? new VirtualClock()) as VirtualClock;
   const written = { stdout: '', stderr: '' };
@@ -64,7 +64,7 @@ export async function runCli(args: readonly string[], world: CliOptions = {}): P
   return { ...written, exitCode: typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit], clock };
 }
 
-/** The world as wfr is given it; what it writes is added to `written`. */
+/** Returns a context of wfr for `options`, whose output is added to `written`. */
 export function createTestContext(world: CliOptions, written = { stdout: '', stderr: '' }): Context {
   const record = (name: 'stdout' | 'stderr') =>
     new Writable({
@@ -84,7 +84,7 @@ export function createTestContext(world: CliOptions, written = { stdout: '', std
     stderr: new Output(stderr, false),
     env: world.env ?? {},
     cwd: world.cwd ?? temporaryFolder(),
-    // Nothing can be written below it.
+    // Nothing can be created in it.
     home: world.home ?? '/dev/null/home',
     tmpdir: tmpdir(),
     platform: world.platform ?? 'linux',
@@ -102,7 +102,7 @@ export function createTestContext(world: CliOptions, written = { stdout: '', std
   };
 }
 
-/** What a terminal's stream has beyond a pipe's. */
+/** Returns the members that a terminal's stream has and a pipe's has not. */
 function terminalMethods(columns: number, stream: Writable) {
   return {
     isTTY: true,
@@ -116,7 +116,7 @@ function terminalMethods(columns: number, stream: Writable) {
 
 const folders: string[] = [];
 
-/** A new folder that goes away with the test file. */
+/** Creates a folder that is removed after the test file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'wfr-test-'));
   folders.push(folder);

@@ -1,16 +1,16 @@
-/** A clock whose time passes only while somebody sleeps, or when a test says so. */
+/** Clocks for tests: their time advances while wfr sleeps, or when a test advances it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../src/platform/context.js';
 
 interface Timer {
   at: number;
   action: () => void;
-  /** Whether time may jump to it by itself. */
+  /** Whether time may advance to it automatically. */
   isSleep: boolean;
 }
 
 export class VirtualClock implements Clock {
-  /** Every sleep that was asked for, in milliseconds. */
+  /** The duration of every sleep, in milliseconds. */
   readonly sleeps: number[] = [];
   #elapsed = 0;
   #timers: Timer[] = [];
@@ -52,7 +52,7 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Lets time pass, with whatever is due in it. */
+  /** Advances time by `ms`, and runs the timers that are due. */
   advance(ms: number): void {
     const until = this.#elapsed + ms;
     for (;;) {
@@ -65,13 +65,13 @@ export class VirtualClock implements Clock {
     this.#elapsed = until;
   }
 
-  /** Lets time pass at once, as for a process that was stopped: what was due in it runs late. */
+  /** Advances time by `ms` at once, as for a suspended process: due timers run late. */
   jump(ms: number): void {
     this.#elapsed += ms;
     this.advance(0);
   }
 
-  /** Lets time pass until something is due. */
+  /** Advances time to the next timer. */
   advanceToNext(): void {
     const next = Math.min(...this.#timers.map(({ at }) => at));
     if (Number.isFinite(next)) this.advance(Math.max(0, next - this.#elapsed));
@@ -84,7 +84,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Jumps to the next sleeper's time, once what is under way on sockets has had its turn. */
+  /** Advances time to the next sleep, after pending socket events have been handled. */
   #pump(): void {
     if (this.#pumping) return;
     this.#pumping = true;
@@ -98,12 +98,12 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** A virtual clock for peers that stay silent: when nothing happens for a moment, it jumps to the next limit of time. */
+/** A virtual clock for services that do not respond: after `idleMs` without activity it advances to the next timeout. */
 export class AutoAdvancingClock extends VirtualClock {
   readonly #pending = new Set<object>();
   #nextJump: NodeJS.Timeout | undefined;
 
-  /** `moment` is in real milliseconds. */
+  /** `idleMs` is in real milliseconds. */
   constructor(readonly idleMs = 150) {
     super();
   }
@@ -126,12 +126,12 @@ export class AutoAdvancingClock extends VirtualClock {
     };
   }
 
-  /** Restarts the moment: a limit that is set or cleared shows that something has happened. */
+  /** Restarts the idle time: a timeout that is set or cleared shows activity. */
   #restart(): void {
     clearTimeout(this.#nextJump);
     if (this.#pending.size === 0) return;
     const jump = setTimeout(async () => {
-      // On a busy machine the moment may end before an answer that has arrived is read.
+      // On a busy machine the idle time may end before a response that has arrived is read.
       for (let turn = 0; turn < 3; turn++) await nextTurn();
       if (jump !== this.#nextJump || this.#pending.size === 0) return;
       this.advanceToNext();
@@ -141,5 +141,5 @@ export class AutoAdvancingClock extends VirtualClock {
   }
 }
 
-/** Real time, without chance. */
+/** Real time, without randomness. */
 export const realClock: Clock = { ...systemClock, random: () => 1 };

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from './cli.js';
 
-/** A new folder for settings with a config file in it, and the environment that names it. */
+/** Writes a config file to a new folder, and returns the environment variables that select it. */
 export function writeTestConfig(content: object | string | Buffer, env: Record<string, string> = {}) {
   const root = temporaryFolder();
   const folder = join(root, 'wfr');

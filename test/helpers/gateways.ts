@@ -1,4 +1,4 @@
-/** Real reverse proxies before a service, as Debian's packages have them, each in a temporary folder; they end with the test. */
+/** Real reverse proxies in front of a service, from Debian packages, each in a temporary folder; they end with the test. */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -8,7 +8,7 @@ import { findFreePort } from './service.js';
 
 export interface Gateway {
   name: string;
-  /** Starts it before the service at `servicePort` of 127.0.0.1, with stock settings but a response timeout of 1 s. Resolves to its origin. */
+  /** Starts it in front of 127.0.0.1:`servicePort`, with default settings but a response timeout of 1 s. Resolves to its origin. */
   start(servicePort: number): Promise<string>;
 }
 
@@ -137,7 +137,7 @@ export const GATEWAYS: readonly Gateway[] = [
 
 async function startGateway(setup: Setup, servicePort: number): Promise<string> {
   const folder = temporaryFolder();
-  // Started by root, some of them switch to a user of their own, who must be able to write here.
+  // Started by root, some of them switch to their own user, who must be able to write here.
   chmodSync(folder, 0o777);
   const setting = { folder, port: await findFreePort(), servicePort };
   const configFile = join(folder, 'gateway.conf');

@@ -1,4 +1,4 @@
-/** The HTML report: read back, and of runs that nobody had to run. */
+/** The HTML report in tests: sample runs, rendering, and reading its data. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -9,7 +9,7 @@ import { temporaryFolder } from './cli.js';
 const START = Date.UTC(2026, 0, 2, 3, 4, 5);
 const WORKERS = 12;
 
-/** As a batch would leave them: most finished, some failed for one of a few reasons, a few came to something else. */
+/** Returns runs as of a batch: most FINISHED, some FAILED for one of a few reasons, a few with other outcomes. */
 export function sampleRuns(count: number): ReportedRun[] {
   const free = Array<number>(WORKERS).fill(START);
   return Array.from({ length: count }, (_, index) => {
@@ -62,14 +62,14 @@ function aRun(id: string, status: string, stepsCompleted: number) {
   return { id, status, versionName: 'invoice v3', steps: 4, stepsCompleted, ...unused };
 }
 
-/** The report, as text. */
+/** Returns the HTML report as text. */
 export function renderPage(runs: readonly ReportedRun[]): string {
   const end = Math.max(...runs.map(({ started = START, duration }) => started + duration));
   const ended: CommandResult = { runs, exit: 0, startedAt: START, durationMs: end - START };
   return [...renderPage(ended)].join('');
 }
 
-/** The report in a file, by its URL. */
+/** Writes the report to a file, and returns its URL. */
 export function writePage(runs: readonly ReportedRun[]): string {
   const file = join(temporaryFolder(), 'report.html');
   writeFileSync(file, renderPage(runs));
@@ -92,7 +92,7 @@ const COLUMNS = [
   ],
 ];
 
-/** The rows that a page has for its script. Throws where there is not one block of data. */
+/** Returns the rows in the data block of a page. Throws when there is not exactly one such block. */
 export function readPageRows(page: string): Record<string, unknown>[] {
   const [block, ...others] = page.matchAll(/<script type="application\/json" id="data">(.*?)<\/script>/gs);
   if (block === undefined || others.length > 0) throw new Error('not one block of data');

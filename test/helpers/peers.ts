@@ -1,4 +1,4 @@
-/** Real nginx and tinyproxy, as the current user, in folders of their own; they end with the test file. */
+/** Real nginx and tinyproxy as the current user, in temporary folders; they end with the test file. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -9,20 +9,20 @@ import { type RunningProcess, start } from './process.js';
 import { findFreePort, type Handler } from './service.js';
 
 export interface Nginx {
-  /** The base URL of the service behind it. */
+  /** Returns the base URL of the service behind it. */
   baseUrl(scheme: 'http' | 'https', host?: string): string;
   port: number;
   tlsPort: number;
   /**
-   * Ends it once it has nothing left to do, and gives its access log: `POST /v1/runs 201` for each request. Only then
-   * is the log complete, for nginx writes a line when it is done with a connection, which may be after its answer.
+   * Stops it gracefully, and resolves with its access log: `POST /v1/runs 201` for each request. Only then is the
+   * log complete, because nginx writes a line at the end of a connection, which may be after its response.
    */
   quit(): Promise<string[]>;
 }
 
 export interface Tinyproxy {
   port: number;
-  /** What it was asked to connect to, `host:port` each. */
+  /** Returns the targets of the CONNECT requests, as `host:port`. */
   tunnels(): string[];
   stop(): Promise<void>;
 }
@@ -35,14 +35,14 @@ afterAll(async () => {
 });
 
 /**
- * nginx ends its workers when it is asked to end; tinyproxy, which has none, misses a SIGTERM that comes just before it waits
+ * nginx ends its workers on SIGTERM; tinyproxy, which has none, may miss a SIGTERM that arrives just before it waits
  * for a connection.
  */
 function stopSignalFor({ child }: RunningProcess): NodeJS.Signals {
   return child.spawnfile.endsWith('tinyproxy') ? 'SIGKILL' : 'SIGTERM';
 }
 
-/** Starts nginx with `server` as what its one server says, which listens with TLS and without. */
+/** Starts nginx with the directives `server` in its single server block, which listens with and without TLS. */
 export async function startNginx(
   server: string,
   certificate: 'good' | 'any-address' = 'good',
@@ -65,11 +65,11 @@ export async function startNginx(
   };
 }
 
-/** Everything that nginx would write elsewhere goes to its folder. */
+/** Returns a configuration with which nginx writes only to its folder. */
 function nginxConfig(folder: string, certificate: string, server: string): string {
   const tls = fileURLToPath(new URL(`../fixtures/tls/${certificate}`, import.meta.url));
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  // Root's nginx would go on as somebody else, who may not read the folder.
+  // Root's nginx would change to another user, who may not read the folder.
   const user = process.getuid?.() === 0 ? 'user root;' : '';
   return `${user}
 daemon off;
@@ -89,16 +89,16 @@ http {
 `;
 }
 
-/** What makes nginx pass requests on to where `baseUrl` is served. */
+/** Returns the directive with which nginx forwards requests to the origin of `baseUrl`. */
 export const proxyPassTo = (baseUrl: string) => `location / { proxy_pass ${new URL(baseUrl).origin}; }`;
 
-/** A service behind nginx that refuses a body as soon as it begins, and reads on, so that nginx gets its answer. */
+/** Rejects a body when it begins, and continues to read it, so that nginx gets the response. */
 export const rejectEarly: Handler = async (request, reply) => {
   await request.atLeast(1);
   reply.send(413, { message: 'the service says it is too large' }, { connection: 'close' });
 };
 
-/** Starts tinyproxy with `config` added. It lets whoever comes from this machine connect to any port. */
+/** Starts tinyproxy with `config` added. Clients of this machine may connect to any port. */
 export async function startTinyproxy(config = ''): Promise<Tinyproxy> {
   const folder = temporaryFolder();
   const port = await findFreePort();
@@ -122,14 +122,14 @@ const readLines = (file: string) =>
     .split('\n')
     .filter((line) => line !== '');
 
-/** Starts a program that stays in the foreground, and waits until it listens. Throws where it does not. */
+/** Starts a program in the foreground, and resolves once it listens. Rejects when it ends before. */
 export async function startPeer(
   command: string,
   debianPackage: string,
   args: readonly string[],
   port: number,
 ): Promise<RunningProcess> {
-  // Debian has nginx where only root looks.
+  // Debian installs nginx in /usr/sbin, which is only in root's PATH.
   const peer = start(command, args, { PATH: `${process.env.PATH}:/usr/local/sbin:/usr/sbin` });
   const failed = peer.ended.then(
     ({ stdout, stderr }) => {
@@ -142,12 +142,12 @@ export async function startPeer(
     },
   );
   running.add(peer);
-  // That it ends later is no failure.
+  // Ending later is not a failure.
   await Promise.race([failed, waitUntilListening(port, peer)]);
   return peer;
 }
 
-/** Resolves once it does, and not at all where the program has ended. */
+/** Resolves once the port accepts connections; never resolves when the program has ended. */
 async function waitUntilListening(port: number, { child }: RunningProcess): Promise<void> {
   const isUp = () => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
   while (isUp()) if (await canConnect(port)) return;

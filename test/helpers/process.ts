@@ -1,4 +1,4 @@
-/** wfr as a real process, through bin/wfr.js. */
+/** Runs wfr as a real process, through bin/wfr.js. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -11,14 +11,14 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export interface ProcessResult {
   stdout: string;
   stderr: string;
-  /** As a shell sees it: 128 + n for a signal. */
+  /** As a shell reports it: 128 + n for a signal. */
   exitCode: number;
   signal: NodeJS.Signals | null;
 }
 
 export interface RunningProcess {
   child: ChildProcess;
-  /** Resolves once stderr and stdout together hold the text. */
+  /** Resolves once stderr and stdout together contain the text. Rejects when the process ends before. */
   waitForOutput(text: string | RegExp): Promise<void>;
   ended: Promise<ProcessResult>;
 }
@@ -30,10 +30,10 @@ const SIGNAL_NUMBERS: Partial<Record<NodeJS.Signals, number>> = {
   SIGTERM: 15,
 };
 
-/** What the tests' processes keep is not among what the user keeps, nor are the user's settings theirs. */
+/** The processes of tests share neither state nor settings with the user's wfr. */
 const OWN_FOLDERS = { XDG_STATE_HOME: temporaryFolder(), XDG_CONFIG_HOME: '/nonexistent' };
 
-/** Starts a command. The environment is `env` and what Node needs, not the test's own. */
+/** Starts a command. Its environment is `env` and what Node needs, not that of the test. */
 export function start(
   command: string,
   args: readonly string[],
@@ -84,7 +84,7 @@ export function startWfr(
   return start(process.execPath, [BIN, ...args], env, options);
 }
 
-/** Starts lines of bash in which `wfr` is our own. */
+/** Starts a bash script in which `wfr` is the one of this repository. */
 export function startBash(
   lines: string,
   env: Record<string, string> = {},
@@ -94,7 +94,7 @@ export function startBash(
   return start('bash', ['-c', lines], { ...env, PATH: path }, options);
 }
 
-/** Runs lines of bash in which `wfr` is our own. */
+/** Runs a bash script in which `wfr` is the one of this repository. */
 export function bash(
   lines: string,
   env: Record<string, string> = {},
@@ -103,7 +103,7 @@ export function bash(
   return startBash(lines, env, options).ended;
 }
 
-/** A folder for PATH, with a command `wfr` and a command `node` that are those of the tests. */
+/** Creates a folder for PATH with the commands `wfr` and `node` of the tests. */
 function folderWithWfr(): string {
   const folder = temporaryFolder();
   symlinkSync(BIN, join(folder, 'wfr'));

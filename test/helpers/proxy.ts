@@ -1,15 +1,15 @@
-/** An HTTP proxy that tunnels every host to this machine, or does what a test scripts. */
+/** An HTTP proxy that tunnels every host to this machine, or answers as a test defines. */
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 interface SeenTunnel {
-  /** `host:port` as it was asked for. */
+  /** `host:port` of the CONNECT request. */
   authority: string;
   authorization: string | undefined;
 }
 
 interface ProxyOptions {
-  /** What to do instead of opening a tunnel. */
+  /** Called instead of opening a tunnel. */
   answer?: (socket: Socket) => void;
 }
 
@@ -30,7 +30,7 @@ export async function startProxy({ answer }: ProxyOptions = {}) {
         socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
         socket.pipe(target).pipe(socket);
       });
-      // What came from a side that is gone still goes to the other one; what it has not read makes its end a reset.
+      // Data of a closed side still goes to the other side; unread data turns its end into a reset.
       target.on('error', () => {});
       target.on('close', () => socket.destroySoon());
       socket.on('close', () => target.destroy());

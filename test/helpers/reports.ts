@@ -1,11 +1,11 @@
-/** The reports of a command, read back as those would read them for whom they are written. */
+/** Runs a command with every report, and reads the reports as their consumers do. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CliOptions, type CliResult, runCli, temporaryFolder } from './cli.js';
 import { VirtualClock } from './clock.js';
 import { type Handler, scriptedService } from './service.js';
 
-/** Text that would break out of a terminal, a CI log, a Markdown table, XML, or GitHub's files. */
+/** Text that would break a terminal, a CI log, a Markdown table, XML, or GitHub's files unless it is escaped. */
 export const HOSTILE_TEXT = [
   'A\u001b[2J\u009b31m\u202e\u0000\u000b\ufffe\uffff\ud800 %0A%25 , = \\| ',
   '::error title=forged::x',
@@ -18,7 +18,7 @@ export const HOSTILE_TEXT = [
   '```',
 ].join('\r\n');
 
-/** Everything of GitHub's that is asked for, and every file. */
+/** The flags for the GitHub report and for every report file. */
 export const ALL_REPORTS = ['github', 'junit=r.xml', 'markdown=r.md', 'json=r.json', 'html=r.html'].flatMap(
   (kind) => ['--report', kind],
 );
@@ -36,7 +36,7 @@ export interface ReportedResult extends CliResult {
   html: string;
   summary: string;
   outputs: Map<string, string>;
-  /** The workflow commands on stderr, as the runner takes them. */
+  /** The workflow commands on stderr, as the runner parses them. */
   annotations: { title: string; message: string }[];
 }
 
@@ -72,7 +72,7 @@ export async function runWithReports(
   };
 }
 
-/** The file that GITHUB_OUTPUT names, as the runner's file commands are read. Throws where the runner would. */
+/** Parses the file of GITHUB_OUTPUT as the runner does. Throws when the runner would. */
 function parseOutputs(text: string): Map<string, string> {
   const outputs = new Map<string, string>();
   const lines = text.split('\n');
@@ -95,7 +95,7 @@ function parseOutputs(text: string): Map<string, string> {
   return outputs;
 }
 
-/** Every line that the runner acts on; anything but an error annotation with a title would be a forgery. */
+/** Returns the error annotations in a log. Throws when any other line is a workflow command. */
 function parseAnnotations(log: string): { title: string; message: string }[] {
   const lines = log.split('\n').filter((line) => line.includes('##[') || /^\s*::/.test(line));
   return lines.map((line) => {
@@ -105,7 +105,7 @@ function parseAnnotations(log: string): { title: string; message: string }[] {
   });
 }
 
-/** The runner undoes `%25` last. */
+/** Undoes the escaping of workflow commands. The runner decodes `%25` last. */
 function unescapeAnnotation(text: string): string {
   return text
     .replaceAll('%0D', '\r')
@@ -115,11 +115,11 @@ function unescapeAnnotation(text: string): string {
     .replaceAll('%25', '%');
 }
 
-/** The cells of a Markdown table's rows, below its head. Throws where a row has more or fewer than the head. */
+/** Returns the cells of the rows of a Markdown table. Throws when a row and the header differ in their cells. */
 export function parseTableRows(markdown: string): string[][] {
   const [head = '', rule = '', ...rows] = markdown.trimEnd().split('\n');
   const cells = (row: string) => {
-    // GitHub takes a pipe for a cell's end unless a backslash stands before it.
+    // GitHub ends a cell at a pipe without a backslash before it.
     const parts = row.split(/(?<!\\)\|/);
     if (parts.at(0) !== '' || parts.at(-1) !== '') throw new Error(`not a row: ${row}`);
     return parts.slice(1, -1).map((cell) => cell.trim());

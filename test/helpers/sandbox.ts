@@ -1,4 +1,4 @@
-/** The built-in sandbox for one test, on the test's clock. */
+/** The built-in sandbox for one test, with the test's clock. */
 import { onTestFinished } from 'vitest';
 import { BUILT_IN_WORKFLOWS } from '../../src/sandbox/built-in.js';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/server.js';
@@ -8,7 +8,7 @@ export const INVOICE = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 export const FAILING = 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d';
 export const SLOW = '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e';
 
-/** Serves until the test has finished; `env` and `clock` are for the world of the test. */
+/** Starts a sandbox that ends with the test; `env` and `clock` are options for `runCli`. */
 export async function startTestSandbox(options: Partial<SandboxOptions> = {}) {
   const clock = new VirtualClock();
   const log: string[] = [];

@@ -1,4 +1,4 @@
-/** A terminal of a given size with a shell in it, in which wfr is a command: tmux draws it, and says what it shows. */
+/** A terminal in tmux with a shell in which wfr is a command. */
 import { spawnSync } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -45,13 +45,13 @@ export class Screen {
     onTestFinished(() => void this.#tmux('kill-server'));
   }
 
-  /** Types a line. */
+  /** Types a line and Enter. */
   typeLine(line: string): void {
     this.typeText(line);
     this.press('Enter');
   }
 
-  /** Types a text, and no Enter. */
+  /** Types a text without Enter. */
   typeText(text: string): void {
     this.#tmux('send-keys', '-l', text);
   }
@@ -65,12 +65,12 @@ export class Screen {
     this.#tmux('resize-window', '-x', String(columns), '-y', String(rows));
   }
 
-  /** What is on the screen, without the space that is empty. */
+  /** Returns the text on the screen, without trailing space. */
   text(): string {
     return this.#captured('-p');
   }
 
-  /** The same, after what has left the screen at its upper edge. */
+  /** Returns the text on the screen after the lines that were scrolled out. */
   scrollback(): string {
     return this.#captured('-p', '-S', '-');
   }
@@ -85,7 +85,7 @@ export class Screen {
     return this.#tmux('display-message', '-p', '#{cursor_flag}').trim() === '1';
   }
 
-  /** Resolves with the text once it is as it should be. */
+  /** Resolves with the text of the screen once it matches. Rejects after 15 s. */
   async waitFor(expected: RegExp): Promise<string> {
     for (const started = Date.now(); ; ) {
       const text = this.text();
@@ -98,7 +98,7 @@ export class Screen {
   #tmux(...args: string[]): string {
     const { stdout, stderr, status, error } = spawnSync('tmux', ['-S', this.#socket, ...args], {
       encoding: 'utf8',
-      // tmux writes UTF-8 only for a locale that has it.
+      // tmux writes UTF-8 only with a UTF-8 locale.
       env: { ...process.env, LC_ALL: 'C.UTF-8', TMUX: '' },
     });
     if (error !== undefined) throw error;

@@ -1,4 +1,4 @@
-/** A service that does to each connection what a test scripts, byte by byte if need be, and records what it saw. */
+/** A service that a test scripts down to the bytes, and that records its requests; sample runs. */
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
@@ -8,23 +8,23 @@ interface SeenRequest {
   method: string;
   path: string;
   headers: Record<string, string>;
-  /** Of the body, so far. */
+  /** Bytes of the body received so far. */
   received: number;
-  /** On the test's clock, in milliseconds. */
+  /** The time on the test's clock, in milliseconds. */
   at: number;
-  /** The whole body; resolves also when the connection ends before. */
+  /** Resolves with the body, or with a part of it when the connection ends before. */
   body(): Promise<Buffer>;
-  /** Resolves once so many bytes of the body have come. */
+  /** Resolves once that many bytes of the body have been received. */
   atLeast(bytes: number): Promise<void>;
 }
 
 interface Reply {
   socket: Socket;
-  /** A whole HTTP answer with a JSON (or text) body. */
+  /** Sends a complete HTTP response with a JSON (or text) body. */
   send(status: number, body?: unknown, headers?: Record<string, string>): void;
-  /** Any bytes. */
+  /** Sends any bytes. */
   raw(text: string): void;
-  /** Closes with a reset. */
+  /** Resets the connection. */
   reset(): void;
 }
 
@@ -44,7 +44,7 @@ interface ServiceOptions {
   onConnection?: (socket: Socket) => void;
 }
 
-/** Serves until the test has finished. `handler` is called when a request's head has come. */
+/** Starts a service that ends with the test. `handler` is called when the head of a request has been received. */
 export async function scriptedService(
   handler: Handler,
   options: ServiceOptions = {},
@@ -203,7 +203,7 @@ export function aRun(changes: Record<string, unknown> = {}): Record<string, unkn
   };
 }
 
-/** A finished Run. */
+/** Returns a FINISHED Run object. */
 export function aFinishedRun(output: unknown = { total: 1 }): Record<string, unknown> {
   return aRun({ status: 'FINISHED', stepsCompleted: 4, output });
 }

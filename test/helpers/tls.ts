@@ -1,4 +1,4 @@
-/** Certificates for services of the tests: `good` is trusted (127.0.0.1, localhost, service.test), the others are not. */
+/** Certificates for test services: `good` is trusted (127.0.0.1, localhost, service.test), the others are not. */
 import { readFileSync } from 'node:fs';
 import type { TlsOptions } from 'node:tls';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** The bytes of a body are the right ones, however they are cut, buffered and read. */
+/** The bytes of request bodies, with any chunks, buffers and readers. */
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { aRun, scriptedService } from '../helpers/service.js';
 import { certificate } from '../helpers/tls.js';
 
-/** Reads in small sips, so that the sender's buffers are full most of the time. */
+/** Reads slowly, so that the sender's buffers are full most of the time. */
 const sips = (socket: { pause(): void; resume(): void; on(event: 'data', listener: () => void): void }) => {
   socket.on('data', () => {
     socket.pause();
@@ -15,16 +15,16 @@ const sips = (socket: { pause(): void; resume(): void; on(event: 'data', listene
   });
 };
 
-describe.each(['http', 'https'] as const)('over %s, to a slow reader', (scheme) => {
+describe.each(['http', 'https'] as const)('run: the request body over %s to a slow reader', (scheme) => {
   test.each([
     ['one large document', [5_000_003]],
     ['many small documents', Array.from({ length: 300 }, (_, n) => (n * 37) % 2_000)],
     [
-      'sizes around those of the blocks and buffers',
+      'documents of sizes around those of the blocks and buffers',
       [1_572_863, 1_572_864, 1_572_865, 3_145_728, 49_151, 49_152, 49_153, 1, 2, 3, 2_097_152],
     ],
-    ['large and small in turn', [1_000_000, 10, 700_001, 0, 65_536, 2, 1_500_000]],
-  ])('%s arrive as they are', async (_name, sizes) => {
+    ['alternating large and small documents', [1_000_000, 10, 700_001, 0, 65_536, 2, 1_500_000]],
+  ])('run: the bytes of %s arrive unchanged', async (_name, sizes) => {
     const cwd = temporaryFolder();
     const hashes = sizes.map((size, index) => {
       const bytes = randomBytes(size);

@@ -5,7 +5,7 @@ import { folderWith } from '../helpers/files.js';
 import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
 import { scriptedService } from '../helpers/service.js';
 
-describe('the two spellings of the workflow field', () => {
+describe('run: the spellings of the workflow field', () => {
   const start = async (
     spelling: 'worfklowId' | 'workflowId' | 'either',
     strict: boolean,
@@ -24,18 +24,18 @@ describe('the two spellings of the workflow field', () => {
     ['worfklowId', true, 2],
     ['workflowId', true, 3],
   ] as const)(
-    'a service that reads %s (strict: %s) starts one run after %i requests',
+    'run: a service that reads %s (strict: %s) starts one run after %i requests',
     async (spelling, strict, posts) => {
       expect(await start(spelling, strict)).toMatchObject({ exitCode: 0, posts, runs: 1 });
     },
   );
 
-  test('where it took more than one request, the flag that pins the spelling is named', async () => {
+  test('run: if more than one request was needed, the flag that pins the spelling is suggested', async () => {
     const { stderr } = await start('workflowId', true);
     expect(stderr).toContain(
       'accepted with --workflow-id-field workflowId; set this flag to send one request instead of 3',
     );
-    // The id comes before anything else.
+    // The id is printed first.
     expect(stderr).toMatch(/^Run /);
     expect(await start('workflowId', true, '--workflow-id-field', 'workflowId')).toMatchObject({
       exitCode: 0,
@@ -43,7 +43,7 @@ describe('the two spellings of the workflow field', () => {
     });
   });
 
-  test('a pinned spelling that is not accepted is refused at once', async () => {
+  test('run: a pinned spelling that the service rejects exits 5 after one request', async () => {
     expect(await start('workflowId', true, '--workflow-id-field', 'worfklowId')).toMatchObject({
       exitCode: 5,
       posts: 1,
@@ -51,7 +51,7 @@ describe('the two spellings of the workflow field', () => {
     });
   });
 
-  test('WFR_WORKFLOW_ID_FIELD pins it as well, and what there is not is refused', async () => {
+  test('run: WFR_WORKFLOW_ID_FIELD pins the spelling, and an unknown value exits 2', async () => {
     const world = await startTestSandbox({ spelling: 'workflowId', strict: true });
     const args = ['run', SLOW, 'label=x', '--detach'];
     const env = { ...world.env, WFR_WORKFLOW_ID_FIELD: 'workflowId' };
@@ -64,7 +64,7 @@ describe('the two spellings of the workflow field', () => {
     );
   });
 
-  test('a refusal of the inputs takes one request, also from a strict service', async () => {
+  test('run: rejected inputs take one request, also at a strict service', async () => {
     for (const strict of [true, false]) {
       const world = await startTestSandbox({ spelling: 'either', strict });
       const { exitCode } = await runCli(['run', SLOW, 'unknown=x'], world);
@@ -74,7 +74,7 @@ describe('the two spellings of the workflow field', () => {
   });
 });
 
-describe('which refusals are followed by the other spelling', () => {
+describe('run: rejections that are followed by another spelling', () => {
   const posts = async (status: number, body: unknown) => {
     const service = await scriptedService(async (request, reply) => {
       await request.body();
@@ -109,11 +109,11 @@ describe('which refusals are followed by the other spelling', () => {
     [400, { message: 'inputs has an unknown field "x"' }, 1],
     [404, { message: 'Unknown field "workflowId"' }, 1],
     [409, '', 1],
-  ])('%i %j: %i requests', async (status, body, count) => {
+  ])('run: a %i response with %j is followed by %i requests in all', async (status, body, count) => {
     expect(await posts(status, body)).toMatchObject({ count, exitCode: 5 });
   });
 
-  test('both spellings are sent first, then each alone', async () => {
+  test('run: both spellings are sent first, then each alone', async () => {
     const { bodies } = await posts(400, { message: 'Unknown field' });
     expect(bodies.map(String)).toEqual([
       '{"worfklowId":"w","workflowId":"w","inputs":{}}',
@@ -122,7 +122,7 @@ describe('which refusals are followed by the other spelling', () => {
     ]);
   });
 
-  test('run: a 400 that says nothing is final after one request, whatever it created, and names the flag', async () => {
+  test('run: a 400 without a message is final after one request, and suggests --workflow-id-field', async () => {
     const { exitCode, stdout, stderr, count } = await posts(400, '');
     expect({ exitCode, stdout, count }).toEqual({ exitCode: 5, stdout: '', count: 1 });
     expect(stderr).toContain(
@@ -131,14 +131,14 @@ describe('which refusals are followed by the other spelling', () => {
     expect(stderr).not.toContain('No spelling of the workflow field was accepted');
   });
 
-  test('batch: a 400 that says nothing is one request for each row', async () => {
+  test('batch: a 400 without a message takes one request for each row', async () => {
     const { wfr, posts: sent } = await batchService((_request, reply) => reply.send(400, ''));
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(5);
     expect(sent()).toHaveLength(3);
   });
 
-  test('run: a spelling that is refused for another reason is final, with the flag and the reason', async () => {
+  test('run: a spelling that is rejected for another reason is final, with the reason and --workflow-id-field', async () => {
     const answers = ['Unknown field "workflowId"', 'amount is missing'];
     const service = await scriptedService(async (request, reply) => {
       await request.body();
@@ -151,13 +151,13 @@ describe('which refusals are followed by the other spelling', () => {
     expect(stderr).toContain('choose it with --workflow-id-field');
   });
 
-  test('run: if every spelling is refused as unknown, the first refusal is shown, with the flag', async () => {
+  test('run: if every spelling is rejected as unknown, the first rejection is printed with --workflow-id-field', async () => {
     const { stderr, count } = await posts(400, { message: 'Unknown field "workflowId"' });
     expect(count).toBe(3);
     expect(stderr).toContain('No spelling of the workflow field was accepted; --workflow-id-field pins one.');
   });
 
-  test('both, when pinned, is sent alone', async () => {
+  test('run: --workflow-id-field both takes one request', async () => {
     const service = await scriptedService(async (request, reply) => {
       await request.body();
       reply.send(400, '');

@@ -1,4 +1,4 @@
-/** A service that injects faults drawn from a seed, and keeps its own record of the runs that it created. */
+/** A service that injects faults drawn from a seed, and records the runs that it created. */
 import { createServer, type Server, type Socket } from 'node:net';
 import { drawPoll, drawTrigger, type End, type TriggerPlan } from './plan.js';
 import type { Random } from './random.js';
@@ -9,13 +9,13 @@ export interface RecordedRun {
   ending: 'FINISHED' | 'FAILED';
 }
 
-/** What became of one trigger, as the service knows it. */
+/** The record of one trigger at the service. */
 export interface SeenTrigger {
   plan: TriggerPlan;
   bodyLength: number;
   received: number;
   created: RecordedRun | undefined;
-  /** An answer that leaves no doubt was given to the kernel in full, and the connection was closed in peace. */
+  /** The status of a response that was written completely and after which the connection was closed cleanly. */
   responseStatus: number | undefined;
 }
 
@@ -109,7 +109,7 @@ export class ChaosService {
   }
 }
 
-/** One trigger, up to the moment at which its plan says that something happens. */
+/** One trigger, until its plan is executed. */
 class TriggerInProgress {
   readonly seen: SeenTrigger;
   #done = false;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { findViolations, killBatch } from './kill-batch.js';
 
-test('200 SIGKILLs over a batch of 2,000 rows: each row once, or listed as unknown', {
+test('batch: over 200 SIGKILLs, each of 2,000 rows is triggered once or listed as unknown', {
   timeout: 600_000,
 }, async () => {
   const killed = await killBatch(2_000, 200, [180, 420], Number(process.env.SEED ?? 1));

@@ -1,4 +1,4 @@
-/** One batch, killed and started again, against a service that keeps a record of every complete trigger. */
+/** One batch that is killed and started again, against a service that records every complete trigger. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder } from '../helpers/cli.js';
 import { startWfr } from '../helpers/process.js';
 
-/** What the service saw, and what wfr said in the end. */
+/** The record of the service, and the final result of wfr. */
 export interface KillResult {
   /** How often each row was triggered. */
   triggered: Map<number, number>;
@@ -17,11 +17,11 @@ export interface KillResult {
   kills: number;
   exitCode: number;
   stderr: string;
-  /** Rows of which the results file has an end. */
+  /** Rows that have ended according to the results file. */
   ended: Set<number>;
 }
 
-/** A service whose runs end a moment after they were triggered. */
+/** Starts a service whose runs end 30 ms after their trigger. */
 export async function startRecordingService() {
   const triggered = new Map<number, number>();
   const endsAt = new Map<string, number>();
@@ -46,7 +46,7 @@ export async function startRecordingService() {
   return { triggered, baseUrl: `http://127.0.0.1:${port}`, stop: () => server.close() };
 }
 
-/** Kills a batch of so many rows so often, each time after a life of `shortest` to `longest` ms, and lets it end. */
+/** Kills a batch of `rows` rows `kills` times, each time after `shortest` to `longest` ms, then runs it to its end. */
 export async function killBatch(
   rows: number,
   kills: number,
@@ -94,7 +94,7 @@ export async function killBatch(
   };
 }
 
-/** What a results file says of its rows. */
+/** Reads which rows of a results file are unknown and which have ended. */
 export function readOutcome(path: string): Pick<KillResult, 'unknown' | 'ended'> {
   const events = readFileSync(path, 'utf8')
     .trimEnd()
@@ -104,13 +104,13 @@ export function readOutcome(path: string): Pick<KillResult, 'unknown' | 'ended'>
   const lastOf = new Map<number, string>(
     events.filter(({ row }) => row).map(({ row, event }) => [row, event]),
   );
-  // A process that was replaced may have written its last line behind the end of a row: it does not count.
+  // A replaced process may have written a line after the end of a row; it does not count.
   const isUnknown = ([row, event]: [number, string]) => event === 'sent' && !ended.has(row);
   const unknown = [...lastOf].filter(isUnknown).map(([row]) => row);
   return { unknown, ended };
 }
 
-/** What must not be: a row that was triggered twice, or not at all, or that the results do not tell of. */
+/** Returns the violations: rows that were triggered twice, never, or that the results do not report. */
 export function findViolations(
   { triggered, unknown, exitCode, stderr, ended }: KillResult,
   rows: number,

@@ -6,7 +6,7 @@ const AT_ONCE = 3;
 const LINKS: AccessPath[] = ['same path', 'symbolic link', 'hard link'];
 const MOUNTS: AccessPath[] = ['bind mount', 'container'];
 
-test(`${PAIRS} pairs of processes on one batch: no row is triggered twice`, {
+test(`batch: ${PAIRS} pairs of processes on one results file trigger no row twice`, {
   timeout: 1_800_000,
 }, async () => {
   const ways = canBindMount() ? [...LINKS, ...MOUNTS] : LINKS;

@@ -8,12 +8,15 @@ const ways: AccessPath[] = [
   ...(canBindMount() ? (['bind mount'] as const) : []),
 ];
 
-test.each(ways)('two processes on one batch, the second through a %s, trigger no row twice', async (way) => {
-  const { exits, violations } = await runPair(way, 'works', 1);
-  expect(violations).toEqual([]);
-  // The second may come only when the first has ended.
-  expect([
-    [0, 0],
-    [0, 2],
-  ]).toContainEqual(exits.toSorted());
-});
+test.each(ways)(
+  'batch: two processes on one results file, the second through the %s, trigger no row twice',
+  async (way) => {
+    const { exits, violations } = await runPair(way, 'works', 1);
+    expect(violations).toEqual([]);
+    // The second may come only when the first has ended.
+    expect([
+      [0, 0],
+      [0, 2],
+    ]).toContainEqual(exits.toSorted());
+  },
+);

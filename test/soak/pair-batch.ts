@@ -9,11 +9,11 @@ import { findViolations, readOutcome, startRecordingService } from './kill-batch
 import { Random } from './random.js';
 
 /**
- * How the second process reaches the file of the first; `container` is a bind mount of the single file and an own
- * namespace of processes, in which the first one cannot be seen.
+ * How the second process accesses the file of the first; `container` is a bind mount of the single file and a
+ * separate process namespace, in which the first one is not visible.
  */
 export type AccessPath = 'same path' | 'symbolic link' | 'hard link' | 'bind mount' | 'container';
-/** What happens to the first process in the middle of its work. */
+/** What happens to the first process while it works. */
 type Fate = 'works' | 'killed' | 'stalled';
 
 export interface Pair {
@@ -24,10 +24,10 @@ export interface Pair {
 }
 
 const ROWS = 30;
-/** Longer than a process of another container is watched (ms). */
+/** Longer than wfr observes a process of another container (ms). */
 const STALL = 14_000;
 
-/** Whether this user can mount a file over another. */
+/** Returns whether this user can bind-mount a file. */
 export function canBindMount(): boolean {
   const folder = temporaryFolder();
   for (const name of ['a', 'b']) writeFileSync(join(folder, name), '');
@@ -45,7 +45,7 @@ export function canBindMount(): boolean {
   }
 }
 
-/** Starts two processes at about the same time, lets both end, and then the batch. */
+/** Starts two processes at about the same time, waits for both, and then finishes the batch. */
 export async function runPair(accessPath: AccessPath, fate: Fate, seed: number): Promise<Pair> {
   const random = new Random(seed);
   const service = await startRecordingService();
@@ -79,7 +79,7 @@ async function disturb({ child, ended }: RunningProcess, fate: Fate, chance: num
 
 function startSecond(accessPath: AccessPath, cwd: string, env: Record<string, string>): RunningProcess {
   const path = join(cwd, 'out.jsonl');
-  // The first process may not have come so far.
+  // The first process may not have created it yet.
   writeFileSync(path, '', { flag: 'a' });
   if (accessPath === 'same path') return startWfr(batchArgs('out.jsonl'), env, { cwd });
   mkdirSync(join(cwd, 'other'));

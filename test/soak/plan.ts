@@ -1,4 +1,4 @@
-/** What the chaotic service will do to one request: drawn from a seed, before it comes. */
+/** What the chaotic service does to one request, drawn from a seed in advance. */
 import type { Random } from './random.js';
 
 /** How a connection ends: with a reset, with a FIN, or not at all. */
@@ -18,7 +18,7 @@ export type TriggerPlan =
   | { kind: 'server-error'; at: number; status: number; creates: boolean }
   | { kind: 'nonsense'; creates: boolean; text: string };
 
-/** Answers that say nothing. */
+/** Responses without information. */
 const NONSENSE = [
   'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}',
   'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\n<html>',

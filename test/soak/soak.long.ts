@@ -1,11 +1,13 @@
-/** `npm run soak`: SOAK_INVOCATIONS (5,000) from SOAK_SEED (1) on, with a table of what was done and what came of it. */
+/** `npm run soak`: SOAK_INVOCATIONS (5,000) from SOAK_SEED (1), with a table of the faults and exit codes. */
 import { expect, test } from 'vitest';
 import { soak } from './soak.js';
 
 const seed = Number(process.env.SOAK_SEED ?? 1);
 const invocations = Number(process.env.SOAK_INVOCATIONS ?? 5_000);
 
-test(`${invocations} invocations from seed ${seed}`, { timeout: 3_600_000 }, async () => {
+test(`run: ${invocations} invocations from seed ${seed} report nothing that the service's record contradicts`, {
+  timeout: 3_600_000,
+}, async () => {
   const { violations, runsCreated, runsBehind429, faults, exits } = await soak(seed, invocations);
   const rows = (map: Map<string | number, number>) =>
     [...map].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, n]) => `${String(n).padStart(6)}  ${key}`);

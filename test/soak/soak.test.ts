@@ -4,13 +4,13 @@ import { AutoAdvancingClock } from '../helpers/clock.js';
 import { aFinishedRun, scriptedService } from '../helpers/service.js';
 import { soak } from './soak.js';
 
-test('150 invocations against a service that breaks everything: nothing is said that its record contradicts', async () => {
+test('run: 150 invocations against a chaotic service report nothing that its record contradicts', async () => {
   const { violations, runsCreated } = await soak(1, 150);
   expect(violations).toEqual([]);
   expect(runsCreated).toBeGreaterThan(50);
 });
 
-test('impatient clock: an answer that has arrived is read before time jumps, however busy the machine was', async () => {
+test('AutoAdvancingClock: a response that has arrived is read before time advances, however busy the machine is', async () => {
   const clock = new AutoAdvancingClock(25);
   const service = await scriptedService((_request, reply) => {
     reply.send(201, aFinishedRun());

@@ -1,4 +1,4 @@
-/** wfr against a chaotic service, thousands of times; after each, what it says is held against the service's record. */
+/** Runs wfr many times against a chaotic service, and compares each result with the record of the service. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
@@ -9,7 +9,7 @@ import { Random } from './random.js';
 export interface SoakResult {
   invocations: number;
   runsCreated: number;
-  /** Of those: behind an answer 429, after which a trigger may be sent again although a run was created. */
+  /** Of those: created before a 429 response, after which a trigger may be retried although a run exists. */
   runsBehind429: number;
   faults: Map<string, number>;
   exits: Map<number, number>;
@@ -17,7 +17,7 @@ export interface SoakResult {
   violations: string[];
 }
 
-/** So much fits into the buffers between two sockets: a sender cannot tell whether it was read. */
+/** The capacity of the buffers between two sockets: a sender cannot know whether these bytes were read. */
 const BUFFERS = 8_000_000;
 
 export async function soak(firstSeed: number, invocations: number): Promise<SoakResult> {
@@ -79,7 +79,7 @@ async function invoke(seed: number, cwd: string): Promise<{ outcome: Outcome; se
   }
 }
 
-/** Raises a signal at the n-th thing that the service notices. */
+/** Raises a signal at the n-th step of the service. */
 function interruptAt(step: number, service: ChaosService, signals: Signals, random: Random): void {
   let steps = 0;
   const signal = random.pick(['SIGINT', 'SIGINT', 'SIGTERM'] as const);
@@ -88,11 +88,11 @@ function interruptAt(step: number, service: ChaosService, signals: Signals, rand
   };
 }
 
-/** The documented exception: 429 promises that nothing was created, and this service breaks that promise. */
+/** The documented exception: 429 means that nothing was created, but this service violates that. */
 const isBehind429 = ({ created, responseStatus }: SeenTrigger) =>
   created !== undefined && responseStatus === 429;
 
-/** What wfr said or did that the record contradicts. */
+/** Returns what wfr reported or did that the record contradicts. */
 function findViolation(outcome: Outcome, service: ChaosService): string | undefined {
   const created = service.triggers.flatMap((trigger) =>
     trigger.created === undefined || isBehind429(trigger) ? [] : [trigger.created],
@@ -104,7 +104,7 @@ function findViolation(outcome: Outcome, service: ChaosService): string | undefi
   return findUnsafeResend(service.triggers) ?? findContradiction(outcome, run, created[0], service.triggers);
 }
 
-/** A trigger was sent again although the one before may have been taken. */
+/** Returns a trigger that was retried although the one before may have been accepted. */
 function findUnsafeResend(triggers: readonly SeenTrigger[]): string | undefined {
   const wrong = triggers
     .slice(0, -1)
@@ -145,7 +145,7 @@ function findContradiction(
   }
 }
 
-/** Why exit 6 was wrong: the outcome of the last trigger could have been known. */
+/** Returns why exit 6 was wrong: the outcome of the last trigger could have been known. */
 function findAvoidableUnknown(last: SeenTrigger | undefined): string | undefined {
   if (last === undefined) return 'outcome unknown without a trigger';
   const { plan, responseStatus, received, bodyLength } = last;
@@ -157,7 +157,7 @@ function findAvoidableUnknown(last: SeenTrigger | undefined): string | undefined
   return couldNotTell ? undefined : 'outcome unknown of a trigger whose body was incomplete';
 }
 
-/** A signal may leave the outcome open, but only of a body that was complete. */
+/** Returns a violation unless the body was complete: only then a signal may leave the outcome unknown. */
 function findLostRun(_created: RecordedRun, triggers: readonly SeenTrigger[]): string | undefined {
   const last = triggers.at(-1);
   return last !== undefined && last.received >= last.bodyLength ? undefined : 'lost a run to a signal';

@@ -1,4 +1,4 @@
-/** A batch: its rows, its command line, its shards, and what one sees of it. */
+/** `wfr batch`: rows, command line, shards, progress and reports. */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -17,8 +17,8 @@ import { folderWith } from '../../helpers/files.js';
 import { ROOT } from '../../helpers/process.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 
-describe('rows', () => {
-  test('of JSON Lines run through the sandbox, each written down step by step', async () => {
+describe('batch: rows and tables', () => {
+  test('batch: rows of JSON Lines run in the sandbox, and the results file records each step', async () => {
     const { env, clock, posts } = await startTestSandbox();
     const cwd = folderWith({
       'rows.jsonl':
@@ -40,7 +40,7 @@ describe('rows', () => {
     ]);
   });
 
-  test('of CSV say name and type in the header, and their cells are taken as they are', async () => {
+  test('batch: a CSV header gives the names and types of inputs, and cells are sent unchanged', async () => {
     const { triggered, wfr } = await startBatchService();
     mkdirSync(join(temporaryFolder(), 'x'));
     const cwd = folderWith({
@@ -77,7 +77,7 @@ describe('rows', () => {
     ]);
   });
 
-  test('of --each are files, and those of --rows may come from standard input', async () => {
+  test('batch: --each makes a row of each file, and --rows - reads standard input', async () => {
     const { triggered, wfr } = await startBatchService();
     const cwd = folderWith({ 'a.pdf': 'a', 'b.pdf': 'b' });
     const each = [...EACH_SCAN, 'a.pdf', 'b.pdf', '--results', 'x.jsonl', '--concurrency', '1'];
@@ -92,7 +92,7 @@ describe('rows', () => {
     ]);
   });
 
-  test('paths in a table are relative to it', async () => {
+  test('batch: paths in a table are relative to the table', async () => {
     const { triggered, wfr } = await startBatchService();
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'data'));
@@ -102,7 +102,7 @@ describe('rows', () => {
     expect(triggered).toEqual([{ note: 'here' }]);
   });
 
-  test('that are bad are said with their line and counted, and the others go on', async () => {
+  test('batch: invalid rows are reported with their line and counted, and the other rows run', async () => {
     const { triggered, wfr } = await startBatchService();
     const cwd = folderWith({
       'rows.jsonl': '{"n":1}\n{"n":\n[2]\n{"d":{"$document":"none.pdf"}}\n{"n":5}\n',
@@ -118,7 +118,7 @@ describe('rows', () => {
     expect(readEvents(join(cwd, 'out.jsonl')).filter(({ exit }) => exit === 2)).toHaveLength(3);
   });
 
-  test('are all checked by --check, which sends nothing and writes nothing', async () => {
+  test('batch --check: every row is checked, and nothing is sent or written', async () => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.csv': 'a,b:=\n1,x\n2,2,3\n3,4\n' });
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
@@ -138,7 +138,7 @@ describe('rows', () => {
     ['a,=\n', 'the column has no name'],
     ['a,b,a:=\n', 'has two columns for "a"'],
     ['a\n"x\n', 'is not CSV'],
-  ])('a table %j cannot be read on: exit 2', async (text, complaint) => {
+  ])('batch: the invalid table %j exits 2', async (text, complaint) => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.csv': text });
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--results', 'o'], { cwd });
@@ -147,7 +147,7 @@ describe('rows', () => {
     expect(requests).toEqual([]);
   });
 
-  test('--fail-fast sends no further row once one has failed', async () => {
+  test('batch --fail-fast: no row is sent after the first failure', async () => {
     const { posts, wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
     const cwd = folderWith({ 'rows.jsonl': numberedRows(10) });
     const flags = ['--fail-fast', '--concurrency', '1', '--workflow-id-field', 'workflowId'];
@@ -158,8 +158,8 @@ describe('rows', () => {
   });
 });
 
-describe('the command line', () => {
-  test('is held to what a batch needs, all at once, and nothing is sent', async () => {
+describe('batch: the command line', () => {
+  test('batch: all mistakes on the command line are reported together, and nothing is sent', async () => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     const bad = ['--concurrency', '0', '--rate', 'x', '--shard', '3/2', '-i', 'bad'];
@@ -188,7 +188,7 @@ describe('the command line', () => {
     expect(requests).toEqual([]);
   });
 
-  test('a single row needs no results file, and --results - writes the events to stdout', async () => {
+  test('batch: a single row needs no results file, and --results - writes the events to stdout', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 'one.jsonl': numberedRows(1), 'rows.jsonl': numberedRows(2) });
     expect((await wfr(['batch', 'w', '--rows', 'one.jsonl'], { cwd })).exitCode).toBe(0);
@@ -201,8 +201,8 @@ describe('the command line', () => {
   });
 });
 
-describe('shards', () => {
-  test('take every n-th row, and wfr results joins them, missing and double rows being found', async () => {
+describe('batch: shards', () => {
+  test('batch --shard: each shard takes every n-th row, and results joins them and finds missing and duplicate rows', async () => {
     const { triggered, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(7) });
     const shard = (n: number) =>
@@ -241,8 +241,8 @@ describe('shards', () => {
   });
 });
 
-describe('what one sees', () => {
-  test('on a pipe is a line for each row that ends, then the summary, and reports have every row', async () => {
+describe('batch: progress, summary and reports', () => {
+  test('batch: a pipe gets a line for each row that ends and the summary, and reports have every row', async () => {
     const { env, clock } = await startTestSandbox();
     const cwd = folderWith({ 'rows.jsonl': '{"customer":"a"}\n{"customer":"b"}\n' });
     const reports = ['junit=r.xml', 'markdown=r.md', 'json=r.json'].flatMap((report) => ['--report', report]);
@@ -259,13 +259,13 @@ describe('what one sees', () => {
       { row: 1, label: 'rows.jsonl:1' },
       { row: 2, label: 'rows.jsonl:2' },
     ]);
-    // A test is named after its row, so that it is the same one when it is run again.
+    // A test case is named after its row, so that its name is stable between runs.
     expect(report('r.xml').match(/<testcase name="rows.jsonl:[12]"/g)).toHaveLength(2);
     expect(report('r.xml')).toMatch(new RegExp(`<failure [^<]*\nrun ${runs[0].id}</failure>`));
     expect(report('r.md')).toContain(`| rows.jsonl&#58;2<br>${runs[1].id} |`);
   });
 
-  test('of an empty table is said, and CSV without a header is a mistake', async () => {
+  test('batch: a table without rows is reported, and CSV without a header exits 2', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 'empty.csv': '', 'head.csv': 'n\n' });
     const batch = (rows: string) =>
@@ -276,7 +276,7 @@ describe('what one sees', () => {
     expect(await batch('head.csv')).toMatchObject({ exitCode: 0, stderr: '0 rows: the table is empty\n' });
   });
 
-  test('of files is named after them', async () => {
+  test('batch --each: rows are labelled with the names of their files', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 'a.pdf': 'a', 'b.pdf': 'b' });
     const args = [...EACH_SCAN, 'a.pdf', 'b.pdf', '--results', 'o.jsonl', '--report', 'json=r.json'];
@@ -285,7 +285,7 @@ describe('what one sees', () => {
     expect(runs).toMatchObject([{ label: 'a.pdf' }, { label: 'b.pdf' }]);
   });
 
-  test('names the steps at which most rows failed, and counts the others, however many there are', async () => {
+  test('results: the summary names the steps at which most rows failed, and counts the others', async () => {
     const { wfr } = await startBatchService();
     const ended = Array.from({ length: 1_500 }, (_, n) => {
       const step = n < 300 ? 'Read' : `Step ${n}`;
@@ -305,7 +305,7 @@ describe('what one sees', () => {
     expect(stdout).toContain('  Failed at 991 more steps; see the results file\n');
   });
 
-  test('has nothing in it that a terminal or a CI log would act on, and no line for a request that is sent again', async () => {
+  test('batch: messages of the service are sanitized, and a retried request gets no line', async () => {
     let count = 0;
     const { wfr } = await startBatchService((_request, reply) => {
       if (count++ === 0) return reply.send(429, {}, { 'retry-after': '1' });
@@ -317,7 +317,7 @@ describe('what one sees', () => {
     expect(stderr).not.toMatch(/^\s*::|\u001b|##\[|sending again/m);
   });
 
-  test('on a terminal is one line with the counts, and no line for a row', async () => {
+  test('batch: a terminal gets one live line with the counts, and no line for each row', async () => {
     const { env, clock } = await startTestSandbox();
     const cwd = folderWith({ 'rows.jsonl': '{"label":"a"}\n{"label":"b"}\n{"label":"c"}\n' });
     const args = ['batch', SLOW, '--rows', 'rows.jsonl', '--results', 'o.jsonl', '--concurrency', '2'];
@@ -326,7 +326,7 @@ describe('what one sees', () => {
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(/[\u2800-\u28ff] \u001b\[\?7l0 of 3 done, 2 running, 1 waiting {2}\d+s/);
     expect(stderr).toMatch(/2 of 3 done, 1 running {2}[\d.]+\/min {2}[\dms ]+ {2}about \d+s left/);
-    // A request that is being answered is under way, and in no doubt.
+    // A request in flight is not unknown.
     expect(stderr).not.toContain('unknown');
     expect(stderr).not.toContain('row 1');
   });

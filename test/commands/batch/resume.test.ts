@@ -1,4 +1,4 @@
-/** A batch that goes on: every row once, whatever happens. */
+/** `wfr batch` with an existing results file: every row is sent once, whatever happened before. */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,8 +17,8 @@ import { type CliOptions, runCli, Signals, temporaryFolder } from '../../helpers
 import { folderWith } from '../../helpers/files.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
-describe('what was begun', () => {
-  test('is not started again: the same command goes on, and does nothing where nothing is left', async () => {
+describe('batch: resuming from a results file', () => {
+  test('batch: the same command does nothing after every row has FINISHED', async () => {
     const { posts, requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(5) });
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
@@ -29,7 +29,7 @@ describe('what was begun', () => {
     expect(posts()).toHaveLength(5);
   });
 
-  test('is on the disk as sent before its request is complete, whatever else is not', async () => {
+  test('batch: a row is recorded as sent before its request is complete', async () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
     const seen: boolean[] = [];
     const { wfr } = await startBatchService(async (request, reply) => {
@@ -42,7 +42,7 @@ describe('what was begun', () => {
     expect(seen).toEqual([true, true, true]);
   });
 
-  test('with an id is watched again, not sent again', async () => {
+  test('batch: a row with an id is watched again, not sent again', async () => {
     const { posts, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     expect((await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd })).exitCode).toBe(8);
@@ -55,7 +55,7 @@ describe('what was begun', () => {
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: FINISHED_ROW, 2: FINISHED_ROW });
   });
 
-  test('and is of unknown outcome is listed with exit 6, and sent again only with --resend-unknown', async () => {
+  test('batch: a row with an unknown outcome is listed with exit 6, and sent again only with --resend-unknown', async () => {
     let isBroken = true;
     let count = 0;
     const { posts, wfr } = await startBatchService((_request, reply) => {
@@ -77,7 +77,7 @@ describe('what was begun', () => {
     expect(posts()).toHaveLength(4);
   });
 
-  test('and FAILED or was refused is triggered anew only with --retry-failed; what never left is sent', async () => {
+  test('batch: a FAILED or rejected row is triggered again only with --retry-failed; a row that was never sent is sent', async () => {
     let isRight = false;
     const { posts, wfr } = await startBatchService(async (request, reply) => {
       const { inputs } = JSON.parse((await request.body()).toString());
@@ -99,7 +99,7 @@ describe('what was begun', () => {
     expect(posts()).toHaveLength(5);
   });
 
-  test('with another table, workflow, service or shard is refused, and nothing is sent', async () => {
+  test('batch: a results file of another table, workflow, service or shard exits 2, and nothing is sent', async () => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
     await wfr(BATCH_ARGS, { cwd });
@@ -128,13 +128,13 @@ describe('what was begun', () => {
     expect(requests.length).toBeGreaterThan(before);
   });
 
-  test('a torn last line is repaired, and a line that is none is refused by its place', async () => {
+  test('batch: a partial last line is repaired, and an invalid line exits 2 with its line number', async () => {
     const { posts, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     await wfr(BATCH_ARGS, { cwd });
     const path = join(cwd, 'out.jsonl');
     const whole = readFileSync(path, 'utf8');
-    // Killed while the end of a row was written: the row is watched again.
+    // As if killed while the end of a row was written: the row is watched again.
     const cut = whole.slice(0, whole.lastIndexOf('"ended"') + 20);
     writeFileSync(path, cut);
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
@@ -146,7 +146,7 @@ describe('what was begun', () => {
     expect(stderr).toMatch(/out\.jsonl:\d+: is not a line of a results file/);
   });
 
-  test('Ctrl-C ends it with what is known written down, and the same command goes on', async () => {
+  test('batch: Ctrl-C exits 130 with the states of the rows recorded, and the same command continues', async () => {
     const signals = new Signals();
     const { triggered, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(20) });
@@ -162,7 +162,7 @@ describe('what was begun', () => {
       'Interrupted before the end of the table. To continue, run the same command again',
     );
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).exitCode).toBe(130);
-    // What is known is told and reported, as what it is: not the end.
+    // The known states are printed and reported, but not as a complete batch.
     const known = await wfr(['results', 'out.jsonl', '--report', 'html=r.html'], { cwd });
     // A row may have been about to be sent.
     expect([7, 8]).toContain(known.exitCode);
@@ -177,7 +177,7 @@ describe('what was begun', () => {
     expect(whole).toEqual(Array(20).fill('ended'));
   });
 
-  test('rows that were not started are counted where it is known how many there are', async () => {
+  test('batch: rows that were not started are counted if the number of rows is known', async () => {
     const signals = new Signals();
     const { wfr } = await startBatchService();
     const names = Array.from({ length: 9 }, (_, n) => `${n}.pdf`);
@@ -193,8 +193,8 @@ describe('what was begun', () => {
   });
 });
 
-describe('what could send a row twice, or say the wrong thing of it', () => {
-  test('a file that is no results file is left as it is, to its last byte', async () => {
+describe('batch: no row is sent twice or reported wrongly', () => {
+  test('batch: a file that is not a results file exits 2 and is left unchanged', async () => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({
       'rows.jsonl': '{"n":1}\n{"n":2}',
@@ -214,7 +214,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     expect(requests).toEqual([]);
   });
 
-  test('a device or a pipe is no results file: nothing is sent, and nothing is left beside it', async () => {
+  test('batch and results: a device or a pipe as results file exits 2, and nothing is sent or created', async () => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     execFileSync('mkfifo', [join(cwd, 'pipe')]);
@@ -231,7 +231,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     expect(readdirSync(cwd).sort()).toEqual(['pipe', 'rows.jsonl', 'zero']);
   });
 
-  test('a signal is the exit also where no row came to it, and with a report', async () => {
+  test('batch: a signal decides the exit code even if no row was interrupted, with and without a report', async () => {
     for (const report of [[], ['--report', 'json=r.json']]) {
       const signals = new Signals();
       const { wfr } = await startBatchService((_request, reply) => {
@@ -250,7 +250,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     }
   });
 
-  test('a row that is sent again in vain stays what it was: unknown, or FAILED', async () => {
+  test('batch: a row whose retry is rejected keeps its state, unknown or FAILED', async () => {
     let mode: 'drop' | 'fail' | 'busy' | 'refuse' | 'fine' = 'drop';
     const { posts, wfr } = await startBatchService((_request, reply) => {
       if (mode === 'drop') return void reply.socket.destroy();
@@ -279,7 +279,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     expect((await wfr([...args, '--retry-failed'], { cwd })).exitCode).toBe(0);
   });
 
-  test('a bad row may be mended, and a refused token may be changed: the same command goes on', async () => {
+  test('batch: after an invalid row or a rejected token is fixed, the same command continues', async () => {
     const { triggered, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":\n' });
     const first = await wfr(BATCH_ARGS, { cwd });
@@ -300,7 +300,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     expect((await guarded.wfr(args, { cwd: elsewhere })).exitCode).toBe(0);
   });
 
-  test('rows that are refused before their request is complete are refused, not unknown', async () => {
+  test('batch: rows that are rejected before their request is complete are refused, not unknown', async () => {
     const { baseUrl } = await scriptedService((request, reply) => {
       if (request.method === 'POST') reply.send(422, { message: 'no' });
     });
@@ -312,7 +312,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     expect((await runCli(['results', 'out.jsonl'], { cwd })).stdout).toContain('16 rows: 16 refused\n');
   });
 
-  test('an error of the service is not hammered', async () => {
+  test('batch: a 500 is not retried', async () => {
     const { posts, wfr } = await startBatchService((_request, reply) =>
       reply.send(500, { message: 'broken' }),
     );
@@ -321,7 +321,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     expect(posts()).toHaveLength(1);
   });
 
-  test('a table that Excel has written in another way is not sent as something else', async () => {
+  test('batch --check: tables in Latin-1, with missing cells or with semicolons are invalid', async () => {
     const { requests, wfr } = await startBatchService();
     const cwd = temporaryFolder();
     const check = async (bytes: Buffer | string) => {
@@ -340,7 +340,7 @@ describe('what could send a row twice, or say the wrong thing of it', () => {
     expect(requests).toEqual([]);
   });
 
-  test('on stdout the service cannot act on a terminal, and without a reader nothing more is sent', async () => {
+  test('batch --results -: events are sanitized, and no row is sent after the reader of stdout has exited', async () => {
     const hostile = { ...aFinishedRun(), id: 'a\u009b31m\u202e##[x' };
     const { posts, wfr } = await startBatchService((_request, reply) => reply.send(201, hostile));
     const cwd = folderWith({ 'rows.jsonl': numberedRows(10) });

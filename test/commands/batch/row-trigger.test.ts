@@ -1,4 +1,4 @@
-/** Rows of a batch whose outcome becomes unknown: sent once, and not sent at all once it happens again and again. */
+/** Rows with an unknown outcome: each is sent once, and five in a row stop the batch. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -17,8 +17,8 @@ const ONE_BY_ONE = [...BATCH_ARGS, '--concurrency', '1'];
 const STOPPED = 'The outcomes of 5 consecutive rows are unknown: no further rows were sent.\n';
 const unknownRowsIn = (stderr: string) => stderr.split('the outcome is unknown').length - 1;
 
-describe('a 503 with Retry-After after a complete body', () => {
-  test('batch: it is exit 6 after exactly one POST, and the row is sent again only with --resend-unknown', async () => {
+describe('batch: a 503 with Retry-After after a complete body', () => {
+  test('batch: a 503 with Retry-After after a complete body exits 6 after exactly one POST, and the row is not sent again', async () => {
     const { posts, wfr } = await startBatchService(BUSY);
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
@@ -29,7 +29,7 @@ describe('a 503 with Retry-After after a complete body', () => {
     expect(posts()).toHaveLength(1);
   });
 
-  test('batch --resend-503: it is waited for, and what is then accepted is one run', async () => {
+  test('batch --resend-503: a 503 with Retry-After is retried until the service accepts the row', async () => {
     let count = 0;
     const { posts, wfr } = await startBatchService((request, reply) =>
       count++ < 6 ? BUSY(request, reply) : reply.send(201, aFinishedRun()),
@@ -40,7 +40,7 @@ describe('a 503 with Retry-After after a complete body', () => {
   });
 });
 
-test('batch: a 408 after a complete body is exit 6 after exactly one POST, also with --resend-503', async () => {
+test('batch: a 408 after a complete body exits 6 after exactly one POST, even with --resend-503', async () => {
   const { posts, wfr } = await startBatchService((_request, reply) =>
     reply.send(408, {}, { 'retry-after': '1' }),
   );
@@ -49,8 +49,8 @@ test('batch: a 408 after a complete body is exit 6 after exactly one POST, also 
   expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 1 });
 });
 
-describe('five unknown outcomes in a row', () => {
-  test('batch: no further row is sent after five answers of 503 with Retry-After, and --resend-503 is named', async () => {
+describe('batch: five consecutive unknown outcomes', () => {
+  test('batch: no row is sent after five consecutive 503 responses with Retry-After, and --resend-503 is suggested', async () => {
     const { posts, wfr } = await startBatchService(BUSY);
     const cwd = folderWith({ 'rows.jsonl': numberedRows(20) });
     const { exitCode, stderr } = await wfr(ONE_BY_ONE, { cwd });
@@ -61,19 +61,22 @@ describe('five unknown outcomes in a row', () => {
   });
 
   test.each<[string, Handler]>([
-    ['answers of 502', (_request, reply) => reply.send(502)],
-    ['lost answers', (_request, reply) => void reply.socket.destroy()],
-    ['answers without an id', (_request, reply) => reply.send(201, {})],
-  ])('batch: no further row is sent after five %s, and --resend-503 is not named', async (_name, handler) => {
-    const { posts, wfr } = await startBatchService(handler);
-    const cwd = folderWith({ 'rows.jsonl': numberedRows(20) });
-    const { exitCode, stderr } = await wfr(ONE_BY_ONE, { cwd });
-    expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 5 });
-    expect(stderr).toContain(STOPPED);
-    expect(stderr).not.toContain('--resend-503');
-  });
+    ['502 responses', (_request, reply) => reply.send(502)],
+    ['lost responses', (_request, reply) => void reply.socket.destroy()],
+    ['responses without an id', (_request, reply) => reply.send(201, {})],
+  ])(
+    'batch: no row is sent after five consecutive %s, and --resend-503 is not suggested',
+    async (_name, handler) => {
+      const { posts, wfr } = await startBatchService(handler);
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(20) });
+      const { exitCode, stderr } = await wfr(ONE_BY_ONE, { cwd });
+      expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 5 });
+      expect(stderr).toContain(STOPPED);
+      expect(stderr).not.toContain('--resend-503');
+    },
+  );
 
-  test('batch: an accepted or refused row among them starts the count again', async () => {
+  test('batch: an accepted or rejected row restarts the count of unknown outcomes', async () => {
     let count = 0;
     const { posts, wfr } = await startBatchService((_request, reply) => {
       count++;
@@ -86,7 +89,7 @@ describe('five unknown outcomes in a row', () => {
     expect(stderr).not.toContain(STOPPED);
   });
 
-  test('batch: a run that was accepted before is watched to its end', async () => {
+  test('batch: a run that was accepted before five unknown outcomes is watched to its end', async () => {
     let count = 0;
     let isStopped = false;
     const { baseUrl, posts } = await scriptedService(async (request, reply) => {
@@ -105,7 +108,7 @@ describe('five unknown outcomes in a row', () => {
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))[1]).toEqual(FINISHED_ROW);
   });
 
-  test('batch: a request that is not complete yet is held back, and the same command sends it', async () => {
+  test('batch: an incomplete request is aborted after five unknown outcomes, and the same command sends it', async () => {
     let fiveAreUnknown = () => {};
     const stopped = new Promise<void>((resolve) => {
       fiveAreUnknown = resolve;
@@ -142,7 +145,7 @@ describe('five unknown outcomes in a row', () => {
     expect(posts()).toHaveLength(11);
   });
 
-  test('batch: a row that waits after a 429 when the batch stops is not sent again, and is not unknown', async () => {
+  test('batch: a row that waits after a 429 when the batch stops is neither sent again nor unknown', async () => {
     let fiveAreUnknown = () => {};
     const stopped = new Promise<void>((resolve) => {
       fiveAreUnknown = resolve;

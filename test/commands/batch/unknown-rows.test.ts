@@ -1,4 +1,4 @@
-/** Rows that need a decision: their run is lost, or nobody knows whether there is one. */
+/** Rows that need a decision of the user: their run is lost, or may or may not exist. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const ARGS = [...BATCH_ARGS, '--workflow-id-field', 'workflowId', '--concurrency
 
 type Answer = [status: number, body?: unknown, headers?: Record<string, string>];
 
-/** What a service answers to the trigger of a row (nothing: it closes the connection), and to a poll of a run. */
+/** The responses to the trigger of a row (undefined closes the connection) and to a poll of a run. */
 interface Answers {
   post?: (row: number) => Answer | undefined;
   get?: (id: string) => Answer;
@@ -20,7 +20,7 @@ interface Answers {
 const NOT_FOUND: Answer = [404, { message: 'no such run' }];
 const finished = (id: string): Answer => [200, { ...aFinishedRun(), id }];
 
-/** A service that answers as `answers` says at that moment, and records the rows and ids that it was asked for. */
+/** Starts a service that answers with the current members of `answers`, and records rows and ids. */
 async function answering(answers: Answers) {
   const triggered: number[] = [];
   const reads: string[] = [];
@@ -43,7 +43,7 @@ async function answering(answers: Answers) {
   return { ...scripted, triggered, reads, wfr };
 }
 
-/** A batch of `count` rows of which some are unknown and the others FINISHED. */
+/** Runs a batch of `count` rows of which `rows` become unknown and the others FINISHED. */
 async function unknown(rows: number[], count: number, answers: Answers = {}) {
   const { get = finished } = answers;
   answers.get = get;
@@ -59,7 +59,7 @@ async function unknown(rows: number[], count: number, answers: Answers = {}) {
   return { ...service, cwd, first, path: join(cwd, 'out.jsonl'), run };
 }
 
-/** A batch of two rows that were accepted, where the service no longer knows the run of the first one. */
+/** Runs a batch of two accepted rows; afterwards the service no longer knows the run of the first one. */
 async function forgotten() {
   const answers: Answers = { get: (id) => [200, aRun({ id })] };
   const service = await answering(answers);
@@ -75,8 +75,8 @@ async function forgotten() {
 const ACCEPTED = FINISHED_ROW.slice(0, 3);
 const UNKNOWN = FINISHED_ROW.slice(0, 2);
 
-describe('batch: a row whose run the service has forgotten', () => {
-  test('batch: a run that is unknown to the service (404) for 60 s is lost: exit 7, with its id and what to do', async () => {
+describe('batch: a row whose run the service no longer knows', () => {
+  test('batch: a resumed run that gets 404 for 60 s is lost: exits 7 with its id and --retry-lost', async () => {
     const { run, path, triggered } = await forgotten();
     const { exitCode, stderr, clock } = await run();
     expect(exitCode).toBe(7);
@@ -88,7 +88,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect(triggered).toEqual([]);
   });
 
-  test('batch: a lost row is left alone by the same command, which exits 7 without any request', async () => {
+  test('batch: a lost row is not touched by the same command, which exits 7 without any request', async () => {
     const { run, path, requests } = await forgotten();
     await run();
     const before = requests.length;
@@ -122,7 +122,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect(triggered).toEqual([1]);
   });
 
-  test('batch: a lost row whose new trigger gets no answer is unknown: exit 6', async () => {
+  test('batch: a lost row whose new trigger gets no response is unknown and exits 6', async () => {
     const { run, answers, triggered } = await forgotten();
     await run();
     answers.post = () => undefined;
@@ -131,7 +131,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect(triggered).toEqual([1]);
   });
 
-  test('batch: a 404 within the lag of a replica does not end a row that is resumed', async () => {
+  test('batch: a few 404 responses of a lagging replica do not end a resumed row', async () => {
     const { run, path, answers, reads } = await forgotten();
     answers.get = (id) => (reads.length <= 5 ? NOT_FOUND : finished(id));
     const { exitCode, clock } = await run();
@@ -141,7 +141,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect(eventNamesByRow(path)).toEqual({ 1: FINISHED_ROW, 2: FINISHED_ROW });
   });
 
-  test('batch: the 60 s of a resumed row are answers of 404 alone, without a wait between them that the service asked for', async () => {
+  test('batch: the 60 s of a resumed row count only 404 responses, not waits that Retry-After asked for', async () => {
     const { run, path, answers, reads } = await forgotten();
     answers.get = (id) => {
       if (reads.length > 7) return finished(id);
@@ -153,7 +153,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect(eventNamesByRow(path)).toEqual({ 1: FINISHED_ROW, 2: FINISHED_ROW });
   });
 
-  test('batch: a run that is unknown to the service when --timeout ends, before the 60 s, is not lost', async () => {
+  test('batch: a run that gets 404 until --timeout ends, before the 60 s, is not lost', async () => {
     const { run, path, answers } = await forgotten();
     expect((await run('--timeout', '30s')).exitCode).toBe(7);
     expect(eventNamesByRow(path)[1]).toEqual(ACCEPTED);
@@ -161,7 +161,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect((await run()).exitCode).toBe(0);
   });
 
-  test('batch: a run that is unknown to the service right after its trigger stays accepted, and the next call watches it', async () => {
+  test('batch: a run that gets 404 right after its trigger stays accepted, and the same command watches it', async () => {
     const answers: Answers = { get: () => NOT_FOUND };
     const { wfr, triggered } = await answering(answers);
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
@@ -172,7 +172,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect(triggered).toEqual([1]);
   });
 
-  test('batch: many lost rows in a row do not stop the batch as unreachable', async () => {
+  test('batch: many consecutive lost rows do not count as an unreachable service', async () => {
     const answers: Answers = { get: (id) => [200, aRun({ id })] };
     const { wfr, triggered } = await answering(answers);
     const cwd = folderWith({ 'rows.jsonl': numberedRows(21) });
@@ -186,7 +186,7 @@ describe('batch: a row whose run the service has forgotten', () => {
     expect(triggered).toHaveLength(22);
   });
 
-  test('results: a lost row is counted, exits 7, and is shown as lost with its id in every report', async () => {
+  test('results: a lost row is counted, exits 7, and is lost with its id in every report', async () => {
     const { run, wfr, cwd } = await forgotten();
     await run();
     const kinds = ['html=r.html', 'junit=r.xml', 'markdown=r.md', 'json=r.json'];
@@ -204,8 +204,8 @@ describe('batch: a row whose run the service has forgotten', () => {
   });
 });
 
-describe('batch: --adopt settles an unknown row with the run that the user found', () => {
-  test('batch: --adopt reads the run, writes it down as accepted, and watches it; nothing is triggered', async () => {
+describe('batch --adopt: an unknown row gets the run that the user found', () => {
+  test('batch: --adopt reads the run, records it as accepted, and watches it; nothing is triggered', async () => {
     const { run, first, path, triggered, reads } = await unknown([2], 3);
     expect(first.stderr).toMatch(
       /^ {2}Unknown, a run may exist: row 2\..*--adopt <row>=<id>.*--resend-unknown/m,
@@ -233,7 +233,7 @@ describe('batch: --adopt settles an unknown row with the run that the user found
     expect(triggered).toEqual([]);
   });
 
-  test('batch: of several --adopt with one that cannot be read, none is written down', async () => {
+  test('batch: if one of several --adopt runs cannot be read, none is recorded', async () => {
     const get = (id: string) => (id === 'a' ? finished(id) : NOT_FOUND);
     const { run, path } = await unknown([1, 2], 2, { get });
     expect((await run('--adopt', '1=a', '--adopt', '2=b')).exitCode).toBe(5);
@@ -245,8 +245,8 @@ describe('batch: --adopt settles an unknown row with the run that the user found
     ['403', [403, {}], 4],
     ['500 four times', [500, {}], 7],
     ['another run', finished('other'), 7],
-    ['no run', [200, 'ok'], 7],
-  ])('batch: --adopt of a run whose GET is answered with %s sends nothing', async (_what, answer, code) => {
+    ['no Run object', [200, 'ok'], 7],
+  ])('batch: --adopt of a run whose GET returns %s sends nothing', async (_what, answer, code) => {
     const { run, path, triggered } = await unknown([2], 3, { get: () => answer });
     expect((await run('--adopt', '2=x')).exitCode).toBe(code);
     expect(triggered).toEqual([]);
@@ -290,7 +290,7 @@ describe('batch: --adopt settles an unknown row with the run that the user found
     expect(stderr).toContain('--rate x');
   });
 
-  test('batch: a row named by both --adopt and --resend-unknown exits 2; with all rows, --adopt comes first', async () => {
+  test('batch: a row in both --adopt and --resend-unknown exits 2; --resend-unknown without rows applies after --adopt', async () => {
     const { run, requests, triggered } = await unknown([1, 2], 2);
     const { exitCode, stderr } = await run('--adopt', '2=x', '--resend-unknown', '1-2');
     expect(exitCode).toBe(2);
@@ -300,7 +300,7 @@ describe('batch: --adopt settles an unknown row with the run that the user found
     expect(triggered).toEqual([1]);
   });
 
-  test('batch: an adopted row stays settled where a signal ends the batch right after', async () => {
+  test('batch: an adopted row stays accepted if a signal ends the batch right afterwards', async () => {
     const { wfr, run, cwd, path, triggered } = await unknown([2], 3);
     const signals = new Signals();
     const { exitCode } = await wfr([...ARGS, '--adopt', '2=found-1'], {
@@ -352,7 +352,7 @@ describe('batch: --resend-unknown takes row numbers', () => {
     ['w', ['batch', '--resend-unknown', 'w', '--rows', 'rows.jsonl']],
     ['1.pdf', ['batch', 'w', '--each', 'scan', '--resend-unknown', '1.pdf', '2.pdf']],
   ])(
-    'batch: the argument %s behind --resend-unknown is not taken for row numbers: exit 2',
+    'batch: the argument %s after --resend-unknown is rejected as row numbers with exit 2',
     async (word, args) => {
       const { wfr, cwd, requests } = await fiveUnknown();
       const { exitCode, stderr } = await wfr([...args, '--results', 'out.jsonl'], { cwd });
@@ -364,7 +364,7 @@ describe('batch: --resend-unknown takes row numbers', () => {
   );
 });
 
-describe('batch: the state of a row and the flags alone decide whether it is sent', () => {
+describe('batch: row states and flags decide which rows are sent', () => {
   const STATES = [
     'finished',
     'failed',
@@ -379,7 +379,7 @@ describe('batch: the state of a row and the flags alone decide whether it is sen
   type State = (typeof STATES)[number];
   const rowOf = (state: State) => STATES.indexOf(state) + 1;
 
-  /** A batch with a row in each state. */
+  /** Runs a batch with one row in each state. */
   async function oneOfEach() {
     const posts: Record<number, Answer | undefined> = {
       [rowOf('finished')]: [201, { ...aFinishedRun(), id: 'finished' }],
@@ -417,7 +417,7 @@ describe('batch: the state of a row and the flags alone decide whether it is sen
   );
 
   test.each(combinations.map((flags) => [flags.join(' ') || 'no flag', flags] as const))(
-    'batch: with %s, of a row in every state, those are sent that may be, and only the accepted one is watched',
+    'batch: with %s, of rows in every state, exactly the allowed ones are sent, and only the accepted one is watched',
     async (_name, flags) => {
       const { wfr, cwd, triggered, reads } = await oneOfEach();
       await wfr([...ARGS, ...flags], { cwd });

@@ -1,4 +1,4 @@
-/** What `wfr __complete` offers, which the scripts of `wfr completion` ask on every Tab. */
+/** `wfr completion`, and `wfr __complete`, which its scripts call on every Tab. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ const HISTORY = [
   { ...RUN, id: 'xyz' },
 ];
 
-/** A world with a config file and a history. */
+/** Returns options with a config file and a history. */
 function worldOf(config: object | string = CONFIG, history: readonly object[] | string = HISTORY) {
   const state = temporaryFolder();
   mkdirSync(join(state, 'wfr'));
@@ -35,7 +35,7 @@ function worldOf(config: object | string = CONFIG, history: readonly object[] | 
   return { env: { ...writeTestConfig(config).env, XDG_STATE_HOME: state } as Record<string, string> };
 }
 
-/** The lines that are printed for fish, which are those for zsh; nothing else may come. */
+/** Returns the lines for fish, which are the same for zsh. Asserts that nothing else is printed. */
 async function offered(words: readonly string[], world: CliOptions = worldOf()) {
   const { stdout, stderr, exitCode } = await runCli(['__complete', 'fish', '--', ...words], world);
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
@@ -56,7 +56,7 @@ const COMMANDS = [
   'help',
 ];
 
-describe('completion offers', () => {
+describe('completion: candidates', () => {
   test.each<[string[], string[]]>([
     [[''], COMMANDS],
     [[], COMMANDS],
@@ -159,7 +159,7 @@ describe('completion offers', () => {
       ['@last:invoice', '@last:w'],
     ],
     [['watch', '--base-url', 'https://test.example.com', 'e'], ['elsewhere']],
-  ])('for %j the words %j', async (words, expected) => {
+  ])('completion: %j offers the words %j', async (words, expected) => {
     expect(valuesOf(await offered(words))).toEqual(expected);
   });
 
@@ -186,11 +186,11 @@ describe('completion offers', () => {
     ],
     [['sandbox', '--', 'cat', '-n', ''], ['\tfiles\t']],
     [['sandbox', 'cat', '-'], ['\tfiles\t']],
-  ])('for %j files: %j', async (words, expected) => {
+  ])('completion: %j asks the shell for files with %j', async (words, expected) => {
     expect(await offered(words)).toEqual(expected);
   });
 
-  test('what each is, but not to bash, which does not show it', async () => {
+  test('completion: candidates have descriptions, except for bash, which does not show them', async () => {
     expect(await offered(['watch', '@'])).toEqual([
       '@last\tFINISHED invoice 2026-01-02T03:04:05Z xyz',
       '@last:invoice\tFINISHED 2026-01-02T03:04:05Z xyz',
@@ -207,26 +207,26 @@ describe('completion offers', () => {
     expect(stdout).toBe('invoice\n');
   });
 
-  test('the twenty latest runs, and an older one once it is begun', async () => {
+  test('completion: the twenty latest runs are offered, and older ones by their prefix', async () => {
     const runs = Array.from({ length: 30 }, (_, index) => ({ ...RUN, id: `run-${index}` }));
     const all = valuesOf(await offered(['watch', ''], worldOf(CONFIG, runs)));
     expect([all.length, all[2], all.at(-1)]).toEqual([22, 'run-29', 'run-10']);
     expect(valuesOf(await offered(['watch', 'run-0'], worldOf(CONFIG, runs)))).toEqual(['run-0']);
   });
 
-  test('runs of every service where none is chosen', async () => {
+  test('completion: runs of every service are offered if no service is configured', async () => {
     const { env } = worldOf({});
     expect(valuesOf(await offered(['watch', 'e'], { env }))).toEqual(['elsewhere']);
     expect(valuesOf(await offered(['watch', 'e'], { env: { ...env, WFR_BASE_URL: BASE_URL } }))).toEqual([]);
   });
 });
 
-describe('a Tab is silent and harmless', () => {
+describe('completion: errors and side effects', () => {
   test.each([
     ['{"profiles": ', '{"id":"torn'],
     ['{"profile": {}}', 'null\n[]\n5\n"x"\n{"id":1}'],
     ['\u0000', '\u0000'],
-  ])('where the config file is %j and the history %j', async (config, history) => {
+  ])('completion: the invalid config file %j and history %j cause no message', async (config, history) => {
     const world = worldOf(config, history);
     expect(await offered(['run', ''], world)).toEqual([]);
     expect(await offered(['run', '--profile', ''], world)).toEqual([]);
@@ -234,7 +234,7 @@ describe('a Tab is silent and harmless', () => {
     expect(await offered(['watch', '--verb'], world)).toHaveLength(1);
   });
 
-  test('where a broken config file leaves the history as it is, and what is missing is nothing', async () => {
+  test('completion: an invalid config file does not hide the history, and missing files offer nothing', async () => {
     expect(valuesOf(await offered(['watch', 'x'], worldOf('{')))).toEqual(['xyz']);
     const nowhere = { env: { WFR_CONFIG: '/nonexistent/config.json', XDG_STATE_HOME: '/nonexistent' } };
     for (const words of [
@@ -252,11 +252,11 @@ describe('a Tab is silent and harmless', () => {
     [['tcsh', '--', 'nonsense', '--nonsense', '']],
     [['--nonsense']],
     [['bash', '--', '--', '--', '']],
-  ])('also where it is asked badly: %j', async (words) => {
+  ])('completion: the invalid arguments %j exit 0 without a message', async (words) => {
     expect(await runCli(['__complete', ...words])).toMatchObject({ stderr: '', exitCode: 0 });
   });
 
-  test('and sends nothing and runs no token command', async () => {
+  test('completion: no request is sent, and no token command is run', async () => {
     const service = await scriptedService((_request, reply) => reply.send(500, {}));
     const trace = join(temporaryFolder(), 'trace');
     const profile = { baseUrl: service.baseUrl, tokenCommand: ['touch', trace] };
@@ -272,7 +272,7 @@ describe('a Tab is silent and harmless', () => {
     expect(existsSync(trace)).toBe(false);
   });
 
-  test('what would act on a terminal is offered no more than what would be taken for a flag, and described inertly', async () => {
+  test('completion: ids with control characters or a leading dash are not offered, and descriptions are sanitized', async () => {
     const ids = ['a\u001b[2J', 'b\nc', 'd\te', '\u202ef', '', '--base-url=http://evil', 'good'];
     const history = ids.map((id) => ({ ...RUN, id, status: 'X\u001b[2J\tY\n' }));
     expect(await offered(['watch', ''], worldOf({}, history))).toEqual([
@@ -285,7 +285,7 @@ describe('a Tab is silent and harmless', () => {
     expect(valuesOf(await offered(['run', ''], worldOf(config)))).toEqual(['ok']);
   });
 
-  test('loads nothing that speaks HTTP or starts commands', async () => {
+  test('completion: no module for HTTP or child processes is loaded', async () => {
     const { env } = worldOf();
     const script = `require(${JSON.stringify(join(ROOT, 'dist/main.js'))}).main(
         ['__complete', 'zsh', '--', 'watch', ''], require(${JSON.stringify(join(ROOT, 'dist/main.js'))}).processContext())
@@ -298,15 +298,15 @@ describe('a Tab is silent and harmless', () => {
   });
 });
 
-describe('wfr completion', () => {
-  test.each(['bash', 'zsh', 'fish'])('prints the script for %s, as it stands', async (shell) => {
+describe('completion: the command', () => {
+  test.each(['bash', 'zsh', 'fish'])('completion: the script for %s is printed unchanged', async (shell) => {
     const { stdout, stderr, exitCode } = await runCli(['completion', shell]);
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
     expect(stdout).toBe(readFileSync(join(ROOT, `src/commands/completion/wfr.${shell}`), 'utf8'));
     expect(stdout).toContain(`command wfr __complete ${shell} -- `);
   });
 
-  test('knows no other shell, and shows its callback nowhere', async () => {
+  test('completion: an unknown shell exits 2, and no help mentions __complete', async () => {
     const { exitCode, stderr } = await runCli(['completion', 'tcsh']);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('bash, zsh, fish') });
     for (const args of [['--help'], ['help', 'nothing'], ['__complet']]) {

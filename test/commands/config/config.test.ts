@@ -5,7 +5,7 @@ import { runCli } from '../../helpers/cli.js';
 import { writeTestConfig } from '../../helpers/config.js';
 
 test.each([['wfr config'], ['wfr config what'], ['wfr config path extra']])(
-  'config: the command line %s exits 2',
+  'config: the command line "%s" exits 2',
   async (line) => {
     const { exitCode, stderr } = await runCli(line.split(' ').slice(1));
     expect(exitCode).toBe(2);

@@ -8,52 +8,53 @@ const TOPICS = ['inputs', 'output', 'exit-codes', 'environment', 'scripting'];
 
 describe('help', () => {
   test.each([
-    ['--help'],
-    ['-h'],
-    ['help'],
-    ...COMMANDS.map((name) => ['help', name]),
-    ...TOPICS.map((name) => ['help', name]),
-  ])('wfr %s %s fits into 80 columns and one screen, on stdout, with 0', async (...args) => {
-    const { stdout, stderr, exitCode } = await runCli(args.filter((arg) => arg !== undefined));
+    '--help',
+    '-h',
+    'help',
+    ...COMMANDS.map((name) => `help ${name}`),
+    ...TOPICS.map((name) => `help ${name}`),
+  ])('help: wfr %s fits into 80 columns and one screen on stdout, and exits 0', async (line) => {
+    const args = line.split(' ');
+    const { stdout, stderr, exitCode } = await runCli(args);
     expect(exitCode).toBe(0);
     expect(stderr).toBe('');
     const lines = stdout.split('\n');
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
-    const isTopic = TOPICS.includes(String(args[1]));
+    const isTopic = TOPICS.includes(args[1] ?? '');
     expect(lines.length).toBeLessThan(isTopic ? 50 : 80);
     expect(stdout).toContain('Example');
   });
 
-  test.each(COMMANDS)('wfr %s --help is wfr help of it', async (command) => {
+  test.each(COMMANDS)('help: wfr %s --help prints the same as wfr help for that command', async (command) => {
     expect((await runCli([command, '--help'])).stdout).toBe((await runCli(['help', command])).stdout);
   });
 
-  test('wfr alone prints help to stderr and exits with 2', async () => {
+  test('help: wfr without arguments prints the help to stderr and exits 2', async () => {
     const { stdout, stderr, exitCode } = await runCli([]);
     expect(exitCode).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toBe((await runCli(['--help'])).stdout);
   });
 
-  test('--version prints the number alone, which is that of package.json', async () => {
+  test('wfr --version: only the version of package.json is printed', async () => {
     const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
     for (const flag of ['--version', '-V']) {
       expect(await runCli([flag])).toMatchObject({ stdout: `${version}\n`, stderr: '', exitCode: 0 });
     }
   });
 
-  test('help exit-codes has a row for every code', async () => {
+  test('help exit-codes: every exit code has a row', async () => {
     const { stdout } = await runCli(['help', 'exit-codes']);
     for (const code of Object.values(ExitCode)) expect(stdout).toMatch(new RegExp(`^ {2}${code} `, 'm'));
     expect(EXIT_CODE_MEANINGS.length).toBe(Object.values(ExitCode).length + 1);
   });
 });
 
-describe('mistakes', () => {
-  test.each([['-v'], ['-q'], ['--color', 'always'], ['--']])(
-    'flags without a command (%s) get the help, as nothing at all does',
-    async (...args) => {
-      const { stdout, stderr, exitCode } = await runCli(args.filter((arg) => arg !== undefined));
+describe('wfr: mistakes on the command line', () => {
+  test.each(['-v', '-q', '--color always', '--'])(
+    'wfr: the flags %s without a command print the help to stderr and exit 2',
+    async (line) => {
+      const { stdout, stderr, exitCode } = await runCli(line.split(' '));
       expect({ stdout, stderr, exitCode }).toEqual({
         stdout: '',
         stderr: (await runCli(['--help'])).stdout,
@@ -82,7 +83,7 @@ describe('mistakes', () => {
     [['watch', 'x', '--timeout', ''], '--timeout "": is not a duration', ''],
     [['status', 'x', '--color', 'blue'], '--color blue: choose one of auto, always, never', ''],
     [['status', 'x', '--json', '-o', 'id'], '--json and --output id exclude each other', ''],
-  ])('%j gets a clear complaint and exit 2', async (args, complaint, hint) => {
+  ])('wfr: the arguments %j exit 2 with the message "%s"', async (args, complaint, hint) => {
     const { stdout, stderr, exitCode } = await runCli(args);
     expect(exitCode).toBe(2);
     expect(stdout).toBe('');

@@ -1,4 +1,4 @@
-/** What ran before, and what stands for it on a command line. */
+/** `wfr history`: what it records and prints, and `@last` on other command lines. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, promises, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ async function listed(env: Record<string, string>): Promise<Listed[]> {
   return JSON.parse(stdout) as Listed[];
 }
 
-/** A sandbox, and a folder for the history. */
+/** Starts a sandbox, with a folder for the history. */
 async function world() {
   const { env: service, clock } = await startTestSandbox();
   const state = temporaryFolder();
@@ -29,8 +29,8 @@ async function world() {
   return { env, wfr, file: join(state, 'wfr', 'history.jsonl') };
 }
 
-describe('the history', () => {
-  test('has the id, workflow, service, time, last status and names of inputs of what was triggered, but no values', async () => {
+describe('history: recording and listing runs', () => {
+  test('history: a run has its id, workflow, service, time, last status and input names, but no input values', async () => {
     const { env, wfr, file } = await world();
     await wfr('run', FAILING, 'customer=secret value');
     const { stdout } = await wfr('run', '--detach', SLOW, 'label=another secret');
@@ -49,7 +49,7 @@ describe('the history', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('is shown one run a line, the latest first, at most twenty unless told, and in every form of output', async () => {
+  test('history: one line for each run, the latest first, at most twenty without --limit, in every output format', async () => {
     const { wfr } = await world();
     for (let run = 0; run < 22; run++) await wfr('run', '-d', SLOW, `label=${run}`);
     const { stdout, stderr, exitCode } = await wfr('history');
@@ -68,20 +68,20 @@ describe('the history', () => {
     ).toHaveLength(22);
   });
 
-  test('says on stderr that it is empty, or off', async () => {
+  test('history: an empty or disabled history is reported on stderr', async () => {
     const empty = await runCli(['history'], { env: { XDG_STATE_HOME: '/dev/null' } });
     expect(empty).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('no runs') });
     const off = await runCli(['history'], { env: { XDG_STATE_HOME: '/tmp', WFR_HISTORY: '0' } });
     expect(off).toMatchObject({ exitCode: 0, stdout: '', stderr: expect.stringContaining('WFR_HISTORY') });
   });
 
-  test('refuses a limit that is no number', async () => {
+  test('history: a --limit that is not a number exits 2', async () => {
     const { exitCode, stderr } = await runCli(['history', '-n', 'all']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--limit all: expected a number of runs, such as 50');
   });
 
-  test('takes over the status that watch and status see, and leaves runs of others out', async () => {
+  test('history: watch and status update the status of a recorded run, and add no run', async () => {
     const { env, wfr } = await world();
     const { stdout } = await wfr('run', '-d', FAILING, 'customer=x');
     const id = stdout.trim();
@@ -92,7 +92,7 @@ describe('the history', () => {
     expect(await listed(env)).toHaveLength(1);
   });
 
-  test('is not kept with WFR_HISTORY=0, and fails no run where it cannot be written', async () => {
+  test('history: WFR_HISTORY=0 disables it, and a history that cannot be written fails no run', async () => {
     const { env, file } = await world();
     const off = await runCli(['run', '-d', SLOW, 'label=x'], { env: { ...env, WFR_HISTORY: '0' } });
     expect(off.exitCode).toBe(0);
@@ -104,14 +104,14 @@ describe('the history', () => {
     expect(broken.stderr).not.toContain('history');
   });
 
-  test('has also a run whose id could not be written to stdout', async () => {
+  test('history: a run whose id could not be written to stdout is recorded', async () => {
     const { env } = await world();
     const { exitCode } = await bash(`wfr run -d ${SLOW} label=x > /dev/full`, env);
     expect(exitCode).toBe(74);
     expect(await listed(env)).toMatchObject([{ workflow: SLOW }]);
   });
 
-  test('tells a person that it cannot be written, and a pipeline not', async () => {
+  test('history: a write error is reported on a terminal, but not in a pipeline', async () => {
     const { env } = await world();
     const run = (terminal?: number) =>
       runCli(['run', '-d', SLOW, 'label=x'], {
@@ -122,7 +122,7 @@ describe('the history', () => {
     expect((await run()).stderr).not.toContain('history');
   });
 
-  test('keeps no run waiting for a pipe that lies in its place, and takes no damaged record for a run', async () => {
+  test('history: a FIFO in place of the file does not block a run, and invalid records are ignored', async () => {
     const { env, file, wfr } = await world();
     mkdirSync(join(file, '..'), { recursive: true });
     execFileSync('mkfifo', [file]);
@@ -135,7 +135,7 @@ describe('the history', () => {
     expect(await listed(env)).toMatchObject([{ id: 'whole' }]);
   });
 
-  test('is never in a folder that is relative to the working one', async () => {
+  test('history: a relative XDG_STATE_HOME is ignored', async () => {
     const { env } = await world();
     const cwd = temporaryFolder();
     const home = temporaryFolder();
@@ -151,16 +151,16 @@ describe('the history', () => {
     expect(stderr).toContain('WFR_HISTORY');
   });
 
-  test('keeps no run waiting where the system lets no folder be made', async () => {
+  test('history: a state folder that cannot be created does not block a run', async () => {
     const { env } = await world();
     const nowhere = { ...env, XDG_STATE_HOME: '/proc/nope' };
-    // A process, which can be ended if it does not end.
+    // A real process, because it can be killed if it hangs.
     const limit = { timeout: 20_000, killSignal: 'SIGKILL' } as const;
     const { exitCode, stdout } = await startWfr(['run', '-d', SLOW, 'label=x'], nowhere, limit).ended;
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
   });
 
-  test('makes text of the service inert', async () => {
+  test('history: text of the service is sanitized', async () => {
     const state = temporaryFolder();
     const run = { ...aFinishedRun(), id: 'a\u001b[2J\n::error::x' };
     const { baseUrl } = await scriptedService(async (request, reply) => {
@@ -173,12 +173,12 @@ describe('the history', () => {
     expect(stdout).toMatch(/^a\\u001b\[2J\\u000a::error::x {2}FINISHED/);
   });
 
-  test('loses nothing of twenty processes that trigger at once, while the log is changed for a new one', async () => {
+  test('history: twenty concurrent processes lose no run while the file is rotated', async () => {
     const { env, file } = await world();
     mkdirSync(join(file, '..'), { recursive: true });
     const old = JSON.stringify({ id: 'old', workflow: 'w', baseUrl: 'b', triggered: 't', inputs: [] });
     const lines = Math.ceil((256 * 1024) / (old.length + 1)) - 2;
-    // A writer that was killed has left half a line.
+    // The file ends with the partial line of a killed writer.
     writeFileSync(file, `${`${old}\n`.repeat(lines)}{"id":"torn`);
     const processes = Array.from(
       { length: 20 },
@@ -192,8 +192,8 @@ describe('the history', () => {
   });
 });
 
-describe('a history on a disk that does not answer', () => {
-  /** Makes each attempt to open a file of a history hang for ever, until the test has finished. */
+describe('history: a disk that does not respond', () => {
+  /** Makes every attempt to open a history file hang until the test has finished. */
   function hang(): void {
     const { open } = promises;
     const hanging: typeof open = (path, ...rest) =>
@@ -212,7 +212,7 @@ describe('a history on a disk that does not answer', () => {
     return { ...result, requests: requests.length };
   }
 
-  test('run: the id comes first and polling goes on to the end, which says what could not be kept', async () => {
+  test('run: with a history that hangs, the id is printed first, the run is watched, and a warning follows', async () => {
     const { exitCode, stdout, stderr, requests } = await start(['run', 'w', 'a=1']);
     expect({ exitCode, stdout, requests }).toEqual({
       exitCode: 0,
@@ -228,13 +228,16 @@ describe('a history on a disk that does not answer', () => {
     [['run', '-d', 'w', 'a=1'], 'run-1\n'],
     [['watch', '-o', 'id', 'run-1'], 'run-1\n'],
     [['status', '-o', 'id', 'run-1'], 'run-1\n'],
-  ])('%j: prints what it should, and says what could not be kept', async (args, printed) => {
-    const { exitCode, stdout, stderr } = await start(args);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: printed });
-    expect(stderr).toContain(WARNING);
-  });
+  ])(
+    'run, watch and status: with a history that hangs, %j prints its result and a warning',
+    async (args, printed) => {
+      const { exitCode, stdout, stderr } = await start(args);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: printed });
+      expect(stderr).toContain(WARNING);
+    },
+  );
 
-  test('run: a signal ends the watching as ever', async () => {
+  test('run: with a history that hangs, a signal ends the watching', async () => {
     const signals = new Signals();
     const onOutput = (text: string) => text.includes('RUNNING') && signals.raise('SIGTERM');
     const { exitCode, stderr } = await start(['run', 'w', 'a=1'], { signals, onOutput });
@@ -243,8 +246,8 @@ describe('a history on a disk that does not answer', () => {
   });
 });
 
-describe('@last', () => {
-  test('stands for the latest run at the service in use, and @last:<workflow> for the latest one of a workflow', async () => {
+describe('history: @last', () => {
+  test('history: @last is the latest run at the current service, and @last:<workflow> the latest of a workflow', async () => {
     const { wfr } = await world();
     const first = (await wfr('run', '-d', SLOW, 'label=x')).stdout;
     const second = (await wfr('run', '-d', FAILING, 'customer=x')).stdout;
@@ -256,7 +259,7 @@ describe('@last', () => {
     expect((await wfr('watch', '@last')).exitCode).toBe(1);
   });
 
-  test('is a mistake on the command line where the history has none, and nothing is sent', async () => {
+  test('history: @last without a matching run exits 2, and nothing is sent', async () => {
     const { env, wfr } = await world();
     await wfr('run', '-d', SLOW, 'label=x');
     const service = await scriptedService((_request, reply) => reply.send(200, aRun()));

@@ -16,8 +16,8 @@ function folderWithInvoice(): string {
   return folder;
 }
 
-describe('a run through the sandbox', () => {
-  test('sends a document, follows the run and prints its output as indented JSON', async () => {
+describe('run: in the sandbox', () => {
+  test('run: a document is sent, the run is watched, and its output is printed as indented JSON', async () => {
     const { env, clock, posts } = await startTestSandbox();
     const cwd = temporaryFolder();
     const bytes = Buffer.from(Array.from({ length: 1_000_001 }, (_, i) => (i * 7919) % 256));
@@ -33,7 +33,7 @@ describe('a run through the sandbox', () => {
     expect(posts()).toBe(1);
   });
 
-  test('says first the id and the command that watches it again, then each change, then how it ended', async () => {
+  test('run: stderr has the id and the watch command, then each change, then the outcome', async () => {
     const { env, clock } = await startTestSandbox();
     const { stderr } = await runCli(['run', INVOICE, 'invoice@invoice.pdf', 'customer=ACME'], {
       env,
@@ -52,7 +52,7 @@ describe('a run through the sandbox', () => {
     ]);
   });
 
-  test('a failed run shows its step, the steps done and the message, prints no output, and exits with 1', async () => {
+  test('run: a FAILED run exits 1 with its step, completed steps and message, and prints no output', async () => {
     const { env, clock } = await startTestSandbox();
     const result = await runCli(['run', FAILING, 'customer=ACME'], { env, clock });
     expect(result.exitCode).toBe(1);
@@ -63,7 +63,7 @@ describe('a run through the sandbox', () => {
     expect(result.stderr).toContain('\n| The credit service does not know the customer.\n');
   });
 
-  test('--detach prints the id alone, and watch takes it to the end', async () => {
+  test('run --detach: only the id is printed, and watch follows the run to its end', async () => {
     const { env, clock } = await startTestSandbox();
     const cwd = folderWithInvoice();
     const started = await runCli(['run', INVOICE, 'invoice@invoice.pdf', 'customer=A', '--detach'], {
@@ -78,14 +78,14 @@ describe('a run through the sandbox', () => {
     expect(JSON.parse(watched.stdout).customer).toBe('A');
   });
 
-  test('--no-wait is --detach', async () => {
+  test('run --no-wait: an alias of --detach', async () => {
     const { env, clock } = await startTestSandbox();
     const { stdout, exitCode } = await runCli(['run', SLOW, 'label=x', '--no-wait'], { env, clock });
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/);
   });
 
-  test('--timeout stops waiting with 8, the status and the command that goes on', async () => {
+  test('run --timeout: the wait ends with exit 8, the status and the watch command', async () => {
     const { env, clock } = await startTestSandbox();
     const result = await runCli(['run', SLOW, 'label=x', '--timeout', '7s'], { env, clock });
     expect(result.exitCode).toBe(8);
@@ -94,11 +94,11 @@ describe('a run through the sandbox', () => {
       /Still RUNNING \(1 of 10 steps\) after 7.0s; run [0-9a-f-]{36} continues.\n/,
     );
     expect(result.stderr).toMatch(/To watch it: wfr watch [0-9a-f-]{36}\n$/);
-    // The last sleep is clipped to what is left.
+    // The last sleep is limited to the remaining time.
     expect(result.clock.sleeps).toEqual([2000, 2000, 3000]);
   });
 
-  test('a wrong token is exit 4, with where it came from and without itself', async () => {
+  test('run: a wrong token exits 4 with its source, but not its value', async () => {
     const { env, clock } = await startTestSandbox();
     const result = await runCli(['run', SLOW, 'label=x'], {
       env: { ...env, WFR_TOKEN: 'wrong-and-secret' },
@@ -109,7 +109,7 @@ describe('a run through the sandbox', () => {
     expect(result.stderr).not.toContain('wrong-and-secret');
   });
 
-  test("inputs that do not match are exit 5, in the service's own words, after one request", async () => {
+  test('run: inputs that do not match exit 5 with the message of the service, after one request', async () => {
     const { env, clock, posts, sandbox } = await startTestSandbox();
     const result = await runCli(['run', INVOICE, 'customer:=5', 'extra=x'], { env, clock });
     expect(result.exitCode).toBe(5);
@@ -120,21 +120,21 @@ describe('a run through the sandbox', () => {
     expect(sandbox.runCount()).toBe(0);
   });
 
-  test('an unknown workflow is exit 5', async () => {
+  test('run: an unknown workflow exits 5', async () => {
     const { env, clock } = await startTestSandbox();
     const result = await runCli(['run', 'no-such-workflow'], { env, clock });
     expect(result.exitCode).toBe(5);
     expect(result.stderr).toContain('| There is no workflow "no-such-workflow".');
   });
 
-  test('the workflow may be given as its URL', async () => {
+  test('run: the workflow can be given as its URL', async () => {
     const { env, clock } = await startTestSandbox();
     const url = `https://workflows.example.com/w/${SLOW.toUpperCase()}/edit?of=${SLOW}`;
     const result = await runCli(['run', url, 'label=x', '--detach'], { env, clock });
     expect(result.exitCode).toBe(0);
   });
 
-  test('a URL with several UUIDs is refused, listing them', async () => {
+  test('run: a workflow URL with several UUIDs exits 2 and lists them', async () => {
     const { env, clock, posts } = await startTestSandbox();
     const url = `https://workflows.example.com/${SLOW}/${INVOICE}`;
     const result = await runCli(['run', url, 'label=x'], { env, clock });
@@ -144,8 +144,8 @@ describe('a run through the sandbox', () => {
   });
 });
 
-describe('signals', () => {
-  test('Ctrl-C in the middle ends by the signal, with the command that resumes, which ends as the run does', async () => {
+describe('run: signals', () => {
+  test('run: Ctrl-C exits 130 with the watch command, which follows the run to its end', async () => {
     const { env, clock } = await startTestSandbox();
     const signals = new Signals();
     const result = await runCli(['run', SLOW, 'label=x'], {
@@ -162,31 +162,31 @@ describe('signals', () => {
   });
 });
 
-describe('what stdout carries of one run', () => {
+describe('run: output formats', () => {
   const run = async (...flags: string[]) => {
     const clock = new VirtualClock();
     const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aRun(), aFinishedRun()));
     return runCli(['run', 'w', ...flags], { env: { WFR_BASE_URL: baseUrl }, clock });
   };
 
-  test('text: the output alone', async () => {
+  test('run -o text: only the output is printed', async () => {
     expect((await run()).stdout).toBe('{\n  "total": 1\n}\n');
   });
 
-  test('json: the last Run object that was seen, indented', async () => {
+  test('run -o json: the last Run object is printed with indentation', async () => {
     const { stdout } = await run('--json');
     expect(JSON.parse(stdout)).toEqual(aFinishedRun());
     expect(stdout).toMatch(/^\{\n {2}"id": "run-1",/);
     expect((await run('-o', 'json')).stdout).toBe(stdout);
   });
 
-  test('json: the last Run also where waiting was given up', async () => {
+  test('run -o json: the last Run is printed even if --timeout ends the wait', async () => {
     const { stdout, exitCode } = await run('--json', '--timeout', '2s');
     expect(exitCode).toBe(8);
     expect(JSON.parse(stdout)).toEqual(aRun());
   });
 
-  test('jsonl: every changed Run, one a line', async () => {
+  test('run -o jsonl: every changed Run is printed on one line', async () => {
     const lines = (await run('-o', 'jsonl')).stdout
       .trimEnd()
       .split('\n')
@@ -194,11 +194,11 @@ describe('what stdout carries of one run', () => {
     expect(lines).toEqual([aRun({ status: 'PENDING', stepsCompleted: 0 }), aRun(), aFinishedRun()]);
   });
 
-  test('id: the id, once', async () => {
+  test('run -o id: the id is printed once', async () => {
     expect((await run('-o', 'id')).stdout).toBe('run-1\n');
   });
 
-  test('detached: the id, or the Run as it was accepted', async () => {
+  test('run --detach: the id is printed, or the accepted Run with a JSON format', async () => {
     const accepted = aRun({ status: 'PENDING', stepsCompleted: 0 });
     expect((await run('--detach')).stdout).toBe('run-1\n');
     expect((await run('--detach', '-o', 'id')).stdout).toBe('run-1\n');
@@ -208,14 +208,14 @@ describe('what stdout carries of one run', () => {
     expect((await run('--detach', '-o', 'jsonl')).stdout).toBe(`${JSON.stringify(accepted)}\n`);
   });
 
-  test('a format that there is not is exit 2, and nothing is sent', async () => {
+  test('run: an unknown --output format exits 2', async () => {
     const result = await run('-o', 'xml');
     expect(result.exitCode).toBe(2);
     expect(result.stderr).toContain('--output xml: choose one of text, json, jsonl, id');
   });
 });
 
-test('an answer that is FINISHED already needs no poll', async () => {
+test('run: a trigger whose response is FINISHED needs no poll', async () => {
   const { baseUrl, requests } = await scriptedService(async (request, reply) => {
     await request.body();
     reply.send(200, aFinishedRun('done'));
@@ -225,7 +225,7 @@ test('an answer that is FINISHED already needs no poll', async () => {
   expect(requests.length).toBe(1);
 });
 
-test('an answer that is FAILED already is exit 1 without a poll', async () => {
+test('run: a trigger whose response is FAILED exits 1 without a poll', async () => {
   const { baseUrl, requests } = await scriptedService(async (request, reply) => {
     await request.body();
     reply.send(200, aRun({ status: 'FAILED', error: { message: 'no', step: 'One' } }));
@@ -237,7 +237,7 @@ test('an answer that is FAILED already is exit 1 without a poll', async () => {
   expect(requests.length).toBe(1);
 });
 
-test('the JSON of the service is printed token for token', async () => {
+test('run: the JSON of the service is printed token for token', async () => {
   const output =
     '{"b":9007199254740993,"a":1.0,"c":1e400,"a":-0,"d":[],"e":{},"f":"\\u0041/\\/ä","":[1,[2]]}';
   const { baseUrl } = await scriptedService(async (request, reply) => {

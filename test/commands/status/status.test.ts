@@ -12,7 +12,7 @@ describe('status', () => {
     return { ...result, ...service };
   };
 
-  test('shows a run in a few lines, with one request', async () => {
+  test('status: a run is printed in a few lines after one request', async () => {
     const { stdout, exitCode, requests } = await status(showRun(), ['run-1']);
     expect(exitCode).toBe(0);
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /runs/run-1']);
@@ -21,7 +21,7 @@ describe('status', () => {
     );
   });
 
-  test('shows the step and message of a failed one, and still exits with 0', async () => {
+  test('status: a FAILED run is printed with its step and message, and exits 0', async () => {
     const { stdout, exitCode } = await status(
       showRun({ status: 'FAILED', error: { message: 'm', step: 's' } }),
       ['run-1'],
@@ -36,17 +36,17 @@ describe('status', () => {
     ['RUNNING', 8],
     ['PENDING', 8],
     ['PAUSED', 8],
-  ])('--exit-status of %s is %i', async (state, code) => {
+  ])('status --exit-status: a run that is %s exits %i', async (state, code) => {
     expect((await status(showRun({ status: state }), ['run-1', '--exit-status'])).exitCode).toBe(code);
   });
 
-  test('json, jsonl and id', async () => {
+  test('status: the output formats json, jsonl and id', async () => {
     expect(JSON.parse((await status(showRun(), ['run-1', '--json'])).stdout)).toEqual(aRun());
     expect((await status(showRun(), ['run-1', '-o', 'jsonl'])).stdout).toBe(`${JSON.stringify(aRun())}\n`);
     expect((await status(showRun(), ['run-1', '-o', 'id'])).stdout).toBe('run-1\n');
   });
 
-  test('several are shown a line each, in the order asked', async () => {
+  test('status: several runs are printed on one line each, in the order of the arguments', async () => {
     const handler: Handler = (request, reply) => {
       reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));
     };
@@ -56,7 +56,7 @@ describe('status', () => {
     expect(json.map((line) => JSON.parse(line).id)).toEqual(['c', 'a']);
   });
 
-  test('each of several that could not be read is named, also where it is looked at again, with the time', async () => {
+  test('status: runs that cannot be read are named in every message, and retries have a time stamp', async () => {
     const handler: Handler = (request, reply) => {
       const id = request.path.slice('/runs/'.length);
       if (id === 'a') reply.send(200, aRun({ id }));
@@ -75,7 +75,7 @@ describe('status', () => {
     expect((await status(handler, ['c'])).stderr).not.toContain('Run c');
   });
 
-  test('38: an unknown id is exit 5, with one request', async () => {
+  test('status: an unknown id exits 5 after one request (fault 38)', async () => {
     const { exitCode, stderr, requests } = await status(
       (_request, reply) => reply.send(404, { message: 'gone' }),
       ['run-9'],
@@ -85,7 +85,7 @@ describe('status', () => {
     expect(requests.length).toBe(1);
   });
 
-  test('an id is percent-encoded in the path, and the path of the base URL is kept', async () => {
+  test('status: an id is percent-encoded in the path, and the path of the base URL is kept', async () => {
     const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(404));
     await runCli(['status', 'a/b ?#%ä', '--base-url', `${baseUrl}/api/v1/`], {});
     expect(requests[0]?.path).toBe('/api/v1/runs/a%2Fb%20%3F%23%25%C3%A4');

@@ -28,8 +28,8 @@ async function watch(handler: Handler, args: readonly string[] = [], world = {})
 
 const gapsOf = (times: number[]) => times.slice(1).map((time, index) => time - (times[index] ?? 0));
 
-describe('the pace of polls', () => {
-  test('looks at once, then slows down by 1.5 to --max-interval while nothing changes, and a change resets', async () => {
+describe('watch: the interval of polls', () => {
+  test('watch: the interval grows by 1.5 up to --max-interval while nothing changes, and a change resets it', async () => {
     const same = showRun();
     const { gaps, exitCode } = await watch(
       inTurn(
@@ -48,7 +48,7 @@ describe('the pace of polls', () => {
     expect(gaps).toEqual([2000, 3000, 4500, 6750, 10000, 10000, 2000, 3000]);
   });
 
-  test('--interval and --max-interval set it; the maximum is never below the interval', async () => {
+  test('watch: --interval and --max-interval set the interval; the maximum is never below the interval', async () => {
     const handler = () => inTurn(showRun(), showRun(), showRun(), finished);
     expect((await watch(handler(), ['--interval', '500ms', '--max-interval', '600ms'])).gaps).toEqual([
       500, 600, 600,
@@ -56,7 +56,7 @@ describe('the pace of polls', () => {
     expect((await watch(handler(), ['--interval', '1m'])).gaps).toEqual([60000, 60000, 60000]);
   });
 
-  test('Retry-After on a readable answer is a lower bound, cut to five minutes', async () => {
+  test('watch: Retry-After on a successful poll is the minimum of the next wait, at most five minutes', async () => {
     const { gaps } = await watch(
       inTurn(
         (_request, reply) => reply.send(200, aRun(), { 'retry-after': '7' }),
@@ -67,7 +67,7 @@ describe('the pace of polls', () => {
     expect(gaps).toEqual([7000, 300000]);
   });
 
-  test('--timeout clips the last sleep and looks once more before giving up', async () => {
+  test('watch: --timeout shortens the last wait, and one more poll is made at its end', async () => {
     const { gaps, exitCode, stderr } = await watch(inTurn(showRun()), ['--timeout', '6s']);
     expect(exitCode).toBe(8);
     expect(gaps).toEqual([2000, 3000, 1000]);
@@ -76,20 +76,20 @@ describe('the pace of polls', () => {
     );
   });
 
-  test('--timeout 0 looks once', async () => {
+  test('watch: --timeout 0 makes one poll', async () => {
     const { requests, exitCode } = await watch(inTurn(showRun()), ['--timeout', '0']);
     expect(exitCode).toBe(8);
     expect(requests.length).toBe(1);
   });
 
-  test('a run that ends at the last look counts as ended', async () => {
+  test('watch: a run that has ended at the last poll of --timeout exits 0', async () => {
     const { exitCode } = await watch(inTurn(showRun(), finished), ['--timeout', '1s']);
     expect(exitCode).toBe(0);
   });
 });
 
-describe('an ended run', () => {
-  test('gives the same code and output as watching it live', async () => {
+describe('watch: a run that has ended', () => {
+  test('watch: a run that has ended gives the same exit code and output as a live one', async () => {
     expect(await watch(inTurn(finished))).toMatchObject({ exitCode: 0, stdout: '{\n  "total": 1\n}\n' });
     const failed = await watch(
       inTurn(showRun({ status: 'FAILED', error: { message: 'broken', step: 'Two' } })),
@@ -101,7 +101,7 @@ describe('an ended run', () => {
   });
 });
 
-describe('several runs', () => {
+describe('watch: several runs', () => {
   const byPath: Handler = (request, reply) => {
     const id = request.path.slice('/runs/'.length);
     if (id === 'missing') reply.send(404, { message: 'no such run' });
@@ -115,7 +115,7 @@ describe('several runs', () => {
     return runCli(['watch', ...args], { env: { WFR_BASE_URL: baseUrl } });
   };
 
-  test('a summary line for each, and 0 if all are FINISHED', async () => {
+  test('watch: several runs print a summary line each, and exit 0 if all are FINISHED', async () => {
     const { stdout, exitCode } = await watchAll('a', 'b');
     expect(exitCode).toBe(0);
     expect(stdout.trimEnd().split('\n').sort()).toEqual(['a  FINISHED  4/4', 'b  FINISHED  4/4']);
@@ -129,11 +129,11 @@ describe('several runs', () => {
     [['failed', 'missing'], 3],
     [['a', 'running', '--timeout', '0'], 8],
     [['failed', 'running', '--timeout', '0'], 8],
-  ])('%j exits with %i', async (args, code) => {
+  ])('watch: %j exits %i', async (args, code) => {
     expect((await watchAll(...args)).exitCode).toBe(code);
   });
 
-  test('json is a Run a line, as each ends; jsonl each change; id the ids', async () => {
+  test('watch: with several runs, json prints a Run on one line as each ends, jsonl each change, and id the ids', async () => {
     const lines = (text: string) => text.trimEnd().split('\n').sort();
     const json = lines((await watchAll('a', 'failed', '--json')).stdout).map((line) => JSON.parse(line).id);
     expect(json.sort()).toEqual(['a', 'failed']);
@@ -143,12 +143,12 @@ describe('several runs', () => {
     expect(lines((await watchAll('a', 'b', '-o', 'id')).stdout)).toEqual(['a', 'b']);
   });
 
-  test('an id that is given twice is watched once', async () => {
+  test('watch: an id that is given twice is watched once', async () => {
     expect((await watchAll('a', 'a')).stdout).toBe('{\n  "total": 1\n}\n');
   });
 });
 
-test('run repeats the flags that name the service in the command that resumes, quoted for a shell', async () => {
+test('run: the watch command repeats the flags that select the service, quoted for a shell', async () => {
   const clock = new VirtualClock();
   const { baseUrl } = await scriptedService((request, reply) =>
     request.method === 'POST' ? reply.send(200, aRun({ id: "it's 1" })) : undefined,
@@ -157,7 +157,7 @@ test('run repeats the flags that name the service in the command that resumes, q
   expect(stderr).toContain(`To watch it: wfr watch --base-url ${baseUrl} --no-token 'it'\\''s 1'\n`);
 });
 
-test('answers of several runs never mix, however slowly they are read', async () => {
+test('watch: the outputs of several runs never mix, however slowly stdout is read', async () => {
   const { baseUrl } = await scriptedService((request, reply) => {
     reply.send(200, { ...aFinishedRun('y'.repeat(400_000)), id: request.path.slice('/runs/'.length) });
   });
@@ -182,7 +182,7 @@ test('answers of several runs never mix, however slowly they are read', async ()
   }
 });
 
-test('more runs than there are connections are all watched, and each poll has its own limit of time', async () => {
+test('watch: more runs than connections are all watched, and each poll has its own timeout', async () => {
   const { baseUrl } = await scriptedService((request, reply) => {
     setTimeout(() => reply.send(200, { ...aFinishedRun(), id: request.path.slice('/runs/'.length) }), 150);
   });
@@ -190,7 +190,7 @@ test('more runs than there are connections are all watched, and each poll has it
   const warnings: Error[] = [];
   const onWarning = (warning: Error) => warnings.push(warning);
   process.on('warning', onWarning);
-  // Shorter than all of them take together, and long for a busy machine.
+  // Shorter than all polls together, but long enough for a busy machine.
   const limits = { silence: 700 };
   const { exitCode, stderr } = await runCli(['watch', ...ids], {
     env: { WFR_BASE_URL: baseUrl },
@@ -203,7 +203,7 @@ test('more runs than there are connections are all watched, and each poll has it
   expect(warnings).toEqual([]);
 });
 
-test('Ctrl-C ends a command whose reader does not read', async () => {
+test('watch and status: Ctrl-C exits 130 while the reader of stdout does not read', async () => {
   for (const args of [
     ['watch', 'a'],
     ['status', 'a', '--json'],
@@ -218,7 +218,7 @@ test('Ctrl-C ends a command whose reader does not read', async () => {
   }
 });
 
-test('Ctrl-C while watching several ends all of them, with one command for them', async () => {
+test('watch: Ctrl-C while several runs are watched exits 130 with one watch command for all of them', async () => {
   const signals = new Signals();
   const { baseUrl } = await scriptedService((request, reply) => {
     reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));
@@ -232,7 +232,7 @@ test('Ctrl-C while watching several ends all of them, with one command for them'
   expect(stderr).toContain('Interrupted; the runs continue.\nTo watch them: wfr watch a b\n');
 });
 
-test('where there is no terminal, one line a minute shows that a quiet run is still watched', async () => {
+test('watch: without a terminal, an unchanged run prints one line each minute', async () => {
   const { stderr } = await watch(inTurn(showRun()), ['--timeout', '150s', '--interval', '150s']);
   expect(stderr.split('\n').filter((line) => line.endsWith('RUNNING  1 of 4 steps'))).toEqual([
     '2026-01-02T03:04:05Z RUNNING  1 of 4 steps',
@@ -241,7 +241,7 @@ test('where there is no terminal, one line a minute shows that a quiet run is st
   ]);
 });
 
-test('--quiet leaves the id, warnings and errors; --verbose adds the requests', async () => {
+test('run: --quiet prints only the id, and --verbose adds the requests', async () => {
   const world = async () => {
     const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
     return { env: { WFR_BASE_URL: baseUrl } };
