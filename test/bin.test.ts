@@ -1,3 +1,4 @@
+/** wfr as a real process: exit codes, signals, pipes, `sandbox -- command` and the compile cache. */
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -11,7 +11,7 @@ import { startBatchService } from '../helpers/batch.js';
 import { temporaryFolder } from '../helpers/cli.js';
 
 /** Runs `wfr batch` on a table with these bytes, and returns the triggered inputs in the order of the rows. */
-async function batchOf(table: string | Buffer, ...flags: string[]) {
+async function runBatch(table: string | Buffer, ...flags: string[]) {
   const { triggered, posts, wfr } = await startBatchService();
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'rows.csv'), table);
@@ -36,14 +36,14 @@ describe('CSV: rows', () => {
     ['UTF-16 with a byte order mark', Buffer.from('\ufeffa\r\n1\n2\r\n3', 'utf16le')],
     ['big-endian UTF-16', Buffer.from('\ufeffa\r\n1\n2\r\n3', 'utf16le').swap16()],
   ])('CSV: a table with %s has the rows 1, 2 and 3', async (_name, table) => {
-    const { triggered, exitCode, stderr } = await batchOf(table);
+    const { triggered, exitCode, stderr } = await runBatch(table);
     expect(triggered).toEqual([{ a: '1' }, { a: '2' }, { a: '3' }]);
     expect([exitCode, stderr]).toEqual([0, expect.stringContaining('3 rows: 3 FINISHED')]);
-    expect((await batchOf(table, '--check')).stderr).toBe('3 rows valid; nothing sent\n');
+    expect((await runBatch(table, '--check')).stderr).toBe('3 rows valid; nothing sent\n');
   });
 
   test('CSV: line breaks in a quoted cell are sent unchanged', async () => {
-    const { triggered } = await batchOf('a,b\r\n"1\r\n2\n3\r4\r\r\n",x\n5,"\n"\r');
+    const { triggered } = await runBatch('a,b\r\n"1\r\n2\n3\r4\r\r\n",x\n5,"\n"\r');
     expect(triggered).toEqual([
       { a: '1\r\n2\n3\r4\r\r\n', b: 'x' },
       { a: '5', b: '\n' },
@@ -65,19 +65,19 @@ describe('CSV: invalid rows and tables', () => {
     ['a cell with a NUL', 'a\n1\n2\0\n3\n', 'rows.csv:3: has bytes that are not valid UTF-8'],
   ])(
     'CSV: %s is reported as an invalid row, with the line on which it begins',
-    async (_name, table, complaint) => {
-      const checked = await batchOf(table, '--check');
-      expect([checked.exitCode, checked.stderr]).toEqual([2, expect.stringContaining(`wfr: ${complaint}`)]);
+    async (_name, table, message) => {
+      const checked = await runBatch(table, '--check');
+      expect([checked.exitCode, checked.stderr]).toEqual([2, expect.stringContaining(`wfr: ${message}`)]);
       expect(checked.stderr.trimEnd().split('\n')).toHaveLength(1);
-      const { exitCode, stderr, posts } = await batchOf(table);
+      const { exitCode, stderr, posts } = await runBatch(table);
       expect({ exitCode, posts }).toEqual({ exitCode: 3, posts: 2 });
-      expect(stderr).toContain(`row 2  ${complaint}`);
+      expect(stderr).toContain(`row 2  ${message}`);
       expect(stderr).toContain('3 rows: 2 FINISHED, 1 invalid');
     },
   );
 
   test('CSV: a table whose only row has only empty cells exits 2, and nothing is sent', async () => {
-    const { exitCode, posts } = await batchOf('a,b\n,\n', '-i', 'c=d');
+    const { exitCode, posts } = await runBatch('a,b\n,\n', '-i', 'c=d');
     expect({ exitCode, posts }).toEqual({ exitCode: 2, posts: 0 });
   });
 
@@ -99,9 +99,9 @@ describe('CSV: invalid rows and tables', () => {
       'rows.csv:1: has bytes that are not valid UTF-8',
     ],
     ['UTF-16 without a byte order mark', Buffer.from('a\n1\n', 'utf16le'), 'rows.csv:1: has bytes that'],
-  ])('CSV: a table with %s exits 2', async (_name, table, complaint) => {
-    const { exitCode, stderr } = await batchOf(table, '--check');
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`wfr: ${complaint}`)]);
+  ])('CSV: a table with %s exits 2', async (_name, table, message) => {
+    const { exitCode, stderr } = await runBatch(table, '--check');
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`wfr: ${message}`)]);
   });
 });
 
@@ -113,7 +113,7 @@ interface ExpectedRow {
 const lineBreaks = (text: string) => text.match(/\r\n|\r|\n/g)?.length ?? 0;
 
 /** A simple reference parser: returns the rows, and the line of the first row that is not CSV, if any. */
-function referenceRows(text: string): { rows: ExpectedRow[]; broken?: number } {
+function parseReference(text: string): { rows: ExpectedRow[]; broken?: number } {
   const rows: ExpectedRow[] = [];
   let [at, line] = [0, 1];
   const take = (pattern: RegExp) => {
@@ -137,14 +137,14 @@ function referenceRows(text: string): { rows: ExpectedRow[]; broken?: number } {
 }
 
 /** Returns the expected summary of a row, such as `4: a=1 b=x`. */
-function summaryOf({ line, cells }: ExpectedRow): string {
+function summarizeExpected({ line, cells }: ExpectedRow): string {
   if (cells.every((cell) => cell.trim() === '')) return `${line}: has only empty cells`;
   if (cells.length !== 2) return `${line}: has ${cells.length} cells`;
   const items = cells.map((cell, index) => (cell === '' ? '' : ` ${index === 0 ? 'a' : 'b'}=${cell}`));
   return `${line}:${items.join('')}`;
 }
 
-function readSummaryOf({ label, inputs }: Row): string {
+function summarizeRow({ label, inputs }: Row): string {
   const line = label.split(':')[1];
   if ('problem' in inputs) return `${line}: ${/^has (only empty|\d+) cells/.exec(inputs.problem)?.[0]}`;
   return `${line}:${inputs.items.map(({ raw }) => ` ${raw}`).join('')}`;
@@ -154,7 +154,7 @@ async function readRows(chunks: readonly Buffer[]): Promise<{ rows: string[]; br
   const rows: string[] = [];
   const open = () => Readable.from(chunks, { objectMode: false });
   try {
-    for await (const row of csvRows({ open, name: 'x', base: '/' })) rows.push(readSummaryOf(row));
+    for await (const row of csvRows({ open, name: 'x', base: '/' })) rows.push(summarizeRow(row));
     return { rows };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
@@ -192,8 +192,8 @@ test('CSV: any text in any chunks has the rows and lines that a reference parser
         const bytes = Buffer.from(`${bom}a,b${end}${body}`);
         const count = Math.ceil(bytes.length / size);
         const chunks = Array.from({ length: count }, (_, n) => bytes.subarray(n * size, (n + 1) * size));
-        const { rows, broken } = referenceRows(`a,b${end}${body}`);
-        const expected = rows.slice(1).map(summaryOf);
+        const { rows, broken } = parseReference(`a,b${end}${body}`);
+        const expected = rows.slice(1).map(summarizeExpected);
         const found = await readRows(chunks);
         if (broken === undefined) {
           expect(found).toEqual({ rows: expected });

@@ -31,14 +31,14 @@ import { aRun, scriptedService } from '../helpers/service.js';
 
 const isDead = { isAlive: () => false };
 
-async function batchOf(rows: number) {
+async function prepareBatch(rows: number) {
   const cwd = folderWith({ 'rows.jsonl': numberedRows(rows) });
   return { cwd, path: join(cwd, 'out.jsonl'), ...(await startBatchService()) };
 }
 
 describe('batch: the lock of a results file', () => {
   test('batch: a results file that another process has open exits 2 and names the process', async () => {
-    const { cwd, path, wfr, requests } = await batchOf(2);
+    const { cwd, path, wfr, requests } = await prepareBatch(2);
     appendClaim(path, {});
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(exitCode).toBe(2);
@@ -48,7 +48,7 @@ describe('batch: the lock of a results file', () => {
   });
 
   test('batch: a symbolic link and a hard link share the lock of the file', async () => {
-    const { cwd, path, wfr, requests } = await batchOf(2);
+    const { cwd, path, wfr, requests } = await prepareBatch(2);
     appendClaim(path, {});
     symlinkSync('out.jsonl', join(cwd, 'symbolic.jsonl'));
     linkSync(path, join(cwd, 'hard.jsonl'));
@@ -61,7 +61,7 @@ describe('batch: the lock of a results file', () => {
   });
 
   test('batch: the lock of a process that has ended is taken over, and released at the end', async () => {
-    const { cwd, path, wfr } = await batchOf(2);
+    const { cwd, path, wfr } = await prepareBatch(2);
     appendClaim(path, {});
     expect((await wfr(BATCH_ARGS, { cwd, self: isDead })).exitCode).toBe(0);
     const events = readEvents(path);
@@ -72,7 +72,7 @@ describe('batch: the lock of a results file', () => {
   });
 
   test('batch: the lock of another machine is never taken over, and does not apply to a copy of the file', async () => {
-    const { cwd, path, wfr, requests } = await batchOf(2);
+    const { cwd, path, wfr, requests } = await prepareBatch(2);
     appendClaim(path, { host: 'elsewhere', space: 'other-boot pid:[1]' });
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd, self: isDead });
     expect(exitCode).toBe(2);
@@ -83,7 +83,7 @@ describe('batch: the lock of a results file', () => {
   });
 
   test('batch: a copy of a results file whose owner is alive is not locked after 10 s without changes', async () => {
-    const { cwd, path, wfr } = await batchOf(2);
+    const { cwd, path, wfr } = await prepareBatch(2);
     const clock = new VirtualClock();
     appendClaim(path, {});
     copyFileSync(path, join(cwd, 'copy.jsonl'));
@@ -95,7 +95,7 @@ describe('batch: the lock of a results file', () => {
   });
 
   test("batch: an owner in another container counts as alive only while the file's modification time changes", async () => {
-    const { cwd, path, wfr, requests } = await batchOf(2);
+    const { cwd, path, wfr, requests } = await prepareBatch(2);
     const clock = new VirtualClock();
     appendClaim(path, { host: 'a-container', pid: 1, space: 'test pid:[1]' });
     const watched = wfr(BATCH_ARGS, { cwd, clock });
@@ -110,7 +110,7 @@ describe('batch: the lock of a results file', () => {
 
   test('batch: of two processes that start at once, one works and the other exits 2', async () => {
     for (let round = 0; round < 10; round++) {
-      const { cwd, path, wfr, triggered } = await batchOf(3);
+      const { cwd, path, wfr, triggered } = await prepareBatch(3);
       writeFileSync(path, '');
       linkSync(path, join(cwd, 'other.jsonl'));
       const one = wfr(BATCH_ARGS, { cwd, self: { pid: 1 } });
@@ -128,7 +128,7 @@ describe('batch: the lock of a results file', () => {
   });
 
   test('batch: a partial line of a killed process is repaired, and no claim is lost', async () => {
-    const { cwd, path, wfr, posts } = await batchOf(2);
+    const { cwd, path, wfr, posts } = await prepareBatch(2);
     await wfr(BATCH_ARGS, { cwd });
     const whole = readFileSync(path, 'utf8');
     const cut = whole.indexOf('"ended"') + 20;
@@ -142,7 +142,7 @@ describe('batch: the lock of a results file', () => {
   });
 
   test('results: a partial line before a claim is ignored; anywhere else it exits 2 with its line number', async () => {
-    const { cwd, path, wfr } = await batchOf(1);
+    const { cwd, path, wfr } = await prepareBatch(1);
     await wfr(BATCH_ARGS, { cwd });
     const whole = readFileSync(path, 'utf8');
     appendFileSync(path, '{"event":"se\n');
@@ -157,12 +157,12 @@ describe('batch: the lock of a results file', () => {
 
 describe('batch: a process that has lost its results file', () => {
   /** Runs a batch in which `happens` is called when the first row has been sent. */
-  async function whenSent(happens: (path: string, cwd: string) => void, rows = 5) {
+  async function runInterruptedBatch(onFirstPost: (path: string, cwd: string) => void, rows = 5) {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(rows) });
     const path = join(cwd, 'out.jsonl');
     let count = 0;
     const { wfr, posts } = await startBatchService((_request, reply) => {
-      if (++count === 1) happens(path, cwd);
+      if (++count === 1) onFirstPost(path, cwd);
       reply.send(201, aRun({ id: `run-${count}` }));
     });
     const result = await wfr([...BATCH_ARGS, '--concurrency', '1'], { cwd });
@@ -170,7 +170,7 @@ describe('batch: a process that has lost its results file', () => {
   }
 
   test('batch: after another process has taken the file over, no further row is sent and wfr exits 74', async () => {
-    const { exitCode, stderr, posts } = await whenSent((path) =>
+    const { exitCode, stderr, posts } = await runInterruptedBatch((path) =>
       appendClaim(path, {}, { after: readLatestToken(path) }),
     );
     expect(posts()).toHaveLength(1);
@@ -195,7 +195,10 @@ describe('batch: a process that has lost its results file', () => {
   });
 
   test('batch: a claim that comes too late does not affect the owner', async () => {
-    const { exitCode, posts } = await whenSent((path) => appendClaim(path, {}, { after: '00000000' }), 2);
+    const { exitCode, posts } = await runInterruptedBatch(
+      (path) => appendClaim(path, {}, { after: '00000000' }),
+      2,
+    );
     expect(exitCode).toBe(0);
     expect(posts()).toHaveLength(2);
   });
@@ -214,8 +217,8 @@ describe('batch: a process that has lost its results file', () => {
     ['truncated', (path) => truncateSync(path, 10), 'it was truncated by another program'],
   ])(
     'batch: a results file that is %s exits 74 and lists the rows in progress',
-    async (_how, happens, reason) => {
-      const { exitCode, stderr, posts } = await whenSent(happens);
+    async (_how, onFirstPost, reason) => {
+      const { exitCode, stderr, posts } = await runInterruptedBatch(onFirstPost);
       expect(posts()).toHaveLength(1);
       expect(exitCode).toBe(74);
       expect(stderr).toContain(`cannot write out.jsonl: ${reason}`);
@@ -237,7 +240,7 @@ describe('batch: a process that has lost its results file', () => {
   });
 
   test('batch: events that a process wrote after it was replaced are ignored, except ids', async () => {
-    const { cwd, path, wfr, posts } = await batchOf(3);
+    const { cwd, path, wfr, posts } = await prepareBatch(3);
     const lines = (...events: Record<string, unknown>[]) =>
       appendFileSync(
         path,
@@ -328,7 +331,7 @@ describe('the lines of a results file', () => {
   });
 
   test('batch: a results file of an earlier version, without owners, is continued', async () => {
-    const { cwd, path, wfr, posts } = await batchOf(2);
+    const { cwd, path, wfr, posts } = await prepareBatch(2);
     await wfr(BATCH_ARGS, { cwd });
     const old = readEvents(path).filter(({ event }) => event !== 'open' && event !== 'close');
     const withoutOwner = old.map((event) => JSON.stringify({ ...event, by: undefined }));

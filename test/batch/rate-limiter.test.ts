@@ -11,89 +11,89 @@ import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 describe('RateLimiter and the rate of a batch', () => {
   test('RateLimiter: turns are granted in order at the rate, which is halved after a 429 or 503 and restored later', async () => {
     const clock = new VirtualClock();
-    const pace = new RateLimiter(10, clock);
+    const limiter = new RateLimiter(10, clock);
     const { signal } = new AbortController();
     const turnsAt = async (count: number) => {
       const at: number[] = [];
       const turns = Array.from({ length: count }, () =>
-        pace.acquire(signal).then(() => at.push(clock.monotonic())),
+        limiter.acquire(signal).then(() => at.push(clock.monotonic())),
       );
       await Promise.all(turns);
       return at.map((time) => time - (at[0] ?? 0));
     };
     expect(await turnsAt(4)).toEqual([0, 100, 200, 300]);
-    pace.onResponse(429, undefined);
-    pace.onResponse(503, 2_000);
-    expect(pace.rate).toBe(5);
+    limiter.onResponse(429, undefined);
+    limiter.onResponse(503, 2_000);
+    expect(limiter.rate).toBe(5);
     const before = clock.monotonic();
     expect(await turnsAt(3)).toEqual([0, 200, 400]);
     expect(clock.monotonic() - before).toBe(2_400);
     for (let second = 0; second < 12; second++) {
       clock.advance(1_000);
-      pace.onResponse(200, undefined);
+      limiter.onResponse(200, undefined);
     }
-    expect(pace.rate).toBe(10);
-    for (let complaint = 0; complaint < 9; complaint++) {
+    expect(limiter.rate).toBe(10);
+    for (let rejection = 0; rejection < 9; rejection++) {
       clock.advance(1_000);
-      pace.onResponse(429, undefined);
+      limiter.onResponse(429, undefined);
     }
     // The rate never falls below a tenth, so that a batch still ends.
-    expect(pace.rate).toBe(1);
+    expect(limiter.rate).toBe(1);
   });
 
   test('RateLimiter: an unlimited rate is limited after a 429, and unlimited again after enough successes', async () => {
     const clock = new VirtualClock();
-    const pace = new RateLimiter(Number.POSITIVE_INFINITY, clock);
-    for (let turn = 0; turn < 100; turn++) await pace.acquire(new AbortController().signal);
+    const limiter = new RateLimiter(Number.POSITIVE_INFINITY, clock);
+    for (let turn = 0; turn < 100; turn++) await limiter.acquire(new AbortController().signal);
     clock.advance(1_000);
-    pace.onResponse(429, undefined);
-    expect(pace.rate).toBe(50);
+    limiter.onResponse(429, undefined);
+    expect(limiter.rate).toBe(50);
     for (let second = 0; second < 40; second++) {
       clock.advance(1_000);
-      pace.onResponse(200, undefined);
+      limiter.onResponse(200, undefined);
     }
-    expect(pace.rate).toBe(Number.POSITIVE_INFINITY);
+    expect(limiter.rate).toBe(Number.POSITIVE_INFINITY);
   });
 
   /** Sends `count` requests to a service that rejects some with 429; returns the requests per second and the number of rejections. */
-  async function against(complains: (at: number, n: number) => boolean, count: number) {
+  async function measure(rejects: (at: number, n: number) => boolean, count: number) {
     const clock = new VirtualClock();
-    const pace = new RateLimiter(50, clock);
-    let complaints = 0;
+    const limiter = new RateLimiter(50, clock);
+    let rejections = 0;
     for (let n = 0; n < count; n++) {
-      await pace.acquire(new AbortController().signal);
-      const isComplaint = complains(clock.monotonic(), n);
-      if (isComplaint) complaints++;
-      pace.onResponse(isComplaint ? 429 : 200, undefined);
+      await limiter.acquire(new AbortController().signal);
+      const isRejected = rejects(clock.monotonic(), n);
+      if (isRejected) rejections++;
+      limiter.onResponse(isRejected ? 429 : 200, undefined);
     }
-    return { rate: count / (clock.monotonic() / 1_000), complaints };
+    return { rate: count / (clock.monotonic() / 1_000), rejections };
   }
 
   test('RateLimiter: a service that rejects every second request still gets more than a third of the rate', async () => {
-    expect((await against((_at, n) => n % 2 === 0, 500)).rate).toBeGreaterThan(50 / 3);
+    expect((await measure((_at, n) => n % 2 === 0, 500)).rate).toBeGreaterThan(50 / 3);
   });
 
   test('RateLimiter: the rate converges to what the service allows, with few rejections', async () => {
-    const taken: number[] = [];
-    const overTwentyASecond = (at: number) => {
-      while ((taken[0] ?? at) <= at - 1_000) taken.shift();
-      return taken.length >= 20 || !taken.push(at);
+    const accepted: number[] = [];
+    const overTwentyPerSecond = (at: number) => {
+      while ((accepted[0] ?? at) <= at - 1_000) accepted.shift();
+      return accepted.length >= 20 || !accepted.push(at);
     };
-    const { rate, complaints } = await against(overTwentyASecond, 800);
+    const { rate, rejections } = await measure(overTwentyPerSecond, 800);
     expect(rate).toBeGreaterThan(15);
     expect(rate).toBeLessThan(25);
-    expect(complaints).toBeLessThan(80);
+    expect(rejections).toBeLessThan(80);
   });
 
   test('RateLimiter: an aborted signal rejects the waiting turn', async () => {
     const clock = new VirtualClock();
-    const pace = new RateLimiter(1, clock);
+    const limiter = new RateLimiter(1, clock);
     const leaving = new AbortController();
-    await pace.acquire(leaving.signal);
-    const turn = pace.acquire(leaving.signal);
+    await limiter.acquire(leaving.signal);
+    const turn = limiter.acquire(leaving.signal);
     leaving.abort(new Error('left'));
     await expect(turn).rejects.toThrow('left');
-    await expect(pace.acquire(leaving.signal)).rejects.toThrow('left');
+    await expect(limiter.acquire(leaving.signal)).rejects.toThrow('left');
   });
 
   test('batch: triggers and polls together stay within --rate', async () => {
@@ -143,14 +143,14 @@ describe('RateLimiter and the rate of a batch', () => {
 
   test('batch: polls that get 429 are retried at the rate of the batch, not with growing backoff', async () => {
     const clock = new VirtualClock();
-    const looks = new Map<string, number>();
+    const enough = new Map<string, number>();
     const { baseUrl } = await scriptedService(
       async (request, reply) => {
         await request.body();
         if (request.method === 'POST') return reply.send(201, aRun({ id: 'x', status: 'PENDING' }));
-        const look = (looks.get(request.path) ?? 0) + 1;
-        looks.set(request.path, look);
-        if (look <= 8) return reply.send(429, { message: 'too many' });
+        const count = (enough.get(request.path) ?? 0) + 1;
+        enough.set(request.path, count);
+        if (count <= 8) return reply.send(429, { message: 'too many' });
         reply.send(200, { ...aFinishedRun(), id: 'x' });
       },
       { clock },
@@ -167,16 +167,16 @@ describe('RateLimiter and the rate of a batch', () => {
   });
 
   test('batch: --concurrency limits the number of runs in progress', async () => {
-    let underWay = 0;
+    let inProgress = 0;
     let most = 0;
     let count = 0;
     const { baseUrl } = await scriptedService(async (request, reply) => {
       await request.body();
       if (request.method === 'POST') {
-        most = Math.max(most, ++underWay);
+        most = Math.max(most, ++inProgress);
         return reply.send(201, aRun({ id: `r${++count}`, status: 'PENDING' }));
       }
-      underWay--;
+      inProgress--;
       reply.send(200, { ...aFinishedRun(), id: request.path.slice(6) });
     });
     const cwd = folderWith({ 'rows.jsonl': numberedRows(30) });
@@ -187,21 +187,21 @@ describe('RateLimiter and the rate of a batch', () => {
 
   test('batch: polls continue while large documents are being sent', async () => {
     const clock = new VirtualClock();
-    const looks = 5;
-    let looked = 0;
-    let letGo = () => {};
-    const enoughLooks = new Promise<void>((resolve) => (letGo = resolve));
+    const enough = 5;
+    let polls = 0;
+    let onEnoughPolls = () => {};
+    const enoughPolls = new Promise<void>((resolve) => (onEnoughPolls = resolve));
     const { baseUrl, posts } = await scriptedService(
       async (request, reply) => {
         if (request.method === 'GET') {
           const id = request.path.slice(6);
-          if (id === 'small' && ++looked < looks) return reply.send(200, aRun({ id }));
-          letGo();
+          if (id === 'small' && ++polls < enough) return reply.send(200, aRun({ id }));
+          onEnoughPolls();
           return reply.send(200, { ...aFinishedRun(), id });
         }
         const isLarge = Number(request.headers['content-length']) > 1e6;
         if (isLarge) reply.socket.pause();
-        if (isLarge) await enoughLooks;
+        if (isLarge) await enoughPolls;
         reply.socket.resume();
         await request.body();
         reply.send(201, aRun({ id: isLarge ? 'large' : 'small', status: 'PENDING' }));
@@ -216,7 +216,7 @@ describe('RateLimiter and the rate of a batch', () => {
       env: { WFR_BASE_URL: baseUrl },
     });
     expect(exitCode).toBe(0);
-    expect(looked).toBe(looks);
+    expect(polls).toBe(enough);
     expect(posts()).toHaveLength(13);
   });
 

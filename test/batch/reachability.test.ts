@@ -13,7 +13,7 @@ import { aFinishedRun, aRun, findFreePort, scriptedService } from '../helpers/se
 const MINUTE = 60_000;
 
 /** Returns a service on a port on which nothing listens until `listen` is called, with its triggered rows. */
-async function absentService() {
+async function reserveService() {
   const rows: number[] = [];
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const body = JSON.parse((await text(request)) || '{}');
@@ -25,43 +25,44 @@ async function absentService() {
   const server = createServer((request, response) => void answer(request, response));
   const port = await findFreePort();
   const listen = () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const leave = () => {
+  const stop = () => {
     server.close();
     server.closeIdleConnections();
   };
-  onTestFinished(leave);
-  return { rows, env: { WFR_BASE_URL: `http://127.0.0.1:${port}` }, listen, leave };
+  onTestFinished(stop);
+  return { rows, env: { WFR_BASE_URL: `http://127.0.0.1:${port}` }, listen, stop };
 }
 
-const waits = (stderr: string) => stderr.split('\n').filter((line) => line.includes('no row is sent until'));
-const posts = (stderr: string) => stderr.split('\n').filter((line) => line.startsWith('> POST')).length;
-const folder = (rows: number) => folderWith({ 'rows.jsonl': numberedRows(rows) });
-const batch = (cwd: string, env: Record<string, string>, world: CliOptions = {}, ...flags: string[]) =>
-  runCli([...BATCH_ARGS, '--concurrency', '4', ...flags], { cwd, env, ...world });
+const pauseLines = (stderr: string) =>
+  stderr.split('\n').filter((line) => line.includes('no row is sent until'));
+const countPosts = (stderr: string) => stderr.split('\n').filter((line) => line.startsWith('> POST')).length;
+const folderWithRows = (rows: number) => folderWith({ 'rows.jsonl': numberedRows(rows) });
+const runBatch = (cwd: string, env: Record<string, string>, options: CliOptions = {}, ...flags: string[]) =>
+  runCli([...BATCH_ARGS, '--concurrency', '4', ...flags], { cwd, env, ...options });
 
 describe('batch: a service that refuses connections', () => {
   test('batch: sending pauses while the service refuses connections, and continues when it is back', async () => {
-    const service = await absentService();
+    const service = await reserveService();
     const clock = new VirtualClock();
     clock.after(3 * MINUTE, () => void service.listen());
-    const cwd = folder(40);
-    const { exitCode, stderr } = await batch(cwd, service.env, { clock }, '-v');
+    const cwd = folderWithRows(40);
+    const { exitCode, stderr } = await runBatch(cwd, service.env, { clock }, '-v');
     expect(exitCode).toBe(0);
     expect(service.rows.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1));
     expect(Object.values(eventNamesByRow(join(cwd, 'out.jsonl')))).toEqual(Array(40).fill(FINISHED_ROW));
     // Four rows start; then one at a time, each with three retries of its own: 1, 2, 4, 8, 16, 30 and 30 s apart.
-    expect(posts(stderr)).toBeLessThanOrEqual(40 + 4 * 4 + 10 * 4);
-    expect(waits(stderr).length).toBeGreaterThanOrEqual(3);
-    expect(waits(stderr).length).toBeLessThanOrEqual(5);
-    expect(waits(stderr)[0]).toMatch(
+    expect(countPosts(stderr)).toBeLessThanOrEqual(40 + 4 * 4 + 10 * 4);
+    expect(pauseLines(stderr).length).toBeGreaterThanOrEqual(3);
+    expect(pauseLines(stderr).length).toBeLessThanOrEqual(5);
+    expect(pauseLines(stderr)[0]).toMatch(
       /^2026-01-02T03:04:\d\dZ wfr: nothing listens at 127\.0\.0\.1:\d+ \(ECONNREFUSED\); no row is sent until the service can be reached; trying again in /,
     );
   });
 
   test('batch: five minutes without a connection exit 7, and the same command sends every row once', async () => {
-    const service = await absentService();
-    const cwd = folder(40);
-    const { exitCode, stderr, clock } = await batch(cwd, service.env);
+    const service = await reserveService();
+    const cwd = folderWithRows(40);
+    const { exitCode, stderr, clock } = await runBatch(cwd, service.env);
     expect(exitCode).toBe(7);
     expect(stderr).toContain('\nThe service cannot be reached: no further rows were sent.\n');
     expect(clock.monotonic()).toBeGreaterThanOrEqual(5 * MINUTE);
@@ -74,51 +75,51 @@ describe('batch: a service that refuses connections', () => {
     });
     expect(stderr).toContain('4 rows: 4 not sent\n');
     await service.listen();
-    expect((await batch(cwd, service.env)).exitCode).toBe(0);
+    expect((await runBatch(cwd, service.env)).exitCode).toBe(0);
     expect(service.rows.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1));
   });
 
   test('batch: a service that goes away in the middle pauses the remaining rows', async () => {
-    const service = await absentService();
+    const service = await reserveService();
     await service.listen();
     const clock = new VirtualClock();
-    let isAway = false;
-    const leave = () => {
-      isAway = true;
-      service.leave();
+    let isStopped = false;
+    const stop = () => {
+      isStopped = true;
+      service.stop();
       clock.after(MINUTE, () => void service.listen());
     };
-    const cwd = folder(40);
-    const onOutput = () => void (service.rows.length >= 10 && !isAway && leave());
+    const cwd = folderWithRows(40);
+    const onOutput = () => void (service.rows.length >= 10 && !isStopped && stop());
     // With one row at a time, no request is in flight when a row has ended.
-    const { exitCode, stderr } = await batch(cwd, service.env, { clock, onOutput }, '--concurrency', '1');
-    expect({ exitCode, isAway }).toEqual({ exitCode: 0, isAway: true });
+    const { exitCode, stderr } = await runBatch(cwd, service.env, { clock, onOutput }, '--concurrency', '1');
+    expect({ exitCode, isStopped }).toEqual({ exitCode: 0, isStopped: true });
     expect(new Set(service.rows).size).toBe(40);
     expect(service.rows.length).toBe(40);
-    expect(waits(stderr).length).toBeGreaterThanOrEqual(1);
+    expect(pauseLines(stderr).length).toBeGreaterThanOrEqual(1);
   });
 
   test('batch: Ctrl-C during the pause exits 130, and the same command sends the rows that had not started', async () => {
-    const service = await absentService();
+    const service = await reserveService();
     const signals = new Signals();
-    const cwd = folder(40);
-    const world: CliOptions = {
+    const cwd = folderWithRows(40);
+    const options: CliOptions = {
       signals,
-      onOutput: (said) => said.includes('no row is sent until') && signals.raise('SIGINT'),
+      onOutput: (text) => text.includes('no row is sent until') && signals.raise('SIGINT'),
     };
-    const { exitCode, clock, stderr } = await batch(cwd, service.env, world);
+    const { exitCode, clock, stderr } = await runBatch(cwd, service.env, options);
     expect(exitCode).toBe(130);
     expect(clock.monotonic()).toBeLessThan(MINUTE);
     expect(stderr).toContain('4 rows: 4 not sent\n');
     expect(stderr).not.toContain('The service cannot be reached');
     await service.listen();
-    expect((await batch(cwd, service.env)).exitCode).toBe(0);
+    expect((await runBatch(cwd, service.env)).exitCode).toBe(0);
     expect(service.rows.length).toBe(40);
   });
 
   test('batch: a suspension of the process does not count as time without a connection', async () => {
-    const service = await absentService();
-    class StoppedClock extends VirtualClock {
+    const service = await reserveService();
+    class SuspendedClock extends VirtualClock {
       override sleep(ms: number, signal?: AbortSignal): Promise<void> {
         const slept = super.sleep(ms, signal);
         // During the third pause; the attempt after it fails as well, and the one after that succeeds.
@@ -127,9 +128,9 @@ describe('batch: a service that refuses connections', () => {
         return slept;
       }
     }
-    const cwd = folder(8);
-    const clock = new StoppedClock();
-    expect((await batch(cwd, service.env, { clock })).exitCode).toBe(0);
+    const cwd = folderWithRows(8);
+    const clock = new SuspendedClock();
+    expect((await runBatch(cwd, service.env, { clock })).exitCode).toBe(0);
     expect(clock.monotonic()).toBeGreaterThan(60 * MINUTE);
     expect(service.rows.length).toBe(8);
   });
@@ -139,26 +140,28 @@ describe('batch: a service that refuses connections', () => {
       onConnection: (socket) =>
         void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
     });
-    const cwd = folder(40);
-    const { exitCode, stderr, clock } = await batch(cwd, { WFR_BASE_URL: `https://127.0.0.1:${plain.port}` });
+    const cwd = folderWithRows(40);
+    const { exitCode, stderr, clock } = await runBatch(cwd, {
+      WFR_BASE_URL: `https://127.0.0.1:${plain.port}`,
+    });
     expect(exitCode).toBe(7);
     expect(clock.monotonic()).toBeLessThan(1_000);
     expect(plain.connections()).toBeLessThanOrEqual(4);
     expect(stderr).toContain('does not speak TLS');
     expect(stderr).toContain('\nThe service cannot be reached: no further rows were sent.\n');
-    expect(waits(stderr)).toEqual([]);
+    expect(pauseLines(stderr)).toEqual([]);
     expect(existsSync(join(cwd, 'out.jsonl'))).toBe(true);
   });
 
   test('batch: on a terminal the pause is printed beside the live line; --quiet omits it', async () => {
-    const service = await absentService();
-    const live = await batch(folder(8), service.env, {
+    const service = await reserveService();
+    const live = await runBatch(folderWithRows(8), service.env, {
       terminal: 200,
       env: { ...service.env, TERM: 'xterm' },
     });
     expect(live.stderr).toContain('no row is sent until the service can be reached');
-    const quiet = await batch(folder(8), service.env, {}, '--quiet');
-    expect(waits(quiet.stderr)).toEqual([]);
+    const quiet = await runBatch(folderWithRows(8), service.env, {}, '--quiet');
+    expect(pauseLines(quiet.stderr)).toEqual([]);
     expect([live.exitCode, quiet.exitCode]).toEqual([7, 7]);
   });
 });

@@ -6,8 +6,8 @@ import { writeTestConfig } from '../helpers/config.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 /** Runs `wfr run w a=1 --workflow-id-field both` against a service that answers each trigger with `handler`. */
-async function trigger(handler: Handler, world: CliOptions = {}, args: readonly string[] = []) {
-  const clock = (world.clock ?? new VirtualClock()) as VirtualClock;
+async function runAgainst(handler: Handler, options: CliOptions = {}, args: readonly string[] = []) {
+  const clock = (options.clock ?? new VirtualClock()) as VirtualClock;
   const service = await scriptedService(
     async (request, reply) => {
       await request.body();
@@ -16,16 +16,16 @@ async function trigger(handler: Handler, world: CliOptions = {}, args: readonly 
     { clock },
   );
   const result = await runCli(['run', 'w', 'a=1', '--workflow-id-field', 'both', ...args], {
-    ...world,
+    ...options,
     clock,
-    env: { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: 'the-token', ...world.env },
+    env: { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: 'the-token', ...options.env },
   });
   const times = service.posts().map(({ at }) => at);
   const gaps = times.slice(1).map((time, index) => time - (times[index] ?? 0));
   return { ...result, posts: service.posts().length, gaps, requests: service.requests };
 }
 
-const answer =
+const respond =
   (status: number, body: unknown = '', headers: Record<string, string> = {}): Handler =>
   (_request, reply) =>
     reply.send(status, body, headers);
@@ -52,68 +52,68 @@ describe('run: the outcome of a trigger is unknown', () => {
     ],
     [
       'the response is not JSON (fault 15)',
-      answer(200, 'hello'),
+      respond(200, 'hello'),
       'the response (200, content type application/json) is not a run: not JSON',
     ],
     [
       'the response is a web page (fault 15)',
-      answer(200, '<html>Sign in</html>', { 'content-type': 'text/html' }),
+      respond(200, '<html>Sign in</html>', { 'content-type': 'text/html' }),
       '| <html>Sign in</html>\n  Check the service',
     ],
     [
       'the response has no id (fault 16)',
-      answer(201, { runId: 'x', state: 'y' }),
+      respond(201, { runId: 'x', state: 'y' }),
       'no usable run id in it; its fields are runId, state',
     ],
-    ['the id is not a string (fault 16)', answer(201, { id: 7 }), 'its fields are id'],
-    ['the id is empty (fault 16)', answer(201, { id: '' }), 'no usable run id'],
-    ['the id is ".." (fault 16)', answer(201, { id: '..' }), 'no usable run id'],
+    ['the id is not a string (fault 16)', respond(201, { id: 7 }), 'its fields are id'],
+    ['the id is empty (fault 16)', respond(201, { id: '' }), 'no usable run id'],
+    ['the id is ".." (fault 16)', respond(201, { id: '..' }), 'no usable run id'],
     [
       'the response is not a JSON object (fault 16)',
-      answer(201, '[1]'),
+      respond(201, '[1]'),
       'a JSON value that is not an object',
     ],
-    ['the response is empty (fault 16)', answer(204, ''), 'is not a run'],
+    ['the response is empty (fault 16)', respond(204, ''), 'is not a run'],
     [
       'a 303 redirect after a complete body (fault 17)',
-      answer(303, '', { location: 'https://other.example/runs/7?key=secret' }),
+      respond(303, '', { location: 'https://other.example/runs/7?key=secret' }),
       'redirects the trigger to https://other.example (303)',
     ],
     ...[301, 302, 307, 308].map((status): [string, Handler, string] => [
       `a ${status} redirect to a target below /runs/ (fault 17)`,
-      answer(status, '', { location: '/runs/7?key=secret' }),
+      respond(status, '', { location: '/runs/7?key=secret' }),
       `/runs/7 (${status})`,
     ]),
     [
       'a 302 redirect to a target below /runs/ of the host behind a gateway (fault 17)',
-      answer(302, '', { location: 'http://internal.example/runs/7' }),
+      respond(302, '', { location: 'http://internal.example/runs/7' }),
       'redirects the trigger to http://internal.example (302)',
     ],
     [
       'a 500 response (fault 26)',
-      answer(500, { message: 'oops' }),
+      respond(500, { message: 'oops' }),
       'answered the trigger with an error (500)\n| oops\n',
     ],
-    ['a 502 response (fault 26)', answer(502), 'answered the trigger with an error (502)'],
-    ['a 504 response (fault 26)', answer(504), 'answered the trigger with an error (504)'],
+    ['a 502 response (fault 26)', respond(502), 'answered the trigger with an error (502)'],
+    ['a 504 response (fault 26)', respond(504), 'answered the trigger with an error (504)'],
     [
       'a 503 without Retry-After after a complete body (fault 79)',
-      answer(503),
+      respond(503),
       'answered the trigger with an error (503)',
     ],
     [
       'a 503 with Retry-After after a complete body, as Varnish sends by default (fault 79)',
-      answer(503, { message: 'Backend fetch failed' }, { 'retry-after': '5' }),
+      respond(503, { message: 'Backend fetch failed' }, { 'retry-after': '5' }),
       'answered the trigger with an error (503)\n| Backend fetch failed\n',
     ],
     [
       'a 503 with an invalid Retry-After after a complete body (fault 79)',
-      answer(503, '', { 'retry-after': 'soon' }),
+      respond(503, '', { 'retry-after': 'soon' }),
       '(503)',
     ],
     [
       'a 408 after a complete body, as NestJS sends on a timeout (fault 80)',
-      answer(408, { message: 'Request Timeout' }, { 'retry-after': '5' }),
+      respond(408, { message: 'Request Timeout' }, { 'retry-after': '5' }),
       'answered the trigger with an error (408)\n| Request Timeout\n',
     ],
     [
@@ -149,7 +149,7 @@ describe('run: the outcome of a trigger is unknown', () => {
     ],
     [
       'a response that claims to be gzip but is not (fault 45)',
-      answer(200, 'hello', { 'content-encoding': 'gzip' }),
+      respond(200, 'hello', { 'content-encoding': 'gzip' }),
       'in a content encoding that wfr cannot read (Z_DATA_ERROR), after the status 200',
     ],
     [
@@ -157,8 +157,8 @@ describe('run: the outcome of a trigger is unknown', () => {
       (_request, reply) => reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 629145600\r\n\r\n{'),
       'is larger than 512 MiB (629145600 bytes), after the status 200',
     ],
-  ])('run: %s: exits 6 after exactly one POST', async (_name, handler, words) => {
-    const { exitCode, stderr, stdout, posts, clock } = await trigger(handler);
+  ])('run: %s: exits 6 after exactly one POST', async (_name, handler, message) => {
+    const { exitCode, stderr, stdout, posts, clock } = await runAgainst(handler);
     expect({ exitCode, stdout, posts, sleeps: clock.sleeps }).toEqual({
       exitCode: 6,
       stdout: '',
@@ -166,7 +166,7 @@ describe('run: the outcome of a trigger is unknown', () => {
       sleeps: [],
     });
     expect(stderr).toContain(UNKNOWN);
-    expect(stderr).toContain(words);
+    expect(stderr).toContain(message);
     expect(stderr).toContain(WARNING);
     expect(stderr).not.toContain('secret');
   });
@@ -174,9 +174,9 @@ describe('run: the outcome of a trigger is unknown', () => {
   test('run: a 503 with Retry-After after a complete body suggests --resend-503 and states its condition (fault 79)', async () => {
     const hint =
       '--resend-503 sends such a request again: use it only if the operator of the service guarantees';
-    expect((await trigger(answer(503, '', { 'retry-after': '5' }))).stderr).toContain(hint);
+    expect((await runAgainst(respond(503, '', { 'retry-after': '5' }))).stderr).toContain(hint);
     for (const status of [408, 500, 503])
-      expect((await trigger(answer(status))).stderr).not.toContain('503 s');
+      expect((await runAgainst(respond(status))).stderr).not.toContain('503 s');
   });
 
   test.each<[string, number, Record<string, string>]>([
@@ -184,18 +184,18 @@ describe('run: the outcome of a trigger is unknown', () => {
     ['a 503 without Retry-After', 503, {}],
     ['a 502 with Retry-After', 502, { 'retry-after': '0' }],
   ])('run --resend-503: %s still exits 6 after exactly one POST', async (_name, status, headers) => {
-    const { exitCode, posts } = await trigger(answer(status, '', headers), {}, ['--resend-503']);
+    const { exitCode, posts } = await runAgainst(respond(status, '', headers), {}, ['--resend-503']);
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
   });
 
   test('run: no response within 5 minutes exits 6 after exactly one POST (fault 13)', async () => {
-    const { exitCode, stderr, posts } = await trigger(() => {}, { clock: new AutoAdvancingClock() });
+    const { exitCode, stderr, posts } = await runAgainst(() => {}, { clock: new AutoAdvancingClock() });
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
     expect(stderr).toMatch(/no response from 127\.0\.0\.1:\d+ for 5m\n/);
   });
 
   test('run: a flood of 1xx responses exits 6 when the response timeout ends (fault 29)', async () => {
-    const { exitCode, posts } = await trigger(
+    const { exitCode, posts } = await runAgainst(
       (_request, reply) => {
         for (let n = 0; n < 1000; n++) reply.raw('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n');
       },
@@ -205,7 +205,7 @@ describe('run: the outcome of a trigger is unknown', () => {
   });
 
   test('run: a response that stops in the middle exits 6 after 30 s of silence (fault 14)', async () => {
-    const { exitCode, stderr } = await trigger(
+    const { exitCode, stderr } = await runAgainst(
       (_request, reply) => reply.raw('HTTP/1.1 201 Created\r\ncontent-length: 100\r\n\r\n{"id"'),
       { clock: new AutoAdvancingClock() },
     );
@@ -216,15 +216,15 @@ describe('run: the outcome of a trigger is unknown', () => {
 
 describe('run: responses that accept a trigger', () => {
   test.each([200, 201, 202, 299])('run: a %i response with an id is accepted', async (status) => {
-    expect(await trigger(answer(status, aFinishedRun()))).toMatchObject({ exitCode: 0, posts: 1 });
+    expect(await runAgainst(respond(status, aFinishedRun()))).toMatchObject({ exitCode: 0, posts: 1 });
   });
 
   test('run: a response with a byte order mark is accepted', async () => {
-    expect((await trigger(answer(200, `\ufeff${JSON.stringify(aFinishedRun())}`))).exitCode).toBe(0);
+    expect((await runAgainst(respond(200, `\ufeff${JSON.stringify(aFinishedRun())}`))).exitCode).toBe(0);
   });
 
   test('run: a chunked response after early hints is accepted', async () => {
-    const { exitCode } = await trigger((_request, reply) => {
+    const { exitCode } = await runAgainst((_request, reply) => {
       reply.raw('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
       const text = JSON.stringify(aFinishedRun());
       reply.raw(
@@ -239,49 +239,54 @@ describe('run: responses that reject a trigger', () => {
   test.each<[string, Handler, number, string]>([
     [
       'a 307 redirect to another origin (fault 17)',
-      answer(307, '', { location: 'https://other.example/runs?key=secret' }),
+      respond(307, '', { location: 'https://other.example/runs?key=secret' }),
       5,
       'redirects the trigger to https://other.example (307); wfr does not follow redirects',
     ],
     [
       'a 301 redirect within the service (fault 17)',
-      answer(301, '', { location: '/elsewhere' }),
+      respond(301, '', { location: '/elsewhere' }),
       5,
       'redirects the trigger to http://127.0.0.1',
     ],
     [
       'a 307 redirect to the same path with a slash (fault 17)',
-      answer(307, '', { location: '/runs/' }),
+      respond(307, '', { location: '/runs/' }),
       5,
       '/runs/ (307)',
     ],
     [
       'a 400 response (fault 18)',
-      answer(400, { message: 'bad amount' }),
+      respond(400, { message: 'bad amount' }),
       5,
       'refused the trigger (400)\n| bad amount\n',
     ],
-    ['a 422 response (fault 18)', answer(422, { errors: ['x'] }), 5, 'refused the trigger (422)\n| x\n'],
+    ['a 422 response (fault 18)', respond(422, { errors: ['x'] }), 5, 'refused the trigger (422)\n| x\n'],
     [
       'a 401 response (fault 19)',
-      answer(401, { error: 'expired' }),
+      respond(401, { error: 'expired' }),
       4,
       'rejected the access token (401); it came from WFR_TOKEN\n| expired\n',
     ],
-    ['a 403 response (fault 19)', answer(403), 4, 'rejected the access token (403); it came from WFR_TOKEN\n'],
-    ['a 404 response (fault 20)', answer(404), 5, '/runs (404)\n  Check the base URL and the workflow.'],
-    ['a 409 response (fault 22)', answer(409, 'in use'), 5, 'rejected the trigger (409)\n| in use\n'],
-    ['a 413 response (fault 23)', answer(413), 5, 'rejected a body of 54 bytes as too large (413)'],
-  ])('run: %s is final after one POST', async (_name, handler, code, words) => {
-    const { exitCode, stderr, stdout, posts } = await trigger(handler);
+    [
+      'a 403 response (fault 19)',
+      respond(403),
+      4,
+      'rejected the access token (403); it came from WFR_TOKEN\n',
+    ],
+    ['a 404 response (fault 20)', respond(404), 5, '/runs (404)\n  Check the base URL and the workflow.'],
+    ['a 409 response (fault 22)', respond(409, 'in use'), 5, 'rejected the trigger (409)\n| in use\n'],
+    ['a 413 response (fault 23)', respond(413), 5, 'rejected a body of 54 bytes as too large (413)'],
+  ])('run: %s is final after one POST', async (_name, handler, code, message) => {
+    const { exitCode, stderr, stdout, posts } = await runAgainst(handler);
     expect({ exitCode, stdout, posts }).toEqual({ exitCode: code, stdout: '', posts: 1 });
-    expect(stderr).toContain(words);
+    expect(stderr).toContain(message);
     expect(stderr).not.toMatch(/secret|the-token/);
   });
 
   test('run: a 429 with Retry-After is retried three times after that wait, then exits 7 (fault 24)', async () => {
-    const { exitCode, posts, stderr, gaps } = await trigger(
-      answer(429, { message: 'slow down' }, { 'retry-after': '17' }),
+    const { exitCode, posts, stderr, gaps } = await runAgainst(
+      respond(429, { message: 'slow down' }, { 'retry-after': '17' }),
     );
     expect({ exitCode, posts, gaps }).toEqual({ exitCode: 7, posts: 4, gaps: [17000, 17000, 17000] });
     expect(stderr).toContain('sending again in 17s (1/3)');
@@ -289,13 +294,13 @@ describe('run: responses that reject a trigger', () => {
   });
 
   test('run: a redirect within the service is shown with its path, but without its query (fault 17)', async () => {
-    const { stderr } = await trigger(answer(308, '', { location: '/v2/runs?key=secret' }));
+    const { stderr } = await runAgainst(respond(308, '', { location: '/v2/runs?key=secret' }));
     expect(stderr).toMatch(/redirects the trigger to http:\/\/127\.0\.0\.1:\d+\/v2\/runs \(308\)/);
     expect(stderr).not.toContain('secret');
   });
 
   test('run: a 429 without Retry-After is retried with exponential backoff (fault 24)', async () => {
-    expect((await trigger(answer(429))).gaps).toEqual([1000, 2000, 4000]);
+    expect((await runAgainst(respond(429))).gaps).toEqual([1000, 2000, 4000]);
   });
 
   test.each([
@@ -307,7 +312,7 @@ describe('run: responses that reject a trigger', () => {
   ])(
     'run: a 429 with a Retry-After of %s (%j) exits 7 (POSTs: %i) (fault 25)',
     async (_name, value, posts) => {
-      const result = await trigger(answer(429, '', { 'retry-after': value }));
+      const result = await runAgainst(respond(429, '', { 'retry-after': value }));
       expect(result).toMatchObject({ exitCode: 7, posts });
       if (posts === 1)
         expect(result.stderr).toMatch(/It asks to wait \d+h.*, which is longer than wfr waits \(5m\)\./);
@@ -317,26 +322,26 @@ describe('run: responses that reject a trigger', () => {
 
   test('run: a Retry-After date is compared with the Date header of the service (fault 25)', async () => {
     const headers = { date: 'Thu, 01 Jan 2015 00:00:00 GMT', 'retry-after': 'Thu, 01 Jan 2015 00:01:30 GMT' };
-    expect((await trigger(answer(429, '', headers))).gaps).toEqual([90000, 90000, 90000]);
+    expect((await runAgainst(respond(429, '', headers))).gaps).toEqual([90000, 90000, 90000]);
   });
 
   test('run --resend-503: a 503 with Retry-After is retried until the service accepts one run', async () => {
     let attempts = 0;
     const handler: Handler = (request, reply) => {
-      if (attempts++ < 2) return answer(503, '', { 'retry-after': '3' })(request, reply);
+      if (attempts++ < 2) return respond(503, '', { 'retry-after': '3' })(request, reply);
       return reply.send(200, aFinishedRun());
     };
-    const { exitCode, posts, gaps } = await trigger(handler, {}, ['--resend-503']);
+    const { exitCode, posts, gaps } = await runAgainst(handler, {}, ['--resend-503']);
     expect({ exitCode, posts, gaps }).toEqual({ exitCode: 0, posts: 3, gaps: [3000, 3000] });
   });
 
   test('run --resend-503: a persistent 503 with Retry-After exits 7 after three retries', async () => {
-    const busy = answer(503, '', { 'retry-after': '3' });
-    const { exitCode, posts, stderr } = await trigger(busy, {}, ['--resend-503']);
+    const busy = respond(503, '', { 'retry-after': '3' });
+    const { exitCode, posts, stderr } = await runAgainst(busy, {}, ['--resend-503']);
     expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 4 });
     expect(stderr).toContain('no run was created');
-    const long = answer(503, '', { 'retry-after': '301' });
-    expect(await trigger(long, {}, ['--resend-503'])).toMatchObject({ exitCode: 7, posts: 1 });
+    const long = respond(503, '', { 'retry-after': '301' });
+    expect(await runAgainst(long, {}, ['--resend-503'])).toMatchObject({ exitCode: 7, posts: 1 });
   });
 
   test.each([
@@ -364,13 +369,13 @@ describe('run: responses that reject a trigger', () => {
     const statuses = [503, 429, 503, 429, 429];
     let attempts = 0;
     const handler: Handler = (request, reply) =>
-      answer(statuses[attempts++] ?? 429, '', { 'retry-after': '0' })(request, reply);
-    const { exitCode, posts } = await trigger(handler, {}, ['--resend-503']);
+      respond(statuses[attempts++] ?? 429, '', { 'retry-after': '0' })(request, reply);
+    const { exitCode, posts } = await runAgainst(handler, {}, ['--resend-503']);
     expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 4 });
   });
 
   test('run: an error body that stalls is cut after 10 s and marked, and its status decides the exit code (fault 47)', async () => {
-    const { exitCode, stderr } = await trigger(
+    const { exitCode, stderr } = await runAgainst(
       (_request, reply) => {
         reply.raw('HTTP/1.1 422 Unprocessable\r\ncontent-length: 1000\r\n\r\nthe amount is miss');
       },
@@ -381,7 +386,7 @@ describe('run: responses that reject a trigger', () => {
   });
 
   test('run: an endless error body is read up to 64 KiB, and its excerpt says that there is more', async () => {
-    const { exitCode, stderr } = await trigger((_request, reply) => {
+    const { exitCode, stderr } = await runAgainst((_request, reply) => {
       reply.raw('HTTP/1.1 409 Conflict\r\n\r\n');
       const fill = () => {
         while (!reply.socket.destroyed && reply.socket.write('x'.repeat(65536)));
@@ -397,7 +402,7 @@ describe('run: responses that reject a trigger', () => {
 describe('run: Ctrl-C after the request has been sent', () => {
   test('run: Ctrl-C after a complete request waits up to 10 s for the id, and prints the command that watches the run (fault 62)', async () => {
     const signals = new Signals();
-    const { exitCode, stderr, stdout, posts, requests } = await trigger(
+    const { exitCode, stderr, stdout, posts, requests } = await runAgainst(
       (_request, reply) => {
         signals.raise('SIGINT');
         setTimeout(() => reply.send(201, aRun()), 20);
@@ -415,7 +420,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
 
   test('run --detach: Ctrl-C after a complete request waits for the id (fault 62)', async () => {
     const signals = new Signals();
-    const { exitCode, stderr } = await trigger(
+    const { exitCode, stderr } = await runAgainst(
       (_request, reply) => {
         signals.raise('SIGINT');
         setTimeout(() => reply.send(201, aRun()), 20);
@@ -429,7 +434,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
 
   test('run: Ctrl-C after a complete request exits 130 after 10 s without a response, and warns that a run may exist (fault 62)', async () => {
     const signals = new Signals();
-    const { exitCode, stderr, posts } = await trigger(() => signals.raise('SIGINT'), {
+    const { exitCode, stderr, posts } = await runAgainst(() => signals.raise('SIGINT'), {
       signals,
       clock: new AutoAdvancingClock(),
     });
@@ -443,7 +448,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
   test('run: a second Ctrl-C exits at once (fault 64)', async () => {
     const signals = new Signals();
     let raised = 0;
-    const { exitCode, stderr } = await trigger(
+    const { exitCode, stderr } = await runAgainst(
       () => {
         signals.raise('SIGINT');
         raised = performance.now();
@@ -462,7 +467,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
   ] as const)('run: %s after the request has been sent', (signal, code) => {
     test(`run: ${signal} after a complete request waits up to 2 s for the id, and prints the command that watches the run`, async () => {
       const signals = new Signals();
-      const { exitCode, stderr, posts, requests } = await trigger(
+      const { exitCode, stderr, posts, requests } = await runAgainst(
         (_request, reply) => {
           signals.raise(signal);
           setTimeout(() => reply.send(201, aRun()), 20);
@@ -483,7 +488,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
     test(`run: ${signal} after a complete request ends wfr after 2 s without a response, and warns that a run may exist`, async () => {
       const signals = new Signals();
       const clock = new AutoAdvancingClock();
-      const { exitCode, stderr, posts } = await trigger(() => signals.raise(signal), { signals, clock });
+      const { exitCode, stderr, posts } = await runAgainst(() => signals.raise(signal), { signals, clock });
       expect({ exitCode, posts, elapsed: clock.monotonic() }).toEqual({
         exitCode: code,
         posts: 1,
@@ -499,7 +504,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
         signals.raise(signal);
         signals.raise('SIGTERM');
       };
-      const { exitCode, stderr, clock } = await trigger(raiseTwice, { signals });
+      const { exitCode, stderr, clock } = await runAgainst(raiseTwice, { signals });
       expect({ exitCode, elapsed: clock.monotonic() }).toEqual({ exitCode: code, elapsed: 0 });
       expect(stderr).toContain('a run may have been created');
     });
@@ -507,8 +512,12 @@ describe('run: Ctrl-C after the request has been sent', () => {
 });
 
 test('run: a 401 with a Location exits 4, and the token is redacted from the message of the service (fault 19)', async () => {
-  const refuse = answer(401, { message: 'the-token is not valid' }, { location: 'https://login.example' });
-  const { exitCode, stderr } = await trigger(refuse);
+  const unauthorized = respond(
+    401,
+    { message: 'the-token is not valid' },
+    { location: 'https://login.example' },
+  );
+  const { exitCode, stderr } = await runAgainst(unauthorized);
   expect(exitCode).toBe(4);
   expect(stderr).toContain('rejected the access token (401)');
   expect(stderr).toContain('| (the token) is not valid\n');

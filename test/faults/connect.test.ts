@@ -9,10 +9,10 @@ import { startWfr } from '../helpers/process.js';
 import { aRun, findFreePort, scriptedService } from '../helpers/service.js';
 import { CA_FILE, certificate } from '../helpers/tls.js';
 
-const run = (baseUrl: string, world: CliOptions = {}) =>
+const run = (baseUrl: string, options: CliOptions = {}) =>
   runCli(['run', 'w', 'a=1', '--allow-http'], {
-    ...world,
-    env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...world.env },
+    ...options,
+    env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...options.env },
   });
 
 /** Makes every host name lookup fail with `code` until the test has finished. */
@@ -155,12 +155,12 @@ describe('run: the certificate of the service', () => {
     ['wrong-name', 'it is for another name (ERR_TLS_CERT_ALTNAME_INVALID)'],
   ] as const)(
     'run: an untrusted certificate (%s) exits 7 without a retry, suggesting NODE_EXTRA_CA_CERTS and no way to skip the check (fault 6)',
-    async (name, words) => {
+    async (name, reason) => {
       const service = await scriptedService(() => {}, { tls: certificate(name) });
       const { exitCode, stderr, clock } = await run(service.baseUrl);
       expect(exitCode).toBe(7);
       expect(stderr).toContain(
-        `the certificate of 127.0.0.1:${service.port} is not trusted: ${words}\n  no run was created`,
+        `the certificate of 127.0.0.1:${service.port} is not trusted: ${reason}\n  no run was created`,
       );
       expect(stderr).toContain('NODE_EXTRA_CA_CERTS');
       expect(stderr).not.toMatch(/insecure|REJECT_UNAUTHORIZED|--no-/i);

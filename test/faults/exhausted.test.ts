@@ -9,10 +9,10 @@ import { runCli } from '../helpers/cli.js';
 import { folderWith } from '../helpers/files.js';
 import { bash } from '../helpers/process.js';
 
-const failure = (code: string) => Object.assign(new Error(code), { code });
+const errorWithCode = (code: string) => Object.assign(new Error(code), { code });
 
 /** Replaces a function of a Node module until the test has finished. */
-function replace<Module extends object, Name extends keyof Module>(
+function replaceFunction<Module extends object, Name extends keyof Module>(
   module: Module,
   name: Name,
   replaced: Module[Name],
@@ -30,10 +30,12 @@ function replace<Module extends object, Name extends keyof Module>(
 function failToOpen(ending: string, code: string, before: number, times: number): void {
   const { open } = promises;
   let calls = 0;
-  replace(promises, 'open', (path, ...rest) => {
+  replaceFunction(promises, 'open', (path, ...rest) => {
     if (!String(path).endsWith(ending)) return open(path, ...rest);
     calls++;
-    return calls > before && calls <= before + times ? Promise.reject(failure(code)) : open(path, ...rest);
+    return calls > before && calls <= before + times
+      ? Promise.reject(errorWithCode(code))
+      : open(path, ...rest);
   });
 }
 
@@ -75,8 +77,8 @@ describe('a machine without free file descriptors or memory (fault 75)', () => {
     const { connect } = net;
     let calls = 0;
     // The first row's attempt and its three retries.
-    replace(net, 'connect', ((...args: Parameters<typeof connect>) =>
-      ++calls <= 4 ? new net.Socket().destroy(failure('EMFILE')) : connect(...args)) as typeof connect);
+    replaceFunction(net, 'connect', ((...args: Parameters<typeof connect>) =>
+      ++calls <= 4 ? new net.Socket().destroy(errorWithCode('EMFILE')) : connect(...args)) as typeof connect);
     const args = [...BATCH_ARGS, '--concurrency', '1'];
     const { exitCode, stderr } = await wfr(args, { cwd });
     expect({ exitCode, triggered }).toEqual({ exitCode: 7, triggered: [{ n: 2 }] });

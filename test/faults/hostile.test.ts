@@ -4,11 +4,11 @@ import { type CliOptions, runCli } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
 import { aRun, type Handler, scriptedService } from '../helpers/service.js';
 
-const EVIL =
+const HOSTILE_TEXT =
   'A\u001b[2J\u001b]0;title\u0007\u009b31m\u0085\u2028\u202e\u2066\u200f\u061c\u007f\r\n::error::forged\n ::set-output name=x::y\n##[error]forged ##[command]x';
 
 /** Asserts that a text has nothing that a terminal or a CI runner would interpret. */
-function expectInert(text: string): void {
+function assertSanitized(text: string): void {
   expect(text).not.toMatch(
     /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/,
   );
@@ -16,13 +16,13 @@ function expectInert(text: string): void {
   expect(text).not.toContain('##[');
 }
 
-async function against(handler: Handler, args: readonly string[], world: CliOptions = {}) {
+async function runAgainst(handler: Handler, args: readonly string[], options: CliOptions = {}) {
   const service = await scriptedService(async (request, reply) => {
     await request.body();
     await handler(request, reply);
   });
-  const env = { WFR_BASE_URL: service.baseUrl, ...world.env };
-  const result = await runCli(args, { ...world, env, clock: world.clock ?? new VirtualClock() });
+  const env = { WFR_BASE_URL: service.baseUrl, ...options.env };
+  const result = await runCli(args, { ...options, env, clock: options.clock ?? new VirtualClock() });
   return { ...result, service };
 }
 
@@ -32,21 +32,27 @@ describe('text with control characters and CI commands', () => {
   test.each(COMMANDS)(
     '%s: control characters in any field of a run are escaped on stdout and stderr (fault 46)',
     async (command) => {
-      for (const status of ['FINISHED', 'FAILED', EVIL]) {
+      for (const status of ['FINISHED', 'FAILED', HOSTILE_TEXT]) {
         const run = {
-          ...aRun({ id: `id ${EVIL}`, versionName: EVIL, createdAt: EVIL, status, [`key ${EVIL}`]: EVIL }),
-          error: { message: EVIL, step: EVIL },
-          output: { [EVIL]: EVIL, list: [EVIL] },
+          ...aRun({
+            id: `id ${HOSTILE_TEXT}`,
+            versionName: HOSTILE_TEXT,
+            createdAt: HOSTILE_TEXT,
+            status,
+            [`key ${HOSTILE_TEXT}`]: HOSTILE_TEXT,
+          }),
+          error: { message: HOSTILE_TEXT, step: HOSTILE_TEXT },
+          output: { [HOSTILE_TEXT]: HOSTILE_TEXT, list: [HOSTILE_TEXT] },
         };
-        const words = command.split(' ');
-        const { stdout, stderr } = await against(
+        const args = command.split(' ');
+        const { stdout, stderr } = await runAgainst(
           (_request, reply) => reply.send(200, run),
-          [...words, '--timeout', '0'],
+          [...args, '--timeout', '0'],
         );
-        expectInert(stdout);
-        expectInert(stderr);
+        assertSanitized(stdout);
+        assertSanitized(stderr);
         // The JSON still has the same value.
-        if (words.includes('--json')) expect(JSON.parse(stdout)).toEqual(run);
+        if (args.includes('--json')) expect(JSON.parse(stdout)).toEqual(run);
       }
     },
   );
@@ -58,21 +64,21 @@ describe('text with control characters and CI commands', () => {
         aRun({
           id: decodeURIComponent(request.path.slice('/runs/'.length)),
           status: 'FAILED',
-          versionName: EVIL,
-          error: { message: EVIL, step: EVIL },
+          versionName: HOSTILE_TEXT,
+          error: { message: HOSTILE_TEXT, step: HOSTILE_TEXT },
         }),
       );
     for (const args of [
-      ['status', EVIL],
-      ['status', 'a', EVIL],
-      ['watch', EVIL],
-      ['watch', 'a', EVIL],
-      ['watch', 'a', EVIL, '--json'],
-      ['watch', EVIL, 'a', '-o', 'id'],
+      ['status', HOSTILE_TEXT],
+      ['status', 'a', HOSTILE_TEXT],
+      ['watch', HOSTILE_TEXT],
+      ['watch', 'a', HOSTILE_TEXT],
+      ['watch', 'a', HOSTILE_TEXT, '--json'],
+      ['watch', HOSTILE_TEXT, 'a', '-o', 'id'],
     ]) {
-      const { stdout, stderr } = await against(handler, args);
-      expectInert(stdout);
-      expectInert(stderr);
+      const { stdout, stderr } = await runAgainst(handler, args);
+      assertSanitized(stdout);
+      assertSanitized(stderr);
     }
   });
 
@@ -80,13 +86,16 @@ describe('text with control characters and CI commands', () => {
     'run: control characters in a %i response are escaped (fault 46)',
     async (status) => {
       for (const body of [
-        EVIL,
-        { message: EVIL },
-        { error: { message: EVIL, details: [EVIL] } },
-        `<html><title>${EVIL}</title>`,
+        HOSTILE_TEXT,
+        { message: HOSTILE_TEXT },
+        { error: { message: HOSTILE_TEXT, details: [HOSTILE_TEXT] } },
+        `<html><title>${HOSTILE_TEXT}</title>`,
       ]) {
-        const { stderr } = await against((_request, reply) => reply.send(status, body), ['run', 'w', '-v']);
-        expectInert(stderr);
+        const { stderr } = await runAgainst(
+          (_request, reply) => reply.send(status, body),
+          ['run', 'w', '-v'],
+        );
+        assertSanitized(stderr);
       }
     },
   );
@@ -99,29 +108,29 @@ describe('text with control characters and CI commands', () => {
       { 'content-encoding': '##[error]x' },
     ] as Record<string, string>[]) {
       for (const status of [200, 307, 303]) {
-        const { stderr } = await against(
+        const { stderr } = await runAgainst(
           (_request, reply) => reply.send(status, 'no run', headers),
           ['run', 'w', '-v'],
         );
-        expectInert(stderr);
+        assertSanitized(stderr);
       }
     }
   });
 
   test('run: control characters are escaped in the live line of a terminal (fault 46)', async () => {
-    const run = aRun({ status: EVIL, versionName: EVIL });
-    const world = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
-    const { stderr } = await against(
+    const run = aRun({ status: HOSTILE_TEXT, versionName: HOSTILE_TEXT });
+    const options = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
+    const { stderr } = await runAgainst(
       (_request, reply) => reply.send(200, run),
       ['run', 'w', '--timeout', '0'],
-      world,
+      options,
     );
     // The sequences of the live line itself: cursor, synchronized output, no line wrapping.
-    expectInert(stderr.replace(/\u001b\[(\?25[lh]|\?2026[hl]|\?7[lh]|1G|K|1A)/g, ''));
+    assertSanitized(stderr.replace(/\u001b\[(\?25[lh]|\?2026[hl]|\?7[lh]|1G|K|1A)/g, ''));
   });
 
   test('run: a field of more than 2,000 characters is cut, with the number of characters left out (fault 46)', async () => {
-    const { stderr } = await against(
+    const { stderr } = await runAgainst(
       (_request, reply) =>
         reply.send(200, aRun({ status: 'FAILED', error: { message: 'm'.repeat(5000), step: 's' } })),
       ['run', 'w'],
@@ -131,12 +140,12 @@ describe('text with control characters and CI commands', () => {
 
   test('run: the suggested watch command can be pasted into a shell, whatever the id is (fault 46)', async () => {
     const id = "a'b\n\u001b[31m##[x] $(reboot) `reboot`";
-    const { stderr } = await against(
+    const { stderr } = await runAgainst(
       (_request, reply) => reply.send(200, aRun({ id })),
       ['run', 'w', '--detach'],
     );
     const command = /To watch it: (.*)\n/.exec(stderr)?.[1] ?? '';
-    expectInert(command);
+    assertSanitized(command);
     const { bash } = await import('../helpers/process.js');
     const { stdout } = await bash(`wfr() { printf '%s|' "$@"; }; ${command}`);
     expect(stdout).toBe(`watch|${id}|`);
@@ -147,7 +156,7 @@ describe('ids that contain paths', () => {
   test.each(['../../admin', '/etc/passwd', 'a/../b', '%2e%2e', '?x=1', '#x', 'a\r\nX-Evil: 1', '\\..\\x'])(
     'run: the id %j stays one segment of the URL path (fault 60)',
     async (id) => {
-      const { service, exitCode } = await against(
+      const { service, exitCode } = await runAgainst(
         (request, reply) => {
           const shown = aRun({ id, status: request.method === 'POST' ? 'PENDING' : 'FINISHED' });
           reply.send(200, shown);
@@ -174,7 +183,7 @@ describe('JSON that is made to break its parser', () => {
     ['duplicate names', '{"a":1,"a":2,"a":{"a":3}}'],
     ['escape sequences', '"\\ud800\\u0000\\"\\\\\\/\\b\\u2028"'],
   ])('run: %s in the output are printed unchanged (fault 45)', async (_name, output) => {
-    const { stdout, exitCode } = await against(
+    const { stdout, exitCode } = await runAgainst(
       (_request, reply) => reply.send(200, finished(output)),
       ['run', 'w', '-o', 'jsonl'],
     );
@@ -189,12 +198,12 @@ describe('JSON that is made to break its parser', () => {
       ['{"a":', '}'],
     ] as const) {
       const output = open.repeat(100_000) + (open === '[' ? '' : '1') + close.repeat(100_000);
-      const line = await against(
+      const line = await runAgainst(
         (_request, reply) => reply.send(200, finished(output)),
         ['run', 'w', '-o', 'jsonl'],
       );
       expect(line.stdout === `${finished(output)}\n`).toBe(true);
-      const { stdout, exitCode } = await against(
+      const { stdout, exitCode } = await runAgainst(
         (_request, reply) => reply.send(200, finished(output)),
         ['run', 'w'],
       );
@@ -205,14 +214,14 @@ describe('JSON that is made to break its parser', () => {
 
   test('run: an error body of 100,000 nested levels still exits 5 (fault 45)', async () => {
     const body = `${'{"error":'.repeat(7_000)}1${'}'.repeat(7_000)}`;
-    expect((await against((_request, reply) => reply.send(422, body), ['run', 'w'])).exitCode).toBe(5);
+    expect((await runAgainst((_request, reply) => reply.send(422, body), ['run', 'w'])).exitCode).toBe(5);
     expect(
-      (await against((_request, reply) => reply.send(422, '['.repeat(100_000)), ['run', 'w'])).exitCode,
+      (await runAgainst((_request, reply) => reply.send(422, '['.repeat(100_000)), ['run', 'w'])).exitCode,
     ).toBe(5);
   });
 
   test('run: bytes that are not UTF-8 are replaced (fault 45)', async () => {
-    const { stdout, exitCode } = await against(
+    const { stdout, exitCode } = await runAgainst(
       (_request, reply) => {
         const body = Buffer.concat([
           Buffer.from('{"id":"r","status":"FINISHED","output":"a'),
@@ -229,7 +238,7 @@ describe('JSON that is made to break its parser', () => {
 
   test('run: a body of more than 512 MiB without Content-Length exits 74 and keeps the id', async () => {
     const chunk = Buffer.alloc(4 * 1024 * 1024, 0x20);
-    const { exitCode, stderr } = await against(
+    const { exitCode, stderr } = await runAgainst(
       (request, reply) => {
         if (request.method === 'POST') return reply.send(200, aRun());
         reply.raw('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n');
@@ -262,25 +271,25 @@ describe('numbers and times that are invalid', () => {
   ])(
     'run and status: steps %j with stepsCompleted %j print no NaN, Infinity, undefined or null',
     async (steps, stepsCompleted) => {
-      for (const world of [{}, { terminal: 80, env: { TERM: 'xterm' } }]) {
-        let looks = 0;
+      for (const options of [{}, { terminal: 80, env: { TERM: 'xterm' } }]) {
+        let polls = 0;
         const handler: Handler = (_request, reply) =>
           reply.send(
             200,
             aRun({
               steps,
               stepsCompleted,
-              status: looks++ < 3 ? 'RUNNING' : 'FINISHED',
+              status: polls++ < 3 ? 'RUNNING' : 'FINISHED',
               createdAt: 'yesterday',
             }),
           );
-        const { exitCode, stderr } = await against(handler, ['run', 'w'], world);
+        const { exitCode, stderr } = await runAgainst(handler, ['run', 'w'], options);
         expect(exitCode).toBe(0);
         expect(stderr).not.toMatch(/NaN|Infinity|undefined|-\d+ of|null/);
       }
       expect(
         (
-          await against(
+          await runAgainst(
             (_request, reply) => reply.send(200, aRun({ steps, stepsCompleted, createdAt: 'x' })),
             ['status', 'run-1'],
           )

@@ -8,7 +8,7 @@ import { folderWith } from '../helpers/files.js';
 import { startWfr } from '../helpers/process.js';
 import { aFinishedRun, aRun, type Handler, inTurn, scriptedService, showRun } from '../helpers/service.js';
 
-const finish: Handler = (_request, reply) => reply.send(200, aFinishedRun());
+const finished: Handler = (_request, reply) => reply.send(200, aFinishedRun());
 const fail =
   (status: number, headers: Record<string, string> = {}): Handler =>
   (_request, reply) =>
@@ -16,8 +16,8 @@ const fail =
 const reset: Handler = (_request, reply) => reply.reset();
 
 /** Runs a command against a service that accepts triggers and answers polls with `polls` in turn, the last repeatedly. */
-async function watchWith(command: readonly string[], polls: readonly Handler[], world: CliOptions = {}) {
-  const clock = (world.clock ?? new VirtualClock()) as VirtualClock;
+async function runAgainst(command: readonly string[], polls: readonly Handler[], options: CliOptions = {}) {
+  const clock = (options.clock ?? new VirtualClock()) as VirtualClock;
   const poll = inTurn(...polls);
   const service = await scriptedService(
     async (request, reply) => {
@@ -28,9 +28,9 @@ async function watchWith(command: readonly string[], polls: readonly Handler[], 
     { clock },
   );
   const result = await runCli(command, {
-    ...world,
+    ...options,
     clock,
-    env: { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: 'tok', ...world.env },
+    env: { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: 'tok', ...options.env },
   });
   const gets = service.requests.filter(({ method }) => method === 'GET');
   const gaps = gets.slice(1).map(({ at }, index) => at - (gets[index]?.at ?? 0));
@@ -63,7 +63,13 @@ describe('run: polls that fail', () => {
   ])(
     'run: a poll that fails with %s is reported on one line and retried with backoff (fault 35)',
     async (_name, poll) => {
-      const { exitCode, stderr, gaps, posts } = await watchWith(RUN, [showRun(), poll, poll, poll, finish]);
+      const { exitCode, stderr, gaps, posts } = await runAgainst(RUN, [
+        showRun(),
+        poll,
+        poll,
+        poll,
+        finished,
+      ]);
       expect({ exitCode, posts }).toEqual({ exitCode: 0, posts: 1 });
       expect(gaps).toEqual([2000, 1000, 2000, 4000]);
       expect(stderr.split('\n').filter((line) => line.includes('; retrying in ')).length).toBe(3);
@@ -71,7 +77,7 @@ describe('run: polls that fail', () => {
   );
 
   test('run: a run that is unreachable for five minutes exits 7, with its id and the watch command (fault 35)', async () => {
-    const { exitCode, stderr, clock, posts, gaps } = await watchWith(RUN, [showRun(), reset]);
+    const { exitCode, stderr, clock, posts, gaps } = await runAgainst(RUN, [showRun(), reset]);
     expect({ exitCode, posts }).toEqual({ exitCode: 7, posts: 1 });
     expect(gaps.slice(0, 8)).toEqual([2000, 1000, 2000, 4000, 8000, 16000, 30000, 30000]);
     expect(clock.monotonic()).toBeGreaterThanOrEqual(4_000 + 300_000);
@@ -83,38 +89,38 @@ describe('run: polls that fail', () => {
   });
 
   test('run: the five minutes of an unreachable run start at its last successful poll (fault 35)', async () => {
-    const trouble = Array<Handler>(11).fill(reset);
-    const { exitCode } = await watchWith(RUN, [
+    const resets = Array<Handler>(11).fill(reset);
+    const { exitCode } = await runAgainst(RUN, [
       showRun(),
-      ...trouble,
+      ...resets,
       showRun({ stepsCompleted: 2 }),
-      ...trouble,
-      finish,
+      ...resets,
+      finished,
     ]);
     expect(exitCode).toBe(0);
   });
 
   test('watch and status: an id that was never read exits 7 after three retries (fault 35)', async () => {
     for (const command of [WATCH, ['status', 'run-1']]) {
-      const { exitCode, polls, gaps, stderr } = await watchWith(command, [reset]);
+      const { exitCode, polls, gaps, stderr } = await runAgainst(command, [reset]);
       expect({ exitCode, polls, gaps }).toEqual({ exitCode: 7, polls: 4, gaps: [1000, 2000, 4000] });
       expect(stderr).toContain('wfr: run run-1 could not be read\n');
     }
   });
 
   test('watch: --timeout during failed polls exits 8 for a run that was read before, otherwise 7 (fault 35)', async () => {
-    expect((await watchWith([...WATCH, '--timeout', '10s'], [showRun(), reset])).exitCode).toBe(8);
-    expect((await watchWith([...WATCH, '--timeout', '2s'], [reset])).exitCode).toBe(7);
+    expect((await runAgainst([...WATCH, '--timeout', '10s'], [showRun(), reset])).exitCode).toBe(8);
+    expect((await runAgainst([...WATCH, '--timeout', '2s'], [reset])).exitCode).toBe(7);
   });
 });
 
 describe('run: polls that are rate limited', () => {
   test('run: Retry-After on a failed poll is the minimum of the next wait, at most five minutes (fault 36)', async () => {
-    const { exitCode, gaps } = await watchWith(RUN, [
+    const { exitCode, gaps } = await runAgainst(RUN, [
       showRun(),
       fail(429, { 'retry-after': '25' }),
       fail(503, { 'retry-after': '9999' }),
-      finish,
+      finished,
     ]);
     expect(exitCode).toBe(0);
     expect(gaps).toEqual([2000, 25000, 300000]);
@@ -123,12 +129,12 @@ describe('run: polls that are rate limited', () => {
 
 describe('run and watch: polls that get 404', () => {
   test('run: a 404 right after the trigger is retried, as replicas may lag (fault 37)', async () => {
-    const { exitCode, polls } = await watchWith(RUN, [fail(404), fail(404), fail(404), finish]);
+    const { exitCode, polls } = await runAgainst(RUN, [fail(404), fail(404), fail(404), finished]);
     expect({ exitCode, polls }).toEqual({ exitCode: 0, polls: 4 });
   });
 
   test('run: 404 for 60 s after the trigger exits 7, with the id and the watch command (fault 37)', async () => {
-    const { exitCode, stderr, clock } = await watchWith(RUN, [fail(404)]);
+    const { exitCode, stderr, clock } = await runAgainst(RUN, [fail(404)]);
     expect(exitCode).toBe(7);
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     expect(clock.monotonic()).toBeLessThan(100_000);
@@ -137,14 +143,14 @@ describe('run and watch: polls that get 404', () => {
   });
 
   test('watch: a 404 for an id from the command line exits 5 after one request (fault 38)', async () => {
-    const { exitCode, polls, stderr } = await watchWith(WATCH, [fail(404)]);
+    const { exitCode, polls, stderr } = await runAgainst(WATCH, [fail(404)]);
     expect({ exitCode, polls }).toEqual({ exitCode: 5, polls: 1 });
     expect(stderr).toContain('the service has no run run-1 (404)');
     expect(stderr).not.toContain(RESUME);
   });
 
   test('watch: 404 for 60 s for a run that was read before exits 7 (fault 38)', async () => {
-    const { exitCode, clock } = await watchWith(WATCH, [showRun(), fail(404)]);
+    const { exitCode, clock } = await runAgainst(WATCH, [showRun(), fail(404)]);
     expect(exitCode).toBe(7);
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     expect(clock.monotonic()).toBeLessThan(100_000);
@@ -170,7 +176,7 @@ describe('batch: an accepted row that is resumed', () => {
   }
 
   test('batch: a 404 on resuming an accepted row is retried, and no second run is created (fault 37)', async () => {
-    const { exitCode, posts } = await resumeBatch([showRun(), fail(404), fail(404), finish]);
+    const { exitCode, posts } = await resumeBatch([showRun(), fail(404), fail(404), finished]);
     expect(exitCode).toBe(0);
     expect(posts).toBe(1);
   });
@@ -191,11 +197,11 @@ describe('run and watch: an unexpected status among successful polls', () => {
   test.each(ODD)(
     'run: a single %i for a run that was read before is reported and retried like other failed polls (fault 95)',
     async (status) => {
-      const { exitCode, stderr, gaps, posts } = await watchWith(RUN, [
+      const { exitCode, stderr, gaps, posts } = await runAgainst(RUN, [
         showRun(),
         fail(status),
         showRun(),
-        finish,
+        finished,
       ]);
       expect({ exitCode, posts, gaps }).toEqual({ exitCode: 0, posts: 1, gaps: [2000, 1000, 3000] });
       expect(stderr.split('\n').filter((line) => line.includes('; retrying in '))).toEqual([
@@ -207,7 +213,7 @@ describe('run and watch: an unexpected status among successful polls', () => {
   test.each(ODD)(
     'run: a single %i as the first response about a triggered run is retried (fault 95)',
     async (status) => {
-      const { exitCode, posts } = await watchWith(RUN, [fail(status), finish]);
+      const { exitCode, posts } = await runAgainst(RUN, [fail(status), finished]);
       expect({ exitCode, posts }).toEqual({ exitCode: 0, posts: 1 });
     },
   );
@@ -215,7 +221,7 @@ describe('run and watch: an unexpected status among successful polls', () => {
   test.each([400, 302, 410])(
     'run: %i for 60 s exits 7, with the id and the watch command (fault 95)',
     async (status) => {
-      const { exitCode, stderr, clock, gaps } = await watchWith(RUN, [showRun(), fail(status)]);
+      const { exitCode, stderr, clock, gaps } = await runAgainst(RUN, [showRun(), fail(status)]);
       expect(exitCode).toBe(7);
       expect(gaps).toEqual([2000, 1000, 2000, 4000, 8000, 16000, 30000]);
       expect(clock.monotonic()).toBeLessThan(70_000);
@@ -225,16 +231,16 @@ describe('run and watch: an unexpected status among successful polls', () => {
   );
 
   test('run: the 60 s count consecutive unexpected statuses only; any other poll restarts them (fault 95)', async () => {
-    const odd = Array<Handler>(5).fill(fail(400));
-    const { exitCode } = await watchWith(RUN, [
+    const unexpected = Array<Handler>(5).fill(fail(400));
+    const { exitCode } = await runAgainst(RUN, [
       showRun(),
-      ...odd,
+      ...unexpected,
       fail(503),
       fail(400),
       fail(400),
       showRun(),
-      ...odd,
-      finish,
+      ...unexpected,
+      finished,
     ]);
     expect(exitCode).toBe(0);
   });
@@ -243,7 +249,7 @@ describe('run and watch: an unexpected status among successful polls', () => {
     const mixed = Array<Handler[]>(20)
       .fill([fail(400), fail(503)])
       .flat();
-    const { exitCode, clock } = await watchWith(RUN, [showRun(), ...mixed]);
+    const { exitCode, clock } = await runAgainst(RUN, [showRun(), ...mixed]);
     expect(exitCode).toBe(7);
     expect(clock.monotonic()).toBeGreaterThanOrEqual(300_000);
     expect(clock.monotonic()).toBeLessThan(350_000);
@@ -252,13 +258,13 @@ describe('run and watch: an unexpected status among successful polls', () => {
   test.each([400, 302, 410])(
     'watch: %i for an id that was never read exits 5 after one request (fault 95)',
     async (status) => {
-      const { exitCode, polls } = await watchWith(WATCH, [fail(status)]);
+      const { exitCode, polls } = await runAgainst(WATCH, [fail(status)]);
       expect({ exitCode, polls }).toEqual({ exitCode: 5, polls: 1 });
     },
   );
 
   test('watch: --timeout during unexpected statuses exits 8 (fault 95)', async () => {
-    expect((await watchWith([...WATCH, '--timeout', '10s'], [showRun(), fail(400)])).exitCode).toBe(8);
+    expect((await runAgainst([...WATCH, '--timeout', '10s'], [showRun(), fail(400)])).exitCode).toBe(8);
   });
 });
 
@@ -266,7 +272,7 @@ describe('run: a token that expires while a run is watched', () => {
   test.each([401, 403])(
     'run: %i on a poll exits 4, with the id and the watch command (fault 39)',
     async (status) => {
-      const { exitCode, stderr, polls } = await watchWith(RUN, [showRun(), fail(status)]);
+      const { exitCode, stderr, polls } = await runAgainst(RUN, [showRun(), fail(status)]);
       expect({ exitCode, polls }).toEqual({ exitCode: 4, polls: 2 });
       expect(stderr).toContain(
         `rejected the access token (${status}); it came from WFR_TOKEN\n| words for ${status}\n`,
@@ -279,17 +285,17 @@ describe('run: a token that expires while a run is watched', () => {
 test('watch: a renewed token file is used for every watched run, even one that is rejected late (fault 39)', async () => {
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'token'), 'old');
-  let refused: () => void = () => {};
-  const bothAsked = new Promise<void>((resolve) => {
-    refused = resolve;
+  let onBothRejected: () => void = () => {};
+  const bothRejected = new Promise<void>((resolve) => {
+    onBothRejected = resolve;
   });
-  let asked = 0;
+  let rejections = 0;
   const service = await scriptedService(async (request, reply) => {
     const id = request.path.slice('/runs/'.length);
     if (request.headers.authorization === 'Bearer new') return reply.send(200, { ...aFinishedRun(), id });
     writeFileSync(join(cwd, 'token'), 'new');
-    if (++asked === 2) refused();
-    await bothAsked;
+    if (++rejections === 2) onBothRejected();
+    await bothRejected;
     // The second one is rejected after the first one has its new token.
     if (id === 'b') await new Promise((resolve) => setTimeout(resolve, 50));
     return reply.send(401);
@@ -302,17 +308,17 @@ test('watch: a renewed token file is used for every watched run, even one that i
 });
 
 test('run: a run whose error is a string shows it as the message (fault 42)', async () => {
-  const { stderr } = await watchWith(RUN, [showRun({ status: 'FAILED', error: 'just text' })]);
+  const { stderr } = await runAgainst(RUN, [showRun({ status: 'FAILED', error: 'just text' })]);
   expect(stderr).toContain('| just text\n');
 });
 
 describe('watch: statuses that wfr does not know', () => {
   test('watch: an unknown status is shown, warned about once, and waited for while it changes (fault 40)', async () => {
-    const { exitCode, stderr } = await watchWith(WATCH, [
+    const { exitCode, stderr } = await runAgainst(WATCH, [
       showRun({ status: 'PAUSED' }),
       showRun({ status: 'PAUSED' }),
       showRun({ status: 'QUEUED' }),
-      finish,
+      finished,
     ]);
     expect(exitCode).toBe(0);
     expect(stderr.split('\n').filter((line) => line.includes('warning: '))).toEqual([
@@ -323,14 +329,14 @@ describe('watch: statuses that wfr does not know', () => {
   });
 
   test('watch: an unknown status that is unchanged for five minutes exits 7 (fault 40)', async () => {
-    const { exitCode, stderr, clock } = await watchWith(WATCH, [showRun({ status: 'PAUSED' })]);
+    const { exitCode, stderr, clock } = await runAgainst(WATCH, [showRun({ status: 'PAUSED' })]);
     expect(exitCode).toBe(7);
     expect(stderr).toContain('the status PAUSED is unknown to wfr and has not changed for 5m');
     expect(clock.monotonic()).toBeLessThan(320_000);
   });
 
   test('watch: a run whose status is always missing exits 7 (fault 40)', async () => {
-    expect((await watchWith(WATCH, [(_request, reply) => reply.send(200, { id: 'run-1' })])).exitCode).toBe(
+    expect((await runAgainst(WATCH, [(_request, reply) => reply.send(200, { id: 'run-1' })])).exitCode).toBe(
       7,
     );
   });
@@ -338,17 +344,17 @@ describe('watch: statuses that wfr does not know', () => {
 
 describe('watch: responses that are inconsistent', () => {
   test('watch: a run whose completed steps decrease is still watched (fault 41)', async () => {
-    const { exitCode, stderr } = await watchWith(WATCH, [
+    const { exitCode, stderr } = await runAgainst(WATCH, [
       showRun({ stepsCompleted: 3 }),
       showRun({ stepsCompleted: 1 }),
-      finish,
+      finished,
     ]);
     expect(exitCode).toBe(0);
     expect(stderr).toContain('RUNNING  1 of 4 steps');
   });
 
   test('watch: responses that always show another id exit 7 and print no output (fault 41)', async () => {
-    const { exitCode, stdout } = await watchWith(WATCH, [
+    const { exitCode, stdout } = await runAgainst(WATCH, [
       (_request, reply) => reply.send(200, { ...aFinishedRun(), id: 'other' }),
     ]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: '' });
@@ -358,7 +364,7 @@ describe('watch: responses that are inconsistent', () => {
 describe('run: a run that fails', () => {
   test('run: the message of a failed run is sanitized on stderr, and --json prints the Run (fault 42)', async () => {
     const run = { status: 'FAILED', error: { message: 'a\u001b[31m\n::error::b', step: 'x\u0007' } };
-    const { exitCode, stdout, stderr } = await watchWith([...RUN, '--json'], [showRun(run)]);
+    const { exitCode, stdout, stderr } = await runAgainst([...RUN, '--json'], [showRun(run)]);
     expect(exitCode).toBe(1);
     expect(JSON.parse(stdout)).toEqual(aRun(run));
     expect(stderr).toContain('Failed at step x\\u0007\n');
@@ -368,7 +374,7 @@ describe('run: a run that fails', () => {
   test.each([{}, { error: null }, { error: {} }, { error: { message: 5, step: [] } }])(
     'run: a failed run with %j exits 1 and reports that there is no message (fault 42)',
     async (changes) => {
-      const { exitCode, stderr } = await watchWith(RUN, [showRun({ status: 'FAILED', ...changes })]);
+      const { exitCode, stderr } = await runAgainst(RUN, [showRun({ status: 'FAILED', ...changes })]);
       expect(exitCode).toBe(1);
       expect(stderr).toContain('(the service gave no message)');
     },
@@ -377,7 +383,7 @@ describe('run: a run that fails', () => {
 
 describe('run and watch: --timeout', () => {
   test('run: a poll in flight when --timeout ends is the last one (fault 43)', async () => {
-    const { exitCode, clock } = await watchWith([...RUN, '--timeout', '1s'], [() => {}], {
+    const { exitCode, clock } = await runAgainst([...RUN, '--timeout', '1s'], [() => {}], {
       clock: new AutoAdvancingClock(),
     });
     expect(exitCode).toBe(8);
@@ -387,7 +393,7 @@ describe('run and watch: --timeout', () => {
   test('watch: the single poll of --timeout 0 may take longer than the timeout (fault 43)', async () => {
     const slow: Handler = (_request, reply) => void setTimeout(() => reply.send(200, aRun()), 20);
     const clock = new VirtualClock();
-    const { exitCode } = await watchWith(
+    const { exitCode } = await runAgainst(
       [...WATCH, '--timeout', '0'],
       [
         (request, reply) => {
@@ -401,14 +407,14 @@ describe('run and watch: --timeout', () => {
   });
 
   test('run: --timeout prints the status of the run and the watch command (fault 43)', async () => {
-    const { exitCode, stderr } = await watchWith([...RUN, '--timeout', '1m'], [showRun()]);
+    const { exitCode, stderr } = await runAgainst([...RUN, '--timeout', '1m'], [showRun()]);
     expect(exitCode).toBe(8);
     expect(stderr).toContain('Still RUNNING (1 of 4 steps) after 1m; run run-1 continues.\n');
     expect(stderr.endsWith(RESUME)).toBe(true);
   });
 
   test('run: --timeout ends the wait for a service that does not respond (fault 43)', async () => {
-    const { exitCode, clock } = await watchWith([...RUN, '--timeout', '4s'], [showRun(), () => {}], {
+    const { exitCode, clock } = await runAgainst([...RUN, '--timeout', '4s'], [showRun(), () => {}], {
       clock: new AutoAdvancingClock(),
     });
     expect(exitCode).toBe(8);
@@ -416,15 +422,15 @@ describe('run and watch: --timeout', () => {
   });
 
   test('run: a --timeout of 99999h does not overflow to a short one (fault 43)', async () => {
-    expect((await watchWith([...RUN, '--timeout', '99999h'], [showRun(), showRun(), finish])).exitCode).toBe(
-      0,
-    );
+    expect(
+      (await runAgainst([...RUN, '--timeout', '99999h'], [showRun(), showRun(), finished])).exitCode,
+    ).toBe(0);
   });
 });
 
 describe('run: a response of more than 512 MiB', () => {
   test('run: a poll response of more than 512 MiB exits 74 with its size, and keeps the id (fault 44)', async () => {
-    const { exitCode, stderr, polls } = await watchWith(RUN, [
+    const { exitCode, stderr, polls } = await runAgainst(RUN, [
       (_request, reply) => reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 629145600\r\n\r\n{'),
     ]);
     expect({ exitCode, polls }).toEqual({ exitCode: 74, polls: 1 });
@@ -435,7 +441,7 @@ describe('run: a response of more than 512 MiB', () => {
 
 describe('run: a service that stops responding', () => {
   test('run: a poll fails after 30 s without a byte, and the next one succeeds (fault 48)', async () => {
-    const { exitCode, stderr } = await watchWith(RUN, [showRun(), () => {}, finish], {
+    const { exitCode, stderr } = await runAgainst(RUN, [showRun(), () => {}, finished], {
       clock: new AutoAdvancingClock(),
     });
     expect(exitCode).toBe(0);
@@ -443,13 +449,13 @@ describe('run: a service that stops responding', () => {
   });
 
   test('run: a process that is stopped and continued watches its run to the end (fault 48)', async () => {
-    let stopped = false;
+    let afterSuspension = false;
     const service = await scriptedService(async (request, reply) => {
       await request.body();
       if (request.method === 'POST') reply.send(201, aRun());
-      else if (stopped) finish(request, reply);
+      else if (afterSuspension) finished(request, reply);
       else {
-        stopped = true;
+        afterSuspension = true;
         wfr.child.kill('SIGSTOP');
         // The request in flight is lost while the process is stopped.
         setTimeout(() => {
@@ -471,7 +477,7 @@ describe('watch: a clock that jumps', () => {
         return super.now() + (this.sleeps.length % 2 === 0 ? 3_600_000 : -3_600_000);
       }
     }
-    const { exitCode, gaps, stderr } = await watchWith([...WATCH, '--timeout', '10s'], [showRun()], {
+    const { exitCode, gaps, stderr } = await runAgainst([...WATCH, '--timeout', '10s'], [showRun()], {
       clock: new JumpingClock(),
     });
     expect({ exitCode, gaps }).toEqual({ exitCode: 8, gaps: [2000, 3000, 4500, 500] });
@@ -483,32 +489,34 @@ describe('run and watch: a process that was suspended', () => {
   const HOUR = 3_600_000;
 
   /** Answers with `handler` after the process was suspended for an hour. */
-  const stopped =
-    (clock: VirtualClock, look: Handler): Handler =>
+  const afterSuspension =
+    (clock: VirtualClock, handler: Handler): Handler =>
     (request, reply) => {
       clock.jump(HOUR);
-      return look(request, reply);
+      return handler(request, reply);
     };
 
   test('run: an hour of suspension does not count as unreachable time (fault 90)', async () => {
     const clock = new VirtualClock();
-    const polls = [showRun(), reset, stopped(clock, reset), reset, reset, finish];
-    const { exitCode, gaps } = await watchWith(RUN, polls, { clock });
+    const polls = [showRun(), reset, afterSuspension(clock, reset), reset, reset, finished];
+    const { exitCode, gaps } = await runAgainst(RUN, polls, { clock });
     expect({ exitCode, gaps }).toEqual({ exitCode: 0, gaps: [2000, 1000, HOUR + 2000, 4000, 8000] });
   });
 
   test('run: with the five minutes almost over, two polls must fail after a suspension (fault 90)', async () => {
-    const trouble = Array<Handler>(14).fill(reset);
+    const resets = Array<Handler>(14).fill(reset);
     const clocks = [new VirtualClock(), new VirtualClock()] as const;
-    const before = await watchWith(RUN, [showRun(), ...trouble, reset], { clock: clocks[0] });
+    const before = await runAgainst(RUN, [showRun(), ...resets, reset], { clock: clocks[0] });
     expect({ exitCode: before.exitCode, polls: before.polls }).toEqual({ exitCode: 7, polls: 16 });
-    const polls = [showRun(), ...trouble, stopped(clocks[1], reset), finish];
-    expect((await watchWith(RUN, polls, { clock: clocks[1] })).exitCode).toBe(0);
+    const polls = [showRun(), ...resets, afterSuspension(clocks[1], reset), finished];
+    expect((await runAgainst(RUN, polls, { clock: clocks[1] })).exitCode).toBe(0);
   });
 
   test('run: a service that stays unreachable after a suspension still exits 7 (fault 90)', async () => {
     const clock = new VirtualClock();
-    const { exitCode } = await watchWith(RUN, [showRun(), reset, stopped(clock, reset), reset], { clock });
+    const { exitCode } = await runAgainst(RUN, [showRun(), reset, afterSuspension(clock, reset), reset], {
+      clock,
+    });
     expect(exitCode).toBe(7);
     expect(clock.monotonic()).toBeGreaterThan(HOUR + 290_000);
     expect(clock.monotonic()).toBeLessThan(HOUR + 400_000);
@@ -516,12 +524,12 @@ describe('run and watch: a process that was suspended', () => {
 
   test('run: the 60 s of unexpected statuses do not include a suspension (fault 90)', async () => {
     const clock = new VirtualClock();
-    const polls = [showRun(), fail(404), stopped(clock, fail(404)), fail(404), finish];
-    expect((await watchWith(RUN, polls, { clock })).exitCode).toBe(0);
+    const polls = [showRun(), fail(404), afterSuspension(clock, fail(404)), fail(404), finished];
+    expect((await runAgainst(RUN, polls, { clock })).exitCode).toBe(0);
   });
 
   /** Suspends the process for an hour during the `count`-th wait between polls. */
-  class StoppedClock extends VirtualClock {
+  class SuspendedClock extends VirtualClock {
     constructor(readonly count: number) {
       super();
     }
@@ -535,20 +543,22 @@ describe('run and watch: a process that was suspended', () => {
 
   test('watch: the five minutes of an unknown status do not include a suspension (fault 90)', async () => {
     const paused = showRun({ status: 'PAUSED' });
-    const clock = new StoppedClock(2);
-    expect((await watchWith(WATCH, [paused, paused, finish], { clock })).exitCode).toBe(0);
+    const clock = new SuspendedClock(2);
+    expect((await runAgainst(WATCH, [paused, paused, finished], { clock })).exitCode).toBe(0);
   });
 
   test('run: --timeout includes a suspension, but a poll that failed because of it is repeated (fault 90)', async () => {
     const clock = new VirtualClock();
-    const polls = [showRun(), stopped(clock, reset), finish];
-    const { exitCode, gaps } = await watchWith([...RUN, '--timeout', '1m'], polls, { clock });
+    const polls = [showRun(), afterSuspension(clock, reset), finished];
+    const { exitCode, gaps } = await runAgainst([...RUN, '--timeout', '1m'], polls, { clock });
     expect({ exitCode, gaps }).toEqual({ exitCode: 0, gaps: [2000, HOUR] });
   });
 
   test('run: a --timeout that ends during a suspension is followed by one last poll (fault 90)', async () => {
-    const clock = new StoppedClock(2);
-    const { exitCode, polls } = await watchWith([...RUN, '--timeout', '1m'], [showRun(), finish], { clock });
+    const clock = new SuspendedClock(2);
+    const { exitCode, polls } = await runAgainst([...RUN, '--timeout', '1m'], [showRun(), finished], {
+      clock,
+    });
     expect({ exitCode, polls }).toEqual({ exitCode: 0, polls: 2 });
     expect(clock.monotonic()).toBeGreaterThanOrEqual(HOUR);
   });
@@ -558,7 +568,7 @@ describe('run: Ctrl-C while watching', () => {
   test('run: Ctrl-C during a poll exits 130 within 100 ms, with the id and the watch command (fault 63)', async () => {
     const signals = new Signals();
     let raised = 0;
-    const { exitCode, stderr, stdout } = await watchWith(
+    const { exitCode, stderr, stdout } = await runAgainst(
       RUN,
       [
         () => {
@@ -575,7 +585,7 @@ describe('run: Ctrl-C while watching', () => {
 
   test('run: Ctrl-C between two polls exits 130 (fault 63)', async () => {
     const signals = new Signals();
-    const { exitCode } = await watchWith([...RUN, '--interval', '1h'], [showRun()], {
+    const { exitCode } = await runAgainst([...RUN, '--interval', '1h'], [showRun()], {
       signals,
       clock: realClock,
       onOutput: (text) => text.includes('PENDING') && signals.raise('SIGINT'),
@@ -585,7 +595,7 @@ describe('run: Ctrl-C while watching', () => {
 
   test('run: the first of two signals while watching decides the exit code (fault 64)', async () => {
     const signals = new Signals();
-    const { exitCode } = await watchWith(
+    const { exitCode } = await runAgainst(
       RUN,
       [
         () => {

@@ -90,12 +90,12 @@ describe('run: a proxy that fails', () => {
     expect(clock.sleeps).toEqual([250, 500, 1000]);
   });
 
-  const refusing = (answer: (socket: Socket) => void) => startProxy({ answer });
+  const startFailingProxy = (answer: (socket: Socket) => void) => startProxy({ answer });
 
   test.each([407, 403, 502])(
     'run: a proxy that rejects the tunnel with %i exits 7 without a retry (fault 32)',
     async (status) => {
-      const proxy = await refusing(
+      const proxy = await startFailingProxy(
         (socket) => void socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`),
       );
       const { exitCode, stderr } = await run('https://service.test', {
@@ -113,7 +113,7 @@ describe('run: a proxy that fails', () => {
   test.each(['end', 'destroy', 'resetAndDestroy'] as const)(
     'run: a proxy that closes on CONNECT (socket.%s) is tried four times with backoff (fault 33)',
     async (how) => {
-      const proxy = await refusing((socket) => void socket[how]());
+      const proxy = await startFailingProxy((socket) => void socket[how]());
       for (const scheme of ['http', 'https']) {
         const { exitCode, stderr, clock } = await run(`${scheme}://service.test`, {
           HTTP_PROXY: proxy.url,
@@ -128,7 +128,7 @@ describe('run: a proxy that fails', () => {
   );
 
   test('status: a proxy that closes on CONNECT is tried four times (fault 33)', async () => {
-    const proxy = await refusing((socket) => void socket.end());
+    const proxy = await startFailingProxy((socket) => void socket.end());
     const { exitCode } = await runCli(['status', 'x'], {
       env: { WFR_BASE_URL: 'https://service.test', WFR_TOKEN: 't', HTTPS_PROXY: proxy.url },
     });
@@ -137,7 +137,7 @@ describe('run: a proxy that fails', () => {
   });
 
   test('run: a proxy that resets the tunnel during the TLS handshake exits 7, as no run was created', async () => {
-    const proxy = await refusing((socket) => {
+    const proxy = await startFailingProxy((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n\r\n');
       socket.once('data', () => socket.resetAndDestroy());
     });

@@ -8,14 +8,14 @@ import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 /** Runs `wfr run -o id` against a service that answers POST with `post`, and GET with `get`. */
-async function trigger(post: Handler, get: Handler, world: CliOptions = {}) {
+async function runAgainst(post: Handler, get: Handler, options: CliOptions = {}) {
   const service = await scriptedService(async (request, reply) => {
     await request.body();
     await (request.method === 'POST' ? post : get)(request, reply);
   });
   const args = ['run', 'w', 'a=1', '--workflow-id-field', 'both', '-o', 'id'];
   const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: 'the-token' };
-  const result = await runCli(args, { ...world, env, clock: world.clock ?? new VirtualClock() });
+  const result = await runCli(args, { ...options, env, clock: options.clock ?? new VirtualClock() });
   const gets = service.requests.filter(({ method }) => method === 'GET').map(({ path }) => path);
   return { ...result, posts: service.posts().length, gets, requests: service.requests };
 }
@@ -23,7 +23,7 @@ async function trigger(post: Handler, get: Handler, world: CliOptions = {}) {
 const JSON_TYPE = 'content-type: application/json\r\n';
 
 /** Answers with the bytes of these header lines and a body. */
-const raw =
+const respondRaw =
   (lines: string, body: Buffer | string, status = 201): Handler =>
   (_request, { socket }) => {
     socket.write(
@@ -32,7 +32,7 @@ const raw =
   };
 
 /** Answers with a Content-Length, and closes before that many bytes. */
-const broken =
+const cutOff =
   (body: string, lines = ''): Handler =>
   (_request, { socket }) =>
     void socket.end(`HTTP/1.1 201 Created\r\n${JSON_TYPE}${lines}content-length: 5000\r\n\r\n${body}`);
@@ -45,12 +45,12 @@ const show =
 const notFound: Handler = (_request, reply) => reply.send(404, { message: 'no such run' });
 
 const ACCEPTED = JSON.stringify(aRun());
-const lengthOf = (body: Buffer | string) => `content-length: ${Buffer.byteLength(body)}\r\n`;
+const contentLength = (body: Buffer | string) => `content-length: ${Buffer.byteLength(body)}\r\n`;
 
 describe('run: a complete Run in the response to the trigger', () => {
   const encoded = (label: string, body: Buffer | string): [string, Handler] => [
     `with Content-Encoding: ${label}`,
-    raw(`content-encoding: ${label}\r\n${lengthOf(body)}`, body),
+    respondRaw(`content-encoding: ${label}\r\n${contentLength(body)}`, body),
   ];
   test.each<[string, Handler]>([
     ...['utf-8', 'UTF-8', 'none', 'binary', 'identity', 'identity, none'].map((label) =>
@@ -61,29 +61,32 @@ describe('run: a complete Run in the response to the trigger', () => {
     encoded('deflate', deflateSync(ACCEPTED)),
     [
       'with Content-Encoding: gzip over plain JSON',
-      raw(`content-encoding: gzip\r\n${lengthOf(ACCEPTED)}`, ACCEPTED),
+      respondRaw(`content-encoding: gzip\r\n${contentLength(ACCEPTED)}`, ACCEPTED),
     ],
     [
       'with a deflate coding that lacks its wrapper',
-      raw('content-encoding: deflate\r\ntransfer-encoding: chunked\r\n', chunked(deflateRawSync(ACCEPTED))),
+      respondRaw(
+        'content-encoding: deflate\r\ntransfer-encoding: chunked\r\n',
+        chunked(deflateRawSync(ACCEPTED)),
+      ),
     ],
-    ['with the same Content-Length twice', raw(lengthOf(ACCEPTED).repeat(2), ACCEPTED)],
+    ['with the same Content-Length twice', respondRaw(contentLength(ACCEPTED).repeat(2), ACCEPTED)],
     [
       'with a Content-Length that is a list of the same value',
-      raw(`content-length: ${ACCEPTED.length}, ${ACCEPTED.length}\r\n`, ACCEPTED),
+      respondRaw(`content-length: ${ACCEPTED.length}, ${ACCEPTED.length}\r\n`, ACCEPTED),
     ],
     [
       'after an unrequested 100 Continue',
       (_request, { socket }) => {
         socket.write(
-          `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n${lengthOf(ACCEPTED)}\r\n${ACCEPTED}`,
+          `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n${contentLength(ACCEPTED)}\r\n${ACCEPTED}`,
         );
       },
     ],
   ])(
     'run: a response %s is accepted after one POST, without a GET that confirms its id',
     async (_name, post) => {
-      const { stdout, exitCode, posts, gets, stderr } = await trigger(post, show());
+      const { stdout, exitCode, posts, gets, stderr } = await runAgainst(post, show());
       expect({ stdout, exitCode, posts, gets, stderr }).toMatchObject({
         stdout: 'run-1\n',
         exitCode: 0,
@@ -97,26 +100,29 @@ describe('run: a complete Run in the response to the trigger', () => {
   test('run: polls in gzip, or with a repeated Content-Length on a kept-alive connection, are read', async () => {
     let polls = 0;
     const text = JSON.stringify(aFinishedRun());
-    const { exitCode, gets } = await trigger(raw(lengthOf(ACCEPTED), ACCEPTED), (request, reply) => {
-      polls++;
-      if (polls === 1)
-        return raw(
-          `content-encoding: gzip\r\n${lengthOf(gzipSync(ACCEPTED))}`,
-          gzipSync(ACCEPTED),
+    const { exitCode, gets } = await runAgainst(
+      respondRaw(contentLength(ACCEPTED), ACCEPTED),
+      (request, reply) => {
+        polls++;
+        if (polls === 1)
+          return respondRaw(
+            `content-encoding: gzip\r\n${contentLength(gzipSync(ACCEPTED))}`,
+            gzipSync(ACCEPTED),
+            200,
+          )(request, reply);
+        return respondRaw(
+          contentLength(polls === 2 ? ACCEPTED : text).repeat(2),
+          polls === 2 ? ACCEPTED : text,
           200,
         )(request, reply);
-      return raw(
-        lengthOf(polls === 2 ? ACCEPTED : text).repeat(2),
-        polls === 2 ? ACCEPTED : text,
-        200,
-      )(request, reply);
-    });
+      },
+    );
     expect({ exitCode, polls: gets.length }).toEqual({ exitCode: 0, polls: 3 });
   });
 
   test('run: a response head that arrives byte by byte is read', async () => {
-    const { exitCode } = await trigger(async (_request, { socket }) => {
-      for (const byte of `HTTP/1.1 201 Created\r\n${lengthOf(ACCEPTED).repeat(2)}\r\n`) {
+    const { exitCode } = await runAgainst(async (_request, { socket }) => {
+      for (const byte of `HTTP/1.1 201 Created\r\n${contentLength(ACCEPTED).repeat(2)}\r\n`) {
         socket.write(byte);
         await new Promise((resolve) => setImmediate(resolve));
       }
@@ -126,7 +132,7 @@ describe('run: a complete Run in the response to the trigger', () => {
   });
 
   test('run: every request sends Accept-Encoding: identity', async () => {
-    const { requests } = await trigger(raw(lengthOf(ACCEPTED), ACCEPTED), show());
+    const { requests } = await runAgainst(respondRaw(contentLength(ACCEPTED), ACCEPTED), show());
     expect(requests.map(({ headers }) => headers['accept-encoding'])).toEqual(['identity', 'identity']);
   });
 });
@@ -137,7 +143,7 @@ function chunked(body: Buffer): Buffer {
 
 /** Responses from which only a candidate for the id can be read, and that candidate. */
 const CANDIDATES: [string, Handler, string][] = [
-  ['a body that is cut off after the id', broken('{"id":"run-1","status":"RUN'), 'run-1'],
+  ['a body that is cut off after the id', cutOff('{"id":"run-1","status":"RUN'), 'run-1'],
   [
     'a body that is reset after the id',
     (_request, reply) => {
@@ -181,10 +187,14 @@ const CANDIDATES: [string, Handler, string][] = [
     (_request, { socket }) => void socket.end('HTTP/1.1 201 Created\r\nLocation: /runs/run-1\r\nX'),
     'run-1',
   ],
-  ['different Content-Lengths', raw(`content-length: 5\r\n${lengthOf(ACCEPTED)}`, ACCEPTED), 'run-1'],
+  [
+    'different Content-Lengths',
+    respondRaw(`content-length: 5\r\n${contentLength(ACCEPTED)}`, ACCEPTED),
+    'run-1',
+  ],
   [
     'an unknown content coding beside a Location',
-    raw('content-encoding: br\r\ncontent-length: 3\r\nlocation: /runs/run-1\r\n', 'xyz'),
+    respondRaw('content-encoding: br\r\ncontent-length: 3\r\nlocation: /runs/run-1\r\n', 'xyz'),
     'run-1',
   ],
 ];
@@ -194,7 +204,7 @@ describe('run: a candidate for the id of the run', () => {
     'run: %s is used as the id after one POST, once a GET confirms it',
     async (_name, post, id) => {
       const run = { id: id === '7' ? 7 : id };
-      const { stdout, stderr, exitCode, posts, gets } = await trigger(post, show(run));
+      const { stdout, stderr, exitCode, posts, gets } = await runAgainst(post, show(run));
       expect({ stdout, exitCode, posts, gets, stderr }).toMatchObject({
         stdout: `${id}\n`,
         exitCode: 0,
@@ -206,7 +216,7 @@ describe('run: a candidate for the id of the run', () => {
   );
 
   test.each(CANDIDATES)('run: %s is printed with exit 6 if no GET confirms it', async (_name, post, id) => {
-    const { stdout, stderr, exitCode, posts, gets } = await trigger(post, notFound);
+    const { stdout, stderr, exitCode, posts, gets } = await runAgainst(post, notFound);
     expect({ stdout, exitCode, posts }).toEqual({ stdout: '', exitCode: 6, posts: 1 });
     expect(new Set(gets)).toEqual(new Set([`/runs/${id}`]));
     expect(gets.length).toBe(4);
@@ -216,15 +226,15 @@ describe('run: a candidate for the id of the run', () => {
 
   test('run: a candidate id that replicas do not know yet is requested again', async () => {
     let polls = 0;
-    const { exitCode, gets } = await trigger(broken('{"id":"run-1",'), (request, reply) =>
+    const { exitCode, gets } = await runAgainst(cutOff('{"id":"run-1",'), (request, reply) =>
       (polls++ < 3 ? notFound : show())(request, reply),
     );
     expect({ exitCode, gets: gets.length }).toEqual({ exitCode: 0, gets: 4 });
   });
 
   test('run: a GET that shows another id does not confirm a candidate; the partial body and the Location are printed', async () => {
-    const post = broken('{"id":"run-1","status":"RUN', 'location: /v2/runs/run-2?key=secret\r\n');
-    const { exitCode, stderr, posts } = await trigger(post, show({ id: 'run-9' }));
+    const post = cutOff('{"id":"run-1","status":"RUN', 'location: /v2/runs/run-2?key=secret\r\n');
+    const { exitCode, stderr, posts } = await runAgainst(post, show({ id: 'run-9' }));
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
     expect(stderr).toContain('the response names the id run-1,');
     expect(stderr).toContain('the response names the id run-2,');
@@ -234,19 +244,19 @@ describe('run: a candidate for the id of the run', () => {
   });
 
   test.each([
-    ['a number that may be cut off', broken('{"id":12')],
-    ['a string that is cut off', broken('{"id":"run-')],
+    ['a number that may be cut off', cutOff('{"id":12')],
+    ['a string that is cut off', cutOff('{"id":"run-')],
     ['the id of another object', (_request, reply) => reply.send(201, { workflow: { id: 'run-1' } })],
     ['an id with a control character', (_request, reply) => reply.send(201, { runId: 'run-1\n' })],
     ['a Location that ends in ".."', (_request, reply) => reply.send(201, '', { location: '/runs/..' })],
   ] as [string, Handler][])('run: %s is not requested: exits 6 after one POST', async (_name, post) => {
-    const { exitCode, posts, gets } = await trigger(post, show());
+    const { exitCode, posts, gets } = await runAgainst(post, show());
     expect({ exitCode, posts, gets }).toEqual({ exitCode: 6, posts: 1, gets: [] });
   });
 
   test('run: the text of a response with a candidate id is sanitized', async () => {
-    const post = broken('{"runId":"a##[error]b","x":"\u001b[2J the-token');
-    const { exitCode, stderr } = await trigger(post, notFound);
+    const post = cutOff('{"runId":"a##[error]b","x":"\u001b[2J the-token');
+    const { exitCode, stderr } = await runAgainst(post, notFound);
     expect(exitCode).toBe(6);
     expect(stderr).toContain('(the token)');
     expect(stderr).not.toMatch(/\u001b|##\[|the-token/);
@@ -256,7 +266,7 @@ describe('run: a candidate for the id of the run', () => {
     const signals = new Signals();
     const clock = new AutoAdvancingClock();
     const get: Handler = () => signals.raise('SIGINT');
-    const { exitCode, stderr, posts } = await trigger(broken('{"id":"run-1",'), get, { signals, clock });
+    const { exitCode, stderr, posts } = await runAgainst(cutOff('{"id":"run-1",'), get, { signals, clock });
     expect({ exitCode, posts }).toEqual({ exitCode: 130, posts: 1 });
     expect(stderr).toContain('waiting up to 10s for the run id');
     expect(stderr).toContain('the response names the id run-1,');
@@ -271,10 +281,10 @@ test('batch: a row with a candidate id is accepted once a GET confirms it', asyn
   });
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'rows.csv'), 'a\n1\n');
-  const world = { cwd, env: { WFR_BASE_URL: service.baseUrl } };
+  const options = { cwd, env: { WFR_BASE_URL: service.baseUrl } };
   const { exitCode } = await runCli(
     ['batch', 'w', '--rows', 'rows.csv', '--results', 'results.jsonl'],
-    world,
+    options,
   );
   expect({ exitCode, posts: service.posts().length }).toEqual({ exitCode: 0, posts: 1 });
   expect(readFileSync(join(cwd, 'results.jsonl'), 'utf8')).toMatch(/"accepted".*"id":"run-1"/);
@@ -284,15 +294,15 @@ describe('run: a response with a content coding', () => {
   test('run: a gzip response that expands to more than 512 MiB exits 6', async () => {
     // 600 MiB of spaces, in members of 1 MiB each.
     const bomb = Buffer.concat(Array<Buffer>(600).fill(gzipSync(Buffer.alloc(1024 * 1024, 0x20))));
-    const post = raw(`content-encoding: gzip\r\n${lengthOf(bomb)}`, bomb);
-    const { exitCode, stderr, posts } = await trigger(post, show());
+    const post = respondRaw(`content-encoding: gzip\r\n${contentLength(bomb)}`, bomb);
+    const { exitCode, stderr, posts } = await runAgainst(post, show());
     expect({ exitCode, posts }).toEqual({ exitCode: 6, posts: 1 });
     expect(stderr).toContain('is larger than 512 MiB');
   });
 
   test('run: a response in an unsupported content coding exits 6 and names the coding', async () => {
-    const post = raw('content-encoding: br\r\ncontent-length: 3\r\n', 'xyz');
-    const { exitCode, stderr } = await trigger(post, show());
+    const post = respondRaw('content-encoding: br\r\ncontent-length: 3\r\n', 'xyz');
+    const { exitCode, stderr } = await runAgainst(post, show());
     expect(exitCode).toBe(6);
     expect(stderr).toContain(
       'sent its response in a content encoding that wfr cannot read (br), after the status 201',
@@ -301,8 +311,8 @@ describe('run: a response with a content coding', () => {
 
   test('run: the message of an error response in gzip is printed', async () => {
     const body = gzipSync('{"message":"amount is missing"}');
-    const { exitCode, stderr } = await trigger(
-      raw(`content-encoding: gzip\r\n${lengthOf(body)}`, body, 422),
+    const { exitCode, stderr } = await runAgainst(
+      respondRaw(`content-encoding: gzip\r\n${contentLength(body)}`, body, 422),
       show(),
     );
     expect(exitCode).toBe(5);
@@ -312,7 +322,7 @@ describe('run: a response with a content coding', () => {
 
 describe('run: ids on stdout', () => {
   const long = `r-${'é'.repeat(3_000)}`;
-  const forms = [['-o', 'id'], ['--detach'], ['--detach', '-o', 'id']];
+  const flags = [['-o', 'id'], ['--detach'], ['--detach', '-o', 'id']];
 
   const start = async (id: string, args: readonly string[]) => {
     const { baseUrl } = await scriptedService(async (request, reply) => {
@@ -324,14 +334,14 @@ describe('run: ids on stdout', () => {
     return { ...started, listed: (await runCli(['history', '-o', 'id'], { env })).stdout };
   };
 
-  test.each(forms)('run %s %s: an id of any length is printed byte for byte', async (...args) => {
+  test.each(flags)('run %s %s: an id of any length is printed byte for byte', async (...args) => {
     for (const id of [long, 'a b#[/é', '-x']) {
       const { stdout, exitCode, listed } = await start(id, args.filter(Boolean));
       expect({ stdout, exitCode, listed }).toEqual({ stdout: `${id}\n`, exitCode: 0, listed: `${id}\n` });
     }
   });
 
-  test.each(forms)(
+  test.each(flags)(
     'run %s %s: an id that a script would misread is not printed, and wfr exits 74',
     async (...args) => {
       for (const id of ['a\nb', 'a\u001b[2J', 'a\u2028b', '::error::x', 'a##[error]b']) {

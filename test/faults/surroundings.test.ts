@@ -17,9 +17,9 @@ import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { bash, startWfr } from '../helpers/process.js';
 import { acceptThenShow, aFinishedRun, scriptedService } from '../helpers/service.js';
 
-async function service(output: unknown = { total: 1 }) {
-  const scripted = await scriptedService(acceptThenShow(aFinishedRun(output)));
-  return { ...scripted, env: { WFR_BASE_URL: scripted.baseUrl } };
+async function startService(output: unknown = { total: 1 }) {
+  const service = await scriptedService(acceptThenShow(aFinishedRun(output)));
+  return { ...service, env: { WFR_BASE_URL: service.baseUrl } };
 }
 
 const FAST = '--interval 20ms';
@@ -39,8 +39,8 @@ describe('run: files that cannot be read', () => {
     ['a file name that is too long', `x@${'n'.repeat(300)}.pdf`, 'the name is too long (ENAMETOOLONG)'],
   ])(
     'run: %s exits 2 with the path and the reason, before any connection (fault 50)',
-    async (_name, item, words) => {
-      const { env, connections } = await service();
+    async (_name, item, message) => {
+      const { env, connections } = await startService();
       const cwd = temporaryFolder();
       mkdirSync(join(cwd, 'folder'));
       writeFileSync(join(cwd, 'file.pdf'), 'x');
@@ -48,13 +48,13 @@ describe('run: files that cannot be read', () => {
       symlinkSync('nowhere', join(cwd, 'dangling.pdf'));
       const { exitCode, stderr } = await runCli(['run', 'w', item], { env, cwd });
       expect(exitCode).toBe(2);
-      expect(stderr).toContain(words);
+      expect(stderr).toContain(message);
       expect(connections()).toBe(0);
     },
   );
 
   test('run: a document without read permission exits 2 before any connection (fault 50)', async () => {
-    const { env, connections } = await service();
+    const { env, connections } = await startService();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'secret.pdf'), 'x');
     chmodSync(join(cwd, 'secret.pdf'), 0);
@@ -75,7 +75,7 @@ describe('run: files that cannot be read', () => {
 
 describe('run: files whose size is zero or unknown', () => {
   test('run: an empty file is sent as an empty document, with a warning (fault 51)', async () => {
-    const { env, requests } = await service();
+    const { env, requests } = await startService();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'empty.pdf'), '');
     const { exitCode, stderr } = await runCli(['run', 'w', 'x@empty.pdf'], { env, cwd });
@@ -94,7 +94,7 @@ describe('run: files whose size is zero or unknown', () => {
     ],
     ['a process substitution', 'wfr run w x@<(printf hello)";type=a/b" --detach', 'aGVsbG8='],
   ])('run: %s is sent completely (fault 52)', async (_name, line, base64) => {
-    const { env, requests } = await service();
+    const { env, requests } = await startService();
     const { exitCode, stderr } = await bash(line, env, { cwd: temporaryFolder() });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.any(String) });
     const body = String(await requests[0]?.body());
@@ -106,7 +106,7 @@ describe('run: files whose size is zero or unknown', () => {
   test.skipIf(!existsSync('/sys/class/net/lo/mtu'))(
     'run: a file of /sys that reports 4096 bytes is sent with its actual content (fault 52)',
     async () => {
-      const { env, requests } = await service();
+      const { env, requests } = await startService();
       const args = ['run', 'w', 'x@/sys/class/net/lo/mtu;type=a/b', 'y=@/sys/class/net/lo/mtu', '--detach'];
       expect(await runCli(args, { env })).toMatchObject({ exitCode: 0 });
       const mtu = readFileSync('/sys/class/net/lo/mtu');
@@ -118,7 +118,7 @@ describe('run: files whose size is zero or unknown', () => {
   );
 
   test('run: standard input that cannot be copied to TMPDIR exits 2, and nothing is sent (fault 52)', async () => {
-    const { env, connections } = await service();
+    const { env, connections } = await startService();
     const { exitCode, stderr } = await bash('printf hello | TMPDIR=/proc wfr run w "x@-;type=a/b"', env);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('standard input cannot be copied to /proc: ');
@@ -128,10 +128,10 @@ describe('run: files whose size is zero or unknown', () => {
 
 describe('run: a disk that fails', () => {
   test('run: EIO in the middle of a document exits 2 with the path and the code, and creates no run (fault 55)', async () => {
-    const { env, posts } = await service();
+    const { env, posts } = await startService();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'x.pdf'), Buffer.alloc(9_000_000));
-    await failingReads(join(cwd, 'x.pdf'), (position) => position === 3 * 1536 * 1024);
+    await failReads(join(cwd, 'x.pdf'), (position) => position === 3 * 1536 * 1024);
     const { exitCode, stderr } = await runCli(['run', 'w', 'x@x.pdf'], { env, cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
@@ -143,7 +143,7 @@ describe('run: a disk that fails', () => {
   });
 
   test('run: EIO at the beginning of a document exits 2 before any connection (fault 55)', async () => {
-    const { env, connections } = await service();
+    const { env, connections } = await startService();
     const { exitCode, stderr } = await runCli(['run', 'w', 'x@/proc/self/mem;type=a/b'], { env });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('(EIO)');
@@ -206,12 +206,12 @@ describe('tables and inputs that cannot be read or copied', () => {
       'mkdir gone; cd gone; rmdir ../gone; wfr sandbox --workflows w.json',
       'w.json: is a relative path, and the working folder no longer exists',
     ],
-  ])('%s exits 2 with the path and the reason (fault 89)', async (_name, line, words) => {
-    const { env, connections } = await service();
+  ])('%s exits 2 with the path and the reason (fault 89)', async (_name, line, message) => {
+    const { env, connections } = await startService();
     const { exitCode, stderr, stdout } = await bash(line, env, { cwd: temporaryFolder() });
     expect({ exitCode, stderr, stdout }).toEqual({
       exitCode: 2,
-      stderr: expect.stringContaining(words),
+      stderr: expect.stringContaining(message),
       stdout: '',
     });
     expect(connections()).toBe(0);
@@ -223,7 +223,7 @@ describe('tables and inputs that cannot be read or copied', () => {
     ['a document', ['run', 'w', 'a@-;type=a/b']],
     ['an inputs file', ['run', 'w', '--inputs-file', '-']],
   ])('standard input that fails with EIO as %s exits 2 (fault 89)', async (_name, args) => {
-    const { env, connections } = await service();
+    const { env, connections } = await startService();
     const stdin = new Readable({
       read() {
         this.destroy(Object.assign(new Error(), { code: 'EIO' }));
@@ -238,7 +238,7 @@ describe('tables and inputs that cannot be read or copied', () => {
   });
 
   test('every command works with absolute paths in a working folder that was removed (fault 89)', async () => {
-    const { env, requests } = await service();
+    const { env, requests } = await startService();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'scan.pdf'), 'x');
     writeFileSync(join(cwd, 'rows.csv'), 'n,d@\n1,scan.pdf\n');
@@ -258,11 +258,11 @@ describe('tables and inputs that cannot be read or copied', () => {
   });
 
   test('batch: a table that fails in the middle is reported with its last line, and the rows before it are finished (fault 89)', async () => {
-    const { env, posts } = await service();
+    const { env, posts } = await startService();
     const cwd = temporaryFolder();
     const [table, line] = [join(cwd, 'rows.jsonl'), `{"n":"${'x'.repeat(10_000)}"}\n`];
     writeFileSync(table, line.repeat(100));
-    await failingReads(table, (position) => position > 0);
+    await failReads(table, (position) => position > 0);
     const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl', '--rate', '0'];
     const { exitCode, stderr } = await runCli(args, { env, cwd });
     // The rows that were read have FINISHED, and the others have not been sent.
@@ -274,7 +274,7 @@ describe('tables and inputs that cannot be read or copied', () => {
 });
 
 /** Makes reads of the file fail with EIO at the positions that `fails` selects, until the test has finished. */
-async function failingReads(path: string, fails: (position: number) => boolean): Promise<void> {
+async function failReads(path: string, fails: (position: number) => boolean): Promise<void> {
   const handle = await open(path);
   const prototype = Object.getPrototypeOf(handle) as typeof handle;
   await handle.close();
@@ -293,14 +293,14 @@ async function failingReads(path: string, fails: (position: number) => boolean):
 
 describe('run: standard output', () => {
   test('run: a reader such as head -c 1 does not change the exit code (fault 67)', async () => {
-    const { env } = await service('x'.repeat(3_000_000));
+    const { env } = await startService('x'.repeat(3_000_000));
     const { stdout, stderr } = await bash(`wfr run w ${FAST} | head -c 1; echo " $PIPESTATUS"`, env);
     expect(stdout).toBe('" 0\n');
     expect(stderr).not.toMatch(/EPIPE|^\s+at /m);
   });
 
   test('run: a reader of jsonl that exits early does not end the watching (fault 67)', async () => {
-    const { env, requests } = await service();
+    const { env, requests } = await startService();
     const { stdout } = await bash(
       `wfr run w ${FAST} -o jsonl | head -c 1 >/dev/null; echo "$PIPESTATUS"`,
       env,
@@ -310,12 +310,12 @@ describe('run: standard output', () => {
   });
 
   test('run: a closed stdout exits 0 (fault 68)', async () => {
-    const { env } = await service();
+    const { env } = await startService();
     expect((await bash(`wfr run w ${FAST} >&-`, env)).exitCode).toBe(0);
   });
 
   test('run: a full disk behind stdout exits 74 and prints the watch command (fault 69)', async () => {
-    const { env, posts } = await service();
+    const { env, posts } = await startService();
     for (const format of ['text', 'json', 'jsonl', 'id']) {
       const { exitCode, stderr } = await bash(`wfr run w ${FAST} -o ${format} > /dev/full`, env);
       expect(exitCode).toBe(74);
@@ -328,13 +328,13 @@ describe('run: standard output', () => {
   });
 
   test('run: a slow reader gets all 10 MB of the output (fault 71)', async () => {
-    const { env } = await service('y'.repeat(10_000_000));
+    const { env } = await startService('y'.repeat(10_000_000));
     const { stdout } = await bash(`wfr run w ${FAST} 2>/dev/null | (read -rt 0.3 <> <(:); wc -c)`, env);
     expect(stdout.trim()).toBe('10000003');
   });
 
   test('run: each write to stdout waits for the previous one (fault 71)', async () => {
-    const { env } = await service('z'.repeat(1_000_000));
+    const { env } = await startService('z'.repeat(1_000_000));
     let pending = 0;
     let most = 0;
     let total = 0;
@@ -359,7 +359,7 @@ describe('run: standard output', () => {
 
 describe('run: standard error', () => {
   test('run: a stderr that is closed, full or without a reader does not end the run (fault 70)', async () => {
-    const { env } = await service();
+    const { env } = await startService();
     for (const redirect of ['2>&-', '2>/dev/full', '2> >(head -n1 >/dev/null)']) {
       expect(await bash(`wfr run w -v ${FAST} ${redirect}`, env)).toMatchObject({
         exitCode: 0,
@@ -371,7 +371,7 @@ describe('run: standard error', () => {
 
 describe('run: without a terminal or user', () => {
   test('run: an open stdin is not waited for (fault 77)', async () => {
-    const { env } = await service();
+    const { env } = await startService();
     // The pipe never ends: reading it would block.
     const wfr = startWfr(['run', 'w', '--interval', '20ms'], env, { stdio: ['pipe', 'pipe', 'pipe'] });
     expect((await wfr.ended).exitCode).toBe(0);
@@ -384,7 +384,7 @@ describe('run: without a terminal or user', () => {
   ] as [string, Record<string, string>, number?][])(
     'run: %s gets plain lines without a spinner (fault 78)',
     async (_name, extra, columns = 80) => {
-      const { env } = await service();
+      const { env } = await startService();
       const { stderr, exitCode } = await runCli(['run', 'w', '--color', 'never'], {
         env: { ...env, ...extra },
         terminal: columns,
@@ -396,7 +396,7 @@ describe('run: without a terminal or user', () => {
   );
 
   test('run: NO_COLOR keeps the live line and removes the colours (fault 78)', async () => {
-    const { env } = await service();
+    const { env } = await startService();
     const { stderr } = await runCli(['run', 'w'], {
       env: { ...env, NO_COLOR: '1', TERM: 'xterm' },
       terminal: 80,
@@ -408,7 +408,7 @@ describe('run: without a terminal or user', () => {
   });
 
   test('run: colours appear on a terminal, with FORCE_COLOR or with --color always (fault 78)', async () => {
-    const { env } = await service();
+    const { env } = await startService();
     const colored = (world: Parameters<typeof runCli>[1], ...flags: string[]) =>
       runCli(['run', 'w', '--detach', ...flags], { ...world, env: { ...env, ...world?.env } }).then(
         ({ stderr }) => stderr.includes('\u001b[1m'),
@@ -422,13 +422,13 @@ describe('run: without a terminal or user', () => {
   });
 
   test('run: neither HOME nor a writable working folder is needed', async () => {
-    const { env } = await service();
+    const { env } = await startService();
     const { exitCode } = await bash(`env -u HOME wfr run w ${FAST}`, env, { cwd: '/proc' });
     expect(exitCode).toBe(0);
   });
 
   test('run: 200 documents need only one open file at a time (fault 75)', async () => {
-    const { env, requests } = await service();
+    const { env, requests } = await startService();
     const cwd = temporaryFolder();
     const items = Array.from({ length: 200 }, (_, n) => `d${n}@${n}.pdf`);
     for (let n = 0; n < 200; n++) writeFileSync(join(cwd, `${n}.pdf`), `document ${n}`);

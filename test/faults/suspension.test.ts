@@ -8,24 +8,28 @@ import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/se
 const LIMIT = 100;
 
 /** Blocks this whole process for longer than the limit: data that arrives meanwhile waits in the socket. */
-function stop(): void {
+function suspend(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * LIMIT);
 }
 
-async function trigger(handler: Handler, world: CliOptions) {
+async function runAgainst(handler: Handler, options: CliOptions) {
   const service = await scriptedService(handler);
   const env = { WFR_BASE_URL: service.baseUrl };
-  const result = await runCli(['run', 'w', 'a=1', '--interval', '10ms'], { clock: realClock, env, ...world });
+  const result = await runCli(['run', 'w', 'a=1', '--interval', '10ms'], {
+    clock: realClock,
+    env,
+    ...options,
+  });
   return { ...result, posts: service.posts().length, requests: service.requests.length };
 }
 
 describe('run: a process that is suspended for longer than a timeout', () => {
   test('run: a response to the trigger that arrived during a suspension is read, after one POST', async () => {
-    const { exitCode, posts, stderr } = await trigger(
+    const { exitCode, posts, stderr } = await runAgainst(
       async (request, reply) => {
         await request.body();
         reply.send(200, aFinishedRun());
-        stop();
+        suspend();
       },
       { limits: { response: LIMIT } },
     );
@@ -34,13 +38,13 @@ describe('run: a process that is suspended for longer than a timeout', () => {
 
   test('run: a response body that arrived during a suspension is read, after one POST', async () => {
     const text = JSON.stringify(aFinishedRun());
-    const { exitCode, posts } = await trigger(
+    const { exitCode, posts } = await runAgainst(
       async (request, reply) => {
         await request.body();
         reply.raw(`HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n`);
         await new Promise((resolve) => setTimeout(resolve, LIMIT / 4));
         reply.raw(text);
-        stop();
+        suspend();
       },
       { limits: { silence: LIMIT } },
     );
@@ -54,22 +58,27 @@ describe('run: a process that is suspended for longer than a timeout', () => {
       reply.socket.pause();
       // Node ignores the first timeout of a write.
       await new Promise((resolve) => setTimeout(resolve, 1.3 * LIMIT));
-      stop();
+      suspend();
       reply.socket.resume();
       await request.body();
       reply.send(200, aFinishedRun());
     });
-    const world = { clock: realClock, cwd, env: { WFR_BASE_URL: service.baseUrl }, limits: { stall: LIMIT } };
-    const { exitCode } = await runCli(['run', 'w', 'doc@large.pdf'], world);
+    const options = {
+      clock: realClock,
+      cwd,
+      env: { WFR_BASE_URL: service.baseUrl },
+      limits: { stall: LIMIT },
+    };
+    const { exitCode } = await runCli(['run', 'w', 'doc@large.pdf'], options);
     expect({ exitCode, posts: service.posts().length }).toEqual({ exitCode: 0, posts: 1 });
   });
 
   test('run: a response to a poll that arrived during a suspension is read, and no poll is repeated', async () => {
-    const { exitCode, requests, stderr } = await trigger(
+    const { exitCode, requests, stderr } = await runAgainst(
       async (request, reply) => {
         await request.body();
         reply.send(200, request.method === 'POST' ? aRun() : aFinishedRun());
-        if (request.method === 'GET') stop();
+        if (request.method === 'GET') suspend();
       },
       { limits: { silence: LIMIT } },
     );

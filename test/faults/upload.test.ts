@@ -13,11 +13,11 @@ import { certificate } from '../helpers/tls.js';
 const LARGE = folderWithSparseFile(200_000_000);
 const SMALLER = folderWithSparseFile(20_000_000);
 
-const run = (baseUrl: string, world: CliOptions = {}) =>
+const run = (baseUrl: string, options: CliOptions = {}) =>
   runCli(['run', 'w', 'doc@large.pdf', '--allow-http'], {
     cwd: LARGE,
-    ...world,
-    env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...world.env },
+    ...options,
+    env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...options.env },
   });
 
 describe('run: the connection is lost during the upload', () => {
@@ -60,8 +60,8 @@ describe('run: the connection is lost during the upload', () => {
 
 describe('run: a response that arrives while the body is still being sent', () => {
   /** Rejects and closes with unread data, which makes the kernel send a reset. A proxy needs `delayMs` to forward the response. */
-  const refuseEarly =
-    (moment: number): Handler =>
+  const rejectEarly =
+    (delayMs: number): Handler =>
     async (request, reply) => {
       await request.atLeast(1);
       const body = '{"message":"too large for us"}';
@@ -69,12 +69,12 @@ describe('run: a response that arrives while the body is still being sent', () =
         `HTTP/1.1 413 Payload Too Large\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
       );
       reply.socket.pause();
-      setTimeout(() => reply.socket.destroy(), moment);
+      setTimeout(() => reply.socket.destroy(), delayMs);
     };
 
-  async function expectReadEachTime(...where: Parameters<typeof run>) {
+  async function assertReadEachTime(...target: Parameters<typeof run>) {
     for (let n = 0; n < 100; n++) {
-      const { exitCode, stderr } = await run(...where);
+      const { exitCode, stderr } = await run(...target);
       expect({ n, exitCode, stderr }).toEqual({
         n,
         exitCode: 5,
@@ -84,30 +84,30 @@ describe('run: a response that arrives while the body is still being sent', () =
   }
 
   test('run: an early 413 is read 100 times of 100 over plain TCP (fault 10)', async () => {
-    const service = await scriptedService(refuseEarly(0));
-    await expectReadEachTime(service.baseUrl);
+    const service = await scriptedService(rejectEarly(0));
+    await assertReadEachTime(service.baseUrl);
     expect(service.posts().length).toBe(100);
   });
 
   test('run: an early 413 is read 100 times of 100 over TLS (fault 10)', async () => {
-    const service = await scriptedService(refuseEarly(0), { tls: certificate('good') });
-    await expectReadEachTime(service.baseUrl);
+    const service = await scriptedService(rejectEarly(0), { tls: certificate('good') });
+    await assertReadEachTime(service.baseUrl);
     expect(service.posts().length).toBe(100);
   });
 
   test('run: an early 413 is read 100 times of 100 through a proxy (fault 10)', async () => {
-    const service = await scriptedService(refuseEarly(30));
+    const service = await scriptedService(rejectEarly(30));
     const proxy = await startProxy();
-    await expectReadEachTime(`http://service.test:${service.port}`, {
+    await assertReadEachTime(`http://service.test:${service.port}`, {
       env: { http_proxy: proxy.url },
     });
     expect(proxy.tunnels.length).toBe(100);
   });
 
   test('run: an early 413 is read 100 times of 100 over TLS through a proxy (fault 10)', async () => {
-    const service = await scriptedService(refuseEarly(30), { tls: certificate('good') });
+    const service = await scriptedService(rejectEarly(30), { tls: certificate('good') });
     const proxy = await startProxy();
-    await expectReadEachTime(`https://service.test:${service.port}`, {
+    await assertReadEachTime(`https://service.test:${service.port}`, {
       env: { https_proxy: proxy.url },
     });
   });
@@ -118,7 +118,7 @@ describe('run: a response that arrives while the body is still being sent', () =
     [413, 5, 'the service rejected a body of 267 MB as too large (413)'],
     [404, 5, 'the service has nothing at http://127.0.0.1'],
     [500, 7, 'no run was created'],
-  ])('run: an early %i response exits %i after one POST (fault 10)', async (status, code, words) => {
+  ])('run: an early %i response exits %i after one POST (fault 10)', async (status, code, message) => {
     const service = await scriptedService(async (request, reply) => {
       await request.atLeast(100_000);
       reply.send(status, '', { connection: 'close' });
@@ -126,7 +126,7 @@ describe('run: a response that arrives while the body is still being sent', () =
     });
     const { exitCode, stderr } = await run(service.baseUrl);
     expect(exitCode).toBe(code);
-    expect(stderr).toContain(words);
+    expect(stderr).toContain(message);
     expect(service.posts().length).toBe(1);
   });
 });
@@ -173,15 +173,15 @@ describe('run: a service that stops reading', () => {
   });
 
   test('run: an upload that is read slowly but steadily is not aborted (fault 11)', async () => {
-    let taken = 0;
+    let reads = 0;
     const service = await scriptedService(async (request, reply) => {
       // Each interval reads a little; all of them together take longer than the limit.
       reply.socket.pause();
       const timer = setInterval(() => {
-        taken++;
+        reads++;
         reply.socket.resume();
-        setImmediate(() => taken < 12 && reply.socket.pause());
-        if (taken >= 12) clearInterval(timer);
+        setImmediate(() => reads < 12 && reply.socket.pause());
+        if (reads >= 12) clearInterval(timer);
       }, 40);
       await request.body();
       reply.send(200, aRun({ status: 'FINISHED' }));
@@ -255,7 +255,7 @@ describe('run: Ctrl-C before the request is complete', () => {
 });
 
 describe('run: a document that changes while it is read', () => {
-  const change = (how: string) => async () => {
+  const testChange = (how: string) => async () => {
     const cwd = folderWithSparseFile(30_000_000);
     const service = await scriptedService(async (request, reply) => {
       await request.atLeast(2_000_000);
@@ -275,28 +275,28 @@ describe('run: a document that changes while it is read', () => {
 
   test(
     'run: a document that grows during the upload exits 2, and creates no run (fault 54)',
-    change('echo more >> large.pdf'),
+    testChange('echo more >> large.pdf'),
   );
   test(
     'run: a document that shrinks during the upload exits 2, and creates no run (fault 54)',
-    change('truncate -s 25000000 large.pdf'),
+    testChange('truncate -s 25000000 large.pdf'),
   );
   test(
     'run: a document that is overwritten at the same size exits 2, and creates no run (fault 54)',
-    change('printf x | dd of=large.pdf conv=notrunc bs=1 2>/dev/null'),
+    testChange('printf x | dd of=large.pdf conv=notrunc bs=1 2>/dev/null'),
   );
   test(
     'run: a document that is overwritten at the same size and modification time exits 2, and creates no run (fault 54)',
-    change(
+    testChange(
       'touch -r large.pdf before; printf x | dd of=large.pdf conv=notrunc bs=1; touch -r before large.pdf',
     ),
   );
   test(
     'run: a document that is replaced during the upload exits 2, and creates no run (fault 54)',
-    change('cp large.pdf other && touch -r large.pdf other && mv other large.pdf'),
+    testChange('cp large.pdf other && touch -r large.pdf other && mv other large.pdf'),
   );
   test(
     'run: a document that is removed during the upload exits 2, and creates no run (fault 54)',
-    change('rm large.pdf'),
+    testChange('rm large.pdf'),
   );
 });

@@ -38,8 +38,8 @@ export const numberedRows = (count: number) =>
 /** Starts a service that finishes each run at its second poll, and records the triggered inputs. */
 export async function startBatchService(onPost?: Handler) {
   const triggered: unknown[] = [];
-  const looks = new Map<string, number>();
-  const scripted = await scriptedService(async (request, reply) => {
+  const polls = new Map<string, number>();
+  const service = await scriptedService(async (request, reply) => {
     if (request.method === 'POST') {
       const body = await request.body();
       // An incomplete request starts no run.
@@ -50,13 +50,13 @@ export async function startBatchService(onPost?: Handler) {
       return reply.send(201, aRun({ id: `run-${triggered.length}`, status: 'PENDING' }));
     }
     const id = request.path.split('/').at(-1) ?? '';
-    const look = (looks.get(id) ?? 0) + 1;
-    looks.set(id, look);
-    reply.send(200, { ...(look > 1 ? aFinishedRun() : aRun()), id });
+    const count = (polls.get(id) ?? 0) + 1;
+    polls.set(id, count);
+    reply.send(200, { ...(count > 1 ? aFinishedRun() : aRun()), id });
   });
-  const wfr = (args: string[], world: CliOptions = {}) =>
-    runCli(args, { ...world, env: { WFR_BASE_URL: scripted.baseUrl, ...world.env } });
-  return { ...scripted, triggered, wfr };
+  const wfr = (args: string[], options: CliOptions = {}) =>
+    runCli(args, { ...options, env: { WFR_BASE_URL: service.baseUrl, ...options.env } });
+  return { ...service, triggered, wfr };
 }
 
 /** The command line of a batch with a row for each of the files that follow. */

@@ -57,53 +57,53 @@ export class Signals {
 }
 
 /** Runs one command line, and resolves with its output and exit code. */
-export async function runCli(args: readonly string[], world: CliOptions = {}): Promise<CliResult> {
-  const clock = (world.clock ?? new VirtualClock()) as VirtualClock;
-  const written = { stdout: '', stderr: '' };
-  const exit = await main(args, createTestContext({ ...world, clock }, written));
-  return { ...written, exitCode: typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit], clock };
+export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const clock = (options.clock ?? new VirtualClock()) as VirtualClock;
+  const captured = { stdout: '', stderr: '' };
+  const exit = await main(args, createTestContext({ ...options, clock }, captured));
+  return { ...captured, exitCode: typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit], clock };
 }
 
-/** Returns a context of wfr for `options`, whose output is added to `written`. */
-export function createTestContext(world: CliOptions, written = { stdout: '', stderr: '' }): Context {
+/** Returns a context of wfr for `options`, whose output is added to `captured`. */
+export function createTestContext(options: CliOptions, captured = { stdout: '', stderr: '' }): Context {
   const record = (name: 'stdout' | 'stderr') =>
     new Writable({
       write(chunk: Buffer, _encoding, callback) {
-        written[name] += chunk.toString('utf8');
-        world.onOutput?.(written[name], name);
+        captured[name] += chunk.toString('utf8');
+        options.onOutput?.(captured[name], name);
         callback();
       },
     });
-  const stderr = world.stderr ?? record('stderr');
-  if (world.terminal !== undefined) Object.assign(stderr, terminalMethods(world.terminal, stderr));
-  const signals = world.signals ?? new Signals();
-  const { stdin = '', clock = new VirtualClock() } = world;
+  const stderr = options.stderr ?? record('stderr');
+  if (options.terminal !== undefined) Object.assign(stderr, terminalMembers(options.terminal, stderr));
+  const signals = options.signals ?? new Signals();
+  const { stdin = '', clock = new VirtualClock() } = options;
   return {
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
-    stdout: new Output(world.stdout ?? record('stdout'), true),
+    stdout: new Output(options.stdout ?? record('stdout'), true),
     stderr: new Output(stderr, false),
-    env: world.env ?? {},
-    cwd: world.cwd ?? temporaryFolder(),
+    env: options.env ?? {},
+    cwd: options.cwd ?? temporaryFolder(),
     // Nothing can be created in it.
-    home: world.home ?? '/dev/null/home',
+    home: options.home ?? '/dev/null/home',
     tmpdir: tmpdir(),
-    platform: world.platform ?? 'linux',
+    platform: options.platform ?? 'linux',
     nodeVersion: process.versions.node,
-    self: { host: 'test-host', pid: process.pid, space: 'test', isAlive: () => true, ...world.self },
+    self: { host: 'test-host', pid: process.pid, space: 'test', isAlive: () => true, ...options.self },
     clock,
-    limits: { ...DEFAULT_LIMITS, ...world.limits },
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
     onSignal: (listener) => signals.listen(listener),
     onSuspend: () => () => {},
-    exec: (command, args, options) =>
-      world.canExec
-        ? exec(command, args, options, (ms, action) => clock.after(ms, action))
-        : Promise.reject(new Error('nothing may be run here')),
-    spawn: world.spawn ?? (() => Promise.reject(new Error('nothing may be started here'))),
+    exec: (command, args, execOptions) =>
+      options.canExec
+        ? exec(command, args, execOptions, (ms, action) => clock.after(ms, action))
+        : Promise.reject(new Error('this test may not run commands')),
+    spawn: options.spawn ?? (() => Promise.reject(new Error('this test may not start processes'))),
   };
 }
 
 /** Returns the members that a terminal's stream has and a pipe's has not. */
-function terminalMethods(columns: number, stream: Writable) {
+function terminalMembers(columns: number, stream: Writable) {
   return {
     isTTY: true,
     columns,

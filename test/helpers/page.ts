@@ -11,13 +11,13 @@ const WORKERS = 12;
 
 /** Returns runs as of a batch: most FINISHED, some FAILED for one of a few reasons, a few with other outcomes. */
 export function sampleRuns(count: number): ReportedRun[] {
-  const free = Array<number>(WORKERS).fill(START);
+  const freeAt = Array<number>(WORKERS).fill(START);
   return Array.from({ length: count }, (_, index) => {
     const chance = (index * 7919) % 997;
     const duration = 2_000 + ((index * 104_729) % 6_007) + (chance % 31 === 0 ? 20_000 : 0);
     const worker = index % WORKERS;
-    const started = free[worker] ?? START;
-    free[worker] = started + duration;
+    const started = freeAt[worker] ?? START;
+    freeAt[worker] = started + duration;
     return { ...sampleResult(index, chance, sampleId(index)), workflowId: WORKFLOW, started, duration };
   });
 }

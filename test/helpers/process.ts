@@ -70,7 +70,7 @@ export function start(
       };
       waiting.add(check);
       check();
-      void ended.then(() => reject(new Error(`ended without saying ${text}: ${result.stderr}`)));
+      void ended.then(() => reject(new Error(`ended without the output ${text}: ${result.stderr}`)));
     });
   return { child, waitForOutput, ended };
 }

@@ -44,18 +44,18 @@ export interface ReportedResult extends CliResult {
 export async function runWithReports(
   handler: Handler,
   args: readonly string[],
-  world: CliOptions = {},
+  options: CliOptions = {},
 ): Promise<ReportedResult> {
   const service = await scriptedService(handler);
-  const cwd = world.cwd ?? temporaryFolder();
+  const cwd = options.cwd ?? temporaryFolder();
   const env = {
     WFR_BASE_URL: service.baseUrl,
     GITHUB_STEP_SUMMARY: join(cwd, 'summary.md'),
     GITHUB_OUTPUT: join(cwd, 'output.txt'),
-    ...world.env,
+    ...options.env,
   };
-  const clock = world.clock ?? new VirtualClock();
-  const result = await runCli([...args, ...ALL_REPORTS], { ...world, env, cwd, clock });
+  const clock = options.clock ?? new VirtualClock();
+  const result = await runCli([...args, ...ALL_REPORTS], { ...options, env, cwd, clock });
   const read = (name: string) => (existsSync(join(cwd, name)) ? readFileSync(join(cwd, name), 'utf8') : '');
   return {
     ...result,

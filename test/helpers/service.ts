@@ -140,12 +140,12 @@ class BodyReader {
   }
 
   feed(bytes: Buffer): Buffer {
-    const taken = bytes.subarray(0, this.length - this.received);
-    this.#chunks.push(Buffer.from(taken));
-    this.received += taken.length;
+    const bodyBytes = bytes.subarray(0, this.length - this.received);
+    this.#chunks.push(Buffer.from(bodyBytes));
+    this.received += bodyBytes.length;
     for (const { bytes: wanted, resolve } of this.#waiting) if (this.received >= wanted) resolve();
     if (this.complete) this.finish();
-    return bytes.subarray(taken.length);
+    return bytes.subarray(bodyBytes.length);
   }
 
   finish(): void {
@@ -222,10 +222,10 @@ export function inTurn(...handlers: readonly Handler[]): Handler {
 
 /** Returns a handler that accepts every trigger with a PENDING run, and answers polls with `shown` in turn. */
 export function acceptThenShow(...shown: Record<string, unknown>[]): Handler {
-  let looks = 0;
+  let polls = 0;
   return async (request, reply) => {
     await request.body();
     if (request.method === 'POST') reply.send(201, aRun({ status: 'PENDING', stepsCompleted: 0 }));
-    else reply.send(200, shown[Math.min(looks++, shown.length - 1)]);
+    else reply.send(200, shown[Math.min(polls++, shown.length - 1)]);
   };
 }

@@ -8,7 +8,11 @@ import { aRun, scriptedService } from '../helpers/service.js';
 import { certificate } from '../helpers/tls.js';
 
 /** Reads slowly, so that the sender's buffers are full most of the time. */
-const sips = (socket: { pause(): void; resume(): void; on(event: 'data', listener: () => void): void }) => {
+const readSlowly = (socket: {
+  pause(): void;
+  resume(): void;
+  on(event: 'data', listener: () => void): void;
+}) => {
   socket.on('data', () => {
     socket.pause();
     setImmediate(() => socket.resume());
@@ -37,7 +41,7 @@ describe.each(['http', 'https'] as const)('run: the request body over %s to a sl
         body = Buffer.from(await request.body());
         reply.send(201, aRun());
       },
-      { onConnection: sips, ...(scheme === 'https' ? { tls: certificate('good') } : {}) },
+      { onConnection: readSlowly, ...(scheme === 'https' ? { tls: certificate('good') } : {}) },
     );
     const items = sizes.flatMap((_size, index) => [
       `t${index}=${'text '.repeat(index % 7)}`,

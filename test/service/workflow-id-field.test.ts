@@ -1,3 +1,4 @@
+/** The two spellings of the workflow field, and which rejections are followed by another spelling. */
 import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, startBatchService as batchService, numberedRows } from '../helpers/batch.js';
 import { runCli } from '../helpers/cli.js';
@@ -6,14 +7,14 @@ import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
 import { scriptedService } from '../helpers/service.js';
 
 describe('run: the spellings of the workflow field', () => {
-  const start = async (
+  const run = async (
     spelling: 'worfklowId' | 'workflowId' | 'either',
     strict: boolean,
     ...flags: string[]
   ) => {
-    const world = await startTestSandbox({ spelling, strict });
-    const result = await runCli(['run', SLOW, 'label=x', '--detach', ...flags], world);
-    return { ...result, posts: world.posts(), runs: world.sandbox.runCount() };
+    const setup = await startTestSandbox({ spelling, strict });
+    const result = await runCli(['run', SLOW, 'label=x', '--detach', ...flags], setup);
+    return { ...result, posts: setup.posts(), runs: setup.sandbox.runCount() };
   };
 
   test.each([
@@ -26,25 +27,25 @@ describe('run: the spellings of the workflow field', () => {
   ] as const)(
     'run: a service that reads %s (strict: %s) starts one run after %i requests',
     async (spelling, strict, posts) => {
-      expect(await start(spelling, strict)).toMatchObject({ exitCode: 0, posts, runs: 1 });
+      expect(await run(spelling, strict)).toMatchObject({ exitCode: 0, posts, runs: 1 });
     },
   );
 
   test('run: if more than one request was needed, the flag that pins the spelling is suggested', async () => {
-    const { stderr } = await start('workflowId', true);
+    const { stderr } = await run('workflowId', true);
     expect(stderr).toContain(
       'accepted with --workflow-id-field workflowId; set this flag to send one request instead of 3',
     );
     // The id is printed first.
     expect(stderr).toMatch(/^Run /);
-    expect(await start('workflowId', true, '--workflow-id-field', 'workflowId')).toMatchObject({
+    expect(await run('workflowId', true, '--workflow-id-field', 'workflowId')).toMatchObject({
       exitCode: 0,
       posts: 1,
     });
   });
 
   test('run: a pinned spelling that the service rejects exits 5 after one request', async () => {
-    expect(await start('workflowId', true, '--workflow-id-field', 'worfklowId')).toMatchObject({
+    expect(await run('workflowId', true, '--workflow-id-field', 'worfklowId')).toMatchObject({
       exitCode: 5,
       posts: 1,
       runs: 0,
@@ -52,12 +53,12 @@ describe('run: the spellings of the workflow field', () => {
   });
 
   test('run: WFR_WORKFLOW_ID_FIELD pins the spelling, and an unknown value exits 2', async () => {
-    const world = await startTestSandbox({ spelling: 'workflowId', strict: true });
+    const setup = await startTestSandbox({ spelling: 'workflowId', strict: true });
     const args = ['run', SLOW, 'label=x', '--detach'];
-    const env = { ...world.env, WFR_WORKFLOW_ID_FIELD: 'workflowId' };
-    expect((await runCli(args, { ...world, env })).exitCode).toBe(0);
-    expect(world.posts()).toBe(1);
-    const bad = await runCli(args, { ...world, env: { ...world.env, WFR_WORKFLOW_ID_FIELD: 'id' } });
+    const env = { ...setup.env, WFR_WORKFLOW_ID_FIELD: 'workflowId' };
+    expect((await runCli(args, { ...setup, env })).exitCode).toBe(0);
+    expect(setup.posts()).toBe(1);
+    const bad = await runCli(args, { ...setup, env: { ...setup.env, WFR_WORKFLOW_ID_FIELD: 'id' } });
     expect(bad.exitCode).toBe(2);
     expect(bad.stderr).toContain(
       'WFR_WORKFLOW_ID_FIELD id: choose one of auto, worfklowId, workflowId, both',
@@ -66,10 +67,10 @@ describe('run: the spellings of the workflow field', () => {
 
   test('run: rejected inputs take one request, also at a strict service', async () => {
     for (const strict of [true, false]) {
-      const world = await startTestSandbox({ spelling: 'either', strict });
-      const { exitCode } = await runCli(['run', SLOW, 'unknown=x'], world);
+      const setup = await startTestSandbox({ spelling: 'either', strict });
+      const { exitCode } = await runCli(['run', SLOW, 'unknown=x'], setup);
       expect(exitCode).toBe(5);
-      expect(world.posts()).toBe(1);
+      expect(setup.posts()).toBe(1);
     }
   });
 });

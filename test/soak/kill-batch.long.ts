@@ -1,3 +1,4 @@
+/** `npm run soak`: a large batch that is killed 200 times; SEED selects the times. */
 import { expect, test } from 'vitest';
 import { findViolations, killBatch } from './kill-batch.js';
 

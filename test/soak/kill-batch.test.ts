@@ -1,3 +1,4 @@
+/** A short run of killed batches, for every run of the tests. */
 import { expect, test } from 'vitest';
 import { findViolations, killBatch } from './kill-batch.js';
 

@@ -75,9 +75,9 @@ export async function killBatch(
   let killed = 0;
   while (killed < kills) {
     random = (random * 1_103_515_245 + 12_345) % 2 ** 31;
-    const life = shortest + (random / 2 ** 31) * (longest - shortest);
+    const lifetime = shortest + (random / 2 ** 31) * (longest - shortest);
     const running = start();
-    const isOver = await Promise.race([running.ended.then(() => true), sleep(life).then(() => false)]);
+    const isOver = await Promise.race([running.ended.then(() => true), sleep(lifetime).then(() => false)]);
     if (isOver) break;
     running.child.kill('SIGKILL');
     await running.ended;
@@ -125,6 +125,7 @@ export function findViolations(
   }
   const expected = unknown.length > 0 ? 6 : 0;
   if (exitCode !== expected) found.push(`exit ${exitCode}, not ${expected}: ${stderr}`);
-  if (unknown.length > 0 && !stderr.includes(`${unknown.length} unknown`)) found.push(`unsaid: ${unknown}`);
+  if (unknown.length > 0 && !stderr.includes(`${unknown.length} unknown`))
+    found.push(`unknown, but not reported: ${unknown}`);
   return found;
 }

@@ -1,3 +1,4 @@
+/** `npm run soak`: SOAK_PAIRS (100) pairs of processes on one batch from SEED (1). */
 import { expect, test } from 'vitest';
 import { type AccessPath, canBindMount, type Pair, runPair } from './pair-batch.js';
 

@@ -1,3 +1,4 @@
+/** One pair of processes for each path to a results file, for every run of the tests. */
 import { expect, test } from 'vitest';
 import { type AccessPath, canBindMount, runPair } from './pair-batch.js';
 

@@ -12,10 +12,10 @@ test(`run: ${invocations} invocations from seed ${seed} report nothing that the 
   const rows = (map: Map<string | number, number>) =>
     [...map].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, n]) => `${String(n).padStart(6)}  ${key}`);
   process.stdout.write(
-    `\nwhat was done to triggers\n${rows(faults).join('\n')}\n\nexit codes\n${rows(exits).join('\n')}\n`,
+    `\nfaults of triggers\n${rows(faults).join('\n')}\n\nexit codes\n${rows(exits).join('\n')}\n`,
   );
   process.stdout.write(
-    `\ninvocations ${invocations}, runs created ${runsCreated} (${runsBehind429} behind 429), violations ${violations.length}\n`,
+    `\ninvocations ${invocations}, runs created ${runsCreated} (${runsBehind429} before a 429), violations ${violations.length}\n`,
   );
   expect(violations).toEqual([]);
 });

@@ -1,3 +1,4 @@
+/** A short soak run, for every run of the tests. */
 import { expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
 import { AutoAdvancingClock } from '../helpers/clock.js';

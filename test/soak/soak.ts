@@ -98,9 +98,9 @@ function findViolation(outcome: Outcome, service: ChaosService): string | undefi
     trigger.created === undefined || isBehind429(trigger) ? [] : [trigger.created],
   );
   if (created.length > 1) return 'two runs from one invocation';
-  const said = /^Run (\S+)/m.exec(outcome.stderr)?.[1];
-  const run = said === undefined ? undefined : service.runs.get(said);
-  if (said !== undefined && run === undefined) return `named ${said}, which does not exist`;
+  const id = /^Run (\S+)/m.exec(outcome.stderr)?.[1];
+  const run = id === undefined ? undefined : service.runs.get(id);
+  if (id !== undefined && run === undefined) return `named ${id}, which does not exist`;
   return findUnsafeResend(service.triggers) ?? findContradiction(outcome, run, created[0], service.triggers);
 }
 
@@ -109,7 +109,7 @@ function findUnsafeResend(triggers: readonly SeenTrigger[]): string | undefined 
   const wrong = triggers
     .slice(0, -1)
     .find(({ responseStatus, received, bodyLength }) => responseStatus !== 429 && received >= bodyLength);
-  return wrong === undefined ? undefined : `sent again after ${JSON.stringify(wrong)}`;
+  return wrong === undefined ? undefined : `retried after ${JSON.stringify(wrong)}`;
 }
 
 function findContradiction(
@@ -121,27 +121,27 @@ function findContradiction(
   const status = run === undefined ? undefined : ChaosService.statusOf(run);
   switch (exitCode) {
     case 0:
-      if (status !== 'FINISHED') return `said FINISHED of a run that is ${status}`;
+      if (status !== 'FINISHED') return `reported FINISHED for a run that is ${status}`;
       return JSON.parse(stdout).of === run?.id ? undefined : 'printed the output of another run';
     case 1:
-      return status === 'FAILED' ? undefined : `said FAILED of a run that is ${status}`;
+      return status === 'FAILED' ? undefined : `reported FAILED for a run that is ${status}`;
     case 8:
-      return status === 'RUNNING' ? undefined : `said that a run goes on which is ${status}`;
+      return status === 'RUNNING' ? undefined : `reported a running run that is ${status}`;
     case 4:
     case 5:
     case 7:
       return run === undefined && created !== undefined
-        ? 'said that no run was created, but one was'
+        ? 'reported that no run was created, but one was'
         : undefined;
     case 6:
       return run === undefined
         ? findAvoidableUnknown(triggers.at(-1))
-        : 'said that the outcome is unknown of a run that it named';
+        : 'reported an unknown outcome for a run that it named';
     case 130:
     case 143:
       return run === undefined && created !== undefined ? findLostRun(created, triggers) : undefined;
     default:
-      return 'ended in a way that it should not';
+      return 'ended with an unexpected exit code';
   }
 }
 
@@ -150,9 +150,9 @@ function findAvoidableUnknown(last: SeenTrigger | undefined): string | undefined
   if (last === undefined) return 'outcome unknown without a trigger';
   const { plan, responseStatus, received, bodyLength } = last;
   if (plan.kind === 'accept' || plan.kind === 'accept-ended')
-    return 'outcome unknown of a run that was shown to it';
+    return 'outcome unknown although the Run was in the response';
   if (responseStatus === 429 || (plan.kind === 'refused' && responseStatus !== undefined))
-    return `outcome unknown of a trigger refused with ${responseStatus}`;
+    return `outcome unknown of a trigger rejected with ${responseStatus}`;
   const couldNotTell = bodyLength - received < BUFFERS;
   return couldNotTell ? undefined : 'outcome unknown of a trigger whose body was incomplete';
 }

@@ -138,12 +138,12 @@ describe('batch: rows and tables', () => {
     ['a,=\n', 'the column has no name'],
     ['a,b,a:=\n', 'has two columns for "a"'],
     ['a\n"x\n', 'is not CSV'],
-  ])('batch: the invalid table %j exits 2', async (text, complaint) => {
+  ])('batch: the invalid table %j exits 2', async (text, message) => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.csv': text });
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--results', 'o'], { cwd });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(message);
     expect(requests).toEqual([]);
   });
 
@@ -165,16 +165,16 @@ describe('batch: the command line', () => {
     const bad = ['--concurrency', '0', '--rate', 'x', '--shard', '3/2', '-i', 'bad'];
     const { stderr, exitCode } = await wfr(['batch', 'w', ...bad], { cwd });
     expect(exitCode).toBe(2);
-    for (const complaint of [
+    for (const message of [
       '--concurrency 0: expected a whole number',
       '--rate x: expected requests per second',
       '--shard 3/2: expected INDEX/COUNT',
       'bad: is not an input',
       'requires rows: --rows <file>, or --each <name> and files',
     ]) {
-      expect(stderr).toContain(complaint);
+      expect(stderr).toContain(message);
     }
-    for (const [args, complaint] of [
+    for (const [args, message] of [
       [['--rows', 'rows.jsonl'], 'more than one row requires --results'],
       [['--rows', 'none.csv'], '--rows none.csv: no such file'],
       [['--each', 'd'], '--each d: requires files'],
@@ -183,7 +183,7 @@ describe('batch: the command line', () => {
     ] as const) {
       const result = await wfr(['batch', 'w', ...args], { cwd });
       expect([args, result.exitCode]).toEqual([args, 2]);
-      expect(result.stderr).toContain(complaint);
+      expect(result.stderr).toContain(message);
     }
     expect(requests).toEqual([]);
   });

@@ -56,11 +56,11 @@ describe('batch: resuming from a results file', () => {
   });
 
   test('batch: a row with an unknown outcome is listed with exit 6, and sent again only with --resend-unknown', async () => {
-    let isBroken = true;
+    let isFailing = true;
     let count = 0;
     const { posts, wfr } = await startBatchService((_request, reply) => {
       count++;
-      if (isBroken && count === 2) reply.socket.destroy();
+      if (isFailing && count === 2) reply.socket.destroy();
       else reply.send(201, { ...aFinishedRun(), id: `run-${count}` });
     });
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
@@ -70,7 +70,7 @@ describe('batch: resuming from a results file', () => {
     expect(first.stderr).toContain('3 rows: 2 FINISHED, 1 unknown\n');
     expect(first.stderr).toContain('Unknown, a run may exist: row 2. Check the service');
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))[2]).toEqual(['intent', 'sent']);
-    isBroken = false;
+    isFailing = false;
     expect((await wfr(args, { cwd })).exitCode).toBe(6);
     expect(posts()).toHaveLength(3);
     expect((await wfr([...args, '--resend-unknown'], { cwd })).exitCode).toBe(0);
@@ -78,10 +78,10 @@ describe('batch: resuming from a results file', () => {
   });
 
   test('batch: a FAILED or rejected row is triggered again only with --retry-failed; a row that was never sent is sent', async () => {
-    let isRight = false;
+    let isAccepting = false;
     const { posts, wfr } = await startBatchService(async (request, reply) => {
       const { inputs } = JSON.parse((await request.body()).toString());
-      if (isRight) return reply.send(201, { ...aFinishedRun(), id: `new-${inputs.n}` });
+      if (isAccepting) return reply.send(201, { ...aFinishedRun(), id: `new-${inputs.n}` });
       if (inputs.n === 1) return reply.send(422, { message: 'no' });
       reply.send(201, aRun({ id: 'x', status: 'FAILED', error: { step: 'Read', message: 'm' } }));
     });
@@ -91,7 +91,7 @@ describe('batch: resuming from a results file', () => {
     expect(first.exitCode).toBe(3);
     expect(first.stderr).toMatch(/Failed at step Read: 1\n/);
     expect(posts()).toHaveLength(2);
-    isRight = true;
+    isAccepting = true;
     writeFileSync(join(cwd, 'later.pdf'), 'x');
     expect((await wfr(args, { cwd })).exitCode).toBe(3);
     expect(posts()).toHaveLength(3);
@@ -104,25 +104,27 @@ describe('batch: resuming from a results file', () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
     await wfr(BATCH_ARGS, { cwd });
     const before = requests.length;
-    const refused = async (args: string[], world: CliOptions = {}) => {
-      const { exitCode, stderr } = await wfr(args, { cwd, ...world });
+    const stderrOfRejected = async (args: string[], options: CliOptions = {}) => {
+      const { exitCode, stderr } = await wfr(args, { cwd, ...options });
       expect(exitCode).toBe(2);
       return stderr;
     };
-    expect(await refused(['batch', 'v', ...BATCH_ARGS.slice(2)])).toContain(
+    expect(await stderrOfRejected(['batch', 'v', ...BATCH_ARGS.slice(2)])).toContain(
       'belongs to a batch with the workflow w, not v',
     );
-    expect(await refused([...BATCH_ARGS, '--shard', '1/2'])).toContain('with the shard 1/1, not 1/2');
-    expect(await refused(BATCH_ARGS, { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } })).toContain(
+    expect(await stderrOfRejected([...BATCH_ARGS, '--shard', '1/2'])).toContain(
+      'with the shard 1/1, not 1/2',
+    );
+    expect(await stderrOfRejected(BATCH_ARGS, { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } })).toContain(
       'with the baseUrl',
     );
-    expect(await refused([...BATCH_ARGS, '-i', 'more=1'])).toContain('rows.jsonl:1: row 1 has changed since');
+    expect(await stderrOfRejected([...BATCH_ARGS, '-i', 'more=1'])).toContain('rows.jsonl:1: row 1 has changed since');
     writeFileSync(join(cwd, 'rows.jsonl'), '{"n":1}\n{"n":0}\n{"n":3}\n');
-    expect(await refused(BATCH_ARGS)).toContain(
+    expect(await stderrOfRejected(BATCH_ARGS)).toContain(
       'rows.jsonl:2: row 2 has changed since out.jsonl was created',
     );
     writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(2));
-    expect(await refused(BATCH_ARGS)).toContain('the table has 2 rows, but out.jsonl has row 3');
+    expect(await stderrOfRejected(BATCH_ARGS)).toContain('the table has 2 rows, but out.jsonl has row 3');
     writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(4));
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     expect(requests.length).toBeGreaterThan(before);
@@ -289,15 +291,15 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(2);
 
-    let isWelcome = false;
-    const guarded = await startBatchService((_request, reply) =>
-      isWelcome ? reply.send(201, aFinishedRun()) : reply.send(401, { message: 'who?' }),
+    let isTokenValid = false;
+    const guardedService = await startBatchService((_request, reply) =>
+      isTokenValid ? reply.send(201, aFinishedRun()) : reply.send(401, { message: 'who?' }),
     );
     const elsewhere = folderWith({ 'rows.jsonl': numberedRows(3) });
     const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId'];
-    expect((await guarded.wfr(args, { cwd: elsewhere })).exitCode).toBe(4);
-    isWelcome = true;
-    expect((await guarded.wfr(args, { cwd: elsewhere })).exitCode).toBe(0);
+    expect((await guardedService.wfr(args, { cwd: elsewhere })).exitCode).toBe(4);
+    isTokenValid = true;
+    expect((await guardedService.wfr(args, { cwd: elsewhere })).exitCode).toBe(0);
   });
 
   test('batch: rows that are rejected before their request is complete are refused, not unknown', async () => {

@@ -15,7 +15,7 @@ import { aFinishedRun, aRun, type Handler, scriptedService } from '../../helpers
 const BUSY: Handler = (_request, reply) => reply.send(503, { message: 'busy' }, { 'retry-after': '1' });
 const ONE_BY_ONE = [...BATCH_ARGS, '--concurrency', '1'];
 const STOPPED = 'The outcomes of 5 consecutive rows are unknown: no further rows were sent.\n';
-const unknownRowsIn = (stderr: string) => stderr.split('the outcome is unknown').length - 1;
+const countUnknownRows = (stderr: string) => stderr.split('the outcome is unknown').length - 1;
 
 describe('batch: a 503 with Retry-After after a complete body', () => {
   test('batch: a 503 with Retry-After after a complete body exits 6 after exactly one POST, and the row is not sent again', async () => {
@@ -101,7 +101,7 @@ describe('batch: five consecutive unknown outcomes', () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(20) });
     const env = { WFR_BASE_URL: baseUrl };
     const onOutput = (text: string) => {
-      isStopped = unknownRowsIn(text) >= 5;
+      isStopped = countUnknownRows(text) >= 5;
     };
     const { exitCode } = await runCli([...BATCH_ARGS, '--concurrency', '2'], { cwd, env, onOutput });
     expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 6 });
@@ -109,36 +109,36 @@ describe('batch: five consecutive unknown outcomes', () => {
   });
 
   test('batch: an incomplete request is aborted after five unknown outcomes, and the same command sends it', async () => {
-    let fiveAreUnknown = () => {};
+    let onFiveUnknown = () => {};
     const stopped = new Promise<void>((resolve) => {
-      fiveAreUnknown = resolve;
+      onFiveUnknown = resolve;
     });
-    let isWell = false;
+    let isHealthy = false;
     const isLarge = (length = '') => Number(length) > 1_000_000;
     const { baseUrl, posts } = await scriptedService(async (request, reply) => {
-      if (isLarge(request.headers['content-length']) && !isWell) {
+      if (isLarge(request.headers['content-length']) && !isHealthy) {
         reply.socket.pause();
         await stopped;
         reply.socket.resume();
       }
       const body = await request.body();
-      if (!isWell && body.length === Number(request.headers['content-length'])) reply.socket.destroy();
-      if (isWell) reply.send(200, aFinishedRun());
+      if (!isHealthy && body.length === Number(request.headers['content-length'])) reply.socket.destroy();
+      if (isHealthy) reply.send(200, aFinishedRun());
     });
     const large = '{"file":{"$document":"large.bin","type":"application/pdf"}}\n'.repeat(3);
     const cwd = folderWith({ 'rows.jsonl': `${large}${numberedRows(5)}`, 'large.bin': 'x'.repeat(16e6) });
     const env = { WFR_BASE_URL: baseUrl };
     const onOutput = (text: string) => {
-      if (unknownRowsIn(text) >= 5) fiveAreUnknown();
+      if (countUnknownRows(text) >= 5) onFiveUnknown();
     };
     const first = await runCli(BATCH_ARGS, { cwd, env, onOutput });
     expect(first.exitCode).toBe(6);
     expect(first.stderr).toContain('8 rows: 3 not sent, 5 unknown\n');
-    const held = posts().filter(({ headers }) => isLarge(headers['content-length']));
-    expect(held).toHaveLength(3);
-    for (const { received, headers } of held)
+    const aborted = posts().filter(({ headers }) => isLarge(headers['content-length']));
+    expect(aborted).toHaveLength(3);
+    for (const { received, headers } of aborted)
       expect(received).toBeLessThan(Number(headers['content-length']));
-    isWell = true;
+    isHealthy = true;
     const second = await runCli(BATCH_ARGS, { cwd, env });
     expect(second.exitCode).toBe(6);
     expect(second.stderr).toContain('8 rows: 3 FINISHED, 5 unknown\n');
@@ -146,18 +146,18 @@ describe('batch: five consecutive unknown outcomes', () => {
   });
 
   test('batch: a row that waits after a 429 when the batch stops is neither sent again nor unknown', async () => {
-    let fiveAreUnknown = () => {};
+    let onFiveUnknown = () => {};
     const stopped = new Promise<void>((resolve) => {
-      fiveAreUnknown = resolve;
+      onFiveUnknown = resolve;
     });
-    let cameAgain = () => {};
-    const isSentAgain = new Promise<void>((resolve) => {
-      cameAgain = resolve;
+    let onRetry = () => {};
+    const retried = new Promise<void>((resolve) => {
+      onRetry = resolve;
     });
     let large = 0;
     const { baseUrl } = await scriptedService(async (request, reply) => {
       if (Number(request.headers['content-length']) < 1_000_000) {
-        await isSentAgain;
+        await retried;
         return void reply.socket.destroy();
       }
       if (++large === 1) {
@@ -165,14 +165,14 @@ describe('batch: five consecutive unknown outcomes', () => {
         return reply.send(429, {}, { 'retry-after': '1' });
       }
       reply.socket.pause();
-      cameAgain();
+      onRetry();
       await stopped;
       reply.socket.resume();
     });
     const document = '{"file":{"$document":"large.bin","type":"application/pdf"}}\n';
     const cwd = folderWith({ 'rows.jsonl': `${document}${numberedRows(5)}`, 'large.bin': 'x'.repeat(16e6) });
     const onOutput = (text: string) => {
-      if (unknownRowsIn(text) >= 5) fiveAreUnknown();
+      if (countUnknownRows(text) >= 5) onFiveUnknown();
     };
     const { exitCode, stderr } = await runCli(BATCH_ARGS, { cwd, env: { WFR_BASE_URL: baseUrl }, onOutput });
     expect(exitCode).toBe(6);

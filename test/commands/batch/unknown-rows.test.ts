@@ -9,19 +9,19 @@ import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 const ARGS = [...BATCH_ARGS, '--workflow-id-field', 'workflowId', '--concurrency', '1'];
 
-type Answer = [status: number, body?: unknown, headers?: Record<string, string>];
+type Response = [status: number, body?: unknown, headers?: Record<string, string>];
 
 /** The responses to the trigger of a row (undefined closes the connection) and to a poll of a run. */
-interface Answers {
-  post?: (row: number) => Answer | undefined;
-  get?: (id: string) => Answer;
+interface Responses {
+  post?: (row: number) => Response | undefined;
+  get?: (id: string) => Response;
 }
 
-const NOT_FOUND: Answer = [404, { message: 'no such run' }];
-const finished = (id: string): Answer => [200, { ...aFinishedRun(), id }];
+const NOT_FOUND: Response = [404, { message: 'no such run' }];
+const finished = (id: string): Response => [200, { ...aFinishedRun(), id }];
 
 /** Starts a service that answers with the current members of `answers`, and records rows and ids. */
-async function answering(answers: Answers) {
+async function startService(responses: Responses) {
   const triggered: number[] = [];
   const reads: string[] = [];
   let posts = 0;
@@ -29,47 +29,47 @@ async function answering(answers: Answers) {
     if (request.method === 'GET') {
       const id = request.path.split('/').at(-1) ?? '';
       reads.push(id);
-      return reply.send(...(answers.get ?? finished)(id));
+      return reply.send(...(responses.get ?? finished)(id));
     }
     const { inputs } = JSON.parse((await request.body()).toString());
     triggered.push(inputs.n);
-    const created: Answer = [201, aRun({ id: `run-${inputs.n}-${++posts}` })];
-    const answer = answers.post === undefined ? created : answers.post(inputs.n);
-    if (answer === undefined) reply.socket.destroy();
-    else reply.send(...answer);
+    const created: Response = [201, aRun({ id: `run-${inputs.n}-${++posts}` })];
+    const response = responses.post === undefined ? created : responses.post(inputs.n);
+    if (response === undefined) reply.socket.destroy();
+    else reply.send(...response);
   });
-  const wfr = (args: string[], world: CliOptions = {}) =>
-    runCli(args, { ...world, env: { WFR_BASE_URL: scripted.baseUrl, ...world.env } });
+  const wfr = (args: string[], options: CliOptions = {}) =>
+    runCli(args, { ...options, env: { WFR_BASE_URL: scripted.baseUrl, ...options.env } });
   return { ...scripted, triggered, reads, wfr };
 }
 
 /** Runs a batch of `count` rows of which `rows` become unknown and the others FINISHED. */
-async function unknown(rows: number[], count: number, answers: Answers = {}) {
-  const { get = finished } = answers;
-  answers.get = get;
-  answers.post = (row) => (rows.includes(row) ? undefined : [201, { ...aFinishedRun(), id: `run-${row}` }]);
-  const service = await answering(answers);
+async function runUnknownBatch(rows: number[], count: number, responses: Responses = {}) {
+  const { get = finished } = responses;
+  responses.get = get;
+  responses.post = (row) => (rows.includes(row) ? undefined : [201, { ...aFinishedRun(), id: `run-${row}` }]);
+  const service = await startService(responses);
   const cwd = folderWith({ 'rows.jsonl': numberedRows(count) });
   const run = (...more: string[]) => service.wfr([...ARGS, ...more], { cwd });
   const first = await run();
   expect(first.exitCode).toBe(6);
-  delete answers.post;
+  delete responses.post;
   service.triggered.splice(0);
   service.requests.splice(0);
   return { ...service, cwd, first, path: join(cwd, 'out.jsonl'), run };
 }
 
 /** Runs a batch of two accepted rows; afterwards the service no longer knows the run of the first one. */
-async function forgotten() {
-  const answers: Answers = { get: (id) => [200, aRun({ id })] };
-  const service = await answering(answers);
+async function runLostBatch() {
+  const responses: Responses = { get: (id) => [200, aRun({ id })] };
+  const service = await startService(responses);
   const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
   const run = (...more: string[]) => service.wfr([...ARGS, ...more], { cwd });
   expect((await run('--timeout', '0')).exitCode).toBe(8);
-  answers.get = (id) => (id === 'run-1-1' ? NOT_FOUND : finished(id));
+  responses.get = (id) => (id === 'run-1-1' ? NOT_FOUND : finished(id));
   service.triggered.splice(0);
   service.reads.splice(0);
-  return { ...service, cwd, answers, path: join(cwd, 'out.jsonl'), run };
+  return { ...service, cwd, responses, path: join(cwd, 'out.jsonl'), run };
 }
 
 const ACCEPTED = FINISHED_ROW.slice(0, 3);
@@ -77,7 +77,7 @@ const UNKNOWN = FINISHED_ROW.slice(0, 2);
 
 describe('batch: a row whose run the service no longer knows', () => {
   test('batch: a resumed run that gets 404 for 60 s is lost: exits 7 with its id and --retry-lost', async () => {
-    const { run, path, triggered } = await forgotten();
+    const { run, path, triggered } = await runLostBatch();
     const { exitCode, stderr, clock } = await run();
     expect(exitCode).toBe(7);
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
@@ -89,7 +89,7 @@ describe('batch: a row whose run the service no longer knows', () => {
   });
 
   test('batch: a lost row is not touched by the same command, which exits 7 without any request', async () => {
-    const { run, path, requests } = await forgotten();
+    const { run, path, requests } = await runLostBatch();
     await run();
     const before = requests.length;
     const { exitCode, stderr } = await run('--retry-failed', '--resend-unknown');
@@ -100,7 +100,7 @@ describe('batch: a row whose run the service no longer knows', () => {
   });
 
   test('batch: --retry-lost triggers a lost row again, once, and no other row', async () => {
-    const { run, path, triggered } = await forgotten();
+    const { run, path, triggered } = await runLostBatch();
     await run();
     const { exitCode, stderr } = await run('--retry-lost');
     expect(exitCode).toBe(0);
@@ -112,9 +112,9 @@ describe('batch: a row whose run the service no longer knows', () => {
   });
 
   test('batch: a lost row whose new trigger is rejected stays lost', async () => {
-    const { run, answers, triggered } = await forgotten();
+    const { run, responses, triggered } = await runLostBatch();
     await run();
-    answers.post = () => [422, { message: 'no' }];
+    responses.post = () => [422, { message: 'no' }];
     expect((await run('--retry-lost')).stderr).toContain('2 rows: 1 FINISHED, 1 lost\n');
     const { exitCode, stderr } = await run();
     expect(exitCode).toBe(7);
@@ -123,17 +123,17 @@ describe('batch: a row whose run the service no longer knows', () => {
   });
 
   test('batch: a lost row whose new trigger gets no response is unknown and exits 6', async () => {
-    const { run, answers, triggered } = await forgotten();
+    const { run, responses, triggered } = await runLostBatch();
     await run();
-    answers.post = () => undefined;
+    responses.post = () => undefined;
     expect((await run('--retry-lost')).exitCode).toBe(6);
     expect((await run('--retry-lost')).exitCode).toBe(6);
     expect(triggered).toEqual([1]);
   });
 
   test('batch: a few 404 responses of a lagging replica do not end a resumed row', async () => {
-    const { run, path, answers, reads } = await forgotten();
-    answers.get = (id) => (reads.length <= 5 ? NOT_FOUND : finished(id));
+    const { run, path, responses, reads } = await runLostBatch();
+    responses.get = (id) => (reads.length <= 5 ? NOT_FOUND : finished(id));
     const { exitCode, clock } = await run();
     expect(exitCode).toBe(0);
     expect(clock.monotonic()).toBeLessThan(60_000);
@@ -142,8 +142,8 @@ describe('batch: a row whose run the service no longer knows', () => {
   });
 
   test('batch: the 60 s of a resumed row count only 404 responses, not waits that Retry-After asked for', async () => {
-    const { run, path, answers, reads } = await forgotten();
-    answers.get = (id) => {
+    const { run, path, responses, reads } = await runLostBatch();
+    responses.get = (id) => {
       if (reads.length > 7) return finished(id);
       return [2, 3, 4].includes(reads.length) ? [429, {}, { 'retry-after': '40' }] : NOT_FOUND;
     };
@@ -154,31 +154,31 @@ describe('batch: a row whose run the service no longer knows', () => {
   });
 
   test('batch: a run that gets 404 until --timeout ends, before the 60 s, is not lost', async () => {
-    const { run, path, answers } = await forgotten();
+    const { run, path, responses } = await runLostBatch();
     expect((await run('--timeout', '30s')).exitCode).toBe(7);
     expect(eventNamesByRow(path)[1]).toEqual(ACCEPTED);
-    answers.get = finished;
+    responses.get = finished;
     expect((await run()).exitCode).toBe(0);
   });
 
   test('batch: a run that gets 404 right after its trigger stays accepted, and the same command watches it', async () => {
-    const answers: Answers = { get: () => NOT_FOUND };
-    const { wfr, triggered } = await answering(answers);
+    const responses: Responses = { get: () => NOT_FOUND };
+    const { wfr, triggered } = await startService(responses);
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     expect((await wfr(ARGS, { cwd })).exitCode).toBe(7);
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: ACCEPTED });
-    answers.get = finished;
+    responses.get = finished;
     expect((await wfr(ARGS, { cwd })).exitCode).toBe(0);
     expect(triggered).toEqual([1]);
   });
 
   test('batch: many consecutive lost rows do not count as an unreachable service', async () => {
-    const answers: Answers = { get: (id) => [200, aRun({ id })] };
-    const { wfr, triggered } = await answering(answers);
+    const responses: Responses = { get: (id) => [200, aRun({ id })] };
+    const { wfr, triggered } = await startService(responses);
     const cwd = folderWith({ 'rows.jsonl': numberedRows(21) });
     await wfr([...ARGS, '--timeout', '0'], { cwd });
     writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(22));
-    answers.get = (id) => (id.startsWith('run-22') ? finished(id) : NOT_FOUND);
+    responses.get = (id) => (id.startsWith('run-22') ? finished(id) : NOT_FOUND);
     const { exitCode, stderr } = await wfr(ARGS, { cwd });
     expect(exitCode).toBe(7);
     expect(stderr).toContain('22 rows: 1 FINISHED, 21 lost\n');
@@ -187,7 +187,7 @@ describe('batch: a row whose run the service no longer knows', () => {
   });
 
   test('results: a lost row is counted, exits 7, and is lost with its id in every report', async () => {
-    const { run, wfr, cwd } = await forgotten();
+    const { run, wfr, cwd } = await runLostBatch();
     await run();
     const kinds = ['html=r.html', 'junit=r.xml', 'markdown=r.md', 'json=r.json'];
     const reports = kinds.flatMap((kind) => ['--report', kind]);
@@ -206,7 +206,7 @@ describe('batch: a row whose run the service no longer knows', () => {
 
 describe('batch --adopt: an unknown row gets the run that the user found', () => {
   test('batch: --adopt reads the run, records it as accepted, and watches it; nothing is triggered', async () => {
-    const { run, first, path, triggered, reads } = await unknown([2], 3);
+    const { run, first, path, triggered, reads } = await runUnknownBatch([2], 3);
     expect(first.stderr).toMatch(
       /^ {2}Unknown, a run may exist: row 2\..*--adopt <row>=<id>.*--resend-unknown/m,
     );
@@ -222,7 +222,7 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
   });
 
   test('batch: --adopt of a run that does not exist exits 5, and nothing is adopted or sent', async () => {
-    const { run, path, triggered, cwd } = await unknown([2], 3, { get: () => NOT_FOUND });
+    const { run, path, triggered, cwd } = await runUnknownBatch([2], 3, { get: () => NOT_FOUND });
     writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(4));
     const before = eventNamesByRow(path);
     const { exitCode, stdout, stderr } = await run('--adopt', '2=typo-1');
@@ -235,26 +235,26 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
 
   test('batch: if one of several --adopt runs cannot be read, none is recorded', async () => {
     const get = (id: string) => (id === 'a' ? finished(id) : NOT_FOUND);
-    const { run, path } = await unknown([1, 2], 2, { get });
+    const { run, path } = await runUnknownBatch([1, 2], 2, { get });
     expect((await run('--adopt', '1=a', '--adopt', '2=b')).exitCode).toBe(5);
     expect(eventNamesByRow(path)).toEqual({ 1: UNKNOWN, 2: UNKNOWN });
   });
 
-  test.each<[string, Answer, number]>([
+  test.each<[string, Response, number]>([
     ['401', [401, {}], 4],
     ['403', [403, {}], 4],
     ['500 four times', [500, {}], 7],
     ['another run', finished('other'), 7],
     ['no Run object', [200, 'ok'], 7],
-  ])('batch: --adopt of a run whose GET returns %s sends nothing', async (_what, answer, code) => {
-    const { run, path, triggered } = await unknown([2], 3, { get: () => answer });
+  ])('batch: --adopt of a run whose GET returns %s sends nothing', async (_what, response, code) => {
+    const { run, path, triggered } = await runUnknownBatch([2], 3, { get: () => response });
     expect((await run('--adopt', '2=x')).exitCode).toBe(code);
     expect(triggered).toEqual([]);
     expect(eventNamesByRow(path)[2]).toEqual(UNKNOWN);
   });
 
   test('batch: --adopt of a row that is not unknown exits 2 and names its state, without any request', async () => {
-    const { run, requests, cwd, path } = await unknown([2], 3);
+    const { run, requests, cwd, path } = await runUnknownBatch([2], 3);
     writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(4));
     const before = eventNamesByRow(path);
     const { exitCode, stderr } = await run('--adopt', '1=x', '--adopt', '4=y', '--adopt', '99=z');
@@ -267,7 +267,7 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
   });
 
   test('batch: --adopt of a run that another row of the results file has exits 2', async () => {
-    const { run, requests } = await unknown([2], 3);
+    const { run, requests } = await runUnknownBatch([2], 3);
     const { exitCode, stderr } = await run('--adopt', '2=RUN-1');
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--adopt 2=RUN-1: this run belongs to row 1');
@@ -291,7 +291,7 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
   });
 
   test('batch: a row in both --adopt and --resend-unknown exits 2; --resend-unknown without rows applies after --adopt', async () => {
-    const { run, requests, triggered } = await unknown([1, 2], 2);
+    const { run, requests, triggered } = await runUnknownBatch([1, 2], 2);
     const { exitCode, stderr } = await run('--adopt', '2=x', '--resend-unknown', '1-2');
     expect(exitCode).toBe(2);
     expect(stderr).toContain('row 2: --adopt and --resend-unknown exclude each other');
@@ -301,7 +301,7 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
   });
 
   test('batch: an adopted row stays accepted if a signal ends the batch right afterwards', async () => {
-    const { wfr, run, cwd, path, triggered } = await unknown([2], 3);
+    const { wfr, run, cwd, path, triggered } = await runUnknownBatch([2], 3);
     const signals = new Signals();
     const { exitCode } = await wfr([...ARGS, '--adopt', '2=found-1'], {
       cwd,
@@ -316,7 +316,7 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
 });
 
 describe('batch: --resend-unknown takes row numbers', () => {
-  const fiveUnknown = () => unknown([1, 2, 4, 5, 6], 6);
+  const runFiveUnknown = () => runUnknownBatch([1, 2, 4, 5, 6], 6);
 
   test.each<[string[], number[]]>([
     [['--resend-unknown'], [1, 2, 4, 5, 6]],
@@ -331,13 +331,13 @@ describe('batch: --resend-unknown takes row numbers', () => {
       [2, 4],
     ],
   ])('batch: %j sends rows %j again, and no other', async (flags, rows) => {
-    const { run, triggered } = await fiveUnknown();
+    const { run, triggered } = await runFiveUnknown();
     expect((await run(...flags)).exitCode).toBe(rows.length === 5 ? 0 : 6);
     expect(triggered).toEqual(rows);
   });
 
   test('batch: a row number that is not unknown exits 2 and names its state, and nothing is sent', async () => {
-    const { run, requests } = await fiveUnknown();
+    const { run, requests } = await runFiveUnknown();
     const { exitCode, stderr } = await run('--resend-unknown', '1-4');
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--resend-unknown: row 3 is not unknown; its state is: FINISHED');
@@ -354,7 +354,7 @@ describe('batch: --resend-unknown takes row numbers', () => {
   ])(
     'batch: the argument %s after --resend-unknown is rejected as row numbers with exit 2',
     async (word, args) => {
-      const { wfr, cwd, requests } = await fiveUnknown();
+      const { wfr, cwd, requests } = await runFiveUnknown();
       const { exitCode, stderr } = await wfr([...args, '--results', 'out.jsonl'], { cwd });
       expect(exitCode).toBe(2);
       expect(stderr).toContain(`'${word}' is invalid. Expected row numbers, such as 3,7-9`);
@@ -380,8 +380,8 @@ describe('batch: row states and flags decide which rows are sent', () => {
   const rowOf = (state: State) => STATES.indexOf(state) + 1;
 
   /** Runs a batch with one row in each state. */
-  async function oneOfEach() {
-    const posts: Record<number, Answer | undefined> = {
+  async function runBatchInEachState() {
+    const posts: Record<number, Response | undefined> = {
       [rowOf('finished')]: [201, { ...aFinishedRun(), id: 'finished' }],
       [rowOf('failed')]: [201, aRun({ id: 'failed', status: 'FAILED' })],
       [rowOf('refused')]: [422, { message: 'no' }],
@@ -390,18 +390,18 @@ describe('batch: row states and flags decide which rows are sent', () => {
       [rowOf('lost')]: [201, aRun({ id: 'lost' })],
       [rowOf('intent')]: [429, {}, { 'retry-after': '1000' }],
     };
-    const answers: Answers = { post: (row) => posts[row], get: (id) => [200, aRun({ id })] };
-    const service = await answering(answers);
+    const responses: Responses = { post: (row) => posts[row], get: (id) => [200, aRun({ id })] };
+    const service = await startService(responses);
     const begun = numberedRows(8).replace('{"n":8}', '{"n":8,"d":{"$document":"missing.pdf"}}');
     const cwd = folderWith({ 'rows.jsonl': begun });
     await service.wfr([...ARGS, '--timeout', '0'], { cwd });
-    answers.get = (id) => (id === 'lost' ? NOT_FOUND : [200, aRun({ id })]);
+    responses.get = (id) => (id === 'lost' ? NOT_FOUND : [200, aRun({ id })]);
     const { stderr } = await service.wfr([...ARGS, '--timeout', '2m'], { cwd });
     expect(stderr).toContain(
       '8 rows: 1 FINISHED, 1 FAILED, 1 refused, 1 still running, 1 invalid, 1 not sent, 1 unknown, 1 lost\n',
     );
-    delete answers.get;
-    delete answers.post;
+    delete responses.get;
+    delete responses.post;
     writeFileSync(join(cwd, 'rows.jsonl'), `${begun}{"n":9}\n`);
     writeFileSync(join(cwd, 'missing.pdf'), 'x');
     service.triggered.splice(0);
@@ -419,7 +419,7 @@ describe('batch: row states and flags decide which rows are sent', () => {
   test.each(combinations.map((flags) => [flags.join(' ') || 'no flag', flags] as const))(
     'batch: with %s, of rows in every state, exactly the allowed ones are sent, and only the accepted one is watched',
     async (_name, flags) => {
-      const { wfr, cwd, triggered, reads } = await oneOfEach();
+      const { wfr, cwd, triggered, reads } = await runBatchInEachState();
       await wfr([...ARGS, ...flags], { cwd });
       const sent: State[] = ['new', 'intent', 'bad'];
       if (flags.some((flag) => flag.startsWith('--resend-unknown'))) sent.push('sent');

@@ -27,7 +27,7 @@ const HISTORY = [
 ];
 
 /** Returns options with a config file and a history. */
-function worldOf(config: object | string = CONFIG, history: readonly object[] | string = HISTORY) {
+function optionsWith(config: object | string = CONFIG, history: readonly object[] | string = HISTORY) {
   const state = temporaryFolder();
   mkdirSync(join(state, 'wfr'));
   const lines = typeof history === 'string' ? history : history.map((run) => JSON.stringify(run)).join('\n');
@@ -36,13 +36,13 @@ function worldOf(config: object | string = CONFIG, history: readonly object[] | 
 }
 
 /** Returns the lines for fish, which are the same for zsh. Asserts that nothing else is printed. */
-async function offered(words: readonly string[], world: CliOptions = worldOf()) {
-  const { stdout, stderr, exitCode } = await runCli(['__complete', 'fish', '--', ...words], world);
+async function complete(args: readonly string[], options: CliOptions = optionsWith()) {
+  const { stdout, stderr, exitCode } = await runCli(['__complete', 'fish', '--', ...args], options);
   expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
   return stdout.split('\n').slice(0, -1);
 }
 
-const valuesOf = (lines: readonly string[]) => lines.map((line) => line.split('\t')[0]);
+const valuesIn = (lines: readonly string[]) => lines.map((line) => line.split('\t')[0]);
 const COMMANDS = [
   'run',
   'status',
@@ -159,8 +159,8 @@ describe('completion: candidates', () => {
       ['@last:invoice', '@last:w'],
     ],
     [['watch', '--base-url', 'https://test.example.com', 'e'], ['elsewhere']],
-  ])('completion: %j offers the words %j', async (words, expected) => {
-    expect(valuesOf(await offered(words))).toEqual(expected);
+  ])('completion: %j offers the words %j', async (args, expected) => {
+    expect(valuesIn(await complete(args))).toEqual(expected);
   });
 
   test.each<[string[], string[]]>([
@@ -186,38 +186,38 @@ describe('completion: candidates', () => {
     ],
     [['sandbox', '--', 'cat', '-n', ''], ['\tfiles\t']],
     [['sandbox', 'cat', '-'], ['\tfiles\t']],
-  ])('completion: %j asks the shell for files with %j', async (words, expected) => {
-    expect(await offered(words)).toEqual(expected);
+  ])('completion: %j asks the shell for files with %j', async (args, expected) => {
+    expect(await complete(args)).toEqual(expected);
   });
 
   test('completion: candidates have descriptions, except for bash, which does not show them', async () => {
-    expect(await offered(['watch', '@'])).toEqual([
+    expect(await complete(['watch', '@'])).toEqual([
       '@last\tFINISHED invoice 2026-01-02T03:04:05Z xyz',
       '@last:invoice\tFINISHED 2026-01-02T03:04:05Z xyz',
       '@last:w\taccepted 2026-01-02T03:04:05Z abc-1',
     ]);
-    expect(await offered(['watch', 'ABC'])).toEqual([
+    expect(await complete(['watch', 'ABC'])).toEqual([
       'ABC-2\tFAILED invoice 2026-01-02T03:04:05Z',
       'abc-1\taccepted w 2026-01-02T03:04:05Z',
     ]);
-    expect(await offered(['run', 'i'])).toEqual([`invoice\t${INVOICE}`]);
-    expect(await offered(['--profile', 'p'])).toEqual([`production\t${BASE_URL}`]);
-    expect(await offered(['run', '--det'])).toEqual([expect.stringMatching(/^--detach\tprint the id/)]);
-    const { stdout } = await runCli(['__complete', 'bash', '--', 'run', 'i'], worldOf());
+    expect(await complete(['run', 'i'])).toEqual([`invoice\t${INVOICE}`]);
+    expect(await complete(['--profile', 'p'])).toEqual([`production\t${BASE_URL}`]);
+    expect(await complete(['run', '--det'])).toEqual([expect.stringMatching(/^--detach\tprint the id/)]);
+    const { stdout } = await runCli(['__complete', 'bash', '--', 'run', 'i'], optionsWith());
     expect(stdout).toBe('invoice\n');
   });
 
   test('completion: the twenty latest runs are offered, and older ones by their prefix', async () => {
     const runs = Array.from({ length: 30 }, (_, index) => ({ ...RUN, id: `run-${index}` }));
-    const all = valuesOf(await offered(['watch', ''], worldOf(CONFIG, runs)));
+    const all = valuesIn(await complete(['watch', ''], optionsWith(CONFIG, runs)));
     expect([all.length, all[2], all.at(-1)]).toEqual([22, 'run-29', 'run-10']);
-    expect(valuesOf(await offered(['watch', 'run-0'], worldOf(CONFIG, runs)))).toEqual(['run-0']);
+    expect(valuesIn(await complete(['watch', 'run-0'], optionsWith(CONFIG, runs)))).toEqual(['run-0']);
   });
 
   test('completion: runs of every service are offered if no service is configured', async () => {
-    const { env } = worldOf({});
-    expect(valuesOf(await offered(['watch', 'e'], { env }))).toEqual(['elsewhere']);
-    expect(valuesOf(await offered(['watch', 'e'], { env: { ...env, WFR_BASE_URL: BASE_URL } }))).toEqual([]);
+    const { env } = optionsWith({});
+    expect(valuesIn(await complete(['watch', 'e'], { env }))).toEqual(['elsewhere']);
+    expect(valuesIn(await complete(['watch', 'e'], { env: { ...env, WFR_BASE_URL: BASE_URL } }))).toEqual([]);
   });
 });
 
@@ -227,23 +227,23 @@ describe('completion: errors and side effects', () => {
     ['{"profile": {}}', 'null\n[]\n5\n"x"\n{"id":1}'],
     ['\u0000', '\u0000'],
   ])('completion: the invalid config file %j and history %j cause no message', async (config, history) => {
-    const world = worldOf(config, history);
-    expect(await offered(['run', ''], world)).toEqual([]);
-    expect(await offered(['run', '--profile', ''], world)).toEqual([]);
-    expect(await offered(['watch', ''], world)).toEqual([]);
-    expect(await offered(['watch', '--verb'], world)).toHaveLength(1);
+    const options = optionsWith(config, history);
+    expect(await complete(['run', ''], options)).toEqual([]);
+    expect(await complete(['run', '--profile', ''], options)).toEqual([]);
+    expect(await complete(['watch', ''], options)).toEqual([]);
+    expect(await complete(['watch', '--verb'], options)).toHaveLength(1);
   });
 
   test('completion: an invalid config file does not hide the history, and missing files offer nothing', async () => {
-    expect(valuesOf(await offered(['watch', 'x'], worldOf('{')))).toEqual(['xyz']);
+    expect(valuesIn(await complete(['watch', 'x'], optionsWith('{')))).toEqual(['xyz']);
     const nowhere = { env: { WFR_CONFIG: '/nonexistent/config.json', XDG_STATE_HOME: '/nonexistent' } };
-    for (const words of [
+    for (const args of [
       ['run', ''],
       ['watch', ''],
       ['--profile', ''],
     ])
-      expect(await offered(words, nowhere)).toEqual([]);
-    expect(await offered(['sandbox', '--workflows', '/nonexistent', '--fail-step', ''])).toEqual([]);
+      expect(await complete(args, nowhere)).toEqual([]);
+    expect(await complete(['sandbox', '--workflows', '/nonexistent', '--fail-step', ''])).toEqual([]);
   });
 
   test.each([
@@ -252,22 +252,22 @@ describe('completion: errors and side effects', () => {
     [['tcsh', '--', 'nonsense', '--nonsense', '']],
     [['--nonsense']],
     [['bash', '--', '--', '--', '']],
-  ])('completion: the invalid arguments %j exit 0 without a message', async (words) => {
-    expect(await runCli(['__complete', ...words])).toMatchObject({ stderr: '', exitCode: 0 });
+  ])('completion: the invalid arguments %j exit 0 without a message', async (args) => {
+    expect(await runCli(['__complete', ...args])).toMatchObject({ stderr: '', exitCode: 0 });
   });
 
   test('completion: no request is sent, and no token command is run', async () => {
     const service = await scriptedService((_request, reply) => reply.send(500, {}));
     const trace = join(temporaryFolder(), 'trace');
     const profile = { baseUrl: service.baseUrl, tokenCommand: ['touch', trace] };
-    const { env } = worldOf({ defaultProfile: 'p', profiles: { p: profile } });
-    for (const words of [
+    const { env } = optionsWith({ defaultProfile: 'p', profiles: { p: profile } });
+    for (const args of [
       ['watch', ''],
       ['run', ''],
       ['run', 'w', 'a@'],
       ['--profile', ''],
     ])
-      await offered(words, { env, canExec: true });
+      await complete(args, { env, canExec: true });
     expect(service.requests).toEqual([]);
     expect(existsSync(trace)).toBe(false);
   });
@@ -275,18 +275,18 @@ describe('completion: errors and side effects', () => {
   test('completion: ids with control characters or a leading dash are not offered, and descriptions are sanitized', async () => {
     const ids = ['a\u001b[2J', 'b\nc', 'd\te', '\u202ef', '', '--base-url=http://evil', 'good'];
     const history = ids.map((id) => ({ ...RUN, id, status: 'X\u001b[2J\tY\n' }));
-    expect(await offered(['watch', ''], worldOf({}, history))).toEqual([
+    expect(await complete(['watch', ''], optionsWith({}, history))).toEqual([
       `@last\tX\\u001b[2J\\u0009Y\\u000a ${INVOICE} 2026-01-02T03:04:05Z good`,
       `@last:${INVOICE}\tX\\u001b[2J\\u0009Y\\u000a 2026-01-02T03:04:05Z good`,
       `good\tX\\u001b[2J\\u0009Y\\u000a ${INVOICE} 2026-01-02T03:04:05Z`,
     ]);
     const workflows = { 'a\u001bb': INVOICE, ok: INVOICE };
     const config = { defaultProfile: 'p', profiles: { p: { workflows } } };
-    expect(valuesOf(await offered(['run', ''], worldOf(config)))).toEqual(['ok']);
+    expect(valuesIn(await complete(['run', ''], optionsWith(config)))).toEqual(['ok']);
   });
 
   test('completion: no module for HTTP or child processes is loaded', async () => {
-    const { env } = worldOf();
+    const { env } = optionsWith();
     const script = `require(${JSON.stringify(join(ROOT, 'dist/main.js'))}).main(
         ['__complete', 'zsh', '--', 'watch', ''], require(${JSON.stringify(join(ROOT, 'dist/main.js'))}).processContext())
       .then(() => console.log(Object.keys(require.cache).join(' '), process.moduleLoadList.join(' ')))`;

@@ -1,3 +1,4 @@
+/** The help of every command and topic, and the messages for mistakes on the command line. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { EXIT_CODE_MEANINGS, ExitCode } from '../../../src/exit-code.js';
@@ -83,12 +84,12 @@ describe('wfr: mistakes on the command line', () => {
     [['watch', 'x', '--timeout', ''], '--timeout "": is not a duration', ''],
     [['status', 'x', '--color', 'blue'], '--color blue: choose one of auto, always, never', ''],
     [['status', 'x', '--json', '-o', 'id'], '--json and --output id exclude each other', ''],
-  ])('wfr: the arguments %j exit 2 with the message "%s"', async (args, complaint, hint) => {
+  ])('wfr: the arguments %j exit 2 with the message "%s"', async (args, message, hint) => {
     const { stdout, stderr, exitCode } = await runCli(args);
     expect(exitCode).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toContain(`wfr: `);
-    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(message);
     expect(stderr).toContain(hint);
     expect(stderr).not.toMatch(/^\s+at /m);
   });

@@ -9,19 +9,19 @@ import { bash, startWfr } from '../../helpers/process.js';
 import { FAILING, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
-interface Listed {
+interface ListedRun {
   id: string;
   status: string;
   inputs: string[];
 }
 
-async function listed(env: Record<string, string>): Promise<Listed[]> {
+async function listHistory(env: Record<string, string>): Promise<ListedRun[]> {
   const { stdout } = await runCli(['history', '--json', '--limit', '10000'], { env });
-  return JSON.parse(stdout) as Listed[];
+  return JSON.parse(stdout) as ListedRun[];
 }
 
 /** Starts a sandbox, with a folder for the history. */
-async function world() {
+async function startHistorySandbox() {
   const { env: service, clock } = await startTestSandbox();
   const state = temporaryFolder();
   const env = { ...service, XDG_STATE_HOME: state };
@@ -31,10 +31,10 @@ async function world() {
 
 describe('history: recording and listing runs', () => {
   test('history: a run has its id, workflow, service, time, last status and input names, but no input values', async () => {
-    const { env, wfr, file } = await world();
+    const { env, wfr, file } = await startHistorySandbox();
     await wfr('run', FAILING, 'customer=secret value');
     const { stdout } = await wfr('run', '--detach', SLOW, 'label=another secret');
-    const [latest, first, ...others] = await listed(env);
+    const [latest, first, ...others] = await listHistory(env);
     expect(others).toEqual([]);
     expect(latest).toEqual({
       id: stdout.trim(),
@@ -50,7 +50,7 @@ describe('history: recording and listing runs', () => {
   });
 
   test('history: one line for each run, the latest first, at most twenty without --limit, in every output format', async () => {
-    const { wfr } = await world();
+    const { wfr } = await startHistorySandbox();
     for (let run = 0; run < 22; run++) await wfr('run', '-d', SLOW, `label=${run}`);
     const { stdout, stderr, exitCode } = await wfr('history');
     const lines = stdout.trimEnd().split('\n');
@@ -82,18 +82,18 @@ describe('history: recording and listing runs', () => {
   });
 
   test('history: watch and status update the status of a recorded run, and add no run', async () => {
-    const { env, wfr } = await world();
+    const { env, wfr } = await startHistorySandbox();
     const { stdout } = await wfr('run', '-d', FAILING, 'customer=x');
     const id = stdout.trim();
     await wfr('watch', id);
-    expect(await listed(env)).toMatchObject([{ id, status: 'FAILED' }]);
+    expect(await listHistory(env)).toMatchObject([{ id, status: 'FAILED' }]);
     const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
     await runCli(['status', 'run-1'], { env: { ...env, WFR_BASE_URL: baseUrl } });
-    expect(await listed(env)).toHaveLength(1);
+    expect(await listHistory(env)).toHaveLength(1);
   });
 
   test('history: WFR_HISTORY=0 disables it, and a history that cannot be written fails no run', async () => {
-    const { env, file } = await world();
+    const { env, file } = await startHistorySandbox();
     const off = await runCli(['run', '-d', SLOW, 'label=x'], { env: { ...env, WFR_HISTORY: '0' } });
     expect(off.exitCode).toBe(0);
     expect(readdirSync(join(file, '..', '..'))).toEqual([]);
@@ -105,14 +105,14 @@ describe('history: recording and listing runs', () => {
   });
 
   test('history: a run whose id could not be written to stdout is recorded', async () => {
-    const { env } = await world();
+    const { env } = await startHistorySandbox();
     const { exitCode } = await bash(`wfr run -d ${SLOW} label=x > /dev/full`, env);
     expect(exitCode).toBe(74);
-    expect(await listed(env)).toMatchObject([{ workflow: SLOW }]);
+    expect(await listHistory(env)).toMatchObject([{ workflow: SLOW }]);
   });
 
   test('history: a write error is reported on a terminal, but not in a pipeline', async () => {
-    const { env } = await world();
+    const { env } = await startHistorySandbox();
     const run = (terminal?: number) =>
       runCli(['run', '-d', SLOW, 'label=x'], {
         ...(terminal && { terminal }),
@@ -123,20 +123,20 @@ describe('history: recording and listing runs', () => {
   });
 
   test('history: a FIFO in place of the file does not block a run, and invalid records are ignored', async () => {
-    const { env, file, wfr } = await world();
+    const { env, file, wfr } = await startHistorySandbox();
     mkdirSync(join(file, '..'), { recursive: true });
     execFileSync('mkfifo', [file]);
     expect((await wfr('run', '-d', SLOW, 'label=x')).exitCode).toBe(0);
-    expect(await listed(env)).toEqual([]);
+    expect(await listHistory(env)).toEqual([]);
     rmSync(file);
     const whole = { id: 'whole', workflow: 'w', baseUrl: 'b', triggered: 't', inputs: [], status: 'FAILED' };
     const records = [whole, { ...whole, id: 'a', status: 5 }, { ...whole, id: 'b', inputs: [{}] }];
     writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
-    expect(await listed(env)).toMatchObject([{ id: 'whole' }]);
+    expect(await listHistory(env)).toMatchObject([{ id: 'whole' }]);
   });
 
   test('history: a relative XDG_STATE_HOME is ignored', async () => {
-    const { env } = await world();
+    const { env } = await startHistorySandbox();
     const cwd = temporaryFolder();
     const home = temporaryFolder();
     const relative = { ...env, XDG_STATE_HOME: 'state' };
@@ -152,7 +152,7 @@ describe('history: recording and listing runs', () => {
   });
 
   test('history: a state folder that cannot be created does not block a run', async () => {
-    const { env } = await world();
+    const { env } = await startHistorySandbox();
     const nowhere = { ...env, XDG_STATE_HOME: '/proc/nope' };
     // A real process, because it can be killed if it hangs.
     const limit = { timeout: 20_000, killSignal: 'SIGKILL' } as const;
@@ -174,7 +174,7 @@ describe('history: recording and listing runs', () => {
   });
 
   test('history: twenty concurrent processes lose no run while the file is rotated', async () => {
-    const { env, file } = await world();
+    const { env, file } = await startHistorySandbox();
     mkdirSync(join(file, '..'), { recursive: true });
     const old = JSON.stringify({ id: 'old', workflow: 'w', baseUrl: 'b', triggered: 't', inputs: [] });
     const lines = Math.ceil((256 * 1024) / (old.length + 1)) - 2;
@@ -185,7 +185,7 @@ describe('history: recording and listing runs', () => {
       (_, n) => startWfr(['run', '-d', SLOW, `label=${n}`], env).ended,
     );
     const ids = (await Promise.all(processes)).map(({ stdout }) => stdout.trim());
-    const kept = (await listed(env)).map(({ id }) => id);
+    const kept = (await listHistory(env)).map(({ id }) => id);
     expect(kept.filter((id) => id !== 'old').sort()).toEqual(ids.sort());
     expect(readdirSync(join(file, '..')).sort()).toEqual(['history.1.jsonl', 'history.jsonl']);
     expect(statSync(file).size).toBeLessThan(20_000);
@@ -204,11 +204,11 @@ describe('history: a disk that does not respond', () => {
 
   const WARNING = 'wfr: warning: the history cannot be written: the disk does not respond; ';
 
-  async function start(args: readonly string[], world: Partial<CliOptions> = {}) {
+  async function start(args: readonly string[], options: Partial<CliOptions> = {}) {
     hang();
     const { baseUrl, requests } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
     const env = { WFR_BASE_URL: baseUrl, XDG_STATE_HOME: temporaryFolder() };
-    const result = await runCli(args, { ...world, env, clock: new AutoAdvancingClock() });
+    const result = await runCli(args, { ...options, env, clock: new AutoAdvancingClock() });
     return { ...result, requests: requests.length };
   }
 
@@ -248,19 +248,19 @@ describe('history: a disk that does not respond', () => {
 
 describe('history: @last', () => {
   test('history: @last is the latest run at the current service, and @last:<workflow> the latest of a workflow', async () => {
-    const { wfr } = await world();
+    const { wfr } = await startHistorySandbox();
     const first = (await wfr('run', '-d', SLOW, 'label=x')).stdout;
     const second = (await wfr('run', '-d', FAILING, 'customer=x')).stdout;
-    const asked = async (...ids: string[]) => (await wfr('status', '-o', 'id', ...ids)).stdout;
-    expect(await asked('@last')).toBe(second);
-    expect(await asked(`@last:${SLOW}`)).toBe(first);
-    expect(await asked(`@last:https://example.com/workflows/${SLOW.toUpperCase()}/edit`)).toBe(first);
-    expect(await asked('@last', second.trim(), `@last:${SLOW}`)).toBe(second + first);
+    const readIds = async (...ids: string[]) => (await wfr('status', '-o', 'id', ...ids)).stdout;
+    expect(await readIds('@last')).toBe(second);
+    expect(await readIds(`@last:${SLOW}`)).toBe(first);
+    expect(await readIds(`@last:https://example.com/workflows/${SLOW.toUpperCase()}/edit`)).toBe(first);
+    expect(await readIds('@last', second.trim(), `@last:${SLOW}`)).toBe(second + first);
     expect((await wfr('watch', '@last')).exitCode).toBe(1);
   });
 
   test('history: @last without a matching run exits 2, and nothing is sent', async () => {
-    const { env, wfr } = await world();
+    const { env, wfr } = await startHistorySandbox();
     await wfr('run', '-d', SLOW, 'label=x');
     const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
     const elsewhere = { ...env, WFR_BASE_URL: service.baseUrl };

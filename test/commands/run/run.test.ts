@@ -1,3 +1,4 @@
+/** `wfr run`: triggers a run, watches it to its end, and prints its output. */
 import { createHash } from 'node:crypto';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

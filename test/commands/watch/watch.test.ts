@@ -1,3 +1,4 @@
+/** `wfr watch`: the interval of its polls, several runs, output and signals. */
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals } from '../../helpers/cli.js';
@@ -14,14 +15,14 @@ import {
 
 const finished: Handler = (_request, reply) => reply.send(200, aFinishedRun());
 
-async function watch(handler: Handler, args: readonly string[] = [], world = {}) {
+async function watch(handler: Handler, args: readonly string[] = [], options = {}) {
   const clock = new VirtualClock();
   const service = await scriptedService(handler, { clock });
   const env = { WFR_BASE_URL: service.baseUrl };
   const result = await runCli(['watch', ...(args.includes('--') ? [] : ['run-1']), ...args], {
     env,
     clock,
-    ...world,
+    ...options,
   });
   return { ...result, ...service, gaps: gapsOf(service.requests.map(({ at }) => at)) };
 }
@@ -242,12 +243,12 @@ test('watch: without a terminal, an unchanged run prints one line each minute', 
 });
 
 test('run: --quiet prints only the id, and --verbose adds the requests', async () => {
-  const world = async () => {
+  const startService = async () => {
     const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
     return { env: { WFR_BASE_URL: baseUrl } };
   };
-  expect((await runCli(['run', 'w', '-q'], await world())).stderr).toBe('Run run-1 (version v1)\n');
-  const { stderr } = await runCli(['run', 'w', '-v'], await world());
+  expect((await runCli(['run', 'w', '-q'], await startService())).stderr).toBe('Run run-1 (version v1)\n');
+  const { stderr } = await runCli(['run', 'w', '-v'], await startService());
   expect(stderr).toMatch(/> POST http:\/\/127\.0\.0\.1:\d+\/runs \(47 bytes\)\n< 201 \(\d+m?s\)\n/);
   expect(stderr).toContain('> GET http://');
   expect(stderr).toContain('accepted with --workflow-id-field both');
