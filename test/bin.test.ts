@@ -1,4 +1,4 @@
-/** wfr as a real process: exit codes, signals, pipes, `sandbox -- command` and the compile cache. */
+/** wfr as a real process: exit codes, signals, pipes and the compile cache. */
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -157,54 +157,6 @@ describe('wfr in scripts', () => {
     });
     expect(stdout).toBe('" 0\n');
     expect(stderr).not.toMatch(/EPIPE|^\s+at /m);
-  });
-});
-
-describe('sandbox -- command', () => {
-  test('sandbox: the command gets the settings of the sandbox, and its exit code is passed on', async () => {
-    const { exitCode, stdout } = await startWfr([
-      'sandbox',
-      '--',
-      'sh',
-      '-c',
-      'echo "$WFR_BASE_URL $WFR_TOKEN"; exit 23',
-    ]).ended;
-    expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1 sandbox-token\n$/);
-    expect(exitCode).toBe(23);
-  });
-
-  test('sandbox: the command can run a workflow of the sandbox', async () => {
-    const line = `wfr sandbox -- bash -c 'wfr run ${SLOW} label=x --detach'`;
-    const { exitCode, stdout } = await bash(line);
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/);
-  });
-
-  test('sandbox: signals are passed to the command, and wfr ends by the signal that ended it', async () => {
-    const trapped = startWfr([
-      'sandbox',
-      '--',
-      'bash',
-      '-c',
-      'trap "exit 9" TERM; echo ready; while :; do read -rt 1 <> <(:); done',
-    ]);
-    await trapped.waitForOutput('ready');
-    trapped.child.kill('SIGTERM');
-    expect((await trapped.ended).exitCode).toBe(9);
-    const untrapped = startWfr(['sandbox', '--', 'bash', '-c', 'echo ready; read <> <(:)']);
-    await untrapped.waitForOutput('ready');
-    untrapped.child.kill('SIGTERM');
-    expect(await untrapped.ended).toMatchObject({ signal: 'SIGTERM', exitCode: 143 });
-  });
-
-  test('sandbox: a command that ends by any other signal gets the exit code that a shell reports', async () => {
-    expect((await startWfr(['sandbox', '--', 'bash', '-c', 'kill -PIPE $$']).ended).exitCode).toBe(141);
-    expect((await startWfr(['sandbox', '--', 'bash', '-c', 'kill -USR1 $$']).ended).exitCode).toBe(138);
-  });
-
-  test('sandbox: flags after -- belong to the command', async () => {
-    const { stdout } = await startWfr(['sandbox', '--strict', '--', 'echo', '--help', '--port', 'x']).ended;
-    expect(stdout).toBe('--help --port x\n');
   });
 });
 

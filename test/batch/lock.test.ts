@@ -20,6 +20,7 @@ import {
   eventNamesByRow,
   FINISHED_ROW,
   numberedRows,
+  prepareBatch,
   readEvents,
   readLatestToken,
   startBatchService,
@@ -30,11 +31,6 @@ import { folderWith } from '../helpers/files.js';
 import { aRun, scriptedService } from '../helpers/service.js';
 
 const isDead = { isAlive: () => false };
-
-async function prepareBatch(rows: number) {
-  const cwd = folderWith({ 'rows.jsonl': numberedRows(rows) });
-  return { cwd, path: join(cwd, 'out.jsonl'), ...(await startBatchService()) };
-}
 
 describe('batch: the lock of a results file', () => {
   test('batch: a results file that another process has open exits 2 and names the process', async () => {
@@ -264,79 +260,5 @@ describe('batch: a process that has lost its results file', () => {
     expect(stderr).toContain('3 rows: 2 FINISHED, 1 unknown');
     expect(posts().slice(before)).toHaveLength(1);
     expect(JSON.parse((await posts()[before]?.body())?.toString() ?? '').inputs).toEqual({ n: 3 });
-  });
-});
-
-describe('the lines of a results file', () => {
-  const HEAD =
-    '{"event":"batch","workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1","time":"2026-01-02T03:04:05.000Z"}';
-
-  test.each([
-    ['{"event":"sent","row":1e9}', '"row" of the event "sent" must be a whole number from 1 to 100000000'],
-    ['{"event":"sent","row":0}', '"row" of the event "sent" must be'],
-    ['{"event":"sent"}', '"row" of the event "sent" must be'],
-    ['{"event":"table","rows":1e15}', '"rows" of the event "table" must be a whole number up to 100000000'],
-    [
-      '{"event":"intent","row":1,"digest":"xyz"}',
-      '"digest" of the event "intent" must be 16 hexadecimal digits',
-    ],
-    ['{"event":"accepted","row":1,"id":7}', '"id" of the event "accepted" must be an id'],
-    [
-      '{"event":"refused","row":1,"exit":"5","reason":"r"}',
-      '"exit" of the event "refused" must be an exit code',
-    ],
-    ['{"event":"ended","row":1,"run":5}', '"run" of the event "ended" must be a run with an id'],
-    ['{"event":"ended","row":1}', '"run" of the event "ended" must be'],
-    ['{"event":"open","owner":"me","file":"1:2"}', '"owner" of the event "open" must be a process'],
-    [
-      '{"event":"batch","workflow":"w","baseUrl":1,"shard":"1/1"}',
-      '"baseUrl" of the event "batch" must be a string',
-    ],
-    [
-      '{"event":"batch","workflow":"w","baseUrl":"u","shard":"x"}',
-      '"shard" of the event "batch" must be a shard',
-    ],
-    ['{"event":"sent","row":1,"time":"soon"}', '"time" of the event "sent" must be a time'],
-    ['{"row":1}', 'is not a line of a results file'],
-    ['[]', 'is not a line of a results file'],
-  ])('results and batch: the line %s exits 2 with its line number and the reason', async (line, reason) => {
-    const { requests, wfr } = await startBatchService();
-    const cwd = folderWith({ 'rows.jsonl': numberedRows(1), 'out.jsonl': `${HEAD}\n${line}\n` });
-    const read = await wfr(['results', 'out.jsonl'], { cwd });
-    expect(read).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`out.jsonl:2: ${reason}`) });
-    const env = { WFR_BASE_URL: 'http://127.0.0.1:1/' };
-    const sent = await wfr(BATCH_ARGS, { cwd, env });
-    expect(sent).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`out.jsonl:2: ${reason}`) });
-    expect(requests).toEqual([]);
-  });
-
-  test('results: an event of a newer wfr is ignored, whatever its members', async () => {
-    const { wfr } = await startBatchService();
-    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
-    await wfr(BATCH_ARGS, { cwd });
-    appendFileSync(join(cwd, 'out.jsonl'), '{"event":"moved","row":1e9,"to":{}}\n');
-    expect(await wfr(['results', 'out.jsonl'], { cwd })).toMatchObject({ exitCode: 0 });
-    expect((await wfr([...BATCH_ARGS, '--report', 'json=r.json'], { cwd })).exitCode).toBe(0);
-  });
-
-  test('results: the largest row number is read within 3 s', async () => {
-    const { wfr } = await startBatchService();
-    const row = '{"event":"sent","row":100000000,"time":"2026-01-02"}\n{"event":"table","rows":100000000}\n';
-    const cwd = folderWith({ 'out.jsonl': `${HEAD}\n${row}` });
-    const started = performance.now();
-    const { stdout, exitCode } = await wfr(['results', 'out.jsonl'], { cwd });
-    expect(stdout).toContain('row 100000000');
-    expect(exitCode).toBe(2);
-    expect(performance.now() - started).toBeLessThan(3_000);
-  });
-
-  test('batch: a results file of an earlier version, without owners, is continued', async () => {
-    const { cwd, path, wfr, posts } = await prepareBatch(2);
-    await wfr(BATCH_ARGS, { cwd });
-    const old = readEvents(path).filter(({ event }) => event !== 'open' && event !== 'close');
-    const withoutOwner = old.map((event) => JSON.stringify({ ...event, by: undefined }));
-    writeFileSync(path, `${withoutOwner.join('\n')}\n`);
-    expect(await wfr(BATCH_ARGS, { cwd })).toMatchObject({ exitCode: 0, stderr: '2 rows: 2 FINISHED\n' });
-    expect(posts()).toHaveLength(2);
   });
 });

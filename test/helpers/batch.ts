@@ -1,6 +1,8 @@
 /** Batches in tests: tables, a service, command lines and the events of a results file. */
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { type CliOptions, runCli } from './cli.js';
+import { folderWith } from './files.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from './service.js';
 
 export interface BatchEvent {
@@ -57,6 +59,12 @@ export async function startBatchService(onPost?: Handler) {
   const wfr = (args: string[], options: CliOptions = {}) =>
     runCli(args, { ...options, env: { WFR_BASE_URL: service.baseUrl, ...options.env } });
   return { ...service, triggered, wfr };
+}
+
+/** Starts a batch service, and creates a folder with a table of `rows` rows for it. */
+export async function prepareBatch(rows: number) {
+  const cwd = folderWith({ 'rows.jsonl': numberedRows(rows) });
+  return { cwd, path: join(cwd, 'out.jsonl'), ...(await startBatchService()) };
 }
 
 /** The command line of a batch with a row for each of the files that follow. */

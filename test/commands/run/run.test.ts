@@ -265,3 +265,24 @@ test('run: the JSON of the service is printed token for token', async () => {
   const { stdout: line } = await runCli(['run', 'w', '-o', 'jsonl'], { env: { WFR_BASE_URL: baseUrl } });
   expect(line).toBe(`{"id":"r","status":"FINISHED","x":1,"output":${output}}\n`);
 });
+
+test('run: the watch command repeats the flags that select the service, quoted for a shell', async () => {
+  const clock = new VirtualClock();
+  const { baseUrl } = await scriptedService((request, reply) =>
+    request.method === 'POST' ? reply.send(200, aRun({ id: "it's 1" })) : undefined,
+  );
+  const { stderr } = await runCli(['run', 'w', '--base-url', baseUrl, '--no-token', '--detach'], { clock });
+  expect(stderr).toContain(`To watch it: wfr watch --base-url ${baseUrl} --no-token 'it'\\''s 1'\n`);
+});
+
+test('run: --quiet prints only the id, and --verbose adds the requests', async () => {
+  const startService = async () => {
+    const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
+    return { env: { WFR_BASE_URL: baseUrl } };
+  };
+  expect((await runCli(['run', 'w', '-q'], await startService())).stderr).toBe('Run run-1 (version v1)\n');
+  const { stderr } = await runCli(['run', 'w', '-v'], await startService());
+  expect(stderr).toMatch(/> POST http:\/\/127\.0\.0\.1:\d+\/runs \(47 bytes\)\n< 201 \(\d+m?s\)\n/);
+  expect(stderr).toContain('> GET http://');
+  expect(stderr).toContain('accepted with --workflow-id-field both');
+});

@@ -3,15 +3,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals } from '../../helpers/cli.js';
 import { realClock, VirtualClock } from '../../helpers/clock.js';
-import {
-  acceptThenShow,
-  aFinishedRun,
-  aRun,
-  type Handler,
-  inTurn,
-  scriptedService,
-  showRun,
-} from '../../helpers/service.js';
+import { aFinishedRun, aRun, type Handler, inTurn, scriptedService, showRun } from '../../helpers/service.js';
 
 const finished: Handler = (_request, reply) => reply.send(200, aFinishedRun());
 
@@ -149,15 +141,6 @@ describe('watch: several runs', () => {
   });
 });
 
-test('run: the watch command repeats the flags that select the service, quoted for a shell', async () => {
-  const clock = new VirtualClock();
-  const { baseUrl } = await scriptedService((request, reply) =>
-    request.method === 'POST' ? reply.send(200, aRun({ id: "it's 1" })) : undefined,
-  );
-  const { stderr } = await runCli(['run', 'w', '--base-url', baseUrl, '--no-token', '--detach'], { clock });
-  expect(stderr).toContain(`To watch it: wfr watch --base-url ${baseUrl} --no-token 'it'\\''s 1'\n`);
-});
-
 test('watch: the outputs of several runs never mix, however slowly stdout is read', async () => {
   const { baseUrl } = await scriptedService((request, reply) => {
     reply.send(200, { ...aFinishedRun('y'.repeat(400_000)), id: request.path.slice('/runs/'.length) });
@@ -240,16 +223,4 @@ test('watch: without a terminal, an unchanged run prints one line each minute', 
     '2026-01-02T03:05:05Z RUNNING  1 of 4 steps',
     '2026-01-02T03:06:05Z RUNNING  1 of 4 steps',
   ]);
-});
-
-test('run: --quiet prints only the id, and --verbose adds the requests', async () => {
-  const startService = async () => {
-    const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
-    return { env: { WFR_BASE_URL: baseUrl } };
-  };
-  expect((await runCli(['run', 'w', '-q'], await startService())).stderr).toBe('Run run-1 (version v1)\n');
-  const { stderr } = await runCli(['run', 'w', '-v'], await startService());
-  expect(stderr).toMatch(/> POST http:\/\/127\.0\.0\.1:\d+\/runs \(47 bytes\)\n< 201 \(\d+m?s\)\n/);
-  expect(stderr).toContain('> GET http://');
-  expect(stderr).toContain('accepted with --workflow-id-field both');
 });

@@ -1,0 +1,150 @@
+/** `wfr batch`: the rate of its requests and the number of runs in progress. */
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { BATCH_ARGS, eventNamesByRow, numberedRows, startBatchService } from '../../helpers/batch.js';
+import { runCli } from '../../helpers/cli.js';
+import { VirtualClock } from '../../helpers/clock.js';
+import { folderWith } from '../../helpers/files.js';
+import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+
+describe('batch: rate and concurrency', () => {
+  test('batch: triggers and polls together stay within --rate', async () => {
+    const clock = new VirtualClock();
+    const at: number[] = [];
+    const { baseUrl } = await scriptedService(
+      async (request, reply) => {
+        at.push(request.at);
+        await request.body();
+        reply.send(
+          200,
+          request.method === 'POST' ? aRun({ id: 'x', status: 'PENDING' }) : { ...aFinishedRun(), id: 'x' },
+        );
+      },
+      { clock },
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(30) });
+    const args = [...BATCH_ARGS, '--rate', '5', '--concurrency', '30'];
+    expect((await runCli(args, { cwd, clock, env: { WFR_BASE_URL: baseUrl } })).exitCode).toBe(0);
+    expect(at).toHaveLength(60);
+    // 60 requests at 5 per second take little more than 12 s.
+    expect(clock.monotonic()).toBeGreaterThanOrEqual(11_700);
+    expect(clock.monotonic()).toBeLessThan(20_000);
+  });
+
+  test('batch: a 429 with Retry-After delays all requests by that time, and no row is lost', async () => {
+    const clock = new VirtualClock();
+    const posts: number[] = [];
+    const { baseUrl } = await scriptedService(
+      async (request, reply) => {
+        await request.body();
+        if (request.method === 'GET')
+          return reply.send(200, { ...aFinishedRun(), id: request.path.slice(6) });
+        posts.push(request.at);
+        if (posts.length === 5) return reply.send(429, { message: 'too many' }, { 'retry-after': '30' });
+        reply.send(201, aRun({ id: `r${posts.length}`, status: 'PENDING' }));
+      },
+      { clock },
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(12) });
+    const args = [...BATCH_ARGS, '--rate', '10', '--concurrency', '2'];
+    expect((await runCli(args, { cwd, clock, env: { WFR_BASE_URL: baseUrl } })).exitCode).toBe(0);
+    expect(posts).toHaveLength(13);
+    const gaps = posts.slice(1).map((time, n) => time - (posts[n] ?? 0));
+    expect(Math.max(...gaps)).toBeGreaterThanOrEqual(29_000);
+  });
+
+  test('batch: polls that get 429 are retried at the rate of the batch, not with growing backoff', async () => {
+    const clock = new VirtualClock();
+    const enough = new Map<string, number>();
+    const { baseUrl } = await scriptedService(
+      async (request, reply) => {
+        await request.body();
+        if (request.method === 'POST') return reply.send(201, aRun({ id: 'x', status: 'PENDING' }));
+        const count = (enough.get(request.path) ?? 0) + 1;
+        enough.set(request.path, count);
+        if (count <= 8) return reply.send(429, { message: 'too many' });
+        reply.send(200, { ...aFinishedRun(), id: 'x' });
+      },
+      { clock },
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    const { exitCode } = await runCli([...BATCH_ARGS, '--rate', '10'], {
+      cwd,
+      clock,
+      env: { WFR_BASE_URL: baseUrl },
+    });
+    expect(exitCode).toBe(0);
+    // Eight intervals of 2 s, not a backoff of 1, 2, 4, … 30 s.
+    expect(clock.monotonic()).toBeLessThan(25_000);
+  });
+
+  test('batch: --concurrency limits the number of runs in progress', async () => {
+    let inProgress = 0;
+    let most = 0;
+    let count = 0;
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      if (request.method === 'POST') {
+        most = Math.max(most, ++inProgress);
+        return reply.send(201, aRun({ id: `r${++count}`, status: 'PENDING' }));
+      }
+      inProgress--;
+      reply.send(200, { ...aFinishedRun(), id: request.path.slice(6) });
+    });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(30) });
+    await runCli([...BATCH_ARGS, '--concurrency', '3'], { cwd, env: { WFR_BASE_URL: baseUrl } });
+    expect(count).toBe(30);
+    expect(most).toBe(3);
+  });
+
+  test('batch: polls continue while large documents are being sent', async () => {
+    const clock = new VirtualClock();
+    const enough = 5;
+    let polls = 0;
+    let onEnoughPolls = () => {};
+    const enoughPolls = new Promise<void>((resolve) => (onEnoughPolls = resolve));
+    const { baseUrl, posts } = await scriptedService(
+      async (request, reply) => {
+        if (request.method === 'GET') {
+          const id = request.path.slice(6);
+          if (id === 'small' && ++polls < enough) return reply.send(200, aRun({ id }));
+          onEnoughPolls();
+          return reply.send(200, { ...aFinishedRun(), id });
+        }
+        const isLarge = Number(request.headers['content-length']) > 1e6;
+        if (isLarge) reply.socket.pause();
+        if (isLarge) await enoughPolls;
+        reply.socket.resume();
+        await request.body();
+        reply.send(201, aRun({ id: isLarge ? 'large' : 'small', status: 'PENDING' }));
+      },
+      { clock },
+    );
+    const large = '{"file":{"$document":"large.bin","type":"application/pdf"}}\n'.repeat(12);
+    const cwd = folderWith({ 'rows.jsonl': `{"n":1}\n${large}`, 'large.bin': 'x'.repeat(8e6) });
+    const { exitCode } = await runCli([...BATCH_ARGS, '--concurrency', '13'], {
+      cwd,
+      clock,
+      env: { WFR_BASE_URL: baseUrl },
+    });
+    expect(exitCode).toBe(0);
+    expect(polls).toBe(enough);
+    expect(posts()).toHaveLength(13);
+  });
+
+  test('batch: a rejected token or an unreachable service stops the sending of rows', async () => {
+    const refusing = await startBatchService((_request, reply) => reply.send(401, { message: 'who?' }));
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(200) });
+    const flags = [...BATCH_ARGS, '--concurrency', '2', '--workflow-id-field', 'workflowId'];
+    const refused = await refusing.wfr(flags, { cwd });
+    expect(refused.exitCode).toBe(4);
+    expect(refused.stderr).toContain('The service refused the token: no further row was sent.');
+    expect(refusing.posts().length).toBeLessThan(5);
+    const elsewhere = folderWith({ 'rows.jsonl': numberedRows(200) });
+    const env = { WFR_BASE_URL: 'http://127.0.0.1:1' };
+    const { exitCode, stderr } = await runCli(flags, { cwd: elsewhere, env });
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('The service cannot be reached: no further row was sent.');
+    expect(Object.keys(eventNamesByRow(join(elsewhere, 'out.jsonl'))).length).toBeLessThan(30);
+  });
+});
