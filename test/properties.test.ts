@@ -1,4 +1,4 @@
-/** What holds for any input, not only for the ones somebody thought of. */
+/** Properties that are true for any input, checked with random inputs. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -13,7 +13,7 @@ const text = fc.string({ unit: 'binary' });
 const name = fc.string({ unit: 'binary', minLength: 1 }).filter((key) => !key.includes('\ufffd'));
 const escaped = (key: string) => key.replace(/[\\=:@]/g, '\\$&');
 
-/** Any JSON text, with numbers, duplicates and white space as nobody's serializer writes them. */
+/** Any JSON text, with unusual numbers, duplicate keys and white space. */
 const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small' },
@@ -41,14 +41,14 @@ const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
 
 const all = (chunks: Iterable<Uint8Array>) => Buffer.concat([...chunks]).toString('utf8');
 
-/** The tokens of a JSON text, with every escape in a string undone that stands for a single code unit. */
+/** Returns the tokens of a JSON text, with every escape of a single code unit decoded. */
 function tokens(json: string): string[] {
   const found = json.match(/"(?:[^"\\]|\\.)*"|[^\s"[\]{},:]+|[[\]{},:]/g) ?? [];
   return found.map((token) => (token.startsWith('"') ? JSON.stringify(JSON.parse(token)) : token));
 }
 
-describe('the parser of items', () => {
-  test('throws nothing but its own error, whatever it is given', () => {
+describe('property: the item parser', () => {
+  test('property: the item parser throws only UsageError, whatever its input', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(...'=:@\\;type=/-~ a\ufffd\ud800\n') }), (item) => {
         try {
@@ -61,7 +61,7 @@ describe('the parser of items', () => {
     );
   });
 
-  test('gives back any name that was escaped, and any value', () => {
+  test('property: the item parser returns any escaped name and any value unchanged', () => {
     fc.assert(
       fc.property(
         name,
@@ -80,8 +80,8 @@ describe('the parser of items', () => {
   });
 });
 
-describe('what the service decodes', () => {
-  test('equals what was given, and Content-Length what was sent, for any names, values and files', async () => {
+describe('property: the body of a trigger', () => {
+  test('property: the body decodes to any names, values and files, and its length equals Content-Length', async () => {
     const bodies: { length: string | undefined; body: Buffer }[] = [];
     const { baseUrl } = await scriptedService(async (request, reply) => {
       bodies.push({ length: request.headers['content-length'], body: await request.body() });
@@ -119,7 +119,7 @@ describe('what the service decodes', () => {
         const { length, body } = bodies.pop() ?? { length: '', body: Buffer.alloc(0) };
         expect(length).toBe(String(body.length));
         const received = new Map(Object.entries(JSON.parse(body.toString('utf8')).inputs));
-        // JSON.parse gives __proto__ as an own property, too.
+        // JSON.parse creates __proto__ as an own property.
         expect([...received.keys()].sort()).toEqual(expected.map(([, key]) => key).sort());
         for (const [, key, value] of expected) expect(received.get(key)).toEqual(value);
       }),
@@ -128,8 +128,8 @@ describe('what the service decodes', () => {
   });
 });
 
-describe('JSON', () => {
-  test('comes out token for token, indented or on one line', () => {
+describe('property: JSON output', () => {
+  test('property: JSON output has the same tokens as its input, indented or on one line', () => {
     fc.assert(
       fc.property(jsonText, (json) => {
         const bytes = Buffer.from(json);
@@ -142,7 +142,7 @@ describe('JSON', () => {
     );
   });
 
-  test('is indented as JSON.stringify does it, where that keeps the tokens', () => {
+  test('property: JSON output is indented as by JSON.stringify, where that keeps the tokens', () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
         const json = JSON.stringify(value);
@@ -155,7 +155,7 @@ describe('JSON', () => {
   });
 });
 
-describe('what reaches a terminal', () => {
+describe('property: text on a terminal', () => {
   const hostile = fc.string({
     unit: fc.constantFrom(
       '\u001b',
@@ -181,9 +181,9 @@ describe('what reaches a terminal', () => {
       '\u007f',
     ),
   });
-  const inert = /^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e]*$/;
+  const sanitized = /^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e]*$/;
 
-  test('has no control byte but line feed and tab, and no command', () => {
+  test('property: text on a terminal has no control characters but line feed and tab, and no CI command', () => {
     fc.assert(
       fc.property(fc.oneof(hostile, text), (given) => {
         expect(sanitize(given)).toMatch(/^[^\n\t]*$/);
@@ -192,7 +192,7 @@ describe('what reaches a terminal', () => {
           quoteLines(given),
           all(formatJson(Buffer.from(JSON.stringify(given)))),
         ]) {
-          expect(shown).toMatch(inert);
+          expect(shown).toMatch(sanitized);
           expect(shown).not.toContain('##[');
           expect(shown).not.toMatch(/^\s*::/m);
         }
@@ -201,7 +201,7 @@ describe('what reaches a terminal', () => {
     );
   });
 
-  test('in JSON is still the same value', () => {
+  test('property: sanitized JSON has the same value', () => {
     fc.assert(
       fc.property(
         fc.oneof(hostile, text).filter((given) => given.isWellFormed()),

@@ -76,7 +76,7 @@ describe('CSV: invalid rows and tables', () => {
     },
   );
 
-  test('CSV: a table whose only row has only empty cells exits 2, and nothing is sent', async () => {
+  test('CSV: a table whose only row has only empty cells exits 2, and nothing is sent (fault 85)', async () => {
     const { exitCode, posts } = await runBatch('a,b\n,\n', '-i', 'c=d');
     expect({ exitCode, posts }).toEqual({ exitCode: 2, posts: 0 });
   });

@@ -33,7 +33,7 @@ import { aRun, scriptedService } from '../helpers/service.js';
 const isDead = { isAlive: () => false };
 
 describe('batch: the lock of a results file', () => {
-  test('batch: a results file that another process has open exits 2 and names the process', async () => {
+  test('batch: a results file that another process has open exits 2 and names the process (fault 76)', async () => {
     const { cwd, path, wfr, requests } = await prepareBatch(2);
     appendClaim(path, {});
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
@@ -43,7 +43,7 @@ describe('batch: the lock of a results file', () => {
     expect(requests).toEqual([]);
   });
 
-  test('batch: a symbolic link and a hard link share the lock of the file', async () => {
+  test('batch: a symbolic link and a hard link share the lock of the file (fault 81)', async () => {
     const { cwd, path, wfr, requests } = await prepareBatch(2);
     appendClaim(path, {});
     symlinkSync('out.jsonl', join(cwd, 'symbolic.jsonl'));
@@ -175,7 +175,7 @@ describe('batch: a process that has lost its results file', () => {
     expect(stderr).toContain('In progress when it stopped: row 1 (run-1).');
   });
 
-  test('batch: a request is not completed if the file was taken over before its row was saved as sent', async () => {
+  test('batch: a request is not completed if the file was taken over before its row was saved as sent (fault 82)', async () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     const path = join(cwd, 'out.jsonl');
     const { wfr, posts } = await startBatchService((_request, reply) => {
@@ -222,7 +222,7 @@ describe('batch: a process that has lost its results file', () => {
     },
   );
 
-  test('batch: a results file that is removed while runs are only watched exits 74', async () => {
+  test('batch: a results file that is removed while runs are only watched exits 74 (fault 83)', async () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     let polls = 0;
     const { baseUrl } = await scriptedService((request, reply) => {

@@ -10,7 +10,7 @@ import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/se
 const TOKEN = 'MARK-token-4711';
 const MARK = /MARK|TUFSSy/; // also in base64
 
-/** A command that runs lines of JavaScript, and writes a line into `log` each time it is started. */
+/** A command that runs JavaScript and appends a line to `log` each time it starts. */
 const command = (script: string) => [
   process.execPath,
   '-e',
@@ -18,7 +18,7 @@ const command = (script: string) => [
 ];
 const printing = (text: string) => command(`console.log(${JSON.stringify(text)})`);
 
-/** A service that answers, and a profile `p` of it. */
+/** Starts a service, and writes a config file with a profile `p` for it. */
 async function profileWorld(
   settings: object,
   handler: Handler = (_request, reply) => reply.send(200, aRun()),
@@ -105,7 +105,7 @@ describe('a token command', () => {
   });
 
   test('tokenCommand: a failure shows the command, its exit code and the end of stderr, never its stdout', async () => {
-    // In two pieces, as the command itself is shown.
+    // In two parts, because the command itself is shown.
     const script = `const token = 'MA' + 'RK-4711'; console.log(token); console.error('1\\n2\\n3\\ngot ' + token + '\\n5\\u001b[2J\\n\\n7\\n8\\n9\\n10\\n11\\n12\\n13'); process.exitCode = 3`;
     for (const args of [
       ['run', 'w'],
@@ -225,7 +225,7 @@ describe('a token command', () => {
         else reply.send(401);
       },
     );
-    // Both are refused, and share the second run of the command.
+    // Both are rejected, and share the second run of the command.
     const { exitCode } = await wfr(['watch', 'run-1', 'run-2']);
     expect(exitCode).toBe(0);
     expect(starts()).toBe(2);

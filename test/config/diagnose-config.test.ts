@@ -5,7 +5,7 @@ import { aFinishedRun, scriptedService } from '../helpers/service.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
-/** A file with one profile `p` of these settings. */
+/** Returns a config file with one profile `p` with these settings. */
 const profile = (settings: string) => `{"profiles": {"p": ${settings}}}`;
 const AT_SERVICE = '"baseUrl": "https://h.example"';
 

@@ -1,4 +1,4 @@
-/** config.schema.json: generated from the table of settings, and of the same opinion as the check at every start. */
+/** config.schema.json is generated from the table of settings, and accepts the same files as wfr. */
 import { type Schema, Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -66,7 +66,7 @@ describe('the schema', () => {
     };
     const names = [...Object.keys(good), 'tokenCommand', 'other', '__proto__', 'constructor'];
     const changes = fc.array(fc.tuple(fc.constantFrom(...names), value), { maxLength: 1 });
-    // As text, since an object could have no name twice and no own __proto__.
+    // As text, because an object has no duplicate keys and no own __proto__.
     const object = (members: [name: string, json: string][]) =>
       `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join()}}`;
     const optional = (name: string, json: string | null): [string, string][] =>

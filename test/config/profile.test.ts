@@ -33,13 +33,13 @@ describe('the profile', () => {
     const { baseUrl, posts } = await scriptedService(acceptThenShow(aFinishedRun()));
     const workflows = { invoice: UUID, claims: UUID };
     const { env } = writeTestConfig({ defaultProfile: 'a', profiles: { a: { baseUrl, workflows } } });
-    const said = async (workflow: string) => (await runCli(['run', workflow, '-q'], { env })).stderr;
-    expect(await said('invoce')).toContain(
+    const stderrOf = async (workflow: string) => (await runCli(['run', workflow, '-q'], { env })).stderr;
+    expect(await stderrOf('invoce')).toContain(
       'warning: invoce is neither a UUID nor a workflow name in profile a (invoice, claims); it is sent unchanged\n',
     );
     expect(JSON.parse(String(await posts()[0]?.body())).workflowId).toBe('invoce');
     for (const known of ['invoice', UUID, `https://h.example/w/${UUID}`])
-      expect(await said(known)).not.toContain('warning');
+      expect(await stderrOf(known)).not.toContain('warning');
   });
 
   test.each(['run', 'status', 'watch'])(

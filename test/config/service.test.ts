@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
 import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
-/** `wfr status run-1` against a service that answers; gives what it was sent. */
+/** Runs `wfr status run-1` and returns the request that the service received. */
 async function status(args: readonly string[] = [], world: CliOptions = {}) {
   const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
   const env = { WFR_BASE_URL: service.baseUrl, ...world.env };
@@ -39,7 +39,7 @@ describe('the base URL', () => {
   });
 
   test.each(['https://joe:s3cret@example.com', 'https//joe:s3cret@example.com', 'joe:s3cret@example.com'])(
-    'base URL: user info in %s is rejected and not shown',
+    'base URL: user info in %s is rejected and not shown (fault 59)',
     async (url) => {
       const { exitCode, stderr } = await runCli(['status', 'x', '--base-url', url]);
       expect(exitCode).toBe(2);
@@ -54,7 +54,7 @@ describe('the base URL', () => {
     expect((await runCli(['--base-url', service.baseUrl, 'status', 'run-1'], { env })).exitCode).toBe(0);
   });
 
-  test('base URL: http to another host needs --allow-http or WFR_ALLOW_HTTP=1, and gives a warning', async () => {
+  test('base URL: http to another host needs --allow-http or WFR_ALLOW_HTTP=1, and prints a warning (fault 59)', async () => {
     const limits = { connect: 50 };
     for (const [args, env] of [
       [['--allow-http'], {}],
@@ -90,7 +90,7 @@ describe('the token', () => {
     expect((await status(['--no-token'], { env: { WFR_TOKEN: 'x' } })).headers.authorization).toBeUndefined();
   });
 
-  test('token: none for another host exits 4 and names where it was looked for', async () => {
+  test('token: none for another host exits 4 and names where it was looked for (fault 58)', async () => {
     const { exitCode, stderr } = await runCli(['run', 'w'], {
       env: { WFR_BASE_URL: 'https://host.invalid', WFR_TOKEN: '' },
     });
@@ -99,7 +99,7 @@ describe('the token', () => {
   });
 
   test.each(['two words', 'line\nbreak', 'tab\there', 'ümlaut', ' lead'])(
-    'token: the invalid %j exits 2 and is never shown',
+    'token: the invalid %j exits 2 and is never shown (fault 58)',
     async (token) => {
       const { exitCode, stderr, requests } = await status([], { env: { WFR_TOKEN: token } });
       expect(exitCode).toBe(2);

@@ -10,7 +10,7 @@ import { aFinishedRun, type Handler, scriptedService } from '../helpers/service.
 const FIRST = 'Bearer MARK-token-1';
 const SECOND = 'Bearer MARK-token-2';
 
-/** A command that counts its calls in the file `calls`, and prints what `script` makes of the count `n`. */
+/** A command that counts its calls in the file `calls`, and runs `script` with the count `n`. */
 const tokenCommand = (script: string) => [
   process.execPath,
   '-e',
@@ -37,7 +37,7 @@ async function tokenWorld(settings: object, onPost: Handler) {
   return { wfr, folder, calls, tokens, posts: service.posts };
 }
 
-/** Accepts what comes with any token but the given ones. */
+/** Accepts requests with any token except the given ones. */
 const rejecting =
   (...rejected: string[]): Handler =>
   ({ headers }, reply) =>
@@ -46,7 +46,7 @@ const rejecting =
       : reply.send(201, aFinishedRun());
 
 describe('a trigger that is rejected with 401', () => {
-  test('run: the token command is run once more, and the trigger is sent again with the new token', async () => {
+  test('run: after a 401, the token command runs once more, and the trigger is sent again with the new token (fault 88)', async () => {
     const { wfr, calls, tokens } = await tokenWorld({ tokenCommand: COUNTING }, rejecting(FIRST));
     const { exitCode, stdout, stderr } = await wfr(['run', 'w']);
     expect({ exitCode, calls: calls(), tokens: tokens() }).toEqual({
@@ -57,7 +57,7 @@ describe('a trigger that is rejected with 401', () => {
     expect(stdout + stderr).not.toContain('MARK');
   });
 
-  test('run: a token file that has changed is read again, and the trigger is sent again', async () => {
+  test('run: after a 401, a changed token file is read again, and the trigger is sent again (fault 88)', async () => {
     const { wfr, folder, tokens } = await tokenWorld({ tokenFile: 'token' }, (request, reply) => {
       writeFileSync(join(folder, 'token'), 'MARK-token-2\n');
       return rejecting(FIRST)(request, reply);
@@ -67,7 +67,7 @@ describe('a trigger that is rejected with 401', () => {
     expect(tokens()).toEqual([FIRST, SECOND]);
   });
 
-  test('run: if the command prints the same token again, it is exit 4 after exactly one POST', async () => {
+  test('run: a token command that prints the same token again exits 4 after exactly one POST', async () => {
     const { wfr, calls, tokens } = await tokenWorld({ tokenCommand: CONSTANT }, rejecting(FIRST));
     const { exitCode, stderr } = await wfr(['run', 'w']);
     expect({ exitCode, calls: calls(), tokens: tokens() }).toEqual({
@@ -79,7 +79,7 @@ describe('a trigger that is rejected with 401', () => {
     expect(stderr).not.toContain('MARK');
   });
 
-  test('run: if the new token is rejected too, it is exit 4 after two POSTs, and no third token is fetched', async () => {
+  test('run: a new token that is also rejected exits 4 after two POSTs, and no third token is fetched', async () => {
     const { wfr, calls, tokens } = await tokenWorld({ tokenCommand: COUNTING }, rejecting(FIRST, SECOND));
     const { exitCode } = await wfr(['run', 'w']);
     expect({ exitCode, calls: calls(), tokens: tokens() }).toEqual({
@@ -99,7 +99,7 @@ describe('a trigger that is rejected with 401', () => {
     expect({ calls: calls(), posts: tokens().length }).toEqual({ calls: 3, posts: 6 });
   });
 
-  test('run: Ctrl-C while the token is fetched again cancels, and no run was created', async () => {
+  test('run: Ctrl-C while the token is fetched again exits 130, and no run is created', async () => {
     const slow = tokenCommand('if (n > 1) setInterval(() => {}, 1000); else console.log("MARK-token-1")');
     const signals = new Signals();
     const { wfr, folder, posts } = await tokenWorld({ tokenCommand: slow }, (_request, reply) => {
@@ -135,7 +135,7 @@ describe('eight rows whose triggers are rejected with 401 for the same token', (
     return world;
   }
 
-  test('batch: the token command is run once for all of them, and each row becomes one run', async () => {
+  test('batch: eight simultaneous 401 responses run the token command once, and each row creates one run', async () => {
     const { wfr, folder, calls, tokens } = await rejectingTogether({ tokenCommand: COUNTING });
     expect((await wfr(EIGHT)).exitCode).toBe(0);
     expect(calls()).toBe(2);
@@ -145,7 +145,7 @@ describe('eight rows whose triggers are rejected with 401 for the same token', (
       expect(events).toEqual(['intent', 'sent', 'sent', 'accepted', 'ended']);
   });
 
-  test('batch: a token file that has changed is read again, and each row becomes one run', async () => {
+  test('batch: eight simultaneous 401 responses read a changed token file again, and each row creates one run', async () => {
     const rotate = () => writeFileSync(join(world.folder, 'token'), 'MARK-token-2');
     const world = await rejectingTogether({ tokenFile: 'token' }, rotate);
     writeFileSync(join(world.folder, 'token'), 'MARK-token-1');
@@ -153,7 +153,7 @@ describe('eight rows whose triggers are rejected with 401 for the same token', (
     expect(world.tokens().filter((token) => token === SECOND)).toHaveLength(8);
   });
 
-  test('batch: a command that prints the same token again is run once for all, also for a rejection that comes later', async () => {
+  test('batch: a token command that prints the same token again runs once for all rows, even after a later 401', async () => {
     let count = 0;
     let reportedOne = () => {};
     const oneIsReported = new Promise<void>((resolve) => {
@@ -173,7 +173,7 @@ describe('eight rows whose triggers are rejected with 401 for the same token', (
   });
 });
 
-test('batch: a token that another row has replaced is not shown where the service repeats it', async () => {
+test('batch: a token that another row has replaced is redacted where the service repeats it', async () => {
   let renewed = () => {};
   const isRenewed = new Promise<void>((resolve) => {
     renewed = resolve;

@@ -465,7 +465,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ] as const)('run: %s after the request has been sent', (signal, code) => {
-    test(`run: ${signal} after a complete request waits up to 2 s for the id, and prints the command that watches the run`, async () => {
+    test(`run: ${signal} after a complete request waits up to 2 s for the id, and prints the command that watches the run (faults 65, 94)`, async () => {
       const signals = new Signals();
       const { exitCode, stderr, posts, requests } = await runAgainst(
         (_request, reply) => {

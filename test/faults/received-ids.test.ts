@@ -224,7 +224,7 @@ describe('run: a candidate for the id of the run', () => {
     expect(stderr).toContain(`  To look for the run: wfr status ${id}\n`);
   });
 
-  test('run: a candidate id that replicas do not know yet is requested again', async () => {
+  test('run: a candidate id that replicas do not know yet is requested again (fault 84)', async () => {
     let polls = 0;
     const { exitCode, gets } = await runAgainst(cutOff('{"id":"run-1",'), (request, reply) =>
       (polls++ < 3 ? notFound : show())(request, reply),

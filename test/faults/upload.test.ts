@@ -286,7 +286,7 @@ describe('run: a document that changes while it is read', () => {
     testChange('printf x | dd of=large.pdf conv=notrunc bs=1 2>/dev/null'),
   );
   test(
-    'run: a document that is overwritten at the same size and modification time exits 2, and creates no run (fault 54)',
+    'run: a document that is overwritten at the same size and modification time exits 2, and creates no run (faults 54, 92)',
     testChange(
       'touch -r large.pdf before; printf x | dd of=large.pdf conv=notrunc bs=1; touch -r before large.pdf',
     ),

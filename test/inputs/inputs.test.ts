@@ -17,7 +17,7 @@ function folderWith(files: Files): string {
   return folder;
 }
 
-/** Runs `wfr run w ...args --detach`, and gives what the service received. */
+/** Runs `wfr run w ...args --detach` and returns what the service received. */
 async function send(args: readonly string[], files: Files = {}, world: CliOptions = {}) {
   const { baseUrl, requests } = await scriptedService(async (request, reply) => {
     await request.body();
@@ -38,7 +38,7 @@ async function send(args: readonly string[], files: Files = {}, world: CliOption
 const PDF = Buffer.from('%PDF-1.4 not much of one');
 const dataUri = (type: string, bytes: Buffer) => `data:${type};base64,${bytes.toString('base64')}`;
 
-describe('the separators', () => {
+describe('inputs: separators', () => {
   test.each<[string, string, unknown]>([
     ['text=hello', 'text', 'hello'],
     ['text=', 'text', ''],
@@ -63,31 +63,31 @@ describe('the separators', () => {
     ['größe=ä', 'größe', 'ä'],
     ['emoji😀=😀', 'emoji😀', '😀'],
     ['line=a\nb', 'line', 'a\nb'],
-  ])('%s', async (item, name, value) => {
+  ])('inputs: %s is sent with its type', async (item, name, value) => {
     const { body, exitCode } = await send([item]);
     expect(exitCode).toBe(0);
-    // As text: JSON.parse keeps __proto__ apart, toEqual does not.
+    // Compared as text, because toEqual ignores an own __proto__.
     expect(body.endsWith(`"inputs":{${JSON.stringify(name)}:${JSON.stringify(value)}}}`)).toBe(true);
   });
 
   test.each(['1.0', '9007199254740993', '1e400', '-0', '{"a":1,"a":2}', ' [ 1 ] '])(
-    'name:=%s arrives as written',
+    'inputs: name:=%s is sent unchanged',
     async (json) => {
       expect((await send([`x:=${json}`])).body).toContain(`"inputs":{"x":${json}}}`);
     },
   );
 
-  test('name=@path sends a UTF-8 text file as a string', async () => {
+  test('inputs: name=@path sends a UTF-8 text file as a string', async () => {
     const text = 'Zeile 1\r\n"zwei" \\ äöü 😀 \ufffd\n';
     expect((await send(['note=@note.txt'], { 'note.txt': text })).inputs).toEqual({ note: text });
   });
 
-  test('name:=@path sends the JSON of a file, its text untouched, without a byte order mark', async () => {
+  test('inputs: name:=@path sends the JSON of a file unchanged, without a byte order mark', async () => {
     const { body } = await send(['x:=@x.json'], { 'x.json': '\ufeff{"n": 1.0}' });
     expect(body).toContain('"inputs":{"x":{"n": 1.0}}}');
   });
 
-  test('name@path sends a document with the media type that its name tells', async () => {
+  test('inputs: name@path sends a document with the media type of its file name extension', async () => {
     const { inputs } = await send(['a@scan.pdf', 'b@sheet.csv', 'c@photo.JPEG'], {
       'scan.pdf': PDF,
       'sheet.csv': 'a,b\n',
@@ -100,39 +100,39 @@ describe('the separators', () => {
     });
   });
 
-  test('the last ;type= counts, and a path may hold others', async () => {
+  test('inputs: only the last ;type= sets the media type, and a path may contain others', async () => {
     const { inputs } = await send(['a@x;type=y.bin;type=application/x-own'], { 'x;type=y.bin': PDF });
     expect(inputs).toEqual({ a: dataUri('application/x-own', PDF) });
   });
 
-  test('~/ in a path is the home folder', async () => {
+  test('inputs: ~/ in a path is the home folder', async () => {
     const { stderr } = await send(['a@~/x.pdf']);
     expect(stderr).toContain('a@~/x.pdf: ~/x.pdf: a part of the path is not a directory (ENOTDIR)');
   });
 
-  test('arguments and -i go through the same parser, in the order of the arguments first', async () => {
+  test('inputs: -i takes the same items as the arguments, and its inputs come after them', async () => {
     const { body } = await send(['a=1', '-i', 'c=3', 'b=2', '--input', 'd:=4']);
     expect(body).toContain('"inputs":{"a":"1","b":"2","c":"3","d":4}}');
   });
 
-  test('no inputs at all are an empty object', async () => {
+  test('inputs: a command without inputs sends an empty object', async () => {
     expect((await send([])).body).toBe('{"worfklowId":"w","workflowId":"w","inputs":{}}');
   });
 });
 
-describe('standard input', () => {
-  test('as a document, with its media type given', async () => {
+describe('inputs: standard input', () => {
+  test('inputs: standard input is sent as a document if its media type is given', async () => {
     const { inputs } = await send(['a@-;type=application/pdf'], {}, { stdin: PDF });
     expect(inputs).toEqual({ a: dataUri('application/pdf', PDF) });
   });
 
-  test('as text, as JSON, and as the inputs file', async () => {
+  test('inputs: standard input can be text, JSON, or the inputs file', async () => {
     expect((await send(['a=@-'], {}, { stdin: 'hi\n' })).inputs).toEqual({ a: 'hi\n' });
     expect((await send(['a:=@-'], {}, { stdin: '[1]' })).inputs).toEqual({ a: [1] });
     expect((await send(['--inputs-file', '-'], {}, { stdin: '{"a": 1}' })).inputs).toEqual({ a: 1 });
   });
 
-  test('a document from it without a media type is refused with the fix', async () => {
+  test('inputs: a document from standard input without a media type is rejected with the fix', async () => {
     const { stderr, exitCode, requests } = await send(['a@-'], {}, { stdin: PDF });
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
@@ -145,23 +145,23 @@ describe('standard input', () => {
     [['a=@-', 'b=@-'], 'b=@-: standard input is already read by a=@-'],
     [['--inputs-file', '-', 'b=@-'], 'b=@-: standard input is already read by --inputs-file -'],
     [['--token-file', '-', 'b=@-'], 'b=@-: standard input is already read by --token-file -'],
-  ])('53: read twice by %s is refused', async (args, complaint) => {
+  ])('inputs: standard input that is read twice by %s is rejected (fault 53)', async (args, message) => {
     const { stderr, exitCode, requests } = await send(args, {}, { stdin: '{}' });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(message);
     expect(requests.length).toBe(0);
   });
 });
 
-describe('the inputs file', () => {
-  test('is a JSON object whose values keep their text, and items override its keys', async () => {
+describe('--inputs-file', () => {
+  test('--inputs-file: its values are sent unchanged, and items override its keys', async () => {
     const { body } = await send(['--inputs-file', 'in.json', 'b=item', 'd=new'], {
       'in.json': '{"a": 1.0, "b": {"$document": "missing.pdf"}, "c": [1, 2]}',
     });
     expect(body).toContain('"inputs":{"a":1.0,"b":"item","c":[1, 2],"d":"new"}}');
   });
 
-  test('holds documents at any depth, relative to itself', async () => {
+  test('--inputs-file: documents may be nested at any depth, with paths relative to the file', async () => {
     const { inputs } = await send(['--inputs-file', 'sub/in.json'], {
       'sub/in.json':
         '{"one": {"$document": "scan.pdf"}, "many": [{"x": {"$document": "raw", "type": "text/csv"}}, {"\\u0024document": "scan.pdf"}]}',
@@ -193,23 +193,23 @@ describe('the inputs file', () => {
     ['{"a":{"$document":"x.pdf","mime":"y"}}', 'has an unknown key "mime"; expected {'],
     ['{"a":{"$document":"x.pdf","type":"pdf"}}', 'a "type" that is not a media type: "pdf"'],
     ['', 'in.json: not JSON: unexpected end at line 1, column 1'],
-  ])('57: %s is refused, with the place', async (content, complaint) => {
+  ])('--inputs-file: %s is rejected with its position (fault 57)', async (content, message) => {
     const { stderr, exitCode, requests } = await send(['--inputs-file', 'in.json'], {
       'in.json': content,
       'x.unknownext': 'x',
     });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(message);
     expect(requests.length).toBe(0);
   });
 
-  test('57: a byte order mark is accepted and 1e400 passed on', async () => {
+  test('--inputs-file: a byte order mark is accepted, and 1e400 is sent unchanged (fault 57)', async () => {
     const { body } = await send(['--inputs-file', 'in.json'], { 'in.json': '\ufeff{"a":1e400}' });
     expect(body).toContain('"inputs":{"a":1e400}}');
   });
 });
 
-test('61: Ctrl-C while standard input is being read cancels, and says that no run was created', async () => {
+test('run: Ctrl-C while standard input is read exits 130, and says that no run was created (fault 61)', async () => {
   const signals = new Signals();
   const stdin = new Readable({ read: () => void setImmediate(() => signals.raise('SIGINT')) });
   const { exitCode, stderr, requests } = await send(['a=@-'], {}, { stdin, signals });
@@ -218,7 +218,7 @@ test('61: Ctrl-C while standard input is being read cancels, and says that no ru
   expect(requests.length).toBe(0);
 });
 
-describe('what is refused before anything is sent', () => {
+describe('inputs: what is rejected before anything is sent', () => {
   test.each([
     ['plain', 'plain: is not an input; use name=text, name:=json, name@document'],
     ['=x', '=x: has no name before "="'],
@@ -233,7 +233,7 @@ describe('what is refused before anything is sent', () => {
     ['x@file.unknownext;type=text/plain; charset=utf-8', '"text/plain; charset=utf-8" is not a media type'],
     ['x=@latin1.txt', 'x=@latin1.txt: not UTF-8 at byte 3'],
     ['x:="\\udc00"', 'unpaired surrogate in a string'],
-  ])('%s', async (item, complaint) => {
+  ])('inputs: %s exits 2 with the reason, and nothing is sent', async (item, message) => {
     const files = {
       pdf: 'x',
       'file.unknownext': 'x',
@@ -242,17 +242,17 @@ describe('what is refused before anything is sent', () => {
     };
     const { stderr, exitCode, requests } = await send([item], files);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(complaint);
+    expect(stderr).toContain(message);
     expect(requests.length).toBe(0);
   });
 
-  test('a name given twice by items, quoting both', async () => {
+  test('inputs: a name given twice exits 2 and quotes both items', async () => {
     const { stderr, exitCode } = await send(['a=1', '-i', 'a:=2']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('a:=2: duplicate input "a"; remove it or a=1');
   });
 
-  test('all complaints of one command line at once', async () => {
+  test('inputs: all mistakes of a command line are reported together', async () => {
     const { stderr, exitCode, requests } = await send(
       ['plain', 'x@none.pdf', 'y:={', '--interval', 'soon', '--timeout', '-1'],
       {},
@@ -274,14 +274,14 @@ describe('what is refused before anything is sent', () => {
     expect(requests.length).toBe(0);
   });
 
-  test('56: an item that was not UTF-8 on the command line', async () => {
+  test('inputs: an item that is not UTF-8 exits 2 (fault 56)', async () => {
     const { stderr, exitCode } = await send(['a=x\ufffdy']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('a=x\ufffdy: contains bytes that are not UTF-8');
   });
 });
 
-test('56: a replacement character in a text is no fault, a broken byte after it is one', async () => {
+test('inputs: a text file may contain U+FFFD, but an invalid byte after it exits 2 (fault 56)', async () => {
   const { stderr, exitCode } = await send(['x=@x.txt'], {
     'x.txt': Buffer.concat([Buffer.from('a\ufffdb'), Buffer.from([0xff])]),
   });
@@ -289,7 +289,7 @@ test('56: a replacement character in a text is no fault, a broken byte after it 
   expect(stderr).toContain('x=@x.txt: not UTF-8 at byte 6');
 });
 
-test('a text of more than 64 MiB should travel as a document', async () => {
+test('inputs: a text of more than 64 MiB exits 2 and suggests a document', async () => {
   const cwd = folderWith({ 'x.txt': '' });
   truncateSync(join(cwd, 'x.txt'), 70_000_000);
   const { stderr, exitCode, requests } = await send(['x=@x.txt'], {}, { cwd });
@@ -299,7 +299,7 @@ test('a text of more than 64 MiB should travel as a document', async () => {
 });
 
 describe('--dry-run', () => {
-  test('prints what would be sent, with the token hidden and documents abridged', async () => {
+  test('--dry-run: prints the request, with the token hidden and documents abridged', async () => {
     const sha256 = createHash('sha256').update(PDF).digest('hex');
     const cwd = folderWith({ 'a.pdf': PDF });
     const { stdout, exitCode } = await runCli(
@@ -331,20 +331,20 @@ describe('--dry-run', () => {
     });
   });
 
-  test('shows no Authorization where none would be sent, and complains of a token file that it cannot read', async () => {
+  test('--dry-run: shows no Authorization header if none would be sent, and reports an unreadable token file', async () => {
     const args = ['run', 'w', '--dry-run', '--base-url', 'https://host.example'];
     expect(JSON.parse((await runCli(args)).stdout).headers).toEqual({ 'content-type': 'application/json' });
     expect((await runCli([...args, '--token-file', 'missing'])).exitCode).toBe(2);
   });
 
-  test('sends nothing', async () => {
+  test('--dry-run: sends nothing', async () => {
     const { requests, exitCode } = await send(['a=1', '--dry-run']);
     expect(exitCode).toBe(0);
     expect(requests.length).toBe(0);
   });
 });
 
-test('a file that is removed between two documents is noticed before the request is complete', async () => {
+test('run: a file that is removed between two documents is noticed before the request is complete', async () => {
   const cwd = folderWith({ 'a.pdf': Buffer.alloc(3_000_000, 1), 'b.pdf': PDF });
   const { baseUrl, requests } = await scriptedService(async (request) => {
     await request.atLeast(500_000);

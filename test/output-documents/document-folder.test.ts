@@ -1,4 +1,4 @@
-/** Documents in outputs, as files. */
+/** `--save-documents`: documents in outputs become files. */
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 const uri = (type: string, bytes: Buffer | string) =>
   `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
 
-/** Watches a run with such an output, in a folder of the test's own. */
+/** Watches a run with this output, in a folder of its own. */
 async function watched(
   output: unknown,
   flags: string[] = ['--save-documents', 'out'],
@@ -26,7 +26,7 @@ async function watched(
 }
 
 describe('--save-documents', () => {
-  test('writes each data URI to a file named after its place, and prints the JSON with the paths', async () => {
+  test('--save-documents: each data URI becomes a file named after its position, and the JSON has the path', async () => {
     const scan = randomBytes(300_001);
     const { stdout, stderr, exitCode, cwd } = await watched({
       total: 1,
@@ -55,7 +55,7 @@ describe('--save-documents', () => {
     expect(stderr).toContain('Saved out/document.pdf, out/pages-0-image.png, ');
   });
 
-  test('leaves numbers, escapes and what only looks like a data URI as they are', async () => {
+  test('--save-documents: numbers, escapes and text that only resembles a data URI stay unchanged', async () => {
     const text =
       '{"n":1.0,"a":"data: see below","b":"data:text/plain;base64,no!","c":"\\u0041","d":"data:x"}';
     const { stdout, exitCode, cwd } = await watched(text);
@@ -66,7 +66,7 @@ describe('--save-documents', () => {
     expect(readdirSync(join(cwd, 'out'))).toEqual([]);
   });
 
-  test('reads data URIs as encoders write them: without a media type, with space, line breaks and percent signs', async () => {
+  test('--save-documents: data URIs without a media type, or with spaces, line breaks and percent signs are decoded', async () => {
     const lines = (text: string) => text.replace(/.{76}/g, '$&\r\n');
     const scan = randomBytes(200_000);
     const kept = {
@@ -109,7 +109,7 @@ describe('--save-documents', () => {
     expect(read('url.pdf').equals(scan)).toBe(true);
   });
 
-  test('warns of data that cannot be decoded, and leaves it in the output', async () => {
+  test('--save-documents: data that cannot be decoded stays in the output, with a warning', async () => {
     const big = Buffer.alloc(200_000).toString('base64');
     const output = {
       pages: [{}, { image: 'data:image/png;base64,no!' }],
@@ -130,7 +130,7 @@ describe('--save-documents', () => {
     );
   });
 
-  test('warns of documents beyond the most that it saves, and leaves them in the output', async () => {
+  test('--save-documents: documents beyond the maximum number stay in the output, with a warning', async () => {
     const output = [1, 2, 3, 4, 5].map((n) => uri('text/plain', `${n}`));
     const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun(output)));
     const world = { env: { WFR_BASE_URL: baseUrl }, cwd: temporaryFolder(), limits: { documents: 3 } };
@@ -143,7 +143,7 @@ describe('--save-documents', () => {
     expect(stderr).toBe('wfr: warning: only the first 3 documents are saved; 2 more remain in the output\n');
   });
 
-  test('also with an escaped solidus, in the whole Run, and in the last line of jsonl', async () => {
+  test('--save-documents: documents are saved with an escaped slash, from the whole Run, and from the last line of jsonl', async () => {
     const output = `{"d":${JSON.stringify(uri('image/svg+xml', '????>>>>')).replaceAll('/', '\\/')}}`;
     const { stdout } = await watched(output, ['--save-documents', 'out', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ id: 'run-1', output: { d: 'out/d.svg' }, status: 'FINISHED' });
@@ -152,7 +152,7 @@ describe('--save-documents', () => {
     expect(readFileSync(join(lines.cwd, 'out/d.svg'), 'utf8')).toBe('????>>>>');
   });
 
-  test('gives files the extensions that people use', async () => {
+  test('--save-documents: files have common extensions', async () => {
     const office = 'application/vnd.openxmlformats-officedocument';
     const extensions = {
       'audio/mpeg': 'mp3',
@@ -176,7 +176,7 @@ describe('--save-documents', () => {
     expect(JSON.parse(stdout)).toEqual(Object.values(extensions).map((end, index) => `out/${index}.${end}`));
   });
 
-  test('never leaves the folder, makes no hidden files or devices, and takes no name twice', async () => {
+  test('--save-documents: file names stay in the folder, are unique, and never hidden or a device', async () => {
     const text = uri('text/plain', 'x');
     const names = [
       '../../etc/passwd',
@@ -200,12 +200,12 @@ describe('--save-documents', () => {
     expect(readdirSync(cwd)).toEqual(['out']);
   });
 
-  test('an output that is a document by itself has a name, too', async () => {
+  test('--save-documents: an output that consists of one document is saved', async () => {
     const { stdout } = await watched(uri('application/pdf', 'x'));
     expect(JSON.parse(stdout)).toBe('out/document.pdf');
   });
 
-  test('never overwrites a file: exit 74, nothing written, and everything on stdout; --force does', async () => {
+  test('--save-documents: an existing file exits 74 with the whole output on stdout, and --force overwrites it', async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'out'));
     writeFileSync(join(cwd, 'out/b.txt'), 'mine');
@@ -225,7 +225,7 @@ describe('--save-documents', () => {
     expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('new b');
   });
 
-  test('follows no link out of the folder, not even with --force', async () => {
+  test('--save-documents: a link out of the folder is not followed, even with --force', async () => {
     const cwd = temporaryFolder();
     const outside = join(cwd, 'outside');
     mkdirSync(join(cwd, 'out'));
@@ -242,23 +242,26 @@ describe('--save-documents', () => {
     ['json', true],
     ['jsonl', true],
     ['id', false],
-  ])('where a document cannot be saved, -o %s says that stdout holds it: %s', async (format, isHeld) => {
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, "it's/d.txt"), { recursive: true });
-    const flags = ['--save-documents', "it's", '--force', '-o', format];
-    const document = uri('text/plain', 'x');
-    const { stdout, stderr, exitCode } = await watched({ d: document }, flags, cwd);
-    expect(exitCode).toBe(74);
-    expect(stdout.includes(document)).toBe(isHeld);
-    expect(stderr).toContain(
-      `  Choose another folder, or watch the run again once this is fixed.
+  ])(
+    '--save-documents: if a document cannot be saved, -o %s says that it is on stdout: %s',
+    async (format, isHeld) => {
+      const cwd = temporaryFolder();
+      mkdirSync(join(cwd, "it's/d.txt"), { recursive: true });
+      const flags = ['--save-documents', "it's", '--force', '-o', format];
+      const document = uri('text/plain', 'x');
+      const { stdout, stderr, exitCode } = await watched({ d: document }, flags, cwd);
+      expect(exitCode).toBe(74);
+      expect(stdout.includes(document)).toBe(isHeld);
+      expect(stderr).toContain(
+        `  Choose another folder, or watch the run again once this is fixed.
 Run run-1 has ended${isHeld ? '; the output on stdout contains its documents' : ''}.
 To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
 `,
-    );
-  });
+      );
+    },
+  );
 
-  test('of several runs, the one whose documents cannot be saved can be watched again, into the same folder', async () => {
+  test('watch --save-documents: a run whose documents could not be saved can be watched again into the same folder', async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'out/b'), { recursive: true });
     writeFileSync(join(cwd, 'out/b/d.txt'), 'mine');
@@ -269,7 +272,7 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     expect(stderr).toMatch(/^To watch them: wfr watch --save-documents out\/b b$/m);
   });
 
-  test('after a full disk, the command that is shown saves everything', async () => {
+  test('--save-documents: after a full disk, the suggested command saves everything', async () => {
     const output = { a: uri('text/plain', 'small'), b: uri('text/plain', Buffer.alloc(100_000)) };
     const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun(output)));
     const cwd = temporaryFolder();
@@ -285,7 +288,7 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     expect(readdirSync(join(cwd, 'out'))).toEqual(['a.txt', 'b.txt']);
   });
 
-  test('a run that goes on is watched again with the same flags', async () => {
+  test('--save-documents: the suggested command for a run that continues has the same flags', async () => {
     const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aRun()));
     const env = { WFR_BASE_URL: baseUrl };
     const args = ['run', 'w', '--timeout', '0', '--save-documents', 'my files', '--force'];
@@ -295,7 +298,7 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     expect(stderr.split(command)).toHaveLength(3);
   });
 
-  test('of several runs, each has a folder of its own', async () => {
+  test('watch --save-documents: each of several runs has its own folder', async () => {
     const flags = ['--save-documents', 'out', '--', 'a', 'b'];
     const { exitCode, cwd } = await watched({ d: uri('text/plain', 'x') }, flags);
     expect(exitCode).toBe(0);
@@ -307,7 +310,7 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     ]);
   });
 
-  test('of several runs, none takes the folder of another, whatever their ids and whichever ends first', async () => {
+  test('watch --save-documents: no run uses the folder of another, whatever their ids and order', async () => {
     const long = 'x'.repeat(120);
     const ids = ['a/b', 'a_b', 'A_b', 'a_b-2', `${long}1`, `${long}2`];
     const service = await scriptedService((request, reply) => {
@@ -329,7 +332,7 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     }
   });
 
-  test('of several runs, the folder of one may exist, but not be a link or a file', async () => {
+  test('watch --save-documents: the folder of a run may exist, but not as a link or a file', async () => {
     const cwd = temporaryFolder();
     for (const folder of ['out/here', 'away']) mkdirSync(join(cwd, folder), { recursive: true });
     symlinkSync('../away', join(cwd, 'out/r9'));
@@ -346,7 +349,7 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
   });
 
-  test('a folder that cannot be made is a mistake on the command line: nothing is sent', async () => {
+  test('--save-documents: a folder that cannot be created exits 2, and nothing is sent', async () => {
     const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
     const env = { WFR_BASE_URL: baseUrl };
     const { exitCode, stderr } = await runCli(['run', 'w', '--save-documents', '/dev/null/out'], { env });
@@ -354,25 +357,25 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     expect(stderr).toContain(
       '--save-documents /dev/null/out: a part of the path is not a directory (ENOTDIR)',
     );
-    for (const [args, complaint] of [
+    for (const [args, message] of [
       [['run', 'w', '--force'], '--force requires --save-documents'],
       [['run', '-d', 'w', '--save-documents', 'x'], '--save-documents and --detach exclude each other'],
       [['watch', 'r', '--save-documents', ''], '--save-documents: pass a folder'],
     ] as const) {
       const result = await runCli(args, { env });
       expect(result.exitCode).toBe(2);
-      expect(result.stderr).toContain(complaint);
+      expect(result.stderr).toContain(message);
     }
     expect(requests).toEqual([]);
   });
 
-  test('where the system lets no folder be made, that is said at once', async () => {
+  test('--save-documents: a file system that allows no new folder exits 2 at once', async () => {
     const world = { env: { WFR_BASE_URL: 'http://127.0.0.1:9' }, cwd: temporaryFolder() };
     writeFileSync(join(world.cwd, 'file'), '');
     const { stderr, exitCode } = await runCli(['watch', 'r', '--save-documents', 'file'], world);
     expect(stderr).toContain('wfr: --save-documents file: it already exists (EEXIST)\n');
     expect(exitCode).toBe(2);
-    // A process, which can be ended if it does not end.
+    // In a process of its own, which can be killed if it hangs.
     const args = ['watch', 'r', '--save-documents', '/proc/nope/x'];
     const ended = await startWfr(args, world.env, { timeout: 20_000, killSignal: 'SIGKILL' }).ended;
     expect(ended.stderr).toContain(
@@ -381,7 +384,7 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     expect(ended.exitCode).toBe(2);
   });
 
-  test('makes all of a folder that is missing', async () => {
+  test('--save-documents: missing parent folders are created', async () => {
     const { stdout, cwd } = await watched({ d: uri('text/plain', 'x') }, ['--save-documents', 'a/b/../c/d']);
     expect(JSON.parse(stdout)).toEqual({ d: 'a/c/d/d.txt' });
     expect(readdirSync(join(cwd, 'a'), { recursive: true })).toEqual(['c', 'c/d', 'c/d/d.txt']);

@@ -1,4 +1,4 @@
-/** The action as a job uses it: a checkout that builds itself, with the real npm. */
+/** The GitHub action as a job uses it: a checkout that builds itself, with the real npm. */
 import { execFileSync } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
 import { ROOT, start } from '../helpers/process.js';
 
-test('builds itself also in a job that leaves development dependencies out', {
+test('GitHub action: builds itself in a job with NODE_ENV=production', {
   timeout: 120_000,
 }, async () => {
   const checkout = temporaryFolder();

@@ -1,4 +1,4 @@
-/** What Tab does to a line in real shells. */
+/** Completion with the Tab key in real shells. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const WORKFLOW = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
-/** How each shell is started without the user's settings, and the line of the README that is for it. */
+/** How each shell is started without the user's settings, and its line in the README. */
 const SHELLS = [
   { shell: 'bash', command: ['bash', '--norc'] },
   { shell: 'zsh', command: ['zsh', '-f'] },
@@ -51,10 +51,10 @@ const HISTORY = [
   { ...RUN, id: ID, status: 'FINISHED' },
 ];
 
-/** Each holds the text `found`, which shows that its name reached wfr. */
+/** Each contains the text `found`, which shows that its name reached wfr. */
 const FILES = ['my note.txt', 'it\'s $5 (new) "x".txt', 'out put/deep.txt', '.hidden.txt'];
 
-/** A shell that has read the line of the README, in a folder with files, with a config file and a history. */
+/** Starts a shell with the line of the README, in a folder with files, a config file and a history. */
 async function prepared({ command, line }: (typeof SHELLS)[number]): Promise<Screen> {
   const state = temporaryFolder();
   mkdirSync(join(state, 'wfr'));
@@ -73,11 +73,11 @@ async function prepared({ command, line }: (typeof SHELLS)[number]): Promise<Scr
   return screen;
 }
 
-/** What becomes of a line when Tab is pressed behind it. */
+/** Returns the line after Tab has been pressed at its end. */
 async function afterTab(screen: Screen, written: string): Promise<string> {
   screen.typeText(written);
   screen.press('Tab');
-  // It comes behind whatever the shell has added, a space, too.
+  // It follows whatever the shell has added, including a space.
   screen.typeText('Z');
   const text = await screen.waitFor(/^\$ .*Z/m);
   const [, line = ''] = /^\$ (.*)Z/m.exec(text) ?? [];
@@ -136,7 +136,7 @@ const PATHS: Lines = [
   ['wfr run w --report junit=ou', 'wfr run w --report junit=out\\ put/'],
 ];
 
-/** Inputs of which Tab, pressed twice, makes one that names a file; the name of each is `my note`. */
+/** Inputs that Tab, pressed twice, completes to the file `my note`. */
 const INPUTS = [
   'my\\ note=@my',
   'my\\ note:=@.hid',
@@ -157,13 +157,13 @@ const INPUTS = [
   "'my note'=@it",
 ];
 
-describe.each(SHELLS)('$shell', (shell) => {
+describe.each(SHELLS)('completion in $shell', (shell) => {
   test.each([
     ['names of commands, flags and topics', NAMES],
     ['values of flags', VALUES],
     ['workflows and runs', RUNS],
     ['files and folders', PATHS],
-  ])('completes %s', async (_what, lines) => {
+  ])('completion: completes %s', async (_what, lines) => {
     const screen = await prepared(shell);
     const results: (readonly [string, string])[] = [];
     for (const [written] of lines) results.push([written, await afterTab(screen, written)]);
@@ -171,10 +171,10 @@ describe.each(SHELLS)('$shell', (shell) => {
     expect(readdirSync(screen.cwd)).not.toContain('pwned');
   });
 
-  test('completes the files of inputs, so that they reach wfr, in all kinds of quotation marks', async () => {
+  test('completion: input files are completed so that wfr receives them, in every kind of quotes', async () => {
     const screen = await prepared(shell);
     writeFileSync(join(screen.cwd, '.hidden.txt'), '"found"');
-    // zsh itself leaves a quotation mark open where the name of a file has one, too.
+    // zsh itself leaves a quote open if the file name contains one.
     const inputs = shell.shell === 'zsh' ? INPUTS : [...INPUTS, "'my note=@it"];
     for (const input of inputs) {
       screen.typeText(`wfr run --dry-run w ${input}`);
@@ -187,7 +187,7 @@ describe.each(SHELLS)('$shell', (shell) => {
     }
   }, 120_000);
 
-  test('lists what there is, and what each is where it shows that', async () => {
+  test('completion: candidates are listed, with their descriptions where the shell shows them', async () => {
     const screen = await prepared(shell);
     screen.typeText('wfr watch ');
     screen.press('Tab');
@@ -198,7 +198,7 @@ describe.each(SHELLS)('$shell', (shell) => {
       expect(described.test(text)).toBe(shell.shell !== 'bash');
   });
 
-  test('leaves what stands behind the cursor', async () => {
+  test('completion: text after the cursor stays unchanged', async () => {
     const screen = await prepared(shell);
     screen.typeText('wfr wat --quiet');
     for (const _character of ' --quiet') screen.press('Left');

@@ -33,7 +33,7 @@ async function recordingService(answer: Answer) {
   return { port, runs: () => runs };
 }
 
-/** The exit codes of `wfr run`, and of `wfr batch` with one row, and the runs that the service then has of each. */
+/** Returns the exit codes of `wfr run` and of `wfr batch` with one row, and how many runs each created. */
 async function runAndBatch(origin: string, runs: () => number) {
   const world = { env: { WFR_BASE_URL: origin }, cwd: folderWith({ 'rows.jsonl': numberedRows(1) }) };
   const run = await runCli(['run', 'w', 'n:=1'], world);
@@ -51,7 +51,7 @@ describe.each(GATEWAYS.map((gateway) => [gateway.name, gateway] as const))('%s',
     async (_words, exitCode, answer) => {
       const service = await recordingService(answer);
       const origin = await gateway.start(service.port);
-      // The gateway may keep this connection open, and re-send a request that fails on it.
+      // The gateway may reuse this connection, and re-send a request that fails on it.
       await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: origin } });
       expect(await runAndBatch(origin, service.runs)).toEqual({
         run: { runs: 1, exitCode },
@@ -60,7 +60,7 @@ describe.each(GATEWAYS.map((gateway) => [gateway.name, gateway] as const))('%s',
     },
   );
 
-  test(`${name}: a service that refuses connections: no run, exit 6, or 7 where the gateway does not wait for the body`, async () => {
+  test(`${name}: a service that refuses connections creates no run: exit 6, or 7 if the gateway does not wait for the body`, async () => {
     const origin = await gateway.start(await findFreePort());
     const { run, batch } = await runAndBatch(origin, () => 0);
     expect([6, 7]).toContain(run.exitCode);

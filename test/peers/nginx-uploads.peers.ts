@@ -1,4 +1,4 @@
-/** Documents sent to nginx: those it passes on, and those it refuses while they are still being sent. */
+/** Uploads through nginx: those that it forwards, and those that it rejects while they are being sent. */
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,12 +16,12 @@ import { CA_FILE } from '../helpers/tls.js';
 const LARGE = folderWithSparseFile(200_000_000);
 const TRIES = 50;
 
-/** Every way to nginx, and what it does with a body: pass it on as it comes, or once it has all of it. */
+/** Every scheme, with and without buffering of the body in nginx. */
 const WAYS = (['https', 'http'] as const).flatMap((scheme) =>
   (['on', 'off'] as const).map((buffering) => [scheme, buffering] as const),
 );
 
-/** `wfr run w doc@large.pdf`, 200 MB of it, with time as it really passes. */
+/** Runs `wfr run w doc@large.pdf` with 200 MB, in real time. */
 const runLarge = (baseUrl: string) =>
   runCli(['run', 'w', 'doc@large.pdf'], {
     cwd: LARGE,
@@ -29,32 +29,39 @@ const runLarge = (baseUrl: string) =>
     env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 'the-token' },
   });
 
-describe('a document of 20 MB', () => {
+describe('nginx: a document of 20 MB', () => {
   const cwd = temporaryFolder();
   const bytes = randomBytes(20_000_000);
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   writeFileSync(join(cwd, 'scan.pdf'), bytes);
 
-  test.each(WAYS)('arrives unchanged over %s with proxy_request_buffering %s', async (scheme, buffering) => {
-    const { sandbox, clock, env } = await startTestSandbox();
-    const nginx = await startNginx(
-      `client_max_body_size 0; proxy_request_buffering ${buffering}; ${proxyPassTo(sandbox.baseUrl)}`,
-    );
-    const { exitCode, stdout } = await runCli(['run', INVOICE, 'invoice@scan.pdf', 'customer=ACME'], {
-      cwd,
-      clock,
-      env: { ...env, WFR_BASE_URL: nginx.baseUrl(scheme) },
-    });
-    expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout).document).toEqual({ mediaType: 'application/pdf', bytes: 20_000_000, sha256 });
-    const [trigger, ...polls] = await nginx.quit();
-    expect(trigger).toBe('POST /v1/runs 201');
-    expect(polls.length).toBeGreaterThan(0);
-    for (const poll of polls) expect(poll).toMatch(/^GET \/v1\/runs\/[\w-]+ 200$/);
-  });
+  test.each(WAYS)(
+    'nginx: a document of 20 MB arrives unchanged over %s with proxy_request_buffering %s',
+    async (scheme, buffering) => {
+      const { sandbox, clock, env } = await startTestSandbox();
+      const nginx = await startNginx(
+        `client_max_body_size 0; proxy_request_buffering ${buffering}; ${proxyPassTo(sandbox.baseUrl)}`,
+      );
+      const { exitCode, stdout } = await runCli(['run', INVOICE, 'invoice@scan.pdf', 'customer=ACME'], {
+        cwd,
+        clock,
+        env: { ...env, WFR_BASE_URL: nginx.baseUrl(scheme) },
+      });
+      expect(exitCode).toBe(0);
+      expect(JSON.parse(stdout).document).toEqual({
+        mediaType: 'application/pdf',
+        bytes: 20_000_000,
+        sha256,
+      });
+      const [trigger, ...polls] = await nginx.quit();
+      expect(trigger).toBe('POST /v1/runs 201');
+      expect(polls.length).toBeGreaterThan(0);
+      for (const poll of polls) expect(poll).toMatch(/^GET \/v1\/runs\/[\w-]+ 200$/);
+    },
+  );
 
-  test('arrives unchanged from the command as it is installed', async () => {
-    // A process has the time of the world: the sandbox gets it too, and its run takes as little of it as can be.
+  test('nginx: a document of 20 MB arrives unchanged from the installed command', async () => {
+    // A process uses real time, so the sandbox does too, and its run is short.
     const workflows = BUILT_IN_WORKFLOWS.map((workflow) => ({ ...workflow, steps: [] }));
     const { sandbox, env } = await startTestSandbox({ workflows, clock: realClock });
     const nginx = await startNginx(`client_max_body_size 0; ${proxyPassTo(sandbox.baseUrl)}`);
@@ -69,9 +76,9 @@ describe('a document of 20 MB', () => {
   });
 });
 
-describe('413 while the body is being sent', () => {
+describe('nginx: 413 during the upload', () => {
   test.each(WAYS)(
-    'is read over %s with proxy_request_buffering %s, 50 times of 50',
+    'nginx: 413 during the upload is read over %s with proxy_request_buffering %s, 50 times of 50',
     async (scheme, buffering) => {
       const service = await scriptedService(() => {});
       const nginx = await startNginx(
@@ -92,9 +99,9 @@ describe('413 while the body is being sent', () => {
     },
   );
 
-  // The hardest of them: what is still under way is answered with a reset, which may overtake the answer.
+  // The hardest case: nginx resets the connection, and the reset may overtake the response.
   test.each(['https', 'http'] as const)(
-    'is read over %s of a service behind an nginx that closes at once, 50 times of 50',
+    'nginx: 413 of a service during the upload is read over %s if nginx closes at once, 50 times of 50',
     async (scheme) => {
       const service = await scriptedService(rejectEarly);
       const nginx = await startNginx(
@@ -115,7 +122,7 @@ describe('413 while the body is being sent', () => {
     },
   );
 
-  test('is read by the command as it is installed, 5 times of 5', async () => {
+  test('nginx: 413 during the upload is read by the installed command, 5 times of 5', async () => {
     const nginx = await startNginx('client_max_body_size 1m;');
     for (let n = 0; n < 5; n++) {
       const env = {
@@ -130,7 +137,7 @@ describe('413 while the body is being sent', () => {
   });
 });
 
-describe('401 while the body is being sent', () => {
+describe('nginx: 401 during the upload', () => {
   test.each([
     ['return 401', 'https', 'location / { return 401; }'],
     ['return 401', 'http', 'location / { return 401; }'],

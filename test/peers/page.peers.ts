@@ -13,14 +13,14 @@ const browser = await startBrowser();
 const ENTER = '\ue007';
 const MANY = writePage(sampleRuns(10_000));
 
-/** The texts of a column of the table that has been filled so far, by its place. */
-const column = (place: number) =>
+/** Returns the texts of a column in the rows that have been rendered so far. */
+const column = (index: number) =>
   browser.run<string[]>(
     'return [...document.querySelectorAll(".runs tbody tr")].map((row) => row.cells[arguments[0]].innerText)',
-    place,
+    index,
   );
 const shown = () => browser.run<string>('return document.querySelector("output").value');
-const head = (place: number) => `.runs th:nth-child(${place + 1}) button`;
+const head = (index: number) => `.runs th:nth-child(${index + 1}) button`;
 const [NUMBER, RUN, STATUS, STEPS, DURATION, MESSAGE] = [0, 1, 4, 5, 7, 9];
 
 beforeEach(async () => {
@@ -28,8 +28,8 @@ beforeEach(async () => {
   await browser.requests();
 });
 
-describe('10,000 runs', () => {
-  test('open from disk without a complaint and without asking for anything else', async () => {
+describe('HTML report: 10,000 runs', () => {
+  test('HTML report: opens from disk without errors or requests', async () => {
     await browser.open(MANY);
     expect(await shown()).toBe('10,000 runs');
     expect(await browser.consoleMessages()).toEqual([]);
@@ -39,20 +39,20 @@ describe('10,000 runs', () => {
     expect(filled).toBeLessThan(1_000);
   });
 
-  test('are sorted by each column, up and down, and what is empty comes last', async () => {
+  test('HTML report: sorts by each column in both directions, with empty cells last', async () => {
     await browser.open(MANY);
-    const sortOf = (place: number) =>
+    const sortOf = (index: number) =>
       browser.run<string | null>(
         'return document.querySelector(arguments[0]).parentNode.getAttribute("aria-sort")',
-        head(place),
+        head(index),
       );
-    for (let place = 0; place < 10; place++) {
-      await browser.click(head(place));
-      expect(await sortOf(place)).toBe('ascending');
-      const first = (await column(place))[0];
-      await browser.click(head(place));
-      expect(await sortOf(place)).toBe('descending');
-      expect((await column(place))[0]).not.toBe('');
+    for (let index = 0; index < 10; index++) {
+      await browser.click(head(index));
+      expect(await sortOf(index)).toBe('ascending');
+      const first = (await column(index))[0];
+      await browser.click(head(index));
+      expect(await sortOf(index)).toBe('descending');
+      expect((await column(index))[0]).not.toBe('');
       expect(first).not.toBe('');
       expect(await browser.run('return document.querySelectorAll("[aria-sort]").length')).toBe(1);
     }
@@ -67,7 +67,7 @@ describe('10,000 runs', () => {
     expect(runs).toEqual(runs.toSorted());
   });
 
-  test('are sorted with the keyboard alone', async () => {
+  test('HTML report: sorts with the keyboard alone', async () => {
     await browser.open(MANY);
     await browser.type(head(STEPS), ENTER);
     expect((await column(STEPS))[0]).toBe('1 of 4');
@@ -76,7 +76,7 @@ describe('10,000 runs', () => {
     expect(await browser.run('return document.activeElement.textContent')).toBe('Steps');
   });
 
-  test('are filtered by text and by outcome, and keep their order', async () => {
+  test('HTML report: filters by text and by outcome, and keeps the order', async () => {
     await browser.open(MANY);
     await browser.click(head(DURATION));
     await browser.type('[type=search]', 'CREDIT service does not');
@@ -95,7 +95,7 @@ describe('10,000 runs', () => {
     expect(await column(RUN)).toEqual([]);
   });
 
-  test('are narrowed to one reason by its button', async () => {
+  test('HTML report: the button of a reason filters by that reason', async () => {
     await browser.open(MANY);
     const counts = await browser.run<string[]>(
       'return [...document.querySelectorAll(".groups .number")].map((cell) => cell.textContent)',
@@ -107,7 +107,7 @@ describe('10,000 runs', () => {
     expect(await shown()).toBe('1 of 10,000 runs');
   });
 
-  test('are sorted and filtered in less than 200 ms', async () => {
+  test('HTML report: sorts and filters 10,000 runs in less than 200 ms', async () => {
     await browser.open(MANY);
     const slowest = await browser.run<Record<string, number>>(`
       const took = {};
@@ -131,7 +131,7 @@ describe('10,000 runs', () => {
     expect(Object.entries(slowest).filter(([, ms]) => ms >= 200)).toEqual([]);
   });
 
-  test('come one after the other as they are scrolled to, the last one, too', async () => {
+  test('HTML report: scrolling shows every run in order, to the last one', async () => {
     await browser.open(MANY);
     await browser.type('select', 'failed');
     for (;;) {
@@ -144,7 +144,7 @@ describe('10,000 runs', () => {
   });
 });
 
-describe('text from the service', () => {
+describe('HTML report: text from the service', () => {
   const HOSTILE = [
     '</script><script>window.hacked = 1</script>',
     '<img src=x onerror="window.hacked = 2">',
@@ -153,7 +153,7 @@ describe('text from the service', () => {
     '<a href="javascript:window.hacked=5">x</a><style>body{display:none}</style>',
   ];
 
-  test('does nothing, wherever it stands', async () => {
+  test('HTML report: text from the service runs no code, in any field', async () => {
     const text = [...HOSTILE, HOSTILE_TEXT].join('\n');
     const run = { ...aRun(), id: text.replace('\ud800', ''), versionName: text, status: 'FAILED' };
     const { cwd } = await runWithReports(
@@ -177,7 +177,7 @@ describe('text from the service', () => {
     expect(message).toContain('\\u2028\\u202e\\u0000');
   });
 
-  test('would do nothing either if it came to be markup', async () => {
+  test('HTML report: text from the service would run no code even as markup', async () => {
     const elsewhere = await scriptedService((_request, reply) => reply.send(200));
     await browser.open(writePage(sampleRuns(3)));
     const attempt = (code: string) =>
@@ -199,23 +199,23 @@ describe('text from the service', () => {
   });
 });
 
-test('without JavaScript, the counts and the reasons are there, and it says what is not', async () => {
+test('HTML report: without JavaScript, it shows counts and reasons, and says what is missing', async () => {
   await browser.devtools('Emulation.setScriptExecutionDisabled', { value: true });
   await browser.open(MANY);
   await browser.devtools('Emulation.setScriptExecutionDisabled', { value: false });
   const text = await browser.run<string>('return document.body.innerText');
-  for (const words of [
+  for (const part of [
     '9,709 of 10,000 runs finished',
     'still running\n10',
     'timed out after 30 s',
     'needs JavaScript',
   ])
-    expect(text).toContain(words);
+    expect(text).toContain(part);
   expect(text).not.toMatch(/Show|Find/);
 });
 
-describe('the page fits', () => {
-  test.each([360, 820, 1280, 1920])('%i pixels of width', async (width) => {
+describe('HTML report: layout', () => {
+  test.each([360, 820, 1280, 1920])('HTML report: fits a width of %i pixels', async (width) => {
     await browser.devtools('Emulation.setDeviceMetricsOverride', {
       width,
       height: 800,
@@ -229,14 +229,16 @@ describe('the page fits', () => {
   });
 });
 
-describe('its text has the contrast that WCAG AA asks for', () => {
-  test.each(['light', 'dark'])('%s', async (value) => {
-    await browser.devtools('Emulation.setEmulatedMedia', {
-      features: [{ name: 'prefers-color-scheme', value }],
-    });
-    await browser.open(MANY);
-    await browser.type('select', 'unreachable');
-    const contrasts = await browser.run<Record<string, number>>(`
+describe('HTML report: contrast', () => {
+  test.each(['light', 'dark'])(
+    'HTML report: text has the contrast of WCAG AA in the %s theme',
+    async (value) => {
+      await browser.devtools('Emulation.setEmulatedMedia', {
+        features: [{ name: 'prefers-color-scheme', value }],
+      });
+      await browser.open(MANY);
+      await browser.type('select', 'unreachable');
+      const contrasts = await browser.run<Record<string, number>>(`
       const luminance = (color) => {
         const [r, g, b] = color.match(/[\\d.]+/g).map((part) => part / 255);
         const linear = (part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
@@ -256,8 +258,9 @@ describe('its text has the contrast that WCAG AA asks for', () => {
         found[name] = Math.min(found[name] ?? 21, contrast);
       }
       return found;`);
-    expect(Object.keys(contrasts).length).toBeGreaterThan(15);
-    expect(Object.entries(contrasts).filter(([, contrast]) => contrast < 4.5)).toEqual([]);
-    await browser.devtools('Emulation.setEmulatedMedia', { features: [] });
-  });
+      expect(Object.keys(contrasts).length).toBeGreaterThan(15);
+      expect(Object.entries(contrasts).filter(([, contrast]) => contrast < 4.5)).toEqual([]);
+      await browser.devtools('Emulation.setEmulatedMedia', { features: [] });
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** examples/scale/parallel.sh with the real GNU parallel: on this machine, and over hosts that a stand-in for ssh gives. */
+/** examples/scale/parallel.sh with the real GNU parallel: on this machine, and over hosts behind a fake ssh. */
 import {
   chmodSync,
   copyFileSync,
@@ -18,7 +18,7 @@ import { startTestSandbox } from '../helpers/sandbox.js';
 const WORKFLOW = '11111111-2222-3333-4444-555555555555';
 const COMMAND = `./parallel.sh 4 ${WORKFLOW} rows.csv --rate 0 --interval 100ms -i 'tags:={"{}": "{1} it'\\''s $(touch pwned)"}'`;
 
-/** Forty rows beside the script, and a service whose runs take 100 ms and say which row they are of. */
+/** Writes forty rows beside the script, and starts a service whose runs take 100 ms and return their row. */
 async function fortyRows() {
   const workflows = parseWorkflows({
     workflows: [
@@ -41,7 +41,7 @@ async function fortyRows() {
   return { cwd, env, posts };
 }
 
-/** What the service said of the rows: each with the row and the tags that came to it. */
+/** Returns the outputs of the runs: the row and the tags that the service received. */
 function outputsIn(folder: string) {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.jsonl'))
@@ -58,7 +58,7 @@ function outputsIn(folder: string) {
 const allRows = Array.from({ length: 40 }, (_, n) => n + 1);
 const sorted = (numbers: number[]) => [...numbers].sort((a, b) => a - b);
 
-test('forty rows in four shards reach the service once each, as they were written', async () => {
+test('parallel.sh: forty rows in four shards reach the service once each, unchanged', async () => {
   const { cwd, env, posts } = await fortyRows();
   const { exitCode, stdout, stderr } = await bash(COMMAND, env, { cwd });
   expect(stderr).not.toContain('parallel: ');
@@ -72,23 +72,23 @@ test('forty rows in four shards reach the service once each, as they were writte
   expect(outputs[0]?.tags).toEqual({ '{}': "{1} it's $(touch pwned)" });
   expect(readdirSync(cwd).sort()).toEqual(['parallel.sh', 'results', 'rows.csv']);
   expect(readFileSync(join(cwd, 'results/report.html'), 'utf8')).toContain('<html');
-  // Again, there is nothing to do.
+  // A second call has nothing to do.
   expect((await bash(COMMAND, env, { cwd })).exitCode).toBe(0);
   expect(posts()).toBe(40);
 });
 
-test('killed in the middle and started again, it sends no row twice', async () => {
+test('parallel.sh: killed and started again, it sends no row twice', async () => {
   const { cwd, env, posts } = await fortyRows();
   const command = `${COMMAND} --concurrency 1`;
   const first = startBash(`exec ${command}`, env, { cwd, detached: true });
   await first.waitForOutput(/(row \d+(.|\n)*){6}/);
   const results = join(cwd, 'results');
   process.kill(-(first.child.pid ?? 0), 'SIGKILL');
-  // parallel gives each shard a group of processes of its own; its results say which it is.
+  // parallel starts each shard in its own process group; its results file names the process.
   const shards = readdirSync(results)
     .filter((name) => name.endsWith('.jsonl'))
     .map((name) => JSON.parse(readFileSync(join(results, name), 'utf8').split('\n', 1)[0] ?? '').owner.pid);
-  // A process that was killed is there until its new parent has taken notice.
+  // A killed process exists until its new parent has reaped it.
   const kill = 'kill -KILL "$@"; for pid; do while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done; done';
   expect((await start('bash', ['-c', kill, 'bash', ...shards]).ended).exitCode).toBe(0);
   await first.ended;
@@ -105,16 +105,16 @@ test('killed in the middle and started again, it sends no row twice', async () =
   const sent = outputsIn(results).map((output) => output.sent);
   expect(new Set(sent).size).toBe(sent.length);
   expect(sent.length + unknown).toBe(40);
-  // Of a row that is unknown there may be a run, or none.
+  // An unknown row may or may not have a run.
   expect(posts()).toBeGreaterThanOrEqual(40 - unknown);
   expect(posts()).toBeLessThanOrEqual(40);
 });
 
-test('over hosts, each shard stays with its host, and the results come back', async () => {
+test('parallel.sh: over several hosts, each shard stays on its host, and the results are copied back', async () => {
   const { cwd, env, posts } = await fortyRows();
   const homes = temporaryFolder();
   const ssh = join(homes, 'ssh');
-  // A host is a home of its own: what ssh would send there is run here.
+  // Each host is a home folder; its commands run on this machine.
   writeFileSync(
     ssh,
     `#!/bin/bash
@@ -152,7 +152,7 @@ mkdir -p "${homes}/$host" && cd "${homes}/$host" && HOME=$PWD SHELL=/bin/bash ex
   expect(posts()).toBe(40);
 });
 
-test('what wfr would refuse is said once, before anything is sent', async () => {
+test('parallel.sh: a mistake that wfr would reject is reported once, before anything is sent', async () => {
   const { cwd, env, posts } = await fortyRows();
   const { exitCode, stderr } = await bash(COMMAND.replace('100ms', 'soon'), env, { cwd });
   expect(exitCode).toBe(2);

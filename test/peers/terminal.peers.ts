@@ -1,4 +1,4 @@
-/** What stands on a real terminal while wfr works, and after it. */
+/** What a real terminal shows while wfr works, and afterwards. */
 import { describe, expect, test } from 'vitest';
 import { Screen } from '../helpers/screen.js';
 import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
@@ -6,7 +6,7 @@ import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 const SPINNER = /[\u2800-\u28ff] /;
 const ID = '0b8f6c1e-2f57-4a53-9a8e-3d2f4c5b6a79';
 
-/** A service with runs that are as the test says, in a terminal of that size. */
+/** Starts a service whose runs the test controls, and a terminal of this width. */
 async function terminal(columns: number, settings: Record<string, string> = {}) {
   const runs: Record<string, Record<string, unknown>> = {};
   const { baseUrl } = await scriptedService(async (request, reply) => {
@@ -20,8 +20,8 @@ async function terminal(columns: number, settings: Record<string, string> = {}) 
 
 const spinners = (text: string) => text.split('\n').filter((line) => SPINNER.test(line));
 
-describe('a terminal', () => {
-  test('shows one live line, then the closing block in its place, and has its cursor back', async () => {
+describe('terminal', () => {
+  test('terminal: shows one live line, then the closing block in its place, and restores the cursor', async () => {
     const { screen, runs } = await terminal(80);
     screen.typeLine('clear; wfr run w a=1 --interval 50ms');
     const text = await screen.waitFor(/RUNNING/);
@@ -43,7 +43,7 @@ describe('a terminal', () => {
     expect(screen.cursorIsVisible).toBe(true);
   });
 
-  test('of 40 columns breaks the words of a failed run between them, and cuts no id and no command', async () => {
+  test('terminal: in 40 columns, the message of a failed run wraps between words, and ids and commands stay whole', async () => {
     const { screen, runs } = await terminal(40);
     const message = 'The credit service does not know the customer, and nobody else does either.';
     runs[ID] = { status: 'FAILED', error: { step: 'Check credit', message } };
@@ -62,7 +62,7 @@ describe('a terminal', () => {
     expect(text.replaceAll('\n', '')).toContain(`To show it again: wfr status ${ID}$`);
   });
 
-  test('that becomes narrower and wider keeps one live line, and all that was said', async () => {
+  test('terminal: resizing keeps one live line and all earlier messages', async () => {
     const { screen, runs } = await terminal(80);
     screen.typeLine('clear; echo before; wfr watch run-1 --interval 50ms');
     await screen.waitFor(/RUNNING.*░/);
@@ -82,14 +82,14 @@ describe('a terminal', () => {
     expect(screen.text()).toMatch(/^(before\n)?. RUNNING.*$/);
     runs['run-1'] = aFinishedRun();
     await screen.waitFor(/\$$/);
-    // What a narrower terminal has no room for leaves it at its upper edge.
+    // Lines that do not fit a narrower terminal scroll off its top.
     expect(screen.scrollback()).toMatch(/^before$/m);
     expect(screen.text()).toMatch(
       /^(before\n)?{\n {2}"total": 1\n}\nFinished: run run-1, 4 of 4 steps, watched for\s+\d\S*, version v1\n\$$/,
     );
   });
 
-  test('has its cursor and its prompt while wfr is suspended, and the live line again after fg', async () => {
+  test('terminal: shows cursor and prompt while wfr is suspended, and the live line again after fg', async () => {
     const { screen, runs } = await terminal(80);
     screen.typeLine('clear; wfr watch run-1 --interval 50ms');
     await screen.waitFor(/RUNNING/);
@@ -105,7 +105,7 @@ describe('a terminal', () => {
     expect(screen.cursorIsVisible).toBe(true);
   });
 
-  test('has its cursor after Ctrl-C, with how to go on, and the shell sees the signal', async () => {
+  test('terminal: Ctrl-C restores the cursor, prints how to continue, and the shell sees the signal', async () => {
     const { screen } = await terminal(80);
     screen.typeLine('clear; wfr run w a=1 --interval 50ms');
     await screen.waitFor(/RUNNING/);
@@ -118,7 +118,7 @@ describe('a terminal', () => {
     await screen.waitFor(/code 130/);
   });
 
-  test('of several runs shows counts, and a line for each that ends above them', async () => {
+  test('terminal: for several runs, shows counts, and a line above them for each run that ends', async () => {
     const { screen, runs } = await terminal(80);
     screen.typeLine('clear; wfr watch a b c --interval 50ms');
     await screen.waitFor(/0 of 3 runs ended; 3 RUNNING {2}░+ {2}\d+s/);
@@ -135,7 +135,7 @@ describe('a terminal', () => {
     expect(spinners(after)).toEqual([]);
   });
 
-  test('that is dumb, and one in CI, get a line for each change instead', async () => {
+  test('terminal: TERM=dumb and CI print a line for each change instead', async () => {
     for (const settings of [{ TERM: 'dumb' }, { CI: 'true' }] as Record<string, string>[]) {
       const { screen, runs } = await terminal(80, settings);
       screen.typeLine('clear; wfr watch run-1 --interval 50ms');

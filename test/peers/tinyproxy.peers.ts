@@ -1,8 +1,8 @@
 /**
- * Through tinyproxy to nginx. wfr reaches the names of this machine without a proxy, and no test may teach the machine
- * another name for itself. So most of these use the address 0.0.0.0, which Linux takes for this machine when it
- * connects there and which wfr takes for any other host; nginx has a certificate for it. The name service.test is
- * one that tinyproxy cannot resolve either: it passes it on (Upstream) to the proxy of test/helpers/proxy.ts.
+ * Through tinyproxy to nginx. wfr reaches this machine without a proxy, and a test cannot give the machine another
+ * name. So most tests use the address 0.0.0.0: Linux connects it to this machine, and wfr treats it as another host;
+ * nginx has a certificate for it. tinyproxy cannot resolve the name service.test: it forwards it (Upstream) to the
+ * proxy of test/helpers/proxy.ts.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -24,12 +24,12 @@ const LARGE = folderWithSparseFile(200_000_000);
 const USER = 'joe';
 const PASSWORD = 'pr0xy-s3cret';
 const BASIC_AUTH = `BasicAuth ${USER} ${PASSWORD}`;
-/** The password, and the beginning of what Proxy-Authorization makes of it, whatever follows. */
+/** The password, and the start of its encoding in Proxy-Authorization. */
 const SECRET = new RegExp(
   `${PASSWORD}|${Buffer.from(`${USER}:${PASSWORD}`).toString('base64').slice(0, -4)}`,
 );
 
-/** The environment that sends `scheme` through a proxy to `host`, where nginx is. */
+/** Returns the environment that reaches nginx at `host` over `scheme` through a proxy. */
 const through = (
   proxy: { port: number },
   nginx: Nginx,
@@ -44,7 +44,7 @@ const through = (
 
 const portOf = (nginx: Nginx, scheme: Scheme) => (scheme === 'https' ? nginx.tlsPort : nginx.port);
 
-/** An nginx before a sandbox, and `wfr run -v` of a document of 20 MB with a further environment. */
+/** Starts an nginx in front of a sandbox; `run` sends a document of 20 MB with more environment. */
 async function sandboxBehindNginx(certificate: 'good' | 'any-address') {
   const { sandbox, clock, env } = await startTestSandbox();
   const nginx = await startNginx(`client_max_body_size 0; ${proxyPassTo(sandbox.baseUrl)}`, certificate);
@@ -60,11 +60,11 @@ async function sandboxBehindNginx(certificate: 'good' | 'any-address') {
   return { nginx, run, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
+describe.each(SCHEMES)('tinyproxy: %s', (scheme) => {
   test.each([
     ['that asks for nothing', '', ''],
     ['that asks for a password, which is right', BASIC_AUTH, `${USER}:${PASSWORD}@`],
-  ])('%s, a run finishes', async (_name, config, credentials) => {
+  ])('tinyproxy: through a proxy %s, a run finishes', async (_name, config, credentials) => {
     const { nginx, run, sha256 } = await sandboxBehindNginx('any-address');
     const tinyproxy = await startTinyproxy(config);
     const { exitCode, stdout, stderr } = await run(through(tinyproxy, nginx, scheme, credentials));
@@ -76,7 +76,7 @@ describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
     expect((await nginx.quit()).filter((line) => line.startsWith('POST'))).toEqual(['POST /v1/runs 201']);
   });
 
-  test('and another proxy behind it, a run finishes at a name that only that one knows', async () => {
+  test('tinyproxy: a run finishes through a second proxy, at a host name that only that proxy knows', async () => {
     const { nginx, run, sha256 } = await sandboxBehindNginx('good');
     const behind = await startProxy();
     const tinyproxy = await startTinyproxy(`Upstream http 127.0.0.1:${behind.port}`);
@@ -88,13 +88,13 @@ describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
     expect(behind.tunnels.map((tunnel) => tunnel.authority)).toEqual([authority, authority]);
   });
 
-  // tinyproxy answers a wrong password with 401, as a server would and no proxy should.
+  // tinyproxy answers a wrong password with 401, although a proxy should send 407.
   test.each([
     ['missing', '', 407],
     ['wrong', `${USER}:${PASSWORD}x@`, 401],
     ['somebody else’s', `jim:${PASSWORD}@`, 401],
   ])(
-    'whose password is %s: exit 7 with the proxy named, and nothing is sent',
+    'tinyproxy: a password that is %s exits 7 and names the proxy, and nothing is sent',
     async (_name, credentials, status) => {
       const { nginx, run } = await sandboxBehindNginx('any-address');
       const tinyproxy = await startTinyproxy(BASIC_AUTH);
@@ -109,7 +109,7 @@ describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
     },
   );
 
-  test('that is not running is tried 3 more times, then exit 7 with the proxy named', async () => {
+  test('tinyproxy: a proxy that is not running is tried 3 more times, then exits 7 and names the proxy', async () => {
     const { nginx, run } = await sandboxBehindNginx('any-address');
     const tinyproxy = await startTinyproxy();
     await tinyproxy.stop();
@@ -127,7 +127,7 @@ describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
     expect(stderr).not.toMatch(SECRET);
   });
 
-  test('that may not connect to this port (ConnectPort) is exit 7 with its status', async () => {
+  test('tinyproxy: a port that ConnectPort forbids exits 7 with the status of the proxy', async () => {
     const { nginx, run } = await sandboxBehindNginx('any-address');
     const tinyproxy = await startTinyproxy('ConnectPort 1');
     const { exitCode, stderr } = await run(through(tinyproxy, nginx, scheme));
@@ -135,7 +135,7 @@ describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
     expect(stderr).toContain(`the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel with 403\n`);
   });
 
-  test('to an nginx that is gone is exit 7 with the status of the proxy', async () => {
+  test('tinyproxy: an nginx that does not run exits 7 with the status of the proxy', async () => {
     const { nginx, run } = await sandboxBehindNginx('any-address');
     const tinyproxy = await startTinyproxy();
     await nginx.quit();
@@ -144,29 +144,32 @@ describe.each(SCHEMES)('%s through tinyproxy', (scheme) => {
     expect(stderr).toContain(`the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel with 500\n`);
   });
 
-  // Of an nginx that closes at once (lingering_close off) it may lose the answer itself, which nobody can read then.
+  // If nginx closes at once (lingering_close off), tinyproxy itself may lose the response.
   test.each([
     ['nginx', 'client_max_body_size 1m;', '413 Request Entity Too Large (an HTML page)'],
     ['a service behind nginx', 'client_max_body_size 0;', 'the service says it is too large'],
-  ])('413 of %s while 200 MB are being sent is read, 20 times of 20', async (_name, limit, words) => {
-    const service = await scriptedService(rejectEarly);
-    const server = `${limit} proxy_request_buffering off; ${proxyPassTo(service.baseUrl)}`;
-    const nginx = await startNginx(server, 'any-address');
-    const tinyproxy = await startTinyproxy();
-    const env = { ...through(tinyproxy, nginx, scheme), WFR_TOKEN: 'the-token' };
-    for (let n = 0; n < 20; n++) {
-      const { exitCode, stderr } = await runCli(['run', 'w', 'doc@large.pdf'], {
-        cwd: LARGE,
-        env,
-        clock: realClock,
-      });
-      expect({ n, exitCode, stderr }).toEqual({
-        n,
-        exitCode: 5,
-        stderr: expect.stringContaining(`(413)\n| ${words}\n`),
-      });
-    }
-    expect(tinyproxy.tunnels()).toEqual(Array(20).fill(`0.0.0.0:${portOf(nginx, scheme)}`));
-    expect(await nginx.quit()).toEqual(Array(20).fill('POST /v1/runs 413'));
-  });
+  ])(
+    'tinyproxy: 413 of %s during an upload of 200 MB is read, 20 times of 20',
+    async (_name, limit, words) => {
+      const service = await scriptedService(rejectEarly);
+      const server = `${limit} proxy_request_buffering off; ${proxyPassTo(service.baseUrl)}`;
+      const nginx = await startNginx(server, 'any-address');
+      const tinyproxy = await startTinyproxy();
+      const env = { ...through(tinyproxy, nginx, scheme), WFR_TOKEN: 'the-token' };
+      for (let n = 0; n < 20; n++) {
+        const { exitCode, stderr } = await runCli(['run', 'w', 'doc@large.pdf'], {
+          cwd: LARGE,
+          env,
+          clock: realClock,
+        });
+        expect({ n, exitCode, stderr }).toEqual({
+          n,
+          exitCode: 5,
+          stderr: expect.stringContaining(`(413)\n| ${words}\n`),
+        });
+      }
+      expect(tinyproxy.tunnels()).toEqual(Array(20).fill(`0.0.0.0:${portOf(nginx, scheme)}`));
+      expect(await nginx.quit()).toEqual(Array(20).fill('POST /v1/runs 413'));
+    },
+  );
 });

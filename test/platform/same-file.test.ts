@@ -1,11 +1,11 @@
-/** One file under two flags: it would be overwritten while it is needed. */
+/** One file under two flags is rejected: it would be overwritten while it is in use. */
 import { existsSync, linkSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { numberedRows, startBatchService } from '../helpers/batch.js';
 import { folderWith } from '../helpers/files.js';
 
-/** Files, and links to them from a second folder. */
+/** Returns a folder with files, and links to them in a second folder. */
 function folder() {
   const cwd = folderWith({
     'rows.jsonl': numberedRows(2),
@@ -26,7 +26,7 @@ const ROWS = ['--rows', 'rows.jsonl'];
 const RUN = ['run', 'w'];
 const BATCH = ['batch', 'w'];
 
-describe('a file that is written and named a second time', () => {
+describe('a written file that is named a second time (fault 87)', () => {
   test.each<[string, string[], string]>([
     ['--results and --rows', [...BATCH, ...ROWS, '--results', 'rows.jsonl'], '--rows rows.jsonl: same file'],
     [
@@ -79,7 +79,7 @@ describe('a file that is written and named a second time', () => {
       [...RUN, '--report', 'json=a.pdf', '--report', 'html=hard-a.pdf'],
       '--report html=hard-a.pdf: same file as --report json=a.pdf',
     ],
-  ])('%s are exit 2 before anything is sent', async (_what, args, problem) => {
+  ])('%s exit 2 before anything is sent', async (_what, args, problem) => {
     const { requests, wfr } = await startBatchService();
     const cwd = folder();
     const { exitCode, stderr } = await wfr(args, { cwd });
@@ -91,7 +91,7 @@ describe('a file that is written and named a second time', () => {
     expect(existsSync(join(cwd, 'new.jsonl'))).toBe(false);
   });
 
-  test('results: a report over one of the results is exit 2, and the results are kept', async () => {
+  test('results: a report over a results file exits 2, and the results are kept', async () => {
     const { wfr } = await startBatchService();
     const cwd = folder();
     await wfr([...BATCH, ...ROWS, '--results', 'out.jsonl'], { cwd });
@@ -104,7 +104,7 @@ describe('a file that is written and named a second time', () => {
     expect(readFileSync(join(cwd, 'out.jsonl'), 'utf8')).toBe(before);
   });
 
-  test('run: a document that is given twice is no mistake', async () => {
+  test('run: one document may be sent as two inputs', async () => {
     const { wfr } = await startBatchService();
     const args = [
       ...RUN,

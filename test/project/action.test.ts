@@ -1,4 +1,4 @@
-/** The action and the CI files of examples/ci: their shell, run with the environment that a runner gives. */
+/** The GitHub action and the files of examples/ci: their shell code, run in the environment of a runner. */
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { validateAction, validateWorkflow } from '@action-validator/core';
@@ -26,7 +26,7 @@ const action = read<Action>('action.yml');
 const [onlyStep] = action.runs.steps;
 const fast = { clock: { now: Date.now, monotonic: () => performance.now() * 50 } };
 
-/** A workspace with a document, and the action's step in it, its inputs as a runner hands them on. */
+/** Runs the step of the action in a workspace with a document, with inputs as a runner passes them. */
 async function runAction(
   inputs: Record<string, string>,
   env: Record<string, string> = {},
@@ -46,8 +46,8 @@ async function runAction(
   return { ...(await step.ended), left: () => readdirSync(cwd).filter((name) => !name.startsWith('.')) };
 }
 
-describe('the action', () => {
-  test('runs a document from lines of inputs, and prints its output', async () => {
+describe('GitHub action', () => {
+  test('GitHub action: sends a document from lines of inputs, and prints the output', async () => {
     const { env } = await startTestSandbox(fast);
     const { exitCode, stdout, stderr } = await runAction({
       workflow: INVOICE,
@@ -60,7 +60,7 @@ describe('the action', () => {
     expect(JSON.parse(stdout)).toMatchObject({ customer: 'ACME Ltd', document: { bytes: 1696 } });
   });
 
-  test('takes no input for a part of the shell, nor for a flag', async () => {
+  test('GitHub action: no input is interpreted by the shell or as a flag', async () => {
     const { baseUrl, posts } = await scriptedService(acceptThenShow(aFinishedRun()));
     const text = '$(touch pwned)`touch pwned`"; touch pwned; \'*\\';
     const token = '$(touch$IFS./pwned)"`touch$IFS./pwned`';
@@ -84,7 +84,7 @@ describe('the action', () => {
     });
   });
 
-  test('exits as wfr does, stops waiting in time, and leaves the variables of the job what they are', async () => {
+  test('GitHub action: has the exit code of wfr, obeys the timeout, and keeps the variables of the job', async () => {
     const { env } = await startTestSandbox(fast);
     const inputs = { workflow: FAILING, inputs: 'customer=x', report: '' };
     expect((await runAction(inputs, env)).exitCode).toBe(1);
@@ -94,7 +94,7 @@ describe('the action', () => {
     expect((await runAction(label, slow)).exitCode).toBe(8);
   });
 
-  /** A checkout of the action with a wfr that shows its arguments, and an npm that builds it. */
+  /** Returns a checkout of the action with a wfr that prints its arguments, and an npm that builds it. */
   function checkout() {
     const path = temporaryFolder();
     cpSync(join(ROOT, 'action'), join(path, 'action'), { recursive: true });
@@ -105,7 +105,7 @@ describe('the action', () => {
     return path;
   }
 
-  test('builds its own checkout where that has not been done, and keeps the token from npm', async () => {
+  test('GitHub action: builds its checkout once, and hides the token from npm', async () => {
     const path = checkout();
     const env = { PATH: `${path}:${process.env.PATH}`, WFR_TOKEN: 'secret' };
     const inputs = { workflow: 'w', inputs: 'a=1', token: 'secret' };
@@ -115,7 +115,7 @@ describe('the action', () => {
     expect((await runAction(inputs, env, path)).stderr).toBe('');
   });
 
-  test('hands on a report a line, and a time to wait', async () => {
+  test('GitHub action: passes each line of reports and the timeout to wfr', async () => {
     const path = checkout();
     mkdirSync(join(path, 'dist'));
     writeFileSync(join(path, 'dist/main.js'), '');
@@ -125,7 +125,7 @@ describe('the action', () => {
     expect(JSON.parse(stdout)).toEqual(['run', ...flags, '--', 'w']);
   });
 
-  test('and the workflows of the examples are what the published schemas allow', () => {
+  test('GitHub action: action.yml and the example workflows conform to the published schemas', () => {
     const text = (path: string) => readFileSync(join(ROOT, path), 'utf8');
     expect(validateAction(text('action.yml')).errors).toEqual([]);
     expect(validateWorkflow(text('examples/ci/github.yml')).errors).toEqual([]);
@@ -134,7 +134,7 @@ describe('the action', () => {
     expect(validateAction(wrong).errors).not.toEqual([]);
   });
 
-  test('hands every input to its script, and has the outputs of its step', () => {
+  test('GitHub action: passes every input to its script, and returns the outputs of its step', () => {
     const handed = Object.values(onlyStep?.env ?? {});
     expect(handed).toEqual(Object.keys(action.inputs).map((name) => `\${{ inputs.${name} }}`));
     const script = readFileSync(join(ROOT, 'action/run.sh'), 'utf8');
@@ -145,14 +145,14 @@ describe('the action', () => {
   });
 });
 
-describe('the CI files', () => {
+describe('examples/ci', () => {
   const { jobs } = read<{ jobs: Record<string, { steps: Step[] }> }>('examples/ci/github.yml');
   const gitlab =
     read<Record<string, { script: string[]; artifacts: { paths: string[] } }>>('examples/ci/gitlab-ci.yml');
   const scriptOf = (job: string) =>
     jobs[job]?.steps.find(({ run }) => run?.includes('pipeline.sh'))?.run ?? '';
 
-  /** Runs lines of two jobs, each as `bash -e` in a checkout of its own; `between` hands on what the first one left. */
+  /** Runs lines of two jobs with `bash -e`, each in its own checkout; `between` passes files from the first to the second. */
   async function twoJobs(first: string, between: string, second: string) {
     const cwd = temporaryFolder();
     for (const job of ['one', 'two']) {
@@ -169,13 +169,13 @@ describe('the CI files', () => {
     return { exitCode, output: JSON.parse(readFileSync(join(cwd, 'two/output.json'), 'utf8')) };
   }
 
-  test('of GitHub: the id goes from job to job as an output', async () => {
+  test('examples/ci/github.yml: the run id is passed between jobs as an output', async () => {
     const between = 'RUN_ID=$(sed -n s/^run-id=//p outputs) && export RUN_ID';
     const { exitCode, output } = await twoJobs(scriptOf('start'), between, scriptOf('wait'));
     expect({ exitCode, customer: output.customer }).toEqual({ exitCode: 0, customer: 'ACME' });
   });
 
-  test('of GitLab: the id goes from job to job as an artifact', async () => {
+  test('examples/ci/gitlab-ci.yml: the run id is passed between jobs as an artifact', async () => {
     const linesOf = (job: string) => gitlab[job]?.script.join('\n') ?? '';
     const between = `cp one/${gitlab.start?.artifacts.paths[0]} two`;
     const { exitCode, output } = await twoJobs(linesOf('start'), between, linesOf('wait'));
@@ -185,7 +185,7 @@ describe('the CI files', () => {
   test.each([
     ['action.yml', action.runs.steps],
     ['github.yml', Object.values(jobs).flatMap(({ steps }) => steps)],
-  ])('%s pastes no expression into the text of a program', (_name, steps) => {
+  ])('%s inserts no expression into the text of a script', (_name, steps) => {
     const programs = steps.flatMap(({ run }) => run ?? []);
     expect(programs.length).toBeGreaterThan(0);
     expect(programs.filter((program) => program.includes('${{'))).toEqual([]);

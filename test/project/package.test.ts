@@ -21,8 +21,8 @@ beforeAll(async () => {
   packed = (JSON.parse(stdout) as Packed[])[0] as Packed;
 });
 
-describe('the package', () => {
-  test('has what it needs and no more, with the licences of what is inside', () => {
+describe('npm package', () => {
+  test('npm package: contains only what it needs, with the licences of its dependencies', () => {
     const paths = packed.files.map(({ path }) => path);
     for (const path of [
       'LICENSE',
@@ -50,14 +50,14 @@ describe('the package', () => {
     expect(packed.size).toBeLessThan(600_000);
   });
 
-  test('needs no other package and runs nothing when it is installed', () => {
+  test('npm package: has no dependencies and no install scripts', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     expect(manifest.dependencies).toBeUndefined();
     for (const script of ['preinstall', 'install', 'postinstall'])
       expect(manifest.scripts[script]).toBeUndefined();
   });
 
-  test('installed elsewhere, it runs a document through its own sandbox', async () => {
+  test('npm package: an installed copy sends a document to its own sandbox', async () => {
     const home = temporaryFolder();
     const install = [
       'install',
@@ -89,7 +89,7 @@ describe('the package', () => {
     expect(JSON.parse(stdout).document.mediaType).toBe('application/pdf');
   });
 
-  test('a stack trace of the bundle names functions and files that can be read', async () => {
+  test('npm package: a stack trace names source files', async () => {
     const script = `require(${JSON.stringify(join(ROOT, 'dist/main.js'))}).main(['status', 'x'], { env: null })`;
     const { stderr } = await start(process.execPath, [
       '--enable-source-maps',

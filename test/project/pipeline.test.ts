@@ -19,40 +19,40 @@ function folder(): string {
   return cwd;
 }
 
-/** What the pipeline itself said, its exit code, and the files that it left. */
+/** What the pipeline itself printed, its exit code, and the files that it left. */
 async function run(lines: string, env: Record<string, string> = {}, cwd = folder()) {
   const { exitCode, stdout, stderr } = await bash(`pipeline='${PIPELINE}'; export pipeline; ${lines}`, env, {
     cwd,
   });
   expect(stdout).toBe('');
-  const said = [...stderr.matchAll(/^pipeline: (.*)$/gm)].map(([, text = '']) => text);
-  return { exitCode, stderr, said, files: readdirSync(cwd).filter((name) => name !== 'scan.pdf'), cwd };
+  const messages = [...stderr.matchAll(/^pipeline: (.*)$/gm)].map(([, text = '']) => text);
+  return { exitCode, stderr, messages, files: readdirSync(cwd).filter((name) => name !== 'scan.pdf'), cwd };
 }
 
 const step = (commands: string) => `bash -c '${commands}'`;
 
-describe('both steps', () => {
-  test('exit 0: the output is in a file, and nothing is left to wait for', async () => {
-    const { exitCode, said, files, cwd } = await run(`${sandbox()} "$pipeline"`);
+describe('pipeline.sh: both steps', () => {
+  test('pipeline.sh: a run that finished exits 0, with its output in a file and no run-id left', async () => {
+    const { exitCode, messages, files, cwd } = await run(`${sandbox()} "$pipeline"`);
     expect({ exitCode, files }).toEqual({ exitCode: 0, files: ['output.json'] });
-    expect(said).toEqual([
+    expect(messages).toEqual([
       expect.stringMatching(/^started run [0-9a-f-]{36}$/),
       expect.stringMatching(/^run [0-9a-f-]{36} finished; its output is in output.json$/),
     ]);
     expect(JSON.parse(readFileSync(join(cwd, 'output.json'), 'utf8'))).toMatchObject({ customer: 'ACME' });
   });
 
-  test('exit 1: the run failed, and the next start may start another', async () => {
-    const { exitCode, said, stderr, files } = await run(
+  test('pipeline.sh: a run that failed exits 1, and the next start triggers a new run', async () => {
+    const { exitCode, messages, stderr, files } = await run(
       `${sandbox('--fail-step "Check totals"')} "$pipeline"`,
     );
     expect({ exitCode, files }).toEqual({ exitCode: 1, files: [] });
     expect(stderr).toContain('Failed at step Check totals');
-    expect(said[1]).toMatch(/^run \S+ failed; its step and message are above$/);
+    expect(messages[1]).toMatch(/^run \S+ failed; its step and message are above$/);
   });
 });
 
-describe('the step that starts a run', () => {
+describe('pipeline.sh start', () => {
   test.each<[number, string, string, Record<string, string>?]>([
     [2, `${sandbox()} "$pipeline" start`, 'the command or its files are invalid', { DOCUMENT: 'none.pdf' }],
     [4, `${sandbox()} ${step('WFR_TOKEN=wrong "$pipeline" start')}`, 'the token is missing or was rejected'],
@@ -64,47 +64,51 @@ describe('the step that starts a run', () => {
       'the service cannot be reached; try again later',
     ],
   ])(
-    'exit %i: no run was started, and the next start may try again (%s)',
-    async (code, lines, words, env = {}) => {
-      const { exitCode, said, files } = await run(lines, env);
+    'pipeline.sh start: exit %i means that no run was started, and the next start may try again (%s)',
+    async (code, lines, message, env = {}) => {
+      const { exitCode, messages, files } = await run(lines, env);
       expect({ exitCode, files }).toEqual({ exitCode: code, files: [] });
-      expect(said).toEqual([expect.stringContaining(`no run was started: ${words}`)]);
+      expect(messages).toEqual([expect.stringContaining(`no run was started: ${message}`)]);
     },
   );
 
-  test('exit 6: the outcome is unknown, and nothing starts a run again until somebody has looked', async () => {
+  test('pipeline.sh start: an unknown outcome exits 6, and no run is triggered until run-id is removed', async () => {
     const first = await run(`${sandbox('--drop-answer')} "$pipeline" start`);
     expect({ exitCode: first.exitCode, files: first.files }).toEqual({ exitCode: 6, files: ['run-id'] });
-    expect(first.said).toEqual([expect.stringContaining('a run may exist: check the service')]);
+    expect(first.messages).toEqual([expect.stringContaining('a run may exist: check the service')]);
     const again = await run(`${sandbox()} "$pipeline"`, {}, first.cwd);
     expect(again.exitCode).toBe(6);
-    expect(again.said).toEqual([expect.stringContaining('no run was started, because one may exist')]);
+    expect(again.messages).toEqual([expect.stringContaining('no run was started, because one may exist')]);
     expect(readFileSync(join(first.cwd, 'run-id'), 'utf8')).toBe('');
   });
 
-  test('a run that was started is not started again', async () => {
+  test('pipeline.sh start: a run that was started is not started again', async () => {
     const twice = '"$pipeline" start; id=$(<run-id); "$pipeline" start; [[ $(<run-id) == "$id" ]]';
-    const { exitCode, said } = await run(`${sandbox()} ${step(twice)}`);
+    const { exitCode, messages } = await run(`${sandbox()} ${step(twice)}`);
     expect(exitCode).toBe(0);
-    expect(said).toEqual([
+    expect(messages).toEqual([
       expect.stringMatching(/^started run/),
       expect.stringMatching(/was started before; not started again$/),
     ]);
   });
 
-  test('any other end may have started a run', async () => {
-    const { exitCode, said, files } = await run('wfr() { return 70; }; export -f wfr; "$pipeline" start');
+  test('pipeline.sh start: any other exit code counts as an unknown outcome', async () => {
+    const { exitCode, messages, files } = await run('wfr() { return 70; }; export -f wfr; "$pipeline" start');
     expect({ exitCode, files }).toEqual({ exitCode: 70, files: ['run-id'] });
-    expect(said).toEqual(['wfr exited with 70, see above: a run may exist']);
+    expect(messages).toEqual(['wfr exited with 70, see above: a run may exist']);
   });
 
-  test('without wfr there is nothing to do', async () => {
-    const { exitCode, said, files } = await run('PATH=/usr/bin:/bin "$pipeline" start');
-    expect({ exitCode, said, files }).toEqual({ exitCode: 127, said: ['wfr is not installed'], files: [] });
+  test('pipeline.sh start: without wfr, no run-id is left', async () => {
+    const { exitCode, messages, files } = await run('PATH=/usr/bin:/bin "$pipeline" start');
+    expect({ exitCode, messages, files }).toEqual({
+      exitCode: 127,
+      messages: ['wfr is not installed'],
+      files: [],
+    });
   });
 });
 
-describe('the step that waits', () => {
+describe('pipeline.sh wait', () => {
   const started = '"$pipeline" start &&';
 
   test.each<[number, string, string, Record<string, string>?]>([
@@ -116,18 +120,21 @@ describe('the step that waits', () => {
       `${started} ${AWAY} "$pipeline" wait`,
       'may continue, but the service cannot be reached: try ./pipeline.sh wait again later',
     ],
-  ])('exit %i: there is a run to wait for still (%s)', async (code, lines, words, env = {}) => {
-    const { exitCode, said, files } = await run(`${sandbox()} ${step(lines)}`, env);
-    expect({ exitCode, files }).toEqual({ exitCode: code, files: ['run-id'] });
-    expect(said.at(-1)).toContain(words);
-  });
+  ])(
+    'pipeline.sh wait: exit %i keeps the run-id for the next step (%s)',
+    async (code, lines, message, env = {}) => {
+      const { exitCode, messages, files } = await run(`${sandbox()} ${step(lines)}`, env);
+      expect({ exitCode, files }).toEqual({ exitCode: code, files: ['run-id'] });
+      expect(messages.at(-1)).toContain(message);
+    },
+  );
 
-  test('exit 8: the run continues, and the next step waits for it', async () => {
+  test('pipeline.sh wait: a timeout exits 8, and the next step waits for the same run', async () => {
     const lines = 'WAIT_FOR=0 "$pipeline" || echo "exit $?" >&2; "$pipeline"';
-    const { exitCode, said, stderr, files } = await run(`${sandbox('--slow 0.5')} ${step(lines)}`);
+    const { exitCode, messages, stderr, files } = await run(`${sandbox('--slow 0.5')} ${step(lines)}`);
     expect({ exitCode, files }).toEqual({ exitCode: 0, files: ['output.json'] });
     expect(stderr).toContain('exit 8\n');
-    expect(said.map((text) => text.replace(/run \S+/, 'run X'))).toEqual([
+    expect(messages.map((text) => text.replace(/run \S+/, 'run X'))).toEqual([
       'started run X',
       'run X continues; to wait longer, run ./pipeline.sh wait',
       'run X was started before; not started again',
@@ -135,30 +142,30 @@ describe('the step that waits', () => {
     ]);
   });
 
-  test('any other end leaves the run to the next step', async () => {
-    const { exitCode, said, files } = await run(
+  test('pipeline.sh wait: any other exit code leaves the run to the next step', async () => {
+    const { exitCode, messages, files } = await run(
       'wfr() { return 70; }; export -f wfr; echo x > run-id; "$pipeline" wait',
     );
     expect({ exitCode, files }).toEqual({ exitCode: 70, files: ['run-id'] });
-    expect(said).toEqual(['wfr exited with 70, see above; run x may continue']);
+    expect(messages).toEqual(['wfr exited with 70, see above; run x may continue']);
   });
 
-  test('without a run there is nothing to wait for', async () => {
-    const { exitCode, said, files } = await run('"$pipeline" wait');
+  test('pipeline.sh wait: without a run-id, there is nothing to wait for', async () => {
+    const { exitCode, messages, files } = await run('"$pipeline" wait');
     expect({ exitCode, files }).toEqual({ exitCode: 2, files: [] });
-    expect(said).toEqual(['no run to wait for: start one with ./pipeline.sh start']);
+    expect(messages).toEqual(['no run to wait for: start one with ./pipeline.sh start']);
   });
 
-  test('a step that there is not is exit 2', async () => {
-    const { exitCode, said } = await run('"$pipeline" stop');
-    expect({ exitCode, said }).toEqual({
+  test('pipeline.sh: an unknown step exits 2', async () => {
+    const { exitCode, messages } = await run('"$pipeline" stop');
+    expect({ exitCode, messages }).toEqual({
       exitCode: 2,
-      said: ['unknown step stop; use start or wait'],
+      messages: ['unknown step stop; use start or wait'],
     });
   });
 });
 
-describe('a signal', () => {
+describe('pipeline.sh: signals', () => {
   test.each([
     ['SIGHUP', 129],
     ['SIGINT', 130],
@@ -179,7 +186,7 @@ describe('a signal', () => {
     expect(existsSync(join(cwd, 'run-id'))).toBe(true);
   });
 
-  /** Starts a run at a service that does this when the trigger has come. */
+  /** Starts a run at a service that calls this when the trigger arrives. */
   async function starting(handler: Handler) {
     const cwd = folder();
     const { baseUrl, posts } = await scriptedService(handler);
@@ -188,7 +195,7 @@ describe('a signal', () => {
     return { pipeline, posts, id: () => readFileSync(join(cwd, 'run-id'), 'utf8') };
   }
 
-  test('to the script alone, while it starts a run, waits until the id is known', async () => {
+  test('pipeline.sh start: a signal to the script alone waits until the run id is known', async () => {
     let meanwhile: string | undefined;
     const { pipeline, id } = await starting(async (request, reply) => {
       await request.body();
@@ -197,12 +204,12 @@ describe('a signal', () => {
       reply.send(201, aRun());
     });
     const { exitCode, stderr } = await pipeline.ended;
-    // Killed outright, it would have left a file that keeps a second run from being started.
+    // If killed, it would leave a file that prevents a second run.
     expect({ meanwhile, exitCode, id: id() }).toEqual({ meanwhile: '', exitCode: 143, id: 'run-1' });
     expect(stderr).toMatch(/pipeline: started run run-1\n$/);
   });
 
-  test('to wfr as well, with an answer that comes soon enough, leaves the id', async () => {
+  test('pipeline.sh start: a signal to wfr as well leaves the run id, if the response arrives in time', async () => {
     const { pipeline, id } = await starting(async (request, reply) => {
       await request.body();
       process.kill(-(pipeline.child.pid ?? 0), 'SIGINT');
@@ -214,7 +221,7 @@ describe('a signal', () => {
     expect(stderr).toMatch(/pipeline: interrupted: see above whether a run exists\n$/);
   });
 
-  test('to wfr as well, before the service has answered, leaves a run that may exist', async () => {
+  test('pipeline.sh start: a signal to wfr as well, without a response, leaves an empty run-id', async () => {
     const { pipeline, id, posts } = await starting(async (request) => {
       await request.body();
       process.kill(-(pipeline.child.pid ?? 0), 'SIGTERM');

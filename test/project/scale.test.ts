@@ -1,4 +1,4 @@
-/** The files of examples/scale: their shell, run with the environment that each engine gives, the sandbox being the service. */
+/** The files of examples/scale: their shell code, run against the sandbox in the environment of each engine. */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const [job, joining] = parseAllDocuments(
   readFileSync(join(ROOT, 'examples/scale/kubernetes.yml'), 'utf8'),
 ).map((document) => document.toJS());
 
-/** Ten rows, in a folder, and a service that runs them at once. */
+/** Writes ten rows in a folder, and starts a service whose runs finish at once. */
 async function tenRows() {
   const { env, log, posts } = await startTestSandbox({
     clock: { now: Date.now, monotonic: () => performance.now() * 1_000 },
@@ -35,17 +35,17 @@ async function tenRows() {
   return { cwd, env: { ...env, WORKFLOW: SLOW }, log, posts };
 }
 
-/** The first lines of a results file: what a machine that stopped there has left. */
+/** Returns the first lines of a results file, as a machine leaves them that stopped there. */
 const firstLines = (path: string, count: number) =>
   writeFileSync(path, readFileSync(path, 'utf8').split('\n').slice(0, count).join('\n').concat('\n'));
 
-describe('the workflow of GitHub Actions', () => {
+describe('examples/scale/github.yml', () => {
   const stepsOf = (name: string) => github.jobs[name]?.steps ?? [];
   const script = (name: string, step: string) =>
     stepsOf(name).find((candidate) => candidate.name === step)?.run ?? '';
   const [latest, send] = [script('shard', 'Restore the latest results'), script('shard', 'Send the rows')];
 
-  /** One attempt of the workflow at a shard: what it keeps goes where a later one gets it from. */
+  /** Runs one attempt at a shard; it keeps its results where a later attempt finds them. */
   async function attempt(world: Awaited<ReturnType<typeof tenRows>>, shard: number, number: number) {
     const { cwd, env } = world;
     const runner = { ...env, SHARDS: String(github.env.SHARDS), SHARD: String(shard) };
@@ -67,7 +67,7 @@ describe('the workflow of GitHub Actions', () => {
     writeFileSync(join(cwd, 'earlier', artifact, file), text);
   }
 
-  test('sends each row once, in as many jobs as it counts shards, and joins them', async () => {
+  test('examples/scale/github.yml: sends each row once, with one job for each shard, and joins the results', async () => {
     const world = await tenRows();
     const shards = github.jobs.shard?.strategy?.matrix.shard ?? [];
     expect(shards).toEqual(Array.from({ length: github.env.SHARDS }, (_, n) => n + 1));
@@ -82,19 +82,19 @@ describe('the workflow of GitHub Actions', () => {
     expect(readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8')).toContain('FINISHED');
   });
 
-  test('continues from the latest results that earlier attempts uploaded', async () => {
+  test('examples/scale/github.yml: continues from the latest results of earlier attempts', async () => {
     const world = await tenRows();
     const { kept } = await attempt(world, 1, 1);
     firstLines(kept, 2);
     expect(world.posts()).toBe(2);
-    // Of the two rows, one was meant to be sent and the other was not yet read: both are sent now.
+    // One row was about to be sent and the other not yet read: both are sent now.
     expect((await attempt(world, 1, 2)).exitCode).toBe(0);
     expect(world.posts()).toBe(4);
     expect((await attempt(world, 1, 3)).exitCode).toBe(0);
     expect(world.posts()).toBe(4);
   });
 
-  test('fails before it sends anything if earlier results are missing or hidden', async () => {
+  test('examples/scale/github.yml: does not start if earlier results are lost or cannot be listed', async () => {
     const world = await tenRows();
     const { kept } = await attempt(world, 1, 1);
     rmSync(kept);
@@ -112,14 +112,14 @@ describe('the workflow of GitHub Actions', () => {
     expect(world.posts()).toBe(2);
   });
 
-  test('keeps the results also of a job that failed, by the names that the next attempt looks for', () => {
+  test('examples/scale/github.yml: keeps the results of a failed job, under the names that the next attempt expects', () => {
     const uploads = stepsOf('shard').filter(({ uses }) => uses?.startsWith('actions/upload-artifact'));
     const name = `shard-\${{ matrix.shard }}-attempt-\${{ github.run_attempt }}`;
     expect(uploads.map((step) => step.with?.name)).toEqual([`${name}-begun`, name]);
     expect(uploads[1]).toMatchObject({ if: expect.stringContaining('always()') });
     for (const step of [...stepsOf('shard'), ...stepsOf('join')]) {
       if (!step.uses?.startsWith('actions/download-artifact')) continue;
-      // The run's own artifacts are those of one attempt, unless they are asked for like this.
+      // Without this, only the artifacts of the current attempt are listed.
       expect(step.with).toMatchObject({
         'github-token': `\${{ github.token }}`,
         'run-id': `\${{ github.run_id }}`,
@@ -127,14 +127,14 @@ describe('the workflow of GitHub Actions', () => {
     }
   });
 
-  test('pastes no expression into the text of a program', () => {
+  test('examples/scale/github.yml: inserts no expression into the text of a script', () => {
     const programs = Object.values(github.jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
     expect(programs.length).toBeGreaterThan(5);
     expect(programs.filter((program) => program.includes('${{'))).toEqual([]);
   });
 });
 
-describe('the Jobs of Kubernetes', () => {
+describe('examples/scale/kubernetes.yml', () => {
   const [container] = job.spec.template.spec.containers;
   const [joiner] = joining.spec.template.spec.containers;
   const shards: string = container.env.find(({ name }: { name: string }) => name === 'SHARDS').value;
@@ -146,7 +146,7 @@ describe('the Jobs of Kubernetes', () => {
       { cwd },
     );
 
-  test('send each row once, with as many shards as there are indices, and join them', async () => {
+  test('examples/scale/kubernetes.yml: sends each row once, with one shard for each index, and joins the results', async () => {
     const world = await tenRows();
     expect(Number(shards)).toBe(job.spec.completions);
     const pods = await Promise.all([0, 1, 2, 3, 4].map((index) => pod(world, index)));
@@ -157,7 +157,7 @@ describe('the Jobs of Kubernetes', () => {
     expect(readdirSync(join(world.cwd, 'results'))).toHaveLength(6);
   });
 
-  test('a pod that replaces a killed one, with its host name and process id, continues', async () => {
+  test('examples/scale/kubernetes.yml: a pod that replaces a killed one, with the same host name and process id, continues', async () => {
     const world = await tenRows();
     await pod(world, 0);
     const results = join(world.cwd, 'results/shard-1.jsonl');
@@ -167,7 +167,7 @@ describe('the Jobs of Kubernetes', () => {
       `echo '{"event":"open","file":"${dev}:${ino}","owner":{"host":"${host}","space":"${space}","token":"0badcafe","pid":'$$'}}' >> results/shard-1.jsonl; `;
     expect((await pod(world, 0, claim(hostname(), readPidNamespace()))).exitCode).toBe(0);
     expect(world.posts()).toBe(4);
-    // Any other host may be at work still.
+    // Another host may still be at work.
     const other = await pod(world, 0, claim('invoices-0-other', 'another-boot pid:[1]'));
     expect(other).toMatchObject({
       exitCode: 2,
@@ -176,7 +176,7 @@ describe('the Jobs of Kubernetes', () => {
     expect(world.posts()).toBe(4);
   });
 
-  test('only what another pod may do better is tried again', () => {
+  test('examples/scale/kubernetes.yml: only failures that another pod may avoid are retried', () => {
     expect(container.args[0]).toContain('\nexec wfr batch');
     const [disruption, codes] = job.spec.podFailurePolicy.rules;
     expect(disruption.action).toBe('Ignore');
@@ -185,7 +185,7 @@ describe('the Jobs of Kubernetes', () => {
     );
     expect(tried).toEqual([7, 8]);
     expect(codes.onExitCodes.containerName).toBe(container.name);
-    // What these rules ask for.
+    // What these rules require.
     expect(job.spec).toMatchObject({ completionMode: 'Indexed', podReplacementPolicy: 'Failed' });
     expect(job.spec.template.spec.restartPolicy).toBe('Never');
   });

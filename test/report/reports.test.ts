@@ -1,4 +1,4 @@
-/** `--report`: where a pipeline looks for results, however a run ends and whatever the service says. */
+/** `--report`: reports for CI, however a run ends and whatever the service sends. */
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -34,15 +34,15 @@ const vanishes: Handler = async (request, reply) => {
   await request.body();
   reply.reset();
 };
-/** Shows the run once, and fails from then on. */
+/** Shows the run once, then fails. */
 function isLost(): Handler {
   let looks = 0;
   return (_request, reply) => (looks++ === 0 ? reply.send(200, aRun()) : reply.send(500));
 }
-/** A world whose Ctrl-C comes as soon as stderr says something. */
-function interruptedAt(words: string, signal: 'SIGINT' | 'SIGTERM' = 'SIGINT'): CliOptions {
+/** Raises a signal as soon as stderr contains a message. */
+function interruptedAt(message: string, signal: 'SIGINT' | 'SIGTERM' = 'SIGINT'): CliOptions {
   const signals = new Signals();
-  return { signals, onOutput: (text) => text.includes(words) && signals.raise(signal) };
+  return { signals, onOutput: (text) => text.includes(message) && signals.raise(signal) };
 }
 const byPath: Handler = (request, reply) => {
   const id = decodeURIComponent(request.path.slice('/runs/'.length));
@@ -58,12 +58,12 @@ interface Ending {
   exitCode: number;
   id: string | null;
   status: string;
-  /** The beginning of the JUnit element in the test case, or none. */
+  /** The start of the JUnit element in the test case, or undefined. */
   junit: string | undefined;
-  /** What the HTML page calls it. */
+  /** The outcome on the HTML page. */
   outcome: string;
-  /** What the table, the annotation and the JSON have to say. */
-  words: string;
+  /** The message in the table, the annotation and the JSON. */
+  message: string;
 }
 
 const signals = new Signals();
@@ -76,7 +76,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'FINISHED',
     junit: undefined,
     outcome: 'finished',
-    words: '',
+    message: '',
   },
   {
     name: 'FAILED',
@@ -86,7 +86,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'FAILED',
     junit: '<failure type="runFailed" message="failed at step Two; broken">',
     outcome: 'failed',
-    words: 'broken',
+    message: 'broken',
   },
   {
     name: 'detached',
@@ -97,7 +97,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'PENDING',
     junit: undefined,
     outcome: 'accepted',
-    words: '',
+    message: '',
   },
   {
     name: 'a timeout',
@@ -108,7 +108,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'RUNNING',
     junit: '<error type="stillRunning" ',
     outcome: 'still running',
-    words: 'still RUNNING after 6.0s; the run continues',
+    message: 'still RUNNING after 6.0s; the run continues',
   },
   {
     name: 'Ctrl-C while it is watched',
@@ -119,7 +119,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'RUNNING',
     junit: '<error type="SIGINT" ',
     outcome: 'interrupted',
-    words: 'interrupted',
+    message: 'interrupted',
   },
   {
     name: 'SIGTERM while it is watched',
@@ -130,7 +130,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'RUNNING',
     junit: '<error type="SIGTERM" ',
     outcome: 'interrupted',
-    words: 'interrupted',
+    message: 'interrupted',
   },
   {
     name: 'SIGTERM while the answer is awaited',
@@ -145,7 +145,7 @@ const ENDINGS: readonly Ending[] = [
     status: '',
     junit: '<error type="SIGTERM" ',
     outcome: 'interrupted',
-    words: 'a run may have been created',
+    message: 'a run may have been created',
   },
   {
     name: 'an unknown outcome',
@@ -155,7 +155,7 @@ const ENDINGS: readonly Ending[] = [
     status: '',
     junit: '<error type="unknownOutcome" ',
     outcome: 'unknown outcome',
-    words: 'the outcome is unknown: a run may have been created',
+    message: 'the outcome is unknown: a run may have been created',
   },
   {
     name: 'a refusal',
@@ -165,7 +165,7 @@ const ENDINGS: readonly Ending[] = [
     status: '',
     junit: '<error type="rejected" ',
     outcome: 'rejected',
-    words: 'x is missing',
+    message: 'x is missing',
   },
   {
     name: 'a token that is refused',
@@ -175,7 +175,7 @@ const ENDINGS: readonly Ending[] = [
     status: '',
     junit: '<error type="unauthorized" ',
     outcome: 'not authorized',
-    words: 'the service requires an access token (401), and none was sent',
+    message: 'the service requires an access token (401), and none was sent',
   },
   {
     name: 'out of sight',
@@ -186,7 +186,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'RUNNING',
     junit: '<error type="unreachable" ',
     outcome: 'unreachable',
-    words: 'the run could not be read',
+    message: 'the run could not be read',
   },
   {
     name: 'no token to send',
@@ -197,57 +197,60 @@ const ENDINGS: readonly Ending[] = [
     status: '',
     junit: '<error type="unauthorized" ',
     outcome: 'not authorized',
-    words: 'no access token',
+    message: 'no access token',
   },
 ];
 
-describe('every way of ending is in every report', () => {
-  test.each(ENDINGS.map((ending) => [ending.name, ending] as const))('%s', async (_name, ending) => {
-    const { handler, args = RUN, world, id, words } = ending;
-    const reported = await runWithReports(handler, args, world);
-    const workflowId = args[0] === 'run' ? 'w' : null;
-    expect(reported.exitCode).toBe(ending.exitCode);
+describe('--report: every way to end is in every report', () => {
+  test.each(ENDINGS.map((ending) => [ending.name, ending] as const))(
+    '--report: every report shows a run that ended like this: %s',
+    async (_name, ending) => {
+      const { handler, args = RUN, world, id, message } = ending;
+      const reported = await runWithReports(handler, args, world);
+      const workflowId = args[0] === 'run' ? 'w' : null;
+      expect(reported.exitCode).toBe(ending.exitCode);
 
-    const run = expect.objectContaining({ id, workflowId, exitCode: ending.exitCode });
-    expect(reported.json).toEqual({ exitCode: ending.exitCode, runs: [run] });
+      const run = expect.objectContaining({ id, workflowId, exitCode: ending.exitCode });
+      expect(reported.json).toEqual({ exitCode: ending.exitCode, runs: [run] });
 
-    const [row = []] = parseTableRows(reported.markdown);
-    expect([row[0], row[1], row[3]]).toEqual([id ?? '', workflowId ?? '', ending.status]);
-    expect((row[7] ?? '').replaceAll('&#58;', ':')).toContain(words);
-    expect(reported.summary).toContain(reported.markdown);
+      const [row = []] = parseTableRows(reported.markdown);
+      expect([row[0], row[1], row[3]]).toEqual([id ?? '', workflowId ?? '', ending.status]);
+      expect((row[7] ?? '').replaceAll('&#58;', ':')).toContain(message);
+      expect(reported.summary).toContain(reported.markdown);
 
-    expect([...reported.outputs.keys()]).toEqual(['run-id', 'status', 'output']);
-    expect(reported.outputs.get('run-id')).toBe(id ?? '');
-    expect(reported.outputs.get('status')).toBe(ending.status);
-    expect(reported.outputs.get('output')).toBe(ending.exitCode === 0 && args === RUN ? '{"total":1}' : '');
+      expect([...reported.outputs.keys()]).toEqual(['run-id', 'status', 'output']);
+      expect(reported.outputs.get('run-id')).toBe(id ?? '');
+      expect(reported.outputs.get('status')).toBe(ending.status);
+      expect(reported.outputs.get('output')).toBe(ending.exitCode === 0 && args === RUN ? '{"total":1}' : '');
 
-    expect(reported.annotations.length).toBe(ending.exitCode === 0 ? 0 : 1);
-    if (ending.exitCode !== 0) expect(reported.annotations[0]?.message).toContain(words);
+      expect(reported.annotations.length).toBe(ending.exitCode === 0 ? 0 : 1);
+      if (ending.exitCode !== 0) expect(reported.annotations[0]?.message).toContain(message);
 
-    expect(reported.junit).toContain(`<testcase name="${id ?? 'w'}" classname="${workflowId ?? 'wfr'}" `);
-    if (ending.junit === undefined) expect(reported.junit).not.toMatch(/<(failure|error) /);
-    else expect(reported.junit).toContain(ending.junit);
-    const [shown = {}] = readPageRows(reported.html);
-    expect(shown).toMatchObject({ id: id ?? '', workflow: workflowId ?? '', status: ending.status });
-    expect(shown.outcome).toBe(ending.outcome);
-    // The time is in a column of its own.
-    expect(shown.message).toContain(words.replace(/ after 6\.0s/, ''));
-    expect(reported.html).toContain(`<dt>${ending.outcome}</dt><dd>1<small>100 %</small></dd>`);
+      expect(reported.junit).toContain(`<testcase name="${id ?? 'w'}" classname="${workflowId ?? 'wfr'}" `);
+      if (ending.junit === undefined) expect(reported.junit).not.toMatch(/<(failure|error) /);
+      else expect(reported.junit).toContain(ending.junit);
+      const [shown = {}] = readPageRows(reported.html);
+      expect(shown).toMatchObject({ id: id ?? '', workflow: workflowId ?? '', status: ending.status });
+      expect(shown.outcome).toBe(ending.outcome);
+      // The duration has its own column.
+      expect(shown.message).toContain(message.replace(/ after 6\.0s/, ''));
+      expect(reported.html).toContain(`<dt>${ending.outcome}</dt><dd>1<small>100 %</small></dd>`);
 
-    const counts = [Number(ending.exitCode === 1), Number(ending.exitCode > 1)];
-    expect(reported.junit).toContain(`tests="1" failures="${counts[0]}" errors="${counts[1]}"`);
+      const counts = [Number(ending.exitCode === 1), Number(ending.exitCode > 1)];
+      expect(reported.junit).toContain(`tests="1" failures="${counts[0]}" errors="${counts[1]}"`);
 
-    expect(readdirSync(reported.cwd).sort()).toEqual([
-      'output.txt',
-      'r.html',
-      'r.json',
-      'r.md',
-      'r.xml',
-      'summary.md',
-    ]);
-  });
+      expect(readdirSync(reported.cwd).sort()).toEqual([
+        'output.txt',
+        'r.html',
+        'r.json',
+        'r.md',
+        'r.xml',
+        'summary.md',
+      ]);
+    },
+  );
 
-  test('Ctrl-C while standard input is read', async () => {
+  test('--report: every report shows Ctrl-C while standard input is read', async () => {
     const signals = new Signals();
     const stdin = new Readable({ read: () => void setTimeout(() => signals.raise('SIGINT'), 50) });
     const args = ['run', 'w', '--inputs-file', '-'];
@@ -257,7 +260,7 @@ describe('every way of ending is in every report', () => {
     expect(json.runs[0]?.error).toBe('cancelled; no run was created');
   });
 
-  test('several runs have a row, a test case and a line each, in the order asked', async () => {
+  test('--report: each of several runs has a row, a test case and a line, in the given order', async () => {
     const reported = await runWithReports(byPath, ['watch', 'a', 'failed', 'b']);
     expect(reported.exitCode).toBe(3);
     expect(reported.json.exitCode).toBe(3);
@@ -274,7 +277,7 @@ describe('every way of ending is in every report', () => {
     expect(reported.junit).toContain('tests="3" failures="1" errors="0"');
   });
 
-  test('times are those of the watching: seconds for JUnit, milliseconds in JSON', async () => {
+  test('--report: durations are those of watching, in seconds for JUnit and in milliseconds for JSON', async () => {
     const { junit, json, markdown } = await runWithReports(acceptThenShow(aRun(), aFinishedRun()), RUN);
     expect(junit).toContain('timestamp="2026-01-02T03:04:05"');
     expect(junit).toContain('<testcase name="run-1" classname="w" time="4.000"/>');
@@ -283,7 +286,7 @@ describe('every way of ending is in every report', () => {
   });
 });
 
-describe('what the service says breaks out of none of them', () => {
+describe('--report: text from the service stays text', () => {
   const evilRun = {
     ...aRun({
       id: HOSTILE_TEXT.replace('\ud800', ''),
@@ -299,34 +302,37 @@ describe('what the service says breaks out of none of them', () => {
     [HOSTILE_TEXT, null],
   ] as const;
 
-  test.each(ends)('in every field of a run with the status %j', async (status, output) => {
-    const run = { ...evilRun, status, output, error: { message: HOSTILE_TEXT, step: HOSTILE_TEXT } };
-    const reported = await runWithReports(
-      (_request, reply) => reply.send(200, run),
-      ['run', HOSTILE_TEXT.replaceAll('\0', ''), '--timeout', '0'],
-    );
-    const [row = []] = parseTableRows(reported.markdown);
-    expect(row.join(' ').replaceAll('<br>', '')).not.toMatch(/[<>`[\]*_$@~\\]|&(?!#\d+;)|:\/\/|www\./);
-    expect(reported.json.runs[0]?.run).toEqual(run);
-    expect([...reported.outputs.keys()]).toEqual(['run-id', 'status', 'output']);
-    const value = reported.outputs.get('output') ?? '';
-    expect(value === '' ? null : JSON.parse(value)).toEqual(output);
-    expect(reported.annotations.length).toBe(status === 'FINISHED' ? 0 : 1);
-    for (const { title, message } of reported.annotations) {
-      expect(title).toContain(' %0A%25 , = \\| \\u000d\\u000a::error title=forged::x');
-      expect(message).toContain(' %0A%25 , = \\| \\u000d\\u000a::error title=forged::x');
-      expect(message.startsWith('failed at step A\\u001b[2J')).toBe(status === 'FAILED');
-    }
-    const content = reported.junit.replace(
-      /<\/?(\w|-)+( \w+="[^"<&]*(&(amp|lt|gt|quot);[^"<&]*)*")*\/?>/g,
-      '',
-    );
-    expect(content.replace(/^<\?xml[^>]*>/, '')).not.toMatch(/[<>]|&(?!(amp|lt|gt|quot);)/);
-    const { junit, markdown, jsonText, html, summary } = reported;
-    for (const text of [junit, markdown, jsonText, html, summary, value]) expectInert(text);
-  });
+  test.each(ends)(
+    '--report: hostile text in every field of a run with the status %j stays text',
+    async (status, output) => {
+      const run = { ...evilRun, status, output, error: { message: HOSTILE_TEXT, step: HOSTILE_TEXT } };
+      const reported = await runWithReports(
+        (_request, reply) => reply.send(200, run),
+        ['run', HOSTILE_TEXT.replaceAll('\0', ''), '--timeout', '0'],
+      );
+      const [row = []] = parseTableRows(reported.markdown);
+      expect(row.join(' ').replaceAll('<br>', '')).not.toMatch(/[<>`[\]*_$@~\\]|&(?!#\d+;)|:\/\/|www\./);
+      expect(reported.json.runs[0]?.run).toEqual(run);
+      expect([...reported.outputs.keys()]).toEqual(['run-id', 'status', 'output']);
+      const value = reported.outputs.get('output') ?? '';
+      expect(value === '' ? null : JSON.parse(value)).toEqual(output);
+      expect(reported.annotations.length).toBe(status === 'FINISHED' ? 0 : 1);
+      for (const { title, message } of reported.annotations) {
+        expect(title).toContain(' %0A%25 , = \\| \\u000d\\u000a::error title=forged::x');
+        expect(message).toContain(' %0A%25 , = \\| \\u000d\\u000a::error title=forged::x');
+        expect(message.startsWith('failed at step A\\u001b[2J')).toBe(status === 'FAILED');
+      }
+      const content = reported.junit.replace(
+        /<\/?(\w|-)+( \w+="[^"<&]*(&(amp|lt|gt|quot);[^"<&]*)*")*\/?>/g,
+        '',
+      );
+      expect(content.replace(/^<\?xml[^>]*>/, '')).not.toMatch(/[<>]|&(?!(amp|lt|gt|quot);)/);
+      const { junit, markdown, jsonText, html, summary } = reported;
+      for (const text of [junit, markdown, jsonText, html, summary, value]) expectInert(text);
+    },
+  );
 
-  test('in a refusal', async () => {
+  test('--report: hostile text in an error response stays text', async () => {
     const reported = await runWithReports((_request, reply) => reply.send(400, HOSTILE_TEXT), RUN);
     expect(reported.exitCode).toBe(5);
     expect(parseTableRows(reported.markdown).length).toBe(1);
@@ -336,7 +342,7 @@ describe('what the service says breaks out of none of them', () => {
     for (const text of [junit, markdown, jsonText, html, summary]) expectInert(text);
   });
 
-  test('a Run is in the JSON as it was sent, whatever its numbers', async () => {
+  test('--report json: contains the Run as it was sent, with all its numbers', async () => {
     const sent = `{"id":"run-1","status":"FINISHED","steps":1.0,"output":{"big":9007199254740993,"far":1e400,"a":1,"a":2}}`;
     const { jsonText, outputs } = await runWithReports((_request, reply) => reply.send(200, sent), RUN);
     expect(jsonText).toContain(`"run": ${sent}\n`);
@@ -353,18 +359,18 @@ describe('what the service says breaks out of none of them', () => {
   }
 });
 
-describe("GitHub's limits", () => {
+describe('--report github: limits', () => {
   const watchMany = (count: number, handler: Handler, world: CliOptions = {}) =>
     runWithReports(handler, ['watch', ...Array.from({ length: count }, (_, n) => `failed-${n}`)], world);
 
-  test('ten annotations are shown, so of more the last says how many', async () => {
+  test('--report github: of more than ten annotations, the tenth says how many there are', async () => {
     expect((await watchMany(10, byPath)).annotations.map(({ title }) => title).at(-1)).toBe('Run failed-9');
     const { annotations } = await watchMany(13, byPath);
     expect(annotations.length).toBe(10);
     expect(annotations.at(-1)?.message).toBe('4 more runs did not succeed; see the job summary');
   });
 
-  test('a summary of more than 1 MiB is cut with a sentence, with what was there before; other files are not', async () => {
+  test('--report github: a job summary over 1 MiB, with what it contained before, is truncated and says so', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'summary.md'), `${'x'.repeat(300_000)}\nno line feed`);
     const long: Handler = (request, reply) =>
@@ -382,7 +388,7 @@ describe("GitHub's limits", () => {
     expect(parseTableRows(kept).length + Number(left)).toBe(300);
   });
 
-  test('a summary file that is full stays as it is, with a warning', async () => {
+  test('--report github: a full summary file stays unchanged, with a warning', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'summary.md'), 'x'.repeat(1024 * 1024));
     const { summary, stderr } = await runWithReports(acceptThenShow(aFinishedRun()), RUN, { cwd });
@@ -390,7 +396,7 @@ describe("GitHub's limits", () => {
     expect(stderr).toContain('warning: the job summary is full (1 MiB at most); it does not list the runs\n');
   });
 
-  test('an output of more than 1 MiB, as UTF-16, is left out with a warning', async () => {
+  test('--report github: an output over 1 MiB as UTF-16 is omitted with a warning', async () => {
     const withOutput = (length: number) =>
       runWithReports(acceptThenShow(aFinishedRun('y'.repeat(length))), RUN);
     const small = await withOutput(500_000);
@@ -401,7 +407,7 @@ describe("GitHub's limits", () => {
     expect(large.exitCode).toBe(0);
   });
 
-  test('what earlier commands wrote for GitHub is kept, even without a line feed at its end', async () => {
+  test('--report github: what earlier commands wrote is kept, even without a final line feed', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'output.txt'), 'earlier=1');
     const { outputs } = await runWithReports(acceptThenShow(aFinishedRun()), RUN, { cwd });
@@ -409,8 +415,8 @@ describe("GitHub's limits", () => {
   });
 });
 
-describe('complaints, all at once and before anything is sent', () => {
-  async function complaints(args: readonly string[], world: CliOptions = {}) {
+describe('--report: mistakes are reported together, before anything is sent', () => {
+  async function reportErrors(args: readonly string[], world: CliOptions = {}) {
     const service = await scriptedService(refuses);
     const cwd = world.cwd ?? temporaryFolder();
     const env = { WFR_BASE_URL: service.baseUrl, ...world.env };
@@ -436,34 +442,36 @@ describe('complaints, all at once and before anything is sent', () => {
     ['junit=socket', 'it is neither a file nor a pipe'],
     ['junit=file/x.xml', 'a part of the path is not a directory (ENOTDIR)'],
     [`junit=${'n'.repeat(300)}`, 'the name is too long (ENAMETOOLONG)'],
-  ])('--report %s', async (written, words) => {
+  ])('--report %s: exits 2 with the reason', async (raw, message) => {
     for (const command of [RUN, ['watch', 'run-1']]) {
       const cwd = temporaryFolder();
       writeFileSync(join(cwd, 'file'), '');
       const socket = createServer().listen(join(cwd, 'socket'));
       await once(socket, 'listening');
-      const { stderr } = await complaints([...command, '--report', written], { cwd });
+      const { stderr } = await reportErrors([...command, '--report', raw], { cwd });
       socket.close();
-      expect(stderr).toContain(`--report ${written}: `);
-      expect(stderr).toMatch(words instanceof RegExp ? words : new RegExp(words.replace(/[.()|]/g, '\\$&')));
+      expect(stderr).toContain(`--report ${raw}: `);
+      expect(stderr).toMatch(
+        message instanceof RegExp ? message : new RegExp(message.replace(/[.()|]/g, '\\$&')),
+      );
     }
   });
 
-  test('outside GitHub, each variable that is missing', async () => {
-    const { stderr } = await complaints([...RUN, '--report', 'github'], { env: { GITHUB_OUTPUT: '' } });
+  test('--report github: each missing variable outside GitHub Actions is reported', async () => {
+    const { stderr } = await reportErrors([...RUN, '--report', 'github'], { env: { GITHUB_OUTPUT: '' } });
     for (const name of ['GITHUB_STEP_SUMMARY', 'GITHUB_OUTPUT'])
       expect(stderr).toContain(
         `--report github: ${name} is not set; this report works only in a step of GitHub Actions`,
       );
-    const one = await complaints([...RUN, '--report', 'github'], { env: { GITHUB_OUTPUT: '/dev/null' } });
+    const one = await reportErrors([...RUN, '--report', 'github'], { env: { GITHUB_OUTPUT: '/dev/null' } });
     expect(one.stderr).not.toContain('GITHUB_OUTPUT');
     const env = { GITHUB_OUTPUT: '/dev/null', GITHUB_STEP_SUMMARY: '/nowhere/summary' };
-    expect((await complaints([...RUN, '--report', 'github'], { env })).stderr).toContain(
+    expect((await reportErrors([...RUN, '--report', 'github'], { env })).stderr).toContain(
       '--report github (GITHUB_STEP_SUMMARY /nowhere/summary): the folder /nowhere does not exist (ENOENT)',
     );
   });
 
-  test('together with those of everything else, and nothing is left behind', async () => {
+  test('--report: mistakes are reported together with those of other flags, and no file is left behind', async () => {
     const args = [
       'run',
       'w',
@@ -475,37 +483,37 @@ describe('complaints, all at once and before anything is sent', () => {
       '--timeout',
       'x',
     ];
-    const { stderr, cwd } = await complaints(args);
-    for (const words of ['nonsense', '--report json=no/x: ', '--timeout x: '])
-      expect(stderr).toContain(words);
+    const { stderr, cwd } = await reportErrors(args);
+    for (const message of ['nonsense', '--report json=no/x: ', '--timeout x: '])
+      expect(stderr).toContain(message);
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('a file for two reports', async () => {
+  test('--report: one file for two reports exits 2', async () => {
     const cwd = temporaryFolder();
     symlinkSync(cwd, join(cwd, 'link'));
     writeFileSync(join(cwd, 'x'), '');
     const args = [...RUN, '--report', 'junit=x', '--report', 'json=link/x'];
-    const { stderr } = await complaints(args, { cwd });
+    const { stderr } = await reportErrors(args, { cwd });
     expect(stderr).toContain('--report json=link/x: same file as --report junit=x; use another file\n');
   });
 
-  test('a file that may not be written', async () => {
+  test('--report: a file without write permission exits 2 (fault 72)', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'r.xml'), 'precious', { mode: 0o444 });
     chmodSync(cwd, 0o777);
-    // Root writes everything; somebody else does not.
+    // Root may write every file, so another user is needed.
     const isRoot = process.geteuid?.() === 0;
     if (isRoot) process.seteuid?.(65_534);
-    const { stderr } = await complaints([...RUN, '--report', 'junit=r.xml'], { cwd }).finally(
+    const { stderr } = await reportErrors([...RUN, '--report', 'junit=r.xml'], { cwd }).finally(
       () => isRoot && process.seteuid?.(0),
     );
     expect(stderr).toContain('--report junit=r.xml: permission denied (EACCES)');
   });
 });
 
-describe('writing', () => {
-  test('a file is as before until the report is whole; its mode stays, and a link to it stays a link', async () => {
+describe('--report: writing', () => {
+  test('--report: a file is unchanged until the report is complete, and keeps its mode and the link to it (fault 74)', async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'real'));
     writeFileSync(join(cwd, 'real/r.xml'), 'before', { mode: 0o600 });
@@ -523,21 +531,21 @@ describe('writing', () => {
     expect(readdirSync(join(cwd, 'real'))).toEqual(['r.xml']);
   });
 
-  test('a device is written to, also by two reports, and stays what it is', async () => {
+  test('--report: a device is written to, even by two reports, and stays a device (fault 74)', async () => {
     const args = [...RUN, '--report', 'json=/dev/null', '--report', 'junit=/dev/null'];
     const { exitCode, stderr } = await runWithReports(acceptThenShow(aFinishedRun()), args);
     expect({ exitCode, errors: stderr.includes('wfr: ') }).toEqual({ exitCode: 0, errors: false });
     expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
   });
 
-  test('a device that takes nothing is 74', async () => {
+  test('--report: a full device exits 74 (fault 73)', async () => {
     const args = [...RUN, '--report', 'json=/dev/full'];
     const { exitCode, stderr } = await runWithReports(acceptThenShow(aFinishedRun()), args);
     expect(exitCode).toBe(74);
     expect(stderr).toContain('cannot write --report json=/dev/full of run run-1: no space left on the disk');
   });
 
-  /** A folder with a pipe `pipe`. */
+  /** Returns a folder with a pipe `pipe`. */
   async function withPipe(): Promise<{ cwd: string; pipe: string }> {
     const cwd = temporaryFolder();
     const pipe = join(cwd, 'pipe');
@@ -545,7 +553,7 @@ describe('writing', () => {
     return { cwd, pipe };
   }
 
-  /** Gives a pipe a reader at once, which does `read` to it as soon as there is a writer as well. */
+  /** Opens a pipe for reading at once, and calls `read` as soon as it has a writer. */
   async function readerOf<T>(pipe: string, read: (handle: FileHandle) => Promise<T>): Promise<T> {
     const there = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
     const handle = await open(pipe, 'r');
@@ -553,7 +561,7 @@ describe('writing', () => {
     return read(handle).finally(() => handle.close());
   }
 
-  test('a pipe is written to, however large the report is, when its reader came only after the trigger', async () => {
+  test('--report: a pipe receives a report of any size, even if its reader starts after the trigger (fault 74)', async () => {
     const { cwd, pipe } = await withPipe();
     const accepts = acceptThenShow(aFinishedRun('x'.repeat(300_000)));
     let reading: Promise<string> | undefined;
@@ -567,7 +575,7 @@ describe('writing', () => {
     expect(statSync(pipe).isFIFO()).toBe(true);
   });
 
-  test('a pipe that nobody reads, or not to the end, is 74, and never waited for', async () => {
+  test('--report: a pipe without a reader, or whose reader leaves, exits 74 without waiting', async () => {
     const { cwd, pipe } = await withPipe();
     const args = [...RUN, '--report', 'json=pipe'];
     const unread = await runWithReports(acceptThenShow(aFinishedRun()), args, { cwd });
@@ -583,7 +591,7 @@ describe('writing', () => {
     expect(left.stderr).toContain('of run run-1: the reader of the pipe is gone (EPIPE)');
   });
 
-  test('a link to what is not there yet stays a link, and leads to the report', async () => {
+  test('--report: a link to a missing file stays a link, and the report is written to its target', async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'real/deep'), { recursive: true });
     symlinkSync('real/deep', join(cwd, 'folder'));
@@ -597,7 +605,7 @@ describe('writing', () => {
     expect(readFileSync(join(cwd, 'r.xml'), 'utf8')).toContain('run-1');
   });
 
-  test('a link into a folder that is not there is a mistake before the trigger', async () => {
+  test('--report: a link into a missing folder exits 2 before the trigger (fault 72)', async () => {
     const cwd = temporaryFolder();
     symlinkSync('/nowhere/r.xml', join(cwd, 'r.xml'));
     const { exitCode, stderr, service } = await runWithReports(refuses, RUN, { cwd });
@@ -605,7 +613,7 @@ describe('writing', () => {
     expect(stderr).toContain('--report junit=r.xml: the folder /nowhere does not exist (ENOENT)');
   });
 
-  /** The folder of the JUnit report goes away while the run is under way. */
+  /** Removes the folder of the JUnit report while the run is in progress. */
   async function withoutFolder(handler: Handler, world: CliOptions = {}) {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'gone'));
@@ -617,7 +625,7 @@ describe('writing', () => {
   }
   const COMPLAINT = 'wfr: cannot write --report junit=gone/r.xml of run ';
 
-  test('what cannot be written in the end is 74, with the id; the other reports are there', async () => {
+  test('--report: a report that cannot be written exits 74 with the run id, and the other reports are written (fault 73)', async () => {
     const { exitCode, stderr, stdout, json, junit } = await withoutFolder(acceptThenShow(aFinishedRun()));
     expect(exitCode).toBe(74);
     expect(stderr).toContain(`${COMPLAINT}run-1: no such file (ENOENT)\n`);
@@ -626,20 +634,20 @@ describe('writing', () => {
     expect(junit).toContain('run-1');
   });
 
-  test('after a refusal, which is said first, too', async () => {
+  test('--report: a write error after a rejected trigger is reported after the rejection, and exits 74', async () => {
     const { exitCode, stderr } = await withoutFolder(refuses);
     expect(exitCode).toBe(74);
     expect(stderr.indexOf('| x is missing')).toBeGreaterThan(0);
     expect(stderr.indexOf('| x is missing')).toBeLessThan(stderr.indexOf(`${COMPLAINT}w: no such file`));
   });
 
-  test('a signal is worse', async () => {
+  test('--report: the exit code of a signal takes precedence over a write error', async () => {
     const { exitCode, stderr } = await withoutFolder(acceptThenShow(aRun()), interruptedAt('RUNNING'));
     expect(exitCode).toBe(130);
     expect(stderr).toContain(COMPLAINT);
   });
 
-  test("a full disk under GitHub's files is 74", async () => {
+  test('--report github: a full disk exits 74', async () => {
     const env = { GITHUB_OUTPUT: '/dev/full' };
     const { exitCode, stderr, summary } = await runWithReports(acceptThenShow(aFinishedRun()), RUN, { env });
     expect(exitCode).toBe(74);
@@ -649,7 +657,7 @@ describe('writing', () => {
     expect(summary).toContain('run-1');
   });
 
-  test('--dry-run runs nothing and reports nothing', async () => {
+  test('--report: --dry-run writes no report', async () => {
     const { exitCode, service, cwd, stderr } = await runWithReports(refuses, [...RUN, '--dry-run']);
     expect({ exitCode, stderr, connections: service.connections() }).toEqual({
       exitCode: 0,
@@ -660,7 +668,7 @@ describe('writing', () => {
     expect(readFileSync(join(cwd, 'output.txt'), 'utf8')).toBe('');
   });
 
-  test('stdout is the same as without reports', async () => {
+  test('--report: stdout is the same as without reports', async () => {
     const { stdout } = await runWithReports(acceptThenShow(aFinishedRun()), RUN);
     expect(stdout).toBe('{\n  "total": 1\n}\n');
     expect(ALL_REPORTS.length).toBe(10);

@@ -12,7 +12,7 @@ interface Answer {
   body: { error?: { message: string }; id?: string; status?: string; [field: string]: unknown };
 }
 
-/** Speaks to the sandbox with nothing of wfr's client. */
+/** Sends a request to the sandbox without wfr's client. */
 function speak(
   baseUrl: string,
   method: string,
@@ -35,8 +35,8 @@ function speak(
 
 const trigger = (inputs: unknown, id = INVOICE) => JSON.stringify({ worfklowId: id, inputs });
 
-describe('the sandbox as a service', () => {
-  test('computes type, length and digest of a document from what arrived, in whatever pieces', async () => {
+describe('sandbox: the service', () => {
+  test('sandbox: type, length and digest of a document are computed from the received bytes, however they are split', async () => {
     const { sandbox, clock } = await startTestSandbox();
     for (const size of [0, 1, 2, 3, 4, 1000, 100_001]) {
       const bytes = randomBytes(size);
@@ -58,7 +58,7 @@ describe('the sandbox as a service', () => {
     }
   });
 
-  test('takes the members in any order, and escapes in a data URI', async () => {
+  test('sandbox: the members of a request may be in any order, and a data URI may contain escapes', async () => {
     const { sandbox } = await startTestSandbox();
     const body = `{"inputs":{"invoice":"data:application\\/pdf;base64,\\u002f\\/8=","customer":"x"}, "workflowId" : "${INVOICE}"}`;
     expect((await speak(sandbox.baseUrl, 'POST', '/runs', [body])).status).toBe(201);
@@ -93,16 +93,16 @@ describe('the sandbox as a service', () => {
     ],
     [trigger({ invoice: 'data:application/pdf;base64,aa==aaaa', customer: 'x' }), 422, 'not base64'],
     [trigger({ customer: 'x' }), 422, 'inputs.invoice is missing (document)'],
-    [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer must be of type string, found array'],
-  ])('rejects %s with %i, naming the error', async (body, status, words) => {
+    [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer should be of type string and is array'],
+  ])('sandbox: %s is rejected with %i and the reason', async (body, status, message) => {
     const { sandbox } = await startTestSandbox();
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);
     expect(answer.status).toBe(status);
-    expect(answer.body.error?.message).toContain(words);
+    expect(answer.body.error?.message).toContain(message);
     expect(sandbox.runCount()).toBe(0);
   });
 
-  test('checks the token, the content type, the path, the method and the id', async () => {
+  test('sandbox: the token, content type, path, method and id of a request are checked', async () => {
     const { sandbox } = await startTestSandbox();
     const status = async (...args: Parameters<typeof speak> extends [string, ...infer Rest] ? Rest : never) =>
       (await speak(sandbox.baseUrl, ...args)).status;
@@ -118,7 +118,7 @@ describe('the sandbox as a service', () => {
     expect(await status('GET', '/runs/%ff')).toBe(404);
   });
 
-  test('parses large JSON values quickly, and rejects values over its limit', async () => {
+  test('sandbox: large JSON values are read quickly, and values over its limit are rejected', async () => {
     const { sandbox } = await startTestSandbox();
     const numbers = `[${'7,'.repeat(2_000_000)}7]`;
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [
@@ -131,7 +131,7 @@ describe('the sandbox as a service', () => {
     expect((await speak(sandbox.baseUrl, 'POST', '/runs', [manyValues])).status).toBe(413);
   });
 
-  test('a run is PENDING first, then RUNNING step by step, then FINISHED', async () => {
+  test('sandbox: a run is PENDING first, then RUNNING step by step, then FINISHED', async () => {
     const { sandbox, clock } = await startTestSandbox();
     const { body: run } = await speak(sandbox.baseUrl, 'POST', '/runs', [trigger({ label: 'x' }, SLOW)]);
     const seen: unknown[] = [[run.status, run.stepsCompleted]];
@@ -152,7 +152,7 @@ describe('the sandbox as a service', () => {
 });
 
 describe('wfr sandbox', () => {
-  test('--list shows each workflow with a command to paste, and the command starts a run', async () => {
+  test('wfr sandbox --list: shows each workflow with a command that starts a run', async () => {
     const { stdout, exitCode } = await runCli(['sandbox', '--list']);
     expect(exitCode).toBe(0);
     const commands = stdout.split('\n').filter((line) => line.startsWith('  wfr run '));
@@ -166,7 +166,7 @@ describe('wfr sandbox', () => {
     }
   });
 
-  test('prints the settings as shell assignments and serves until it is interrupted', async () => {
+  test('wfr sandbox: prints its settings as shell assignments and serves until it is interrupted', async () => {
     const signals = new Signals();
     const statuses: number[] = [];
     const result = await runCli(['sandbox'], {
@@ -184,7 +184,7 @@ describe('wfr sandbox', () => {
     expect(result.stderr).toContain('GET /v1/runs/none 404\n');
   });
 
-  test('a port that is taken or no port is exit 2', async () => {
+  test('wfr sandbox: a port that is in use or invalid exits 2', async () => {
     const { sandbox } = await startTestSandbox();
     const { port } = new URL(sandbox.baseUrl);
     const taken = await runCli(['sandbox', '--port', port]);
@@ -196,7 +196,7 @@ describe('wfr sandbox', () => {
     );
   });
 
-  test('a command that cannot be started is exit 2', async () => {
+  test('wfr sandbox: a command that cannot be started exits 2', async () => {
     const { exitCode, stderr } = await runCli(['sandbox', '--', 'no-such-command'], {
       spawn: () => Promise.reject(Object.assign(new Error(), { code: 'ENOENT' })),
     });
@@ -205,7 +205,7 @@ describe('wfr sandbox', () => {
   });
 });
 
-describe('workflows from a file', () => {
+describe('wfr sandbox --workflows', () => {
   const valid = {
     id: 'w1',
     versionName: 'v9',
@@ -229,7 +229,7 @@ describe('workflows from a file', () => {
     return runCli(['sandbox', '--workflows', 'w.json', ...args], { cwd });
   };
 
-  test('run with every type of parameter and fill their output template', async () => {
+  test('wfr sandbox --workflows: workflows run with every type of parameter and fill their output template', async () => {
     const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
     const world = await startTestSandbox({ workflows: parseWorkflows({ workflows: [valid] }) });
     const cwd = temporaryFolder();
@@ -246,7 +246,7 @@ describe('workflows from a file', () => {
     });
   });
 
-  test('are listed', async () => {
+  test('wfr sandbox --workflows: --list shows the workflows of the file', async () => {
     const { stdout } = await sandboxWith({ workflows: [valid] });
     expect(stdout).toBe(
       "v9 (1 steps, 1 s)\n  wfr run w1 n:=1 b:=true 'o:={}' 'a:=[]' s=text d.x@document.pdf\n",
@@ -274,13 +274,13 @@ describe('workflows from a file', () => {
       { workflows: [{ ...valid, failure: { step: 'other', message: 'm' } }] },
       'workflows[0].failure.step must be one of the steps: only',
     ],
-  ])('%j is rejected, naming the path', async (definition, problem) => {
+  ])('wfr sandbox --workflows: the definition %j is rejected with its position', async (definition, text) => {
     const { exitCode, stderr } = await sandboxWith(definition);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(problem);
+    expect(stderr).toContain(text);
   });
 
-  test('a file that is missing is exit 2', async () => {
+  test('wfr sandbox --workflows: a missing file exits 2', async () => {
     const { exitCode, stderr } = await runCli(['sandbox', '--workflows', 'none.json']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('none.json: no such file (ENOENT)');

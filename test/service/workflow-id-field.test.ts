@@ -123,7 +123,7 @@ describe('run: rejections that are followed by another spelling', () => {
     ]);
   });
 
-  test('run: a 400 without a message is final after one request, and suggests --workflow-id-field', async () => {
+  test('run: a 400 without a message is final after one request, and suggests --workflow-id-field (fault 93)', async () => {
     const { exitCode, stdout, stderr, count } = await posts(400, '');
     expect({ exitCode, stdout, count }).toEqual({ exitCode: 5, stdout: '', count: 1 });
     expect(stderr).toContain(

@@ -76,7 +76,7 @@ const ACCEPTED = FINISHED_ROW.slice(0, 3);
 const UNKNOWN = FINISHED_ROW.slice(0, 2);
 
 describe('batch: a row whose run the service no longer knows', () => {
-  test('batch: a resumed run that gets 404 for 60 s is lost: exits 7 with its id and --retry-lost', async () => {
+  test('batch: a resumed run that gets 404 for 60 s is lost: exits 7 with its id and --retry-lost (fault 86)', async () => {
     const { run, path, triggered } = await runLostBatch();
     const { exitCode, stderr, clock } = await run();
     expect(exitCode).toBe(7);

@@ -212,7 +212,7 @@ describe('history: a disk that does not respond', () => {
     return { ...result, requests: requests.length };
   }
 
-  test('run: with a history that hangs, the id is printed first, the run is watched, and a warning follows', async () => {
+  test('run: with a history that hangs, the id is printed first, the run is watched, and a warning follows (fault 91)', async () => {
     const { exitCode, stdout, stderr, requests } = await start(['run', 'w', 'a=1']);
     expect({ exitCode, stdout, requests }).toEqual({
       exitCode: 0,

@@ -1,4 +1,4 @@
-/** The flags of `wfr sandbox` that force failures, seen by the command that it runs. */
+/** The failures that `wfr sandbox` forces, as a script sees them. */
 import { describe, expect, test } from 'vitest';
 import { type CliResult, runCli, Signals } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
@@ -24,7 +24,7 @@ async function under(flags: readonly string[], args: readonly string[], env = {}
 }
 
 describe('--fail-step', () => {
-  test('every run fails there, with a message that names the flag', async () => {
+  test('wfr sandbox --fail-step: every run fails at that step, with a message that names the flag', async () => {
     const { exitCode, stdout, stderr } = await under(
       ['--fail-step', 'Check totals'],
       ['run', ...DOCUMENTED, '-o', 'json'],
@@ -43,14 +43,14 @@ describe('--fail-step', () => {
     expect(stderr).toContain('Failed at step Check totals');
   });
 
-  test('a run that would have failed elsewhere fails there, and one without such a step is unchanged', async () => {
+  test('wfr sandbox --fail-step: overrides the failure of a workflow, and workflows without that step are unchanged', async () => {
     const flags = ['--fail-step', 'Write result'];
     const { stderr } = await under(flags, ['run', FAILING, 'customer=x']);
     expect(stderr).toContain('Failed at step Write result');
     expect((await under(flags, ['run', ...LABELLED])).exitCode).toBe(0);
   });
 
-  test('a step that no workflow has is exit 2, with the known steps', async () => {
+  test('wfr sandbox --fail-step: an unknown step exits 2 and lists the known steps', async () => {
     const { exitCode, stderr } = await runCli(['sandbox', '--fail-step', 'Sort', '--', 'true']);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
@@ -59,7 +59,7 @@ describe('--fail-step', () => {
     );
   });
 
-  test('shows in the list', async () => {
+  test('wfr sandbox --fail-step: --list shows the forced failure', async () => {
     const { stdout } = await runCli(['sandbox', '--list', '--fail-step', 'Check totals', '--slow', '0.1']);
     expect(stdout).toContain('invoice v3 (4 steps, 0.36 s; fails at Check totals)');
     expect(stdout).toContain('slow v1 (10 steps, 6 s)');
@@ -79,33 +79,41 @@ describe('--reject', () => {
     [500, 6, 1],
     [503, 6, 1],
     [599, 6, 1],
-  ])('%i makes a trigger exit %i after %i requests, and no run exists', async (status, code, requests) => {
-    const result = await under(['--reject', `${status}`], ['run', ...LABELLED, '--verbose']);
-    expect({ exitCode: result.exitCode, stdout: result.stdout }).toEqual({ exitCode: code, stdout: '' });
-    expect(result.stderr).toContain(`| The sandbox rejects every trigger (--reject ${status}).`);
-    expect(result.stderr.match(/POST/g)?.length).toBe(requests);
-    const { sandbox, env, posts, clock } = await startTestSandbox({ reject: status });
-    await runCli(['run', ...LABELLED], { env, clock });
-    expect({ posts: posts(), runs: sandbox.runCount() }).toEqual({ posts: requests, runs: 0 });
-  });
+  ])(
+    'wfr sandbox --reject %i: a trigger exits %i after %i requests, and no run exists',
+    async (status, code, requests) => {
+      const result = await under(['--reject', `${status}`], ['run', ...LABELLED, '--verbose']);
+      expect({ exitCode: result.exitCode, stdout: result.stdout }).toEqual({ exitCode: code, stdout: '' });
+      expect(result.stderr).toContain(
+        `| Every trigger is rejected, as was asked for with --reject ${status}.`,
+      );
+      expect(result.stderr.match(/POST/g)?.length).toBe(requests);
+      const { sandbox, env, posts, clock } = await startTestSandbox({ reject: status });
+      await runCli(['run', ...LABELLED], { env, clock });
+      expect({ posts: posts(), runs: sandbox.runCount() }).toEqual({ posts: requests, runs: 0 });
+    },
+  );
 
-  test.each([429, 503])('%i has a Retry-After of one second', async (status) => {
-    const { sandbox } = await startTestSandbox({ reject: status });
-    const answer = await fetch(`${sandbox.baseUrl}/runs`, {
-      method: 'POST',
-      headers: { authorization: 'Bearer sandbox-token' },
-      body: 'x'.repeat(1_000_000),
-    });
-    expect({ status: answer.status, retryAfter: answer.headers.get('retry-after') }).toEqual({
-      status,
-      retryAfter: '1',
-    });
-    expect(await answer.json()).toEqual({
-      error: { message: `The sandbox rejects every trigger (--reject ${status}).` },
-    });
-  });
+  test.each([429, 503])(
+    'wfr sandbox --reject %i: the response has a Retry-After of one second',
+    async (status) => {
+      const { sandbox } = await startTestSandbox({ reject: status });
+      const answer = await fetch(`${sandbox.baseUrl}/runs`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer sandbox-token' },
+        body: 'x'.repeat(1_000_000),
+      });
+      expect({ status: answer.status, retryAfter: answer.headers.get('retry-after') }).toEqual({
+        status,
+        retryAfter: '1',
+      });
+      expect(await answer.json()).toEqual({
+        error: { message: `Every trigger is rejected, as was asked for with --reject ${status}.` },
+      });
+    },
+  );
 
-  test('reads the whole document before it answers, so that 500 is an unknown outcome', async () => {
+  test('wfr sandbox --reject 500: the whole document is read before the response, so the outcome is unknown', async () => {
     const { env, clock } = await startTestSandbox({ reject: 500 });
     const { exitCode } = await runCli(['run', ...DOCUMENTED], {
       env,
@@ -115,13 +123,13 @@ describe('--reject', () => {
     expect(exitCode).toBe(6);
   });
 
-  test('a wrong token is still exit 4', async () => {
+  test('wfr sandbox --reject: a wrong token is still answered with 401', async () => {
     expect((await under(['--reject', '503'], ['run', ...LABELLED], { WFR_TOKEN: 'other' })).exitCode).toBe(4);
   });
 });
 
 describe('--drop-answer', () => {
-  test('the run exists and continues, and the client cannot know: exit 6 after one request', async () => {
+  test('wfr sandbox --drop-answer: the run exists, and wfr run exits 6 after one request', async () => {
     const { sandbox, env, posts, log, clock } = await startTestSandbox({ dropAnswer: true });
     const { exitCode, stdout, stderr } = await runCli(['run', ...LABELLED], { env, clock });
     expect({ exitCode, stdout, posts: posts(), runs: sandbox.runCount() }).toEqual({
@@ -135,7 +143,7 @@ describe('--drop-answer', () => {
     expect((await runCli(['watch', id], { env, clock })).exitCode).toBe(0);
   });
 
-  test('is a flag of wfr sandbox, whose log names the run', async () => {
+  test('wfr sandbox --drop-answer: the log of the sandbox names the run', async () => {
     expect((await under(['--drop-answer', '--slow', '2'], ['run', ...LABELLED])).exitCode).toBe(6);
     const signals = new Signals();
     const { stderr } = await runCli(['sandbox', '--drop-answer'], {
@@ -150,7 +158,7 @@ describe('--drop-answer', () => {
     expect(stderr).toMatch(/^POST \/v1\/runs 201, response dropped: run [0-9a-f-]{36}$/m);
   });
 
-  test('a rejected trigger still gets its response', async () => {
+  test('wfr sandbox --drop-answer: a rejected rejected trigger still gets its response', async () => {
     expect((await under(['--drop-answer'], ['run', SLOW, 'other=x'])).exitCode).toBe(5);
   });
 });
@@ -161,7 +169,7 @@ describe('--slow', () => {
     ['.5', 30_150],
     ['1', 60_300],
     ['1000', 60_300_000],
-  ])('%s makes a run of 60.3 s take %i ms', async (factor, ms) => {
+  ])('wfr sandbox --slow %s: a run of 60.3 s takes %i ms', async (factor, ms) => {
     for (const [timeout, code] of [
       [ms - 1, 8],
       [ms, 0],
@@ -175,7 +183,7 @@ describe('--slow', () => {
   });
 });
 
-describe('invalid flags', () => {
+describe('wfr sandbox: mistakes in flags', () => {
   test.each([
     [['--slow', '0'], '--slow 0: must be a factor from 0.01 to 1000'],
     [['--slow', '1001'], '--slow 1001: must be a factor'],
@@ -190,14 +198,14 @@ describe('invalid flags', () => {
       ['--reject', '500', '--fail-step', 'Part 1'],
       '--reject 500 and --fail-step Part 1 exclude each other: a rejected trigger starts no run',
     ],
-  ])('%j is an error and exit 2', async (flags, problem) => {
+  ])('wfr sandbox: the flags %j exit 2 with the reason', async (flags, message) => {
     const { exitCode, stdout, stderr } = await runCli(['sandbox', ...flags, '--', 'true']);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toContain(problem);
+    expect(stderr).toContain(message);
     expect(stderr).toContain('wfr help sandbox');
   });
 
-  test('are all reported at once', async () => {
+  test('wfr sandbox: all mistakes in its flags are reported together', async () => {
     const { stderr } = await runCli([
       'sandbox',
       '--slow',
@@ -213,7 +221,7 @@ describe('invalid flags', () => {
   });
 });
 
-test('thousands of runs are served, each with its own output', async () => {
+test('sandbox: thousands of runs are served independently', async () => {
   const { sandbox, env, clock } = await startTestSandbox();
   const headers = { authorization: `Bearer ${env.WFR_TOKEN}`, 'content-type': 'application/json' };
   const speak = async (path: string, init = {}) => {

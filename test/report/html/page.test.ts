@@ -1,4 +1,4 @@
-/** `--report html`: what a page says without a browser; test/peers/page.peers.ts opens it in one. */
+/** `--report html`: the text of the page; test/peers/page.peers.ts opens it in a browser. */
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { readPageRows, renderPage, sampleRuns } from '../../helpers/page.js';
@@ -7,7 +7,7 @@ import { acceptThenShow, aFinishedRun, aRun, type Handler } from '../../helpers/
 
 const failed = (message: string, step: string) => ({ status: 'FAILED', error: { message, step } });
 
-/** Ids say what becomes of a run: `read-…` and `sort-…` fail there, `open-…` continues, others finish. */
+/** The id decides how a run ends: `read-…` and `sort-…` fail at that step, `open-…` continues, others finish. */
 const byId: Handler = (request, reply) => {
   const id = decodeURIComponent(request.path.slice('/runs/'.length));
   const run = id.startsWith('open') ? aRun() : aFinishedRun();
@@ -15,18 +15,18 @@ const byId: Handler = (request, reply) => {
   reply.send(200, { ...run, ...(failure && failed(`cannot ${failure}`, failure)), id });
 };
 
-/** The text of an element's first occurrence, without its tags. */
+/** Returns the text of the first match, without tags. */
 const textOf = (page: string, pattern: RegExp) =>
   (pattern.exec(page)?.[1] ?? '')
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ')
     .trim();
 
-describe('a page of several runs', () => {
+describe('--report html', () => {
   const ids = ['a', 'sort-1', 'b', 'read-1', 'sort-2', 'open-1'];
   const watched = () => runWithReports(byId, ['watch', ...ids, '--timeout', '4s']);
 
-  test('counts what they came to, and says when it began and how long it took', async () => {
+  test('--report html: shows the count of each outcome, when it started and how long it took', async () => {
     const { html } = await watched();
     expect(textOf(html, /<h1>(.*?)<\/h1>/)).toBe('2 of 6 runs finished');
     expect(textOf(html, /<title>(.*?)<\/title>/)).toBe('2 of 6 runs finished - wfr');
@@ -38,7 +38,7 @@ describe('a page of several runs', () => {
     );
   });
 
-  test('groups those that did not succeed by step and message, the most frequent first', async () => {
+  test('--report html: groups runs that did not succeed by step and message, the most frequent first', async () => {
     const { html } = await watched();
     const [, body = ''] = /<table class="groups">.*?<tbody>(.*?)<\/tbody>/s.exec(html) ?? [];
     expect(body.split('</tr>').map((row) => textOf(row, /(.*)/s))).toEqual([
@@ -49,7 +49,7 @@ describe('a page of several runs', () => {
     ]);
   });
 
-  test('has a row for each run in the order asked, with its start and its duration', async () => {
+  test('--report html: has a row for each run in the given order, with its start and duration', async () => {
     const rows = readPageRows((await watched()).html);
     expect(rows.map(({ id }) => id)).toEqual(ids);
     const started = Date.UTC(2026, 0, 2, 3, 4, 5);
@@ -63,27 +63,27 @@ describe('a page of several runs', () => {
     });
   });
 
-  test('has a bar for each run in the timeline, at its place in time', async () => {
+  test('--report html: has a bar for each run in the timeline, at its time', async () => {
     const handler = acceptThenShow(aRun(), aFinishedRun());
     const { html } = await runWithReports(handler, ['run', 'w', 'x=1']);
     const [, timeline = ''] = /<h2 id="timeline">(.*?)<\/section>/s.exec(html) ?? [];
-    // The whole of 4 s, but for the gap before a next one.
+    // The whole of 4 s, except the gap before the next bar.
     expect(timeline).toContain('<path class="good" d="M0 0H1998v11H0z"/>');
     expect(timeline).toContain('<span>0</span>');
     expect(timeline).toContain('<span>4s</span>');
   });
 });
 
-describe('what the service says', () => {
+describe('--report html: text from the service', () => {
   const evil = aRun({
     ...failed(HOSTILE_TEXT, HOSTILE_TEXT),
     id: HOSTILE_TEXT.replace('\ud800', ''),
     versionName: HOSTILE_TEXT,
   });
 
-  test('is text, in the markup and in the data', async () => {
+  test('--report html: text from the service is text, in the markup and in the data', async () => {
     const { html } = await runWithReports((_request, reply) => reply.send(200, evil), ['run', 'w']);
-    // Its own style and script and the data aside, each tag is one of the page's own.
+    // Apart from style, script and data, every tag is one of the page's own.
     const markup = html.replace(/<(style|script)([^>]*)>.*?<\/\1>/gs, '<$1$2>');
     const NAME =
       'id|class|role|type|name|lang|charset|content|http-equiv|scope|datetime|hidden|width|height|d|x|y';
@@ -95,7 +95,7 @@ describe('what the service says', () => {
     expect(readPageRows(html)[0]?.message).toContain('<script>x</script> &amp; &#124;');
   });
 
-  test('ends no script: there is no < in the data', async () => {
+  test('--report html: text from the service cannot end the script, as the data contains no <', async () => {
     const { html } = await runWithReports(
       (_request, reply) => reply.send(200, evil),
       ['run', '</script><!--'],
@@ -106,7 +106,7 @@ describe('what the service says', () => {
   });
 });
 
-test('nothing may be loaded, and only the style and the script of the page count', async () => {
+test('--report html: the content security policy allows only the style and script of the page', async () => {
   const { html } = await runWithReports(byId, ['watch', 'a']);
   const [, policy = ''] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html) ?? [];
   const hash = (text = '') => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
@@ -124,7 +124,7 @@ test('nothing may be loaded, and only the style and the script of the page count
   expect(html).not.toMatch(/https?:\/\/|\bsrc=|\bhref=|@import|url\(|innerHTML/);
 });
 
-test('10,000 runs are written in good time, and share their texts', () => {
+test('--report html: 10,000 runs are written quickly and share their texts', () => {
   const runs = sampleRuns(10_000);
   renderPage(runs.slice(0, 100));
   const before = performance.now();

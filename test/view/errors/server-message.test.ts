@@ -1,10 +1,10 @@
-/** The service's words, as wfr shows them: nothing of what it says is lost, or cut without a mark. */
+/** Error messages of the service as wfr shows them: nothing is lost, or cut without saying so. */
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../../helpers/cli.js';
 import { type Handler, scriptedService } from '../../helpers/service.js';
 
-/** What is said on stderr of a trigger that is answered so. */
-async function saidOf(status: number, body: unknown, world = {}): Promise<string> {
+/** Returns stderr for a trigger with this response. */
+async function stderrFor(status: number, body: unknown, world = {}): Promise<string> {
   const answer: Handler = async (request, reply) => {
     await request.body();
     reply.send(status, body);
@@ -14,39 +14,42 @@ async function saidOf(status: number, body: unknown, world = {}): Promise<string
   return stderr;
 }
 
-/** The lines of the service in a refusal. */
-async function words(body: unknown): Promise<string[]> {
-  return (await saidOf(409, body)).split('\n').filter((line) => line.startsWith('| '));
+/** Returns the lines from the service in the message about a rejected trigger. */
+async function serverLines(body: unknown): Promise<string[]> {
+  return (await stderrFor(409, body)).split('\n').filter((line) => line.startsWith('| '));
 }
 
-test("the service's own words are found whatever their format", async () => {
-  expect(await words({ message: 'one' })).toEqual(['| one']);
-  expect(await words({ error: 'two' })).toEqual(['| two']);
-  expect(await words({ error: { message: 'three' } })).toEqual(['| three']);
-  expect(await words({ type: 'about:blank', title: 'Conflict', detail: 'four' })).toEqual([
+test('error messages: the message of the service is found in every common format', async () => {
+  expect(await serverLines({ message: 'one' })).toEqual(['| one']);
+  expect(await serverLines({ error: 'two' })).toEqual(['| two']);
+  expect(await serverLines({ error: { message: 'three' } })).toEqual(['| three']);
+  expect(await serverLines({ type: 'about:blank', title: 'Conflict', detail: 'four' })).toEqual([
     '| Conflict: four',
   ]);
-  expect(await words({ message: ['a', 'b'] })).toEqual(['| a; b']);
-  expect(await words({ message: 'm', errors: [{ message: 'a' }, 'b'] })).toEqual(['| m: a; b']);
-  expect(await words({ validation: ['v'] })).toEqual(['| v']);
-  expect(await words({ error: { message: 'e', details: [{ message: 'd' }] } })).toEqual(['| e: d']);
-  expect(await words({ detail: [{ loc: ['body', 'inputs', 'a'], msg: 'field required' }] })).toEqual([
+  expect(await serverLines({ message: ['a', 'b'] })).toEqual(['| a; b']);
+  expect(await serverLines({ message: 'm', errors: [{ message: 'a' }, 'b'] })).toEqual(['| m: a; b']);
+  expect(await serverLines({ validation: ['v'] })).toEqual(['| v']);
+  expect(await serverLines({ error: { message: 'e', details: [{ message: 'd' }] } })).toEqual(['| e: d']);
+  expect(await serverLines({ detail: [{ loc: ['body', 'inputs', 'a'], msg: 'field required' }] })).toEqual([
     '| body.inputs.a: field required',
   ]);
-  expect(await words({ errors: { amount: ['must be a number', 'is late'], x: 'y' } })).toEqual([
+  expect(await serverLines({ errors: { amount: ['must be a number', 'is late'], x: 'y' } })).toEqual([
     '| amount: must be a number; amount: is late; x: y',
   ]);
-  expect(await words({ errors: [{ msg: 'm' }] })).toEqual(['| m']);
-  expect(await words({ odd: 'shape' })).toEqual(['| {"odd":"shape"}']);
-  expect(await words('<html><head><title>Conflict\n here</title></head></html>')).toEqual([
+  expect(await serverLines({ errors: [{ msg: 'm' }] })).toEqual(['| m']);
+  expect(await serverLines({ odd: 'shape' })).toEqual(['| {"odd":"shape"}']);
+  expect(await serverLines('<html><head><title>Conflict\n here</title></head></html>')).toEqual([
     '| Conflict here (an HTML page)',
   ]);
-  expect(await words('<!DOCTYPE html><h1>Conflict</h1>')).toEqual(['| (an HTML page)']);
-  expect(await words('<Error>\n<Code>E7</Code></Error>')).toEqual(['| <Error>', '| <Code>E7</Code></Error>']);
-  expect(await words('')).toEqual([]);
+  expect(await serverLines('<!DOCTYPE html><h1>Conflict</h1>')).toEqual(['| (an HTML page)']);
+  expect(await serverLines('<Error>\n<Code>E7</Code></Error>')).toEqual([
+    '| <Error>',
+    '| <Code>E7</Code></Error>',
+  ]);
+  expect(await serverLines('')).toEqual([]);
 });
 
-describe('nothing that a refusal says is lost:', () => {
+describe('error messages: nothing of an error response is lost', () => {
   test.each<[string, unknown, string]>([
     [
       'a detail beside a message',
@@ -60,65 +63,76 @@ describe('nothing that a refusal says is lost:', () => {
       'a; b: Bad Request',
     ],
     ['a description', { error: 'invalid_token', error_description: 'it is old' }, 'invalid_token: it is old'],
-    ['what is said twice, once', { message: 'no customer', error: { message: 'customer' } }, 'no customer'],
-    ['what is said twice alike, once', { message: 'no', error: 'no', title: 'no' }, 'no'],
+    [
+      'a text that is repeated in another is shown once',
+      { message: 'no customer', error: { message: 'customer' } },
+      'no customer',
+    ],
+    ['a repeated text is shown once', { message: 'no', error: 'no', title: 'no' }, 'no'],
     ['errors that are one text', { message: 'm', errors: 'a' }, 'm: a'],
     ['errors by field', { errors: { customer: { message: 'is required' } } }, 'customer: is required'],
     ['numbers by field', { message: 'no', details: { most: 5, sent: 7 } }, 'no: most: 5; sent: 7'],
     ['an entry of an unknown shape', { message: 'm', errors: [{ odd: [1] }] }, 'm: {"odd":[1]}'],
     ['errors of JSON:API', { errors: [{ title: 't', detail: 'd', source: { pointer: '/a' } }] }, '/a: t: d'],
     ['a member that says nothing', { error: true, message: 'm' }, 'm'],
-  ])('%s', async (_name, body, line) => {
-    expect(await words(body)).toEqual([`| ${line}`]);
+  ])('error messages: %s', async (_name, body, line) => {
+    expect(await serverLines(body)).toEqual([`| ${line}`]);
   });
 
-  test.each(['field', 'path', 'pointer', 'param', 'loc', 'name'])('the %s of an entry', async (place) => {
-    const entry = { [place]: 'inputs.customer', message: 'is required' };
-    expect(await words({ message: 'Bad', errors: [entry] })).toEqual(['| Bad: inputs.customer: is required']);
-    const coded = { [place]: ['inputs', 0, 'customer'], code: 'required' };
-    expect(await words({ message: 'Bad', errors: [coded] })).toEqual(['| Bad: inputs.0.customer: required']);
-  });
+  test.each(['field', 'path', 'pointer', 'param', 'loc', 'name'])(
+    'error messages: the %s of a validation error is shown',
+    async (place) => {
+      const entry = { [place]: 'inputs.customer', message: 'is required' };
+      expect(await serverLines({ message: 'Bad', errors: [entry] })).toEqual([
+        '| Bad: inputs.customer: is required',
+      ]);
+      const coded = { [place]: ['inputs', 0, 'customer'], code: 'required' };
+      expect(await serverLines({ message: 'Bad', errors: [coded] })).toEqual([
+        '| Bad: inputs.0.customer: required',
+      ]);
+    },
+  );
 
-  test('all lines of a text, whatever ends them, each behind its mark', async () => {
-    expect(await words('first line\r\n::error::second\n\nfourth\n')).toEqual([
+  test('error messages: every line of a text is shown behind a bar, whatever its line ending', async () => {
+    expect(await serverLines('first line\r\n::error::second\n\nfourth\n')).toEqual([
       '| first line',
       '| ::error::second',
       '| ',
       '| fourth',
     ]);
-    expect(await words('{"odd":\n "shape"}')).toEqual(['| {"odd":', '|  "shape"}']);
+    expect(await serverLines('{"odd":\n "shape"}')).toEqual(['| {"odd":', '|  "shape"}']);
   });
 
-  test('of a very long text, how much is left out', async () => {
-    const lines = await words(`${'a\n'.repeat(999)}${'b'.repeat(500)}`);
+  test('error messages: a very long text is cut and says how much is omitted', async () => {
+    const lines = await serverLines(`${'a\n'.repeat(999)}${'b'.repeat(500)}`);
     expect(lines.length).toBe(1000);
     expect(lines.at(-1)).toBe('| bb… (498 more characters)');
   });
 
-  test('on a narrow terminal, every part of every line stands behind its mark', async () => {
+  test('error messages: on a narrow terminal, every wrapped line is behind a bar', async () => {
     const text = 'the first line has several words\nand so has the second one';
-    const stderr = await saidOf(409, text, { terminal: 32 });
+    const stderr = await stderrFor(409, text, { terminal: 32 });
     expect(stderr).toContain('\n| the first line has several\n| words\n| and so has the second one\n');
   });
 });
 
-describe('an answer that is no run', () => {
-  test('is shown in part with what is left out, in characters', async () => {
-    expect(await saidOf(200, `<p>${'ä€😀'.repeat(100)}`)).toContain(
+describe('error messages: a response that is not a run', () => {
+  test('error messages: a response that is not a run is shown in part, with the number of omitted characters', async () => {
+    expect(await stderrFor(200, `<p>${'ä€😀'.repeat(100)}`)).toContain(
       `\n| <p>${'ä€😀'.repeat(65)}ä€… (103 more characters)\n`,
     );
-    expect(await saidOf(200, 'x'.repeat(200))).toContain(`\n| ${'x'.repeat(200)}\n`);
+    expect(await stderrFor(200, 'x'.repeat(200))).toContain(`\n| ${'x'.repeat(200)}\n`);
   });
 
-  test('has the first 20 of its fields named, and the others counted', async () => {
+  test('error messages: the first 20 fields of a response that is not a run are named, and the others counted', async () => {
     const fields = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 1]));
-    expect(await saidOf(200, fields(23))).toContain('f18, f19, … (3 more)\n');
-    expect(await saidOf(200, fields(20))).toContain('f18, f19\n');
+    expect(await stderrFor(200, fields(23))).toContain('f18, f19, … (3 more)\n');
+    expect(await stderrFor(200, fields(20))).toContain('f18, f19\n');
   });
 });
 
-test('a token that stands where a long body is cut is not shown in part', async () => {
+test('error messages: a token at the position where a long body is cut is not shown in part', async () => {
   const token = 'MARK-0123456789';
   const text = `${'x'.repeat(1490)}${token}${'y'.repeat(70_000)}`;
   const service = { WFR_TOKEN: token };

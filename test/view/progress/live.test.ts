@@ -1,4 +1,4 @@
-/** What a person sees on a terminal while they wait. */
+/** The live line on a terminal. */
 import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 const TERMINAL = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
 
-/** The texts that the live line showed, each once. */
+/** Returns the texts that the live line showed, each once. */
 function frames(stderr: string): string[] {
   const shown = [...stderr.matchAll(/[\u2800-\u28ff] \u001b\[\?7l(.*?)\u001b\[\?7h/g)].map(([, text = '']) =>
     text.trim(),
@@ -17,14 +17,14 @@ function frames(stderr: string): string[] {
   return shown.filter((text, index) => text !== shown[index - 1]);
 }
 
-describe('the live line', () => {
-  test('shows how much of a large body has been sent, then that it waits, then the run', async () => {
+describe('live line', () => {
+  test('live line: shows how much of a large body has been sent, then that wfr waits, then the run', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'large.pdf'), '');
     truncateSync(join(cwd, 'large.pdf'), 30_000_000);
     let looks = 0;
     const service = await scriptedService(async (request, reply) => {
-      // Slowly enough for a frame or two.
+      // Slow enough for a frame or two.
       if (request.method === 'POST') {
         await request.atLeast(5_000_000);
         reply.socket.pause();
@@ -52,7 +52,7 @@ describe('the live line', () => {
     expect([...places].sort((a, b) => a - b)).toEqual(places);
   });
 
-  test('shows no progress for a small body', async () => {
+  test('live line: shows no upload progress for a small body', async () => {
     const service = await scriptedService(async (request, reply) => {
       await request.body();
       reply.send(200, aFinishedRun());
@@ -64,7 +64,7 @@ describe('the live line', () => {
     expect(stderr).not.toContain('Sending');
   });
 
-  test('estimates the time left once two steps are known, and not before', async () => {
+  test('live line: estimates the remaining time once two steps have completed, and not before', async () => {
     let looks = 0;
     const service = await scriptedService((_request, reply) => {
       const completed = Math.floor(looks++ / 2);
@@ -90,7 +90,7 @@ describe('the live line', () => {
     expect(estimates.every((seconds) => seconds > 0)).toBe(true);
   });
 
-  /** A service whose run waits for `queued` looks, then completes a step with every second look. */
+  /** A service whose run is queued for `queued` polls, then completes a step with every second poll. */
   async function stepping(queued: number) {
     let looks = 0;
     return scriptedService((_request, reply) => {
@@ -100,7 +100,7 @@ describe('the live line', () => {
     });
   }
 
-  test('does not take the time in a queue for work', async () => {
+  test('live line: leaves time in the queue out of the estimate', async () => {
     const { baseUrl } = await stepping(20);
     const { stderr } = await runCli(['watch', 'run-1', '--max-interval', '2s'], {
       ...TERMINAL,
@@ -110,7 +110,7 @@ describe('the live line', () => {
     expect(frames(stderr).some((text) => /^RUNNING {2}2 of 10 .* {2}about 32s left$/.test(text))).toBe(true);
   });
 
-  test('says how long it takes also in 40 columns, and lets the bar go for it', async () => {
+  test('live line: keeps the elapsed time in 40 columns, and drops the bar', async () => {
     const { baseUrl } = await stepping(0);
     const { stderr } = await runCli(['watch', 'run-1', '--max-interval', '2s'], {
       terminal: 40,
@@ -128,7 +128,7 @@ describe('the live line', () => {
     [37, '12.0 MB of 48.0 MB  4.0 MB/s  9s left'],
     [30, '12.0 MB of 48.0 MB  4.0 MB/s'],
     [10, '12.0 MB o…'],
-  ])('of a body in %i columns reads %j', (width, text) => {
+  ])('live line: an upload in %i columns is shown as %j', (width, text) => {
     const seen = { sent: 12e6, total: 48e6, started: 0 };
     expect(liveUploadText(seen, 3_000, width)).toBe(text);
   });
@@ -137,13 +137,13 @@ describe('the live line', () => {
     [97, '1,204 of 9,000 done, 4 failed, 50 running, 7,746 waiting  20/s  1m  about 6m 30s left'],
     [57, '1,204 of 9,000, 4 failed  20/s  1m  6m 30s left'],
     [37, '1,204 of 9,000, 4 failed  20/s'],
-  ])('of a batch in %i columns reads %j', (width, text) => {
+  ])('live line: a batch in %i columns is shown as %j', (width, text) => {
     const counts = { finished: 1_200, failed: 4, refused: 0, running: 50, unknown: 0 };
     const all = { ...counts, total: 9_000, rowsRead: 1_254, endedNow: 1_204 };
     expect(liveBatchText(all, { started: 0, lastEnd: 60_000 }, 60_000, width)).toBe(text);
   });
 
-  test('of several runs counts those that are under way, also when one has ended', async () => {
+  test('live line: counts the runs in progress, also after one has ended', async () => {
     let looks = 0;
     const service = await scriptedService((request, reply) => {
       const id = request.path.slice('/runs/'.length);
@@ -158,7 +158,7 @@ describe('the live line', () => {
     ).toBe(true);
   });
 
-  test('tells a terminal that shows progress by itself, and takes it away at the end', async () => {
+  test('live line: reports progress to a terminal that displays it, and clears it at the end', async () => {
     let looks = 0;
     const service = await scriptedService((_request, reply) =>
       reply.send(200, looks++ > 1 ? aFinishedRun() : aRun()),
@@ -179,7 +179,7 @@ describe('the live line', () => {
     expect(await progress({ TERM_PROGRAM: 'iTerm.app', TERM_FEATURES: 'T3CwLrMP' })).not.toEqual([]);
   });
 
-  test('fits a narrow terminal', async () => {
+  test('live line: fits a narrow terminal', async () => {
     const service = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
     const { stderr } = await runCli(['watch', 'run-1'], {
       terminal: 20,
