@@ -1,10 +1,6 @@
 /** The rules of the source tree: imports go down a list of folders, and each outside thing has one importer. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-
-const SRC = fileURLToPath(new URL('../../src', import.meta.url));
+import { findImports, type Import, readSources } from '../helpers/source-tree.js';
 
 /** Data flows down this list, and imports go the same way. */
 const LAYERS = [
@@ -36,33 +32,9 @@ const IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['batch/csv.ts'],
 };
 
-interface Import {
-  from: string;
-  /** Relative to src, or a package's name. */
-  to: string;
-  isTypeOnly: boolean;
-  isDynamic: boolean;
-}
-
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) =>
-  /(?<!\.d)\.ts$/.test(file),
-);
-const sources = new Map(files.map((file) => [file, readFileSync(join(SRC, file), 'utf8')]));
-const imports = [...sources].flatMap(([from, source]) => importsOf(from, source));
-
-function importsOf(from: string, source: string): Import[] {
-  const found = source.matchAll(/^(?:import|export)\b([^;']*?)from '([^']+)'|\bimport\('([^']+)'\)/gm);
-  return [...found].map(([, what = '', written, dynamic]) => {
-    const target = written ?? dynamic ?? '';
-    const to = target.startsWith('.')
-      ? relative(SRC, join(SRC, dirname(from), target)).replace(/\.js$/, '.ts')
-      : target;
-    const names = what.replace(/[{}]/g, '').split(',');
-    const isTypeOnly =
-      /^\s*type\b/.test(what) || (what.includes('{') && names.every((name) => /^\s*(type\b.*)?$/.test(name)));
-    return { from, to, isTypeOnly, isDynamic: dynamic !== undefined };
-  });
-}
+const sources = readSources();
+const files = [...sources.keys()];
+const imports = findImports(sources);
 
 const isIn = (path: string, file: string) => (path.endsWith('/') ? file.startsWith(path) : file === path);
 const layerOf = (file: string) => LAYERS.findIndex((layer) => isIn(layer, file));

@@ -1,6 +1,6 @@
-/** The README is true: its commands run, its tables are those of the program. */
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** The README and docs/ are true: their commands run, and their tables are those of the program. */
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { EXIT_CODE_MEANINGS } from '../../src/exit-code.js';
@@ -8,48 +8,77 @@ import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT, start, startWfr } from '../helpers/process.js';
 import { startTestSandbox } from '../helpers/sandbox.js';
 
-const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-const blocks = (language: string) =>
-  [...readme.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(
+const PAGES = [
+  'README.md',
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => `docs/${file}`),
+];
+const ALL_PAGES = [...PAGES, 'CONTRIBUTING.md', 'SECURITY.md'];
+
+const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
+
+/** Returns the code blocks of a page that are marked with a language. */
+const blocks = (page: string, language: string) =>
+  [...read(page).matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(
     ([, code = '']) => code,
   );
 
-const [configFile = '', workflowFile = ''] = blocks('json');
+const readme = read('README.md');
 
-/** What jq does in the README, for a machine that has none. */
+/** Every block marked `sh`; those marked `bash` cannot run here. */
+const commands = PAGES.flatMap((page) => blocks(page, 'sh').map((block) => [page, block] as const));
+const isSetUp = (block: string) => block.startsWith('npm ci');
+/** A block in which each line ends with the exit code that it has. */
+const hasExitCodes = (block: string) => block.includes('./pipeline.sh');
+const tasks = commands.filter(([, block]) => !isSetUp(block) && !hasExitCodes(block));
+const linesWithExitCodes = commands
+  .filter(([, block]) => hasExitCodes(block))
+  .flatMap(([page, block]) =>
+    block
+      .trim()
+      .split('\n')
+      .map((line) => [page, line] as const),
+  );
+
+/** What jq does in the documentation, for a machine without jq. */
 const JQ = 'jq() { node -p "JSON.parse(require(\'fs\').readFileSync(0)).document.sha256"; }; export -f jq\n';
 
-describe('the commands of the README', () => {
-  const [demo, tests, settings, ...others] = blocks('sh');
-  /** Lines of which each ends with the exit code that stands behind it. */
-  const codes = others.filter((block) => block.includes('./pipeline.sh'));
-  const tasks = others.filter((block) => !codes.includes(block));
+/** Returns a folder with the document that the examples send. */
+function folderWithScan(): string {
+  const cwd = temporaryFolder();
+  copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
+  return cwd;
+}
 
-  test('begin with the two that set everything up', () => {
-    expect(demo).toBe('npm ci && npm run demo\n');
-    expect(tests).toBe('npm ci && npm test\n');
-    expect(settings).toContain('export WFR_BASE_URL=https://');
-    expect(tasks.length).toBe(11);
+describe('the commands in README.md and docs/', () => {
+  test('README.md: the first commands install wfr, run the demo and run the tests', () => {
+    const setUp = commands.filter(([, block]) => isSetUp(block));
+    expect(setUp).toEqual([
+      ['README.md', 'npm ci && npm run demo\n'],
+      ['README.md', 'npm ci && npm test\n'],
+    ]);
+    expect(tasks.length).toBeGreaterThan(15);
+    expect(linesWithExitCodes.length).toBe(8);
   });
 
-  test('the demo prints what the README shows', async () => {
+  test('README.md: the demo prints what the README shows', async () => {
     const { stdout, stderr, exitCode } = await start('npm', ['run', '--silent', 'demo'], {}, { cwd: ROOT })
       .ended;
     expect(exitCode).toBe(0);
-    const [shown = ''] = blocks('text');
+    const [shown = ''] = blocks('README.md', 'text');
     expect(shown).toContain(stdout);
     expect(stderr).toMatch(/^Run [0-9a-f-]{36} \(version invoice v3\)$/m);
     expect(stderr).toMatch(/^Finished: run [0-9a-f-]{36}, 4 of 4 steps in \d.*, version invoice v3$/m);
   });
 
-  test.each(tasks.map((task) => [task]))('%s', async (task) => {
-    const cwd = temporaryFolder();
-    copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
+  test.each(tasks)('%s: these commands succeed: %s', async (_page, task) => {
+    const cwd = folderWithScan();
     const { env } = await startTestSandbox({
       clock: { now: Date.now, monotonic: () => performance.now() * 20 },
     });
     mkdirSync(join(cwd, 'wfr'));
-    writeFileSync(join(cwd, 'wfr/config.json'), configFile);
+    writeFileSync(join(cwd, 'wfr/config.json'), blocks('docs/configuration.md', 'json')[0] ?? '');
     const isFailing = task.includes('case $?');
     const { exitCode, stdout, stderr } = await bash(JQ + task, { ...env, XDG_CONFIG_HOME: cwd }, { cwd });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.not.stringContaining('wfr: ') });
@@ -57,28 +86,24 @@ describe('the commands of the README', () => {
     if (task.includes('jq')) expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
   });
 
-  test.concurrent.each(codes.flatMap((block) => block.trim().split('\n')).map((line) => [line]))(
-    '%s',
-    async (line) => {
-      const cwd = temporaryFolder();
-      copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
-      copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(cwd, 'pipeline.sh'));
-      const [command = '', code] = line.split(/ +# (\d+): /);
-      expect((await bash(command, {}, { cwd })).exitCode).toBe(Number(code));
-    },
-  );
+  test.concurrent.each(linesWithExitCodes)('%s: this line exits as it says: %s', async (_page, line) => {
+    const cwd = folderWithScan();
+    copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(cwd, 'pipeline.sh'));
+    const [command = '', code] = line.split(/ +# (\d+): /);
+    expect((await bash(command, {}, { cwd })).exitCode).toBe(Number(code));
+  });
 
-  test('the step of a GitHub workflow gives the action no input that it does not have', () => {
-    const [step] = parse(blocks('yaml')[1] ?? '');
-    const action = parse(readFileSync(join(ROOT, 'action.yml'), 'utf8'));
+  test('docs/ci.md: the step of a GitHub workflow uses only inputs of the action, and the current version', () => {
+    const [step] = parse(blocks('docs/ci.md', 'yaml')[1] ?? '');
+    const action = parse(read('action.yml'));
     expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(step.with)));
-    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    const { version } = JSON.parse(read('package.json'));
     expect(step.uses).toBe(`owner/wfr@v${version}`);
   });
 
-  test('the workflow file is one that the sandbox takes', async () => {
+  test('docs/sandbox.md: wfr sandbox --workflows accepts the workflows file', async () => {
     const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'w.json'), workflowFile);
+    writeFileSync(join(cwd, 'w.json'), blocks('docs/sandbox.md', 'json')[0] ?? '');
     const { stdout, exitCode } = await startWfr(['sandbox', '--workflows', 'w.json', '--list'], {}, { cwd })
       .ended;
     expect(exitCode).toBe(0);
@@ -86,32 +111,64 @@ describe('the commands of the README', () => {
   });
 });
 
-test('the README has the table of exit codes', () => {
-  for (const [codes, meaning] of EXIT_CODE_MEANINGS)
-    expect(readme.replace(/ +\|/g, ' |')).toContain(`\n| ${codes} | ${meaning} |\n`);
-});
+/** Returns the targets of the links on a page that are files or headings of this repository. */
+const links = (page: string) =>
+  [...read(page).matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^https?:/.test(target));
 
-test('every variable that wfr reads is in the README and in wfr help environment', async () => {
-  const { stdout } = await startWfr(['help', 'environment']).ended;
-  for (const name of [
-    'WFR_BASE_URL',
-    'WFR_TOKEN',
-    'WFR_TOKEN_FILE',
-    'WFR_ALLOW_HTTP',
-    'WFR_WORKFLOW_ID_FIELD',
-    'WFR_PROFILE',
-    'WFR_CONFIG',
-    'HTTPS_PROXY',
-    'NO_PROXY',
-    'NODE_EXTRA_CA_CERTS',
-    'NO_COLOR',
-    'FORCE_COLOR',
-    'CI',
-    'TERM',
-    'GITHUB_STEP_SUMMARY',
-    'GITHUB_OUTPUT',
-  ]) {
-    expect(readme).toContain(name);
-    expect(stdout).toContain(name);
-  }
+/** Returns the anchors of the headings on a page, as GitHub makes them. */
+const anchors = (page: string) =>
+  [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+
+describe('the pages', () => {
+  test.each(ALL_PAGES)('%s: every link leads to a file, and to a heading of it', (page) => {
+    for (const target of links(page)) {
+      const [path = '', anchor] = target.split('#');
+      const file = path === '' ? page : join(dirname(page), path);
+      expect(existsSync(join(ROOT, file)), target).toBe(true);
+      if (anchor !== undefined) expect(anchors(file)).toContain(anchor);
+    }
+  });
+
+  test('README.md: every page of docs/ is linked, and there are at most 200 lines', () => {
+    expect(links('README.md')).toEqual(expect.arrayContaining(ALL_PAGES.slice(1)));
+    expect(readme.split('\n').length).toBeLessThanOrEqual(200);
+  });
+
+  test('README.md: the table of exit codes is that of wfr help exit-codes', () => {
+    for (const [codes, meaning] of EXIT_CODE_MEANINGS)
+      expect(readme.replace(/ +\|/g, ' |')).toContain(`\n| ${codes} | ${meaning} |\n`);
+  });
+
+  test('docs/configuration.md: every environment variable is described, as in wfr help environment', async () => {
+    const { stdout } = await startWfr(['help', 'environment']).ended;
+    const configuration = read('docs/configuration.md');
+    for (const name of [
+      'WFR_BASE_URL',
+      'WFR_TOKEN',
+      'WFR_TOKEN_FILE',
+      'WFR_ALLOW_HTTP',
+      'WFR_WORKFLOW_ID_FIELD',
+      'WFR_PROFILE',
+      'WFR_CONFIG',
+      'HTTPS_PROXY',
+      'NO_PROXY',
+      'NODE_EXTRA_CA_CERTS',
+      'NO_COLOR',
+      'FORCE_COLOR',
+      'CI',
+      'TERM',
+      'GITHUB_STEP_SUMMARY',
+      'GITHUB_OUTPUT',
+    ]) {
+      expect(configuration).toContain(name);
+      expect(stdout).toContain(name);
+    }
+  });
 });
