@@ -35,8 +35,8 @@ describe('the lines of a results file', () => {
       '"shard" of the event "batch" must be a shard',
     ],
     ['{"event":"sent","row":1,"time":"soon"}', '"time" of the event "sent" must be a time'],
-    ['{"row":1}', "is not a line of a batch's results"],
-    ['[]', "is not a line of a batch's results"],
+    ['{"row":1}', 'is not a line of a results file'],
+    ['[]', 'is not a line of a results file'],
   ])('results and batch: the line %s exits 2 with its line number and the reason', async (line, reason) => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1), 'out.jsonl': `${HEAD}\n${line}\n` });

@@ -259,9 +259,9 @@ describe('run: responses that reject a trigger', () => {
       'a 400 response (fault 18)',
       respond(400, { message: 'bad amount' }),
       5,
-      'refused the trigger (400)\n| bad amount\n',
+      'rejected the trigger (400)\n| bad amount\n',
     ],
-    ['a 422 response (fault 18)', respond(422, { errors: ['x'] }), 5, 'refused the trigger (422)\n| x\n'],
+    ['a 422 response (fault 18)', respond(422, { errors: ['x'] }), 5, 'rejected the trigger (422)\n| x\n'],
     [
       'a 401 response (fault 19)',
       respond(401, { error: 'expired' }),
@@ -315,7 +315,7 @@ describe('run: responses that reject a trigger', () => {
       const result = await runAgainst(respond(429, '', { 'retry-after': value }));
       expect(result).toMatchObject({ exitCode: 7, posts });
       if (posts === 1)
-        expect(result.stderr).toMatch(/It asks to wait \d+h.*, which is longer than wfr waits \(5m\)\./);
+        expect(result.stderr).toMatch(/The service asks to wait \d+h.*; wfr waits 5m at most\./);
       else expect(result.gaps).toEqual([1000, 2000, 4000]);
     },
   );

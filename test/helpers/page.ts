@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { renderPage } from '../../src/report/html/page.js';
+import { renderPage as renderHtml } from '../../src/report/html/page.js';
 import type { CommandResult, ReportedRun } from '../../src/report/reported-run.js';
 import { temporaryFolder } from './cli.js';
 
@@ -66,7 +66,7 @@ function aRun(id: string, status: string, stepsCompleted: number) {
 export function renderPage(runs: readonly ReportedRun[]): string {
   const end = Math.max(...runs.map(({ started = START, duration }) => started + duration));
   const ended: CommandResult = { runs, exit: 0, startedAt: START, durationMs: end - START };
-  return [...renderPage(ended)].join('');
+  return [...renderHtml(ended)].join('');
 }
 
 /** Writes the report to a file, and returns its URL. */

@@ -93,7 +93,7 @@ describe('sandbox: the service', () => {
     ],
     [trigger({ invoice: 'data:application/pdf;base64,aa==aaaa', customer: 'x' }), 422, 'not base64'],
     [trigger({ customer: 'x' }), 422, 'inputs.invoice is missing (document)'],
-    [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer should be of type string and is array'],
+    [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer must be of type string, found array'],
   ])('sandbox: %s is rejected with %i and the reason', async (body, status, message) => {
     const { sandbox } = await startTestSandbox();
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);

@@ -138,13 +138,13 @@ describe('batch: rate and concurrency', () => {
     const flags = [...BATCH_ARGS, '--concurrency', '2', '--workflow-id-field', 'workflowId'];
     const refused = await refusing.wfr(flags, { cwd });
     expect(refused.exitCode).toBe(4);
-    expect(refused.stderr).toContain('The service refused the token: no further row was sent.');
+    expect(refused.stderr).toContain('The service rejected the token: no further rows were sent.');
     expect(refusing.posts().length).toBeLessThan(5);
     const elsewhere = folderWith({ 'rows.jsonl': numberedRows(200) });
     const env = { WFR_BASE_URL: 'http://127.0.0.1:1' };
     const { exitCode, stderr } = await runCli(flags, { cwd: elsewhere, env });
     expect(exitCode).toBe(7);
-    expect(stderr).toContain('The service cannot be reached: no further row was sent.');
+    expect(stderr).toContain('The service cannot be reached: no further rows were sent.');
     expect(Object.keys(eventNamesByRow(join(elsewhere, 'out.jsonl'))).length).toBeLessThan(30);
   });
 });

@@ -118,7 +118,9 @@ describe('batch: resuming from a results file', () => {
     expect(await stderrOfRejected(BATCH_ARGS, { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } })).toContain(
       'with the baseUrl',
     );
-    expect(await stderrOfRejected([...BATCH_ARGS, '-i', 'more=1'])).toContain('rows.jsonl:1: row 1 has changed since');
+    expect(await stderrOfRejected([...BATCH_ARGS, '-i', 'more=1'])).toContain(
+      'rows.jsonl:1: row 1 has changed since',
+    );
     writeFileSync(join(cwd, 'rows.jsonl'), '{"n":1}\n{"n":0}\n{"n":3}\n');
     expect(await stderrOfRejected(BATCH_ARGS)).toContain(
       'rows.jsonl:2: row 2 has changed since out.jsonl was created',

@@ -21,6 +21,6 @@ describe('results', () => {
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl'], { cwd });
     expect(exitCode).toBe(1);
     expect(stdout).toContain('Failed at step Read: 300\n  Failed at step (other steps): 201\n');
-    expect(stdout).toContain('  Failed at 991 more steps: the results file tells which\n');
+    expect(stdout).toContain('  Failed at 991 more steps; see the results file\n');
   });
 });

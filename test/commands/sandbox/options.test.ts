@@ -84,9 +84,7 @@ describe('--reject', () => {
     async (status, code, requests) => {
       const result = await under(['--reject', `${status}`], ['run', ...LABELLED, '--verbose']);
       expect({ exitCode: result.exitCode, stdout: result.stdout }).toEqual({ exitCode: code, stdout: '' });
-      expect(result.stderr).toContain(
-        `| Every trigger is rejected, as was asked for with --reject ${status}.`,
-      );
+      expect(result.stderr).toContain(`| The sandbox rejects every trigger (--reject ${status}).`);
       expect(result.stderr.match(/POST/g)?.length).toBe(requests);
       const { sandbox, env, posts, clock } = await startTestSandbox({ reject: status });
       await runCli(['run', ...LABELLED], { env, clock });
@@ -108,7 +106,7 @@ describe('--reject', () => {
         retryAfter: '1',
       });
       expect(await answer.json()).toEqual({
-        error: { message: `Every trigger is rejected, as was asked for with --reject ${status}.` },
+        error: { message: `The sandbox rejects every trigger (--reject ${status}).` },
       });
     },
   );

@@ -65,13 +65,13 @@ describe('status', () => {
     const { stderr, exitCode } = await status(handler, ['a', 'b', 'c']);
     expect(exitCode).toBe(7);
     expect(stderr).toMatch(
-      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ wfr: b: the service answered the request with an error \(500\); looking again in 1\.0s$/m,
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ wfr: b: the service answered the request with an error \(500\); retrying in 1\.0s$/m,
     );
     expect(stderr).toContain('wfr: run b could not be read\n');
-    expect(stderr).toContain('the service refused the request (400)\nRun c could not be read.\n');
+    expect(stderr).toContain('the service rejected the request (400)\nRun c could not be read.\n');
     expect(stderr).not.toContain('Run a');
     const one = await status(handler, ['b']);
-    expect(one.stderr).toMatch(/Z wfr: the service answered .*; looking again in 1\.0s$/m);
+    expect(one.stderr).toMatch(/Z wfr: the service answered .*; retrying in 1\.0s$/m);
     expect((await status(handler, ['c'])).stderr).not.toContain('Run c');
   });
 
@@ -81,7 +81,7 @@ describe('status', () => {
       ['run-9'],
     );
     expect(exitCode).toBe(5);
-    expect(stderr).toContain('the service knows no run run-9 (404)\n| gone\n');
+    expect(stderr).toContain('the service has no run run-9 (404)\n| gone\n');
     expect(requests.length).toBe(1);
   });
 
