@@ -131,7 +131,9 @@ describe('batch: five consecutive unknown outcomes', () => {
     const onOutput = (text: string) => {
       if (countUnknownRows(text) >= 5) onFiveUnknown();
     };
-    const first = await runCli(BATCH_ARGS, { cwd, env, onOutput });
+    // The clock is virtual and the upload is not: it must not stall because the machine is busy.
+    const limits = { stall: 24 * 3_600_000 };
+    const first = await runCli(BATCH_ARGS, { cwd, env, onOutput, limits });
     expect(first.exitCode).toBe(6);
     expect(first.stderr).toContain('8 rows: 3 not sent, 5 unknown\n');
     const aborted = posts().filter(({ headers }) => isLarge(headers['content-length']));
@@ -139,7 +141,7 @@ describe('batch: five consecutive unknown outcomes', () => {
     for (const { received, headers } of aborted)
       expect(received).toBeLessThan(Number(headers['content-length']));
     isHealthy = true;
-    const second = await runCli(BATCH_ARGS, { cwd, env });
+    const second = await runCli(BATCH_ARGS, { cwd, env, limits });
     expect(second.exitCode).toBe(6);
     expect(second.stderr).toContain('8 rows: 3 FINISHED, 5 unknown\n');
     expect(posts()).toHaveLength(11);
