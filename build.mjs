@@ -3,9 +3,12 @@
  * starts faster than modules, one for each part that a command loads on its own. They are not minified and have source
  * maps, so that stack traces can be read.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
-import { rolldown } from 'rolldown';
+import { billOfMaterials, licences } from './scripts/bundled-packages.mjs';
+
+const [directory = 'dist'] = process.argv.slice(2);
+const { rolldown } = await importRolldown();
 
 const bundle = await rolldown({
   input: { main: 'src/main.ts' },
@@ -17,12 +20,14 @@ const bundle = await rolldown({
   },
 });
 await bundle.write({
-  dir: 'dist',
+  dir: directory,
   cleanDir: true,
   format: 'cjs',
   sourcemap: true,
   // File, line and function are what a stack trace needs; the text of the sources would double the package.
   sourcemapExcludeSources: true,
+  // The same bytes, whichever folder they are written to.
+  sourcemapPathTransform: (source, map) => `../${projectPath(resolve(dirname(map), source))}`,
   dynamicImportInCjs: false,
   // Groups name folders, never files: moving a file inside its folder does not change what a start loads.
   // Other modules get a file for each `import()`; each file that a start loads costs it a third of a millisecond.
@@ -45,6 +50,19 @@ await bundle.write({
   chunkFileNames: '[name].js',
 });
 await bundle.close();
+
+/** Imports rolldown. Where the development dependencies are left out, `npm ci` succeeds without a build. */
+async function importRolldown() {
+  try {
+    return await import('rolldown');
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    console.error(
+      'wfr is not built: the build needs the development dependencies. To build it: npm ci --include=dev',
+    );
+    process.exit(process.env.npm_lifecycle_event === 'prepare' ? 0 : 1);
+  }
+}
 
 /** Returns a module's path in this project, with slashes. The folders above it must not change what is built. */
 function projectPath(id) {
@@ -128,7 +146,7 @@ function escapeNonAscii() {
   };
 }
 
-/** Adds a package.json that declares dist/ CommonJS, and the licences of the bundled packages. */
+/** Adds a package.json that declares dist/ CommonJS, and the licences and the bill of materials of the bundled packages. */
 function addPackageFiles() {
   const packages = new Set();
   return {
@@ -139,19 +157,11 @@ function addPackageFiles() {
       if (folder !== undefined) packages.add(folder);
     },
     generateBundle() {
-      this.emitFile({ type: 'asset', fileName: 'package.json', source: '{ "type": "commonjs" }\n' });
-      this.emitFile({
-        type: 'asset',
-        fileName: 'LICENSES.txt',
-        source: [...packages].sort().map(licence).join('\n'),
-      });
+      const folders = [...packages].sort();
+      const add = (fileName, source) => this.emitFile({ type: 'asset', fileName, source });
+      add('package.json', '{ "type": "commonjs" }\n');
+      add('LICENSES.txt', licences(folders));
+      add('sbom.cdx.json', `${JSON.stringify(billOfMaterials(folders), null, 2)}\n`);
     },
   };
-}
-
-/** Returns the name, the version and the licence of the package in a folder. */
-function licence(folder) {
-  const { name, version } = JSON.parse(readFileSync(`${folder}/package.json`, 'utf8'));
-  const file = readdirSync(folder).find((entry) => /^licen[cs]e(\.(md|txt))?$/i.test(entry));
-  return `${name} ${version}\n\n${readFileSync(`${folder}/${file}`, 'utf8').trim()}\n\n${'-'.repeat(72)}\n`;
 }

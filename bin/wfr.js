@@ -1,46 +1,76 @@
 #!/usr/bin/env node
-// The only place that sets the exit code or raises a signal. wfr is loaded inside a try, so that an error at import also
-// exits with 70.
+// The only place that sets the exit code or raises a signal. An old Node must be able to parse this file, so that it can
+// say which one wfr needs: no `async`, `?.` or `catch {}` here.
 'use strict';
 
 const INTERNAL_ERROR = 70;
+const UNSUPPORTED_NODE = 2;
 
-async function run() {
-  try {
-    enableCompileCache();
-    const { main, processContext, SIGNAL_EXIT_CODES } = require('../dist/main.js');
-    const exit = await main(process.argv.slice(2), processContext());
-    if (typeof exit === 'number') {
-      process.exitCode = exit;
-      return;
-    }
-    process.exitCode = SIGNAL_EXIT_CODES[exit];
-    // Without our listeners the signal ends the process as usual, and stops a shell's loop of runs.
-    process.removeAllListeners(exit);
-    if (process.platform !== 'win32') process.kill(process.pid, exit);
-  } catch (error) {
-    if (error?.code === 'MODULE_NOT_FOUND' && error.message.includes('dist/main.js')) {
-      process.stderr.write('wfr: this clone has not been built; run: npm run build\n');
+/** Runs wfr; `load` returns what dist/main.js exports. */
+function run(load) {
+  return Promise.resolve()
+    .then(() => {
+      const wfr = load();
+      return wfr.main(process.argv.slice(2), wfr.processContext()).then((exit) => finish(exit, wfr));
+    })
+    .catch((error) => {
       process.exitCode = INTERNAL_ERROR;
-      return;
-    }
-    process.stderr.write(
-      `wfr: internal error; please report it at https://github.com/owner/wfr/issues with this:\n${error?.stack}\n`,
-    );
-    process.exitCode = INTERNAL_ERROR;
+      process.stderr.write(describe(error));
+    });
+}
+
+function finish(exit, wfr) {
+  if (typeof exit === 'number') {
+    process.exitCode = exit;
+    return;
   }
+  process.exitCode = wfr.SIGNAL_EXIT_CODES[exit];
+  // Without our listeners the signal ends the process as usual, and stops a shell's loop of runs.
+  process.removeAllListeners(exit);
+  if (process.platform !== 'win32') process.kill(process.pid, exit);
+}
+
+function describe(error) {
+  const { code, message, stack = error } = Object(error);
+  if (code === 'MODULE_NOT_FOUND' && /dist[\\/]main\.js/.test(message))
+    return 'wfr: this clone has not been built; run: npm ci --include=dev && npm run build\n';
+  return `wfr: internal error; please report it at https://github.com/owner/wfr/issues with this:\n${stack}\n`;
+}
+
+/** Returns what dist/main.js exports. */
+function loadFromFile() {
+  useCompileCache();
+  const { realpathSync } = require('node:fs');
+  const { dirname, join } = require('node:path');
+  // With --preserve-symlinks-main, __filename is the link on PATH.
+  return require(join(dirname(realpathSync(__filename)), '../dist/main.js'));
 }
 
 /**
  * Lets Node 22.8 and later keep compiled code, which makes a request 7 % faster. The directory is this user's own: Node's
  * default is shared by all users of the machine, and its contents are executed.
  */
-function enableCompileCache() {
+function useCompileCache() {
+  const { enableCompileCache } = require('node:module');
   const { XDG_CACHE_HOME, LOCALAPPDATA, HOME } = process.env;
   // A relative directory could belong to somebody else.
-  const configured = XDG_CACHE_HOME?.startsWith('/') ? XDG_CACHE_HOME : LOCALAPPDATA;
-  const caches = configured || (HOME && `${HOME}/.cache`);
-  if (caches) require('node:module').enableCompileCache?.(`${caches}/wfr`);
+  const named = XDG_CACHE_HOME && XDG_CACHE_HOME[0] === '/' ? XDG_CACHE_HOME : LOCALAPPDATA;
+  const caches = named || (HOME && `${HOME}/.cache`);
+  if (caches && enableCompileCache) enableCompileCache(`${caches}/wfr`);
 }
 
-run();
+/** Whether this Node is at least the one that package.json asks for. */
+function isSupported(version) {
+  const [major, minor] = version.split('.').map(Number);
+  return major > 20 || (major === 20 && minor >= 19);
+}
+
+// The executable runs this file as a part of itself.
+if (require.main !== module) {
+  module.exports = run;
+} else if (isSupported(process.versions.node)) {
+  run(loadFromFile);
+} else {
+  process.exitCode = UNSUPPORTED_NODE;
+  process.stderr.write(`wfr: error: wfr needs Node.js 20.19 or later; this is ${process.versions.node}\n`);
+}

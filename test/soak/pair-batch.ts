@@ -4,7 +4,7 @@ import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder } from '../helpers/cli.js';
-import { BIN, type RunningProcess, start, startWfr } from '../helpers/process.js';
+import { type RunningProcess, start, startWfr, WFR } from '../helpers/process.js';
 import { findViolations, readOutcome, startRecordingService } from './kill-batch.js';
 import { Random } from './random.js';
 
@@ -100,6 +100,6 @@ function startMounted(
   writeFileSync(other, '');
   const namespaces = accessPath === 'container' ? ['-mpf', '--mount-proc'] : ['-m'];
   const script = 'mount --bind "$1" "$2" && shift 2 && exec "$@"';
-  const wfr = [process.execPath, BIN, ...batchArgs(other)];
+  const wfr = [...WFR, ...batchArgs(other)];
   return start('unshare', [...namespaces, 'sh', '-c', script, 'sh', path, other, ...wfr], env, { cwd });
 }
