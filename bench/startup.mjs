@@ -1,4 +1,7 @@
-/** Measures the start-up time of commands, compared with `node -e 0` and other tools. */
+/**
+ * Measures the start-up time of commands, compared with `node -e 0` and other tools. With WFR_BIN, also that executable,
+ * which must contain the Node that runs this.
+ */
 import {
   BIN,
   isInstalled,
@@ -32,6 +35,14 @@ const candidates = [
   wfr('wfr --bad (a usage error)', ['--bad'], { expect: 2 }),
   wfr('wfr status <id>, loopback', ['status', id], { env }),
 ];
+const executable = process.env.WFR_BIN;
+if (executable) {
+  const run = (...args) => ({
+    name: `the executable ${args[0]}`,
+    run: () => measure(executable, args, { env }),
+  });
+  candidates.push(run('--version'), run('--help'), run('status', id));
+}
 if (isInstalled('gh')) candidates.push({ name: 'gh --version', run: () => measure('gh', ['--version']) });
 if (isInstalled('http'))
   candidates.push({ name: 'http --version', run: () => measure('http', ['--version']) });
