@@ -5,10 +5,24 @@ set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# Builds wfr in the action's checkout, also in a job with NODE_ENV=production. npm does not get the token.
-if [[ ! -e $root/dist/main.js ]]; then
+# Takes dist/ from the release if this is the checkout of its tag; a runner has it at …/_actions/owner/repository/tag.
+download() {
+  local tagged='/_actions/([^/]+/[^/]+)/v([0-9]+[.][0-9]+[.][0-9]+[^/]*)$' unpacked="$root/.release"
+  [[ $root =~ $tagged ]] || return 1
+  local repository=${BASH_REMATCH[1]} version=${BASH_REMATCH[2]}
+  local releases=${GITHUB_SERVER_URL:-https://github.com}/$repository/releases/download
+  mkdir -p "$unpacked"
+  curl -fsSL --retry 3 "$releases/v$version/wfr-$version.tgz" | tar -xz -C "$unpacked" || return 1
+  mv "$unpacked/package/dist" "$root/dist"
+}
+
+# Builds the checkout, also in a job with NODE_ENV=production.
+build() {
   (cd "$root" && env -u INPUT_TOKEN -u WFR_TOKEN npm ci --include=dev --no-audit --no-fund) >&2
-fi
+}
+
+# The action's own checkout is wfr as it was asked for.
+if [[ ! -e $root/dist/main.js ]]; then download || build; fi
 
 # An empty input keeps the job's own variable.
 if [[ -n ${INPUT_BASE_URL:-} ]]; then export WFR_BASE_URL=$INPUT_BASE_URL; fi

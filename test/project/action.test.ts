@@ -115,6 +115,34 @@ describe('GitHub action', () => {
     expect((await runAction(inputs, env, path)).stderr).toBe('');
   });
 
+  test('takes the build of a release where its ref is the tag, and builds where that fails', async () => {
+    const runner = join(temporaryFolder(), '_actions/owner/wfr');
+    mkdirSync(runner, { recursive: true });
+    const packed = temporaryFolder();
+    mkdirSync(join(packed, 'package/dist'), { recursive: true });
+    writeFileSync(join(packed, 'package/dist/main.js'), '');
+    const asked = join(packed, 'asked');
+    const curl = `#!/bin/sh\nfor url; do :; done; echo "$url" >>${asked}
+      case $url in *v1.2.0*) tar -cz -C ${packed} package ;; *) exit 22 ;; esac\n`;
+    const run = async (ref: string) => {
+      const path = join(runner, ref);
+      cpSync(checkout(), path, { recursive: true });
+      writeFileSync(join(path, 'curl'), curl, { mode: 0o755 });
+      const env = { PATH: `${path}:${process.env.PATH}` };
+      return (await runAction({ workflow: 'w' }, env, path)).stderr.includes('npm ci');
+    };
+    expect([await run('v1.2.0'), await run('v9.9.9'), await run('v1'), await run('main')]).toEqual([
+      false,
+      true,
+      true,
+      true,
+    ]);
+    expect(readFileSync(asked, 'utf8').trim().split('\n')).toEqual([
+      'https://github.com/owner/wfr/releases/download/v1.2.0/wfr-1.2.0.tgz',
+      'https://github.com/owner/wfr/releases/download/v9.9.9/wfr-9.9.9.tgz',
+    ]);
+  });
+
   test('GitHub action: passes each line of reports and the timeout to wfr', async () => {
     const path = checkout();
     mkdirSync(join(path, 'dist'));
