@@ -97,7 +97,8 @@ function areText(cells: readonly string[]): boolean {
 
 function headsOf(cells: readonly string[], label: string): ColumnHeader[] {
   if (!areText(cells)) throw new BatchFileError(`${label}: ${NOT_TEXT}`);
-  if (cells.length === 1 && /[;\t]/.test(cells[0] ?? '')) {
+  // The media type of a document follows a semicolon.
+  if (cells.length === 1 && /[;\t]/.test((cells[0] ?? '').replace(/@;type=[^;\t]+$/, '@'))) {
     throw new BatchFileError(
       `${label}: has no comma; separate the columns with commas, not semicolons or tabs`,
     );

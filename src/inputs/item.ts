@@ -1,7 +1,8 @@
 /**
  * Parses one input of the command line, or one cell of a table. The separator decides the type, never the value: the
- * first unescaped separator counts, and the longest at that position.
+ * first unescaped separator counts, and the longest at that position. A separator that begins with @ reads a file.
  */
+import { shellCommand } from '../text/shell-quote.js';
 
 interface RawItem {
   name: string;
@@ -9,13 +10,14 @@ interface RawItem {
   raw: string;
 }
 
+/** The `column` of a document is the header of its cell, which gives the media type. */
 export type Item = RawItem &
   (
     | { type: 'string'; text: string }
     | { type: 'json'; text: string }
     | { type: 'string-file'; path: string }
     | { type: 'json-file'; path: string }
-    | { type: 'document'; path: string; mediaType: string | undefined }
+    | { type: 'document'; path: string; mediaType: string | undefined; column?: string }
   );
 
 /** An item that does not follow the grammar. The message quotes it and says how to fix it. */
@@ -25,8 +27,11 @@ export class ItemError extends Error {
   }
 }
 
-const SEPARATORS = [':=@', '=@', ':=', '=', '@'] as const;
+const SEPARATORS = ['@:=', '@=', ':=', '=', '@'] as const;
 type Separator = (typeof SEPARATORS)[number];
+
+/** What the media type of a document follows. */
+const TYPE_SUFFIX = ';type=';
 
 /** `type/subtype` without parameters: two restricted names (RFC 6838, section 4.2). */
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i;
@@ -41,7 +46,7 @@ export function parseItem(raw: string): Item {
   if (raw.includes('\uFFFD')) {
     throw new ItemError(
       raw,
-      'contains bytes that are not UTF-8; put the text into a UTF-8 file and use name=@file',
+      'contains bytes that are not UTF-8; put the text into a UTF-8 file and use name@=file',
     );
   }
   if (!raw.isWellFormed()) {
@@ -49,22 +54,30 @@ export function parseItem(raw: string): Item {
   }
   const { name, separator, value } = split(raw);
   if (name === '') throw new ItemError(raw, `has no name before "${separator}"`);
-  const isText = separator === '=' || separator === ':=';
-  return createItem(raw, name, separator, isText ? unescapeValue(value) : value);
+  // JSON never begins with @.
+  if (separator === ':=' && /^@./s.test(value)) {
+    const fix = shellCommand([`${escapeName(name)}@:=${value.slice(1)}`]);
+    throw new ItemError(raw, `not JSON; to read JSON from a file, write ${fix}`);
+  }
+  if (separator === '@') return { raw, name, type: 'document', ...splitMediaType(raw, value) };
+  return createItem(raw, name, separator, value);
 }
 
-function createItem(raw: string, name: string, separator: Separator, value: string): Item {
+/** Returns a name as it is written in an item: with a backslash before every `=`, `:`, `@` and `\\`. */
+export function escapeName(name: string): string {
+  return name.replace(/[=:@\\]/g, '\\$&');
+}
+
+function createItem(raw: string, name: string, separator: Exclude<Separator, '@'>, value: string): Item {
   switch (separator) {
     case '=':
       return { raw, name, type: 'string', text: value };
     case ':=':
       return { raw, name, type: 'json', text: value };
-    case '=@':
-      return { raw, name, type: 'string-file', path: requirePath(raw, value) };
-    case ':=@':
-      return { raw, name, type: 'json-file', path: requirePath(raw, value) };
-    case '@':
-      return { raw, name, type: 'document', ...splitMediaType(raw, value) };
+    case '@=':
+      return { raw, name, type: 'string-file', path: requirePath(raw, separator, value) };
+    case '@:=':
+      return { raw, name, type: 'json-file', path: requirePath(raw, separator, value) };
   }
 }
 
@@ -74,37 +87,51 @@ export interface ColumnHeader {
   text: string;
   name: string;
   separator: Separator;
+  /** The media type of the documents in the column, if the header gives it. */
+  mediaType: string | undefined;
 }
 
 /** Parses the header of a column; a name without a separator means `name=`. Throws ItemError. */
 export function parseColumnHeader(text: string): ColumnHeader {
-  let parts: ReturnType<typeof split>;
-  try {
-    parts = split(text);
-  } catch {
-    parts = split(`${text}=`);
-  }
-  const { name, separator, value } = parts;
+  const { name, separator, value } = splitHeader(text);
   if (name === '') throw new ItemError(text, 'the column has no name');
-  if (value !== '') {
-    throw new ItemError(
-      text,
-      `has text after "${separator}"; name the column ${text.slice(0, -value.length)}`,
-    );
-  }
-  return { text, name, separator };
+  const start = separator === '@' ? value.lastIndexOf(TYPE_SUFFIX) : -1;
+  const suffix = start < 0 ? '' : value.slice(start);
+  const rest = value.slice(0, value.length - suffix.length);
+  const mediaType = suffix === '' ? undefined : parseMediaType(text, suffix);
+  if (rest !== '') throw new ItemError(text, describeHeaderText(text, separator, rest, suffix));
+  return { text, name, separator, mediaType };
 }
 
-/** Parses a cell, whose text is taken verbatim, whatever it begins with. Throws ItemError. */
-export function parseCell({ text, name, separator }: ColumnHeader, cell: string): Item {
-  return createItem(`${text}${text.endsWith(separator) ? '' : separator}${cell}`, name, separator, cell);
+function splitHeader(text: string): ReturnType<typeof split> {
+  try {
+    return split(text);
+  } catch {
+    return split(`${text}=`);
+  }
+}
+
+/** Describes a header with text after its separator; `note=@` is how other tools name a column of files. */
+function describeHeaderText(text: string, separator: Separator, rest: string, suffix: string): string {
+  const head = text.slice(0, text.length - rest.length - suffix.length);
+  const problem = `has text after "${separator}"`;
+  if (rest !== '@') return `${problem}; name the column ${head}${suffix}`;
+  const name = head.slice(0, -separator.length);
+  return `${problem}; to read the files in its cells, name the column ${name}@${separator}`;
+}
+
+/** Parses a cell, whose text is taken verbatim, whatever it contains. Throws ItemError. */
+export function parseCell({ text, name, separator, mediaType }: ColumnHeader, cell: string): Item {
+  const raw = `${escapeName(name)}${separator}${cell}`;
+  if (separator !== '@') return createItem(raw, name, separator, cell);
+  return { raw, name, type: 'document', path: requirePath(raw, separator, cell), mediaType, column: text };
 }
 
 /** Returns the offset of the path in an item, complete or not, that names a file; undefined for any other text. */
 export function findPathStart(raw: string): number | undefined {
   try {
     const { separator, value } = split(raw);
-    return separator.endsWith('@') ? raw.length - value.length : undefined;
+    return separator.startsWith('@') ? raw.length - value.length : undefined;
   } catch (error) {
     if (error instanceof ItemError) return undefined;
     throw error;
@@ -125,28 +152,25 @@ function split(raw: string): { name: string; separator: Separator; value: string
   }
   throw new ItemError(
     raw,
-    'is not an input; use name=text, name:=json, name@document, name=@textfile or name:=@jsonfile',
+    'is not an input; use name=text, name:=json, name@document, name@=textfile or name@:=jsonfile',
   );
 }
 
-function unescapeValue(value: string): string {
-  return value.startsWith('\\@') ? value.slice(1) : value;
-}
-
-function requirePath(raw: string, path: string): string {
-  if (path === '') throw new ItemError(raw, 'has no path after "@"');
+function requirePath(raw: string, separator: Separator, path: string): string {
+  if (path === '') throw new ItemError(raw, `has no path after "${separator}"`);
   return path;
 }
 
 function splitMediaType(raw: string, value: string): { path: string; mediaType: string | undefined } {
-  const start = value.lastIndexOf(';type=');
-  if (start < 0) return { path: requirePath(raw, value), mediaType: undefined };
-  const mediaType = value.slice(start + ';type='.length);
-  if (!isMediaType(mediaType)) {
-    throw new ItemError(
-      raw,
-      `"${mediaType}" is not a media type; use ;type=type/subtype, without parameters`,
-    );
-  }
-  return { path: requirePath(raw, value.slice(0, start)), mediaType };
+  const start = value.lastIndexOf(TYPE_SUFFIX);
+  if (start < 0) return { path: requirePath(raw, '@', value), mediaType: undefined };
+  const mediaType = parseMediaType(raw, value.slice(start));
+  return { path: requirePath(raw, '@', value.slice(0, start)), mediaType };
+}
+
+/** Returns the media type in `;type=…`. Throws ItemError. */
+function parseMediaType(raw: string, suffix: string): string {
+  const mediaType = suffix.slice(TYPE_SUFFIX.length);
+  if (isMediaType(mediaType)) return mediaType;
+  throw new ItemError(raw, `"${mediaType}" is not a media type; use ;type=type/subtype, without parameters`);
 }

@@ -8,7 +8,7 @@ import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import { openDocument, readBytes } from './files.js';
 import type { Segment } from './inputs-file.js';
-import type { Item } from './item.js';
+import { escapeName, type Item } from './item.js';
 import { checkJson, decodeUtf8, TextError } from './text.js';
 
 /** Reads texts and opens documents, and lets only one of them read standard input. */
@@ -44,7 +44,9 @@ export class PartReader {
       case 'string':
         return [Buffer.from(JSON.stringify(item.text))];
       case 'json':
-        return [validateJson(Buffer.from(item.text), `; for a string use ${item.name}=${item.text}`)];
+        return [
+          validateJson(Buffer.from(item.text), `; for a string use ${escapeName(item.name)}=${item.text}`),
+        ];
       case 'string-file':
         this.#claim(item.path, base, item.raw);
         return [Buffer.from(JSON.stringify(decodeUtf8(await readBytes(item.path, base, this.#context))))];
@@ -55,9 +57,7 @@ export class PartReader {
         return [validateJson(stripByteOrderMark(bytes))];
       }
       case 'document': {
-        // Quoted, because a semicolon ends a command in a shell.
-        const fix = `add ;type=type/subtype, such as ${shellCommand([`${item.raw};type=application/pdf`])}`;
-        return this.#openDocument(item.path, item.mediaType, base, item.raw, fix);
+        return this.#openDocument(item.path, item.mediaType, base, item.raw, describeTypeFix(item));
       }
     }
   }
@@ -90,6 +90,13 @@ export class PartReader {
     }
     this.#stdinUser = user;
   }
+}
+
+/** Says how to give a document its media type; quoted, because a semicolon ends a command in a shell. */
+function describeTypeFix({ raw, column }: Extract<Item, { type: 'document' }>): string {
+  const example = shellCommand([`${column ?? raw};type=application/pdf`]);
+  if (column !== undefined) return `name the column with it, such as ${example}`;
+  return `add ;type=type/subtype, such as ${example}`;
 }
 
 /** Loads the table of media types only when a document needs it. */

@@ -6,6 +6,7 @@ import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import type { NamedFile } from '../platform/same-file.js';
 import type { Input, Part } from '../service/body.js';
+import { findFileLikeTexts } from './file-like-text.js';
 import { FileError, readBytes } from './files.js';
 import { parseInputsFile } from './inputs-file.js';
 import { type Item, ItemError, parseItem } from './item.js';
@@ -78,6 +79,7 @@ class Resolver {
         resolved.set(item.name, { name: item.name, parts: await this.#reader.readItem(item, cwd) });
       });
     }
+    this.#reader.warnings.push(...(await findFileLikeTexts([...parsed.values()], cwd)));
     return this.#finish(resolved);
   }
 

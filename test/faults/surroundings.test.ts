@@ -35,7 +35,7 @@ describe('run: files that cannot be read', () => {
       'x@file.pdf/x.pdf',
       'file.pdf/x.pdf: a part of the path is not a directory (ENOTDIR)',
     ],
-    ['a text that is a folder', 'x=@folder', 'folder: it is a directory (EISDIR)'],
+    ['a text that is a folder', 'x@=folder', 'folder: it is a directory (EISDIR)'],
     ['a file name that is too long', `x@${'n'.repeat(300)}.pdf`, 'the name is too long (ENAMETOOLONG)'],
   ])(
     'run: %s exits 2 with the path and the reason, before any connection (fault 50)',
@@ -107,7 +107,7 @@ describe('run: files whose size is zero or unknown', () => {
     'run: a file of /sys that reports 4096 bytes is sent with its actual content (fault 52)',
     async () => {
       const { env, requests } = await startService();
-      const args = ['run', 'w', 'x@/sys/class/net/lo/mtu;type=a/b', 'y=@/sys/class/net/lo/mtu', '--detach'];
+      const args = ['run', 'w', 'x@/sys/class/net/lo/mtu;type=a/b', 'y@=/sys/class/net/lo/mtu', '--detach'];
       expect(await runCli(args, { env })).toMatchObject({ exitCode: 0 });
       const mtu = readFileSync('/sys/class/net/lo/mtu');
       expect(JSON.parse(String(await requests[0]?.body())).inputs).toEqual({
@@ -219,7 +219,7 @@ describe('tables and inputs that cannot be read or copied', () => {
 
   test.each([
     ['a table', ['batch', 'w', '--rows', '-', '--check']],
-    ['a text', ['run', 'w', 'a=@-']],
+    ['a text', ['run', 'w', 'a@=-']],
     ['a document', ['run', 'w', 'a@-;type=a/b']],
     ['an inputs file', ['run', 'w', '--inputs-file', '-']],
   ])('standard input that fails with EIO as %s exits 2 (fault 89)', async (_name, args) => {

@@ -45,8 +45,14 @@ describe('inputs: separators', () => {
     ['id=007', 'id', '007'],
     ['eq=a=b=c', 'eq', 'a=b=c'],
     ['mail=joe@example.com', 'mail', 'joe@example.com'],
-    ['handle=\\@acme', 'handle', '@acme'],
-    ['back=\\\\@acme', 'back', '\\\\@acme'],
+    ['handle=@acme', 'handle', '@acme'],
+    ['back=\\@acme', 'back', '\\@acme'],
+    ['note=@missing.txt', 'note', '@missing.txt'],
+    ['home=@~/x', 'home', '@~/x'],
+    ['env=@/proc/self/environ', 'env', '@/proc/self/environ'],
+    ['stdin=@-', 'stdin', '@-'],
+    ['twice==x', 'twice', '=x'],
+    ['assign=:=x', 'assign', ':=x'],
     ['uri=data:text/plain;base64,aGk=', 'uri', 'data:text/plain;base64,aGk='],
     ['typed=x;type=text/csv', 'typed', 'x;type=text/csv'],
     ['n:=5', 'n', 5],
@@ -55,6 +61,9 @@ describe('inputs: separators', () => {
     ['a\\=b=c', 'a=b', 'c'],
     ['a\\:=b', 'a:', 'b'],
     ['a\\@b=c', 'a@b', 'c'],
+    ['a\\@=c', 'a@', 'c'],
+    ['a\\@\\:=c', 'a@:', 'c'],
+    ['a\\@:=1', 'a@', 1],
     ['a\\\\=b', 'a\\', 'b'],
     ['C:\\dir=x', 'C:\\dir', 'x'],
     ['__proto__=x', '__proto__', 'x'],
@@ -77,13 +86,13 @@ describe('inputs: separators', () => {
     },
   );
 
-  test('inputs: name=@path sends a UTF-8 text file as a string', async () => {
+  test('inputs: name@=path sends a UTF-8 text file as a string', async () => {
     const text = 'Zeile 1\r\n"zwei" \\ äöü 😀 \ufffd\n';
-    expect((await send(['note=@note.txt'], { 'note.txt': text })).inputs).toEqual({ note: text });
+    expect((await send(['note@=note.txt'], { 'note.txt': text })).inputs).toEqual({ note: text });
   });
 
-  test('inputs: name:=@path sends the JSON of a file unchanged, without a byte order mark', async () => {
-    const { body } = await send(['x:=@x.json'], { 'x.json': '\ufeff{"n": 1.0}' });
+  test('inputs: name@:=path sends the JSON of a file unchanged, without a byte order mark', async () => {
+    const { body } = await send(['x@:=x.json'], { 'x.json': '\ufeff{"n": 1.0}' });
     expect(body).toContain('"inputs":{"x":{"n": 1.0}}}');
   });
 
@@ -105,6 +114,12 @@ describe('inputs: separators', () => {
     expect(inputs).toEqual({ a: dataUri('application/x-own', PDF) });
   });
 
+  test('inputs: a document whose name begins with = or := is written with ./', async () => {
+    const files = { '=x.pdf': PDF, ':=x.pdf': PDF, 'x.pdf': '%PDF of another name' };
+    const { inputs } = await send(['a@./=x.pdf', 'b@./:=x.pdf'], files);
+    expect(inputs).toEqual({ a: dataUri('application/pdf', PDF), b: dataUri('application/pdf', PDF) });
+  });
+
   test('inputs: ~/ in a path is the home folder', async () => {
     const { stderr } = await send(['a@~/x.pdf']);
     expect(stderr).toContain('a@~/x.pdf: ~/x.pdf: a part of the path is not a directory (ENOTDIR)');
@@ -120,6 +135,55 @@ describe('inputs: separators', () => {
   });
 });
 
+describe('inputs: a value that looks like a file', () => {
+  test('inputs: a value is sent although it begins with @ and names a file', async () => {
+    const { inputs, stderr } = await send(['note=@note.txt'], { 'note.txt': 'secret' });
+    expect(inputs).toEqual({ note: '@note.txt' });
+    expect(stderr).toContain(
+      'warning: note=@note.txt: sends the text "@note.txt"; to send the text of the file, write note@=note.txt\n',
+    );
+  });
+
+  test('inputs: the warning about a value that names a file escapes the name and quotes the item for the shell', async () => {
+    const { inputs, stderr } = await send(['a\\=b=@my note.txt'], { 'my note.txt': 'secret' });
+    expect(inputs).toEqual({ 'a=b': '@my note.txt' });
+    expect(stderr).toContain("write 'a\\=b@=my note.txt'\n");
+  });
+
+  test('inputs: --dry-run shows the warning about a value that names a file, too', async () => {
+    const { stderr } = await send(['note=@note.txt', '--dry-run'], { 'note.txt': 'secret' });
+    expect(stderr).toContain('write note@=note.txt\n');
+  });
+
+  test.each([
+    '@none.txt',
+    '@folder',
+    '@./../up/note.txt',
+    '@folder/../note.txt',
+    '@~/note.txt',
+    '@C:note.txt',
+    '@folder\\note.txt',
+    '@/etc/passwd',
+    'note.txt',
+    '@',
+    '@-',
+    '@a\0b',
+    `@${'a'.repeat(300)}`,
+  ])('inputs: the value %j causes no warning', async (value) => {
+    const files = {
+      'up/note.txt': '',
+      'C:note.txt': '',
+      'folder\\note.txt': '',
+      'folder/x': '',
+      '~/note.txt': '',
+    };
+    const cwd = folderWith({ ...files, 'note.txt': '' });
+    const { inputs, stderr } = await send([`note=${value}`], {}, { cwd });
+    expect(inputs).toEqual({ note: value });
+    expect(stderr).not.toContain('warning');
+  });
+});
+
 describe('inputs: standard input', () => {
   test('inputs: standard input is sent as a document if its media type is given', async () => {
     const { inputs } = await send(['a@-;type=application/pdf'], {}, { stdin: PDF });
@@ -127,8 +191,8 @@ describe('inputs: standard input', () => {
   });
 
   test('inputs: standard input can be text, JSON, or the inputs file', async () => {
-    expect((await send(['a=@-'], {}, { stdin: 'hi\n' })).inputs).toEqual({ a: 'hi\n' });
-    expect((await send(['a:=@-'], {}, { stdin: '[1]' })).inputs).toEqual({ a: [1] });
+    expect((await send(['a@=-'], {}, { stdin: 'hi\n' })).inputs).toEqual({ a: 'hi\n' });
+    expect((await send(['a@:=-'], {}, { stdin: '[1]' })).inputs).toEqual({ a: [1] });
     expect((await send(['--inputs-file', '-'], {}, { stdin: '{"a": 1}' })).inputs).toEqual({ a: 1 });
   });
 
@@ -142,9 +206,9 @@ describe('inputs: standard input', () => {
   });
 
   test.each([
-    [['a=@-', 'b=@-'], 'b=@-: standard input is already read by a=@-'],
-    [['--inputs-file', '-', 'b=@-'], 'b=@-: standard input is already read by --inputs-file -'],
-    [['--token-file', '-', 'b=@-'], 'b=@-: standard input is already read by --token-file -'],
+    [['a@=-', 'b@=-'], 'b@=-: standard input is already read by a@=-'],
+    [['--inputs-file', '-', 'b@=-'], 'b@=-: standard input is already read by --inputs-file -'],
+    [['--token-file', '-', 'b@=-'], 'b@=-: standard input is already read by --token-file -'],
   ])('inputs: standard input that is read twice by %s is rejected (fault 53)', async (args, message) => {
     const { stderr, exitCode, requests } = await send(args, {}, { stdin: '{}' });
     expect(exitCode).toBe(2);
@@ -212,7 +276,7 @@ describe('--inputs-file', () => {
 test('run: Ctrl-C while standard input is read exits 130, and says that no run was created (fault 61)', async () => {
   const signals = new Signals();
   const stdin = new Readable({ read: () => void setImmediate(() => signals.raise('SIGINT')) });
-  const { exitCode, stderr, requests } = await send(['a=@-'], {}, { stdin, signals });
+  const { exitCode, stderr, requests } = await send(['a@=-'], {}, { stdin, signals });
   expect(exitCode).toBe(130);
   expect(stderr).toBe('wfr: cancelled; no run was created\n');
   expect(requests.length).toBe(0);
@@ -225,13 +289,20 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x:={', 'x:={: not JSON: unexpected end at line 1, column 2'],
     ['x:=NaN', 'x:=NaN: not JSON: expected a value at line 1, column 1'],
     ['x@', 'x@: has no path after "@"'],
+    ['x@=', 'x@=: has no path after "@="'],
+    ['x@:=', 'x@:=: has no path after "@:="'],
+    ['x@;type=a/b', 'x@;type=a/b: has no path after "@"'],
+    ['@=x', '@=x: has no name before "@="'],
+    ['x:=@x.json', 'x:=@x.json: not JSON; to read JSON from a file, write x@:=x.json'],
+    ['a\\:\\=b:=@my x.json', "to read JSON from a file, write 'a\\:\\=b@:=my x.json'"],
+    ['x:=@', 'x:=@: not JSON: expected a value at line 1, column 1'],
     ['x@pdf', 'the file name does not imply a media type'],
     ['x@none.pdf', 'x@none.pdf: none.pdf: no such file (ENOENT)'],
     ['x@folder.pdf', 'x@folder.pdf: folder.pdf: it is a directory (EISDIR)'],
     ['x@file.unknownext', "add ;type=type/subtype, such as 'x@file.unknownext;type=application/pdf'"],
     ['x@file.unknownext;type=pdf', '"pdf" is not a media type; use ;type=type/subtype, without parameters'],
     ['x@file.unknownext;type=text/plain; charset=utf-8', '"text/plain; charset=utf-8" is not a media type'],
-    ['x=@latin1.txt', 'x=@latin1.txt: not UTF-8 at byte 3'],
+    ['x@=latin1.txt', 'x@=latin1.txt: not UTF-8 at byte 3'],
     ['x:="\\udc00"', 'unpaired surrogate in a string'],
   ])('inputs: %s exits 2 with the reason, and nothing is sent', async (item, message) => {
     const files = {
@@ -282,19 +353,19 @@ describe('inputs: what is rejected before anything is sent', () => {
 });
 
 test('inputs: a text file may contain U+FFFD, but an invalid byte after it exits 2 (fault 56)', async () => {
-  const { stderr, exitCode } = await send(['x=@x.txt'], {
+  const { stderr, exitCode } = await send(['x@=x.txt'], {
     'x.txt': Buffer.concat([Buffer.from('a\ufffdb'), Buffer.from([0xff])]),
   });
   expect(exitCode).toBe(2);
-  expect(stderr).toContain('x=@x.txt: not UTF-8 at byte 6');
+  expect(stderr).toContain('x@=x.txt: not UTF-8 at byte 6');
 });
 
 test('inputs: a text of more than 64 MiB exits 2 and suggests a document', async () => {
   const cwd = folderWith({ 'x.txt': '' });
   truncateSync(join(cwd, 'x.txt'), 70_000_000);
-  const { stderr, exitCode, requests } = await send(['x=@x.txt'], {}, { cwd });
+  const { stderr, exitCode, requests } = await send(['x@=x.txt'], {}, { cwd });
   expect(exitCode).toBe(2);
-  expect(stderr).toContain('x=@x.txt: x.txt is larger than 64 MiB; send it as a document with name@path');
+  expect(stderr).toContain('x@=x.txt: x.txt is larger than 64 MiB; send it as a document with name@path');
   expect(requests.length).toBe(0);
 });
 

@@ -138,23 +138,23 @@ const PATHS: Lines = [
 
 /** Inputs that Tab, pressed twice, completes to the file `my note`. */
 const INPUTS = [
-  'my\\ note=@my',
-  'my\\ note:=@.hid',
-  'my\\ note=@~/my',
-  'my\\ note=@it',
-  'my\\ note=@ou',
-  '-i my\\ note=@my',
-  '--input=my\\ note=@my',
-  '"my note=@my',
-  "'my note=@my",
-  '"my note=@it',
-  '"my note=@ou',
-  "'my note=@ou",
-  '"my note=@~/ou',
-  'my\\ note=@"my',
-  "my\\ note=@'ou",
-  '"my note"=@my',
-  "'my note'=@it",
+  'my\\ note@=my',
+  'my\\ note@:=.hid',
+  'my\\ note@=~/my',
+  'my\\ note@=it',
+  'my\\ note@=ou',
+  '-i my\\ note@=my',
+  '--input=my\\ note@=my',
+  '"my note@=my',
+  "'my note@=my",
+  '"my note@=it',
+  '"my note@=ou',
+  "'my note@=ou",
+  '"my note@=~/ou',
+  'my\\ note@="my',
+  "my\\ note@='ou",
+  '"my note"@=my',
+  "'my note'@=it",
 ];
 
 describe.each(SHELLS)('completion in $shell', (shell) => {
@@ -175,7 +175,7 @@ describe.each(SHELLS)('completion in $shell', (shell) => {
     const screen = await prepared(shell);
     writeFileSync(join(screen.cwd, '.hidden.txt'), '"found"');
     // zsh itself leaves a quote open if the file name contains one.
-    const inputs = shell.shell === 'zsh' ? INPUTS : [...INPUTS, "'my note=@it"];
+    const inputs = shell.shell === 'zsh' ? INPUTS : [...INPUTS, "'my note@=it"];
     for (const input of inputs) {
       screen.typeText(`wfr run --dry-run w ${input}`);
       screen.press('Tab');

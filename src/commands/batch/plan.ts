@@ -13,6 +13,7 @@ import {
   resolveWorkflowIdField,
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
+import { findFileLikeTexts } from '../../inputs/file-like-text.js';
 import { FileError, openRereadable } from '../../inputs/files.js';
 import { type Item, ItemError, parseItem } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
@@ -81,7 +82,10 @@ export async function planBatch(
   return {
     ...checked,
     ...source,
-    warnings: checkWorkflowName(workflow, profile),
+    warnings: [
+      ...checkWorkflowName(workflow, profile),
+      ...(await findFileLikeTexts(checked.defaults, context.cwd)),
+    ],
     resend503: mayResend503(flags, profile, context),
     subjects: [{ id: undefined, workflowId: checked.workflowId }],
     failFast: flags.failFast === true,

@@ -4,19 +4,20 @@ import { wrap } from '../../text/wrap.js';
 
 const INPUTS = `Inputs
 
-The first separator in an input decides its type; the value never does.
+The first separator in an input decides its type; the value never does. Only a
+separator that begins with @ reads a file: name=$value sends any value.
 
   name=text           a string                          customer=ACME
   name:=json          any JSON value, sent unchanged    amount:=12.50
   name@path           a document; the file name         invoice@scan.pdf
                       decides the media type
   name@path;type=T    a document of media type T        'raw@dump;type=text/csv'
-  name=@path          a string from a UTF-8 file        note=@note.txt
-  name:=@path         JSON from a file                  lines:=@lines.json
+  name@=path          a string from a UTF-8 file        note@=note.txt
+  name@:=path         JSON from a file                  lines@:=lines.json
 
 The path - is standard input, once at most; ~/ is your home folder. In a name,
 escape =, :, @ and \\ with a backslash: a\\=b=c sets the input "a=b" to c. Write a
-value that begins with @ as \\@, such as handle=\\@acme.
+document whose path begins with = or := with ./, such as scan@./=x.pdf.
 
 Give inputs as arguments or with -i, which can be repeated. --inputs-file reads
 a JSON object of inputs; arguments override its keys. In it, a document is

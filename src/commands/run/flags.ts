@@ -13,8 +13,8 @@ import {
 import type { RunFlags } from './plan.js';
 
 const HELP = `
-An input is name=text, name:=json, name@document, name=@textfile or
-name:=@jsonfile; see wfr help inputs. The output is printed as JSON once the run
+An input is name=text, name:=json, name@document, name@=textfile or
+name@:=jsonfile; see wfr help inputs. The output is printed as JSON once the run
 is FINISHED. The exit code tells how it ended; see wfr help exit-codes.
 
 Examples:

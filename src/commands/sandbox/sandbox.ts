@@ -2,6 +2,7 @@
 import { constants } from 'node:os';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
+import { escapeName } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
 import type { ExitStatus } from '../../platform/exec.js';
 import { Interruption } from '../../platform/signals.js';
@@ -97,12 +98,8 @@ function describeWorkflow({ id, versionName, parameters, steps, failure }: Workf
     object: ':={}',
     array: ':=[]',
   };
-  const items = [...parameters].map(([name, type]) => `${escapeInputName(name)}${example[type]}`);
+  const items = [...parameters].map(([name, type]) => `${escapeName(name)}${example[type]}`);
   const end = failure === undefined ? '' : `; fails at ${failure.step}`;
   const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
   return `${sanitize(versionName)} (${steps.length} steps, ${seconds} s${sanitize(end)})\n  ${shellCommand(['wfr', 'run', id, ...items])}\n`;
-}
-
-function escapeInputName(name: string): string {
-  return name.replace(/[=:@\\]/g, '\\$&');
 }

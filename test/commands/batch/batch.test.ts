@@ -45,10 +45,10 @@ describe('batch: rows and tables', () => {
     mkdirSync(join(temporaryFolder(), 'x'));
     const cwd = folderWith({
       'rows.csv':
-        '\ufeffname, amount:=,note=@,scan@,tags:=@\r\n"A, ""Inc""",12.50,note.txt,s.pdf,t.json\r\n@home,,,,\r\n=x,"{""a"":1}",,s;type=a/b,\r\n',
+        '\ufeffname, amount:=,note@=,scan@,tags@:=,raw@;type=a/b\r\n"A, ""Inc""",12.50,note.txt,s.pdf,t.json,\r\n@home,,,,,\r\n=x,"{""a"":1}",,,,s;type=x\r\n',
       'note.txt': 'hello\n',
       's.pdf': '%PDF',
-      s: 'raw',
+      's;type=x': 'raw',
       't.json': '[1.0]',
     });
     const args = [
@@ -73,7 +73,7 @@ describe('batch: rows and tables', () => {
         tags: [1],
       },
       { name: '@home' },
-      { name: '=x', amount: { a: 1 }, scan: 'data:a/b;base64,cmF3' },
+      { name: '=x', amount: { a: 1 }, raw: 'data:a/b;base64,cmF3' },
     ]);
   });
 
@@ -96,7 +96,7 @@ describe('batch: rows and tables', () => {
     const { triggered, wfr } = await startBatchService();
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'data'));
-    writeFileSync(join(cwd, 'data/rows.csv'), 'note=@\nn.txt\n');
+    writeFileSync(join(cwd, 'data/rows.csv'), 'note@=\nn.txt\n');
     writeFileSync(join(cwd, 'data/n.txt'), 'here');
     await wfr(['batch', 'w', '--rows', 'data/rows.csv'], { cwd });
     expect(triggered).toEqual([{ note: 'here' }]);
@@ -134,7 +134,17 @@ describe('batch: rows and tables', () => {
   });
 
   test.each([
-    ['x=@y,b\n', 'rows.csv:1: x=@y: has text after "=@"; name the column x=@'],
+    ['x=y,b\n', 'rows.csv:1: x=y: has text after "="; name the column x='],
+    [
+      'note=@,b\n',
+      'rows.csv:1: note=@: has text after "="; to read the files in its cells, name the column note@=',
+    ],
+    ['tags:=@,b\n', 'to read the files in its cells, name the column tags@:='],
+    ['x@=;type=a/b,b\n', 'rows.csv:1: x@=;type=a/b: has text after "@="; name the column x@='],
+    ['x@;type=pdf,b\n', 'rows.csv:1: x@;type=pdf: "pdf" is not a media type'],
+    ['x@y;type=a/b,b\n', 'rows.csv:1: x@y;type=a/b: has text after "@"; name the column x@;type=a/b'],
+    ['a;b\n', 'rows.csv:1: has no comma'],
+    ['a@;type=\n', 'rows.csv:1: has no comma'],
     ['a,=\n', 'the column has no name'],
     ['a,b,a:=\n', 'has two columns for "a"'],
     ['a\n"x\n', 'is not CSV'],
@@ -145,6 +155,47 @@ describe('batch: rows and tables', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain(message);
     expect(requests).toEqual([]);
+  });
+
+  test('batch: a header gives the media type of its column, and a cell cannot', async () => {
+    const { triggered, requests, wfr } = await startBatchService();
+    const cwd = folderWith({
+      'typed.csv': 'scan@;type=application/pdf\ns\n',
+      s: '%PDF',
+      'cell.csv': 'scan@\ns;type=a/b\n',
+    });
+    expect((await wfr(['batch', 'w', '--rows', 'typed.csv'], { cwd })).exitCode).toBe(0);
+    expect(triggered).toEqual([{ scan: 'data:application/pdf;base64,JVBERg==' }]);
+    const sent = requests.length;
+    const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'cell.csv', '--check'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('cell.csv:2: scan@s;type=a/b: s;type=a/b: no such file (ENOENT)');
+    expect(requests.length).toBe(sent);
+  });
+
+  test('batch: a cell whose file name implies no media type is rejected, and the header shows the fix', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.csv': 'scan@,b\ns,1\n', s: '%PDF' });
+    const { stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
+    expect(stderr).toContain(
+      "rows.csv:2: scan@s: the file name does not imply a media type; name the column with it, such as 'scan@;type=application/pdf'",
+    );
+  });
+
+  test('batch: cells that begin with a separator are sent as they are, without a warning', async () => {
+    const { triggered, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.csv': 'note\n@note.txt\n', 'note.txt': 'secret' });
+    const { stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv'], { cwd });
+    expect(triggered).toEqual([{ note: '@note.txt' }]);
+    expect(stderr).not.toContain('warning');
+  });
+
+  test('batch: an input of all rows that names a file as a value is warned about once', async () => {
+    const { triggered, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3), 'note.txt': 'secret' });
+    const { stderr } = await wfr([...BATCH_ARGS, '-i', 'note=@note.txt'], { cwd });
+    expect(triggered[0]).toMatchObject({ note: '@note.txt' });
+    expect(stderr.match(/write note@=note\.txt/g)).toHaveLength(1);
   });
 
   test('batch --fail-fast: no row is sent after the first failure', async () => {

@@ -166,8 +166,11 @@ describe('completion: candidates', () => {
   test.each<[string[], string[]]>([
     [['run', 'w', 'invoice@'], ['\tfiles\tinvoice@']],
     [['run', 'w', 'invoice@my sc'], ['\tfiles\tinvoice@']],
-    [['run', 'w', 'note=@a=@b'], ['\tfiles\tnote=@']],
-    [['run', 'w', 'lines:=@~/l'], ['\tfiles\tlines:=@']],
+    [['run', 'w', 'note@=a@=b'], ['\tfiles\tnote@=']],
+    [['run', 'w', 'lines@:=~/l'], ['\tfiles\tlines@:=']],
+    [['run', 'w', 'lines@:'], ['\tfiles\tlines@']],
+    [['run', 'w', 'note=@a'], []],
+    [['run', 'w', 'lines:=@a'], []],
     [['run', 'w', 'a\\=b\\@c@d'], ['\tfiles\ta\\=b\\@c@']],
     [['run', 'w', '-i', 'invoice@s'], ['\tfiles\tinvoice@']],
     [['run', 'w', '--input=invoice@s'], ['\tfiles\t--input=invoice@']],

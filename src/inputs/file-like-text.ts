@@ -1,0 +1,31 @@
+/** Finds inputs such as `note=@note.txt`, which send that text, although the user may mean the file. */
+import { stat } from 'node:fs/promises';
+import { absolutePath } from '../platform/files.js';
+import { shellCommand } from '../text/shell-quote.js';
+import { escapeName, type Item } from './item.js';
+
+/** Returns a warning for each text that is `@` and the path of a file. */
+export async function findFileLikeTexts(items: readonly Item[], cwd: string): Promise<string[]> {
+  const warnings: string[] = [];
+  for (const item of items) {
+    if (item.type !== 'string' || !item.text.startsWith('@')) continue;
+    const path = item.text.slice(1);
+    if (!isPlainPath(path) || !(await isFile(path, cwd))) continue;
+    const fix = shellCommand([`${escapeName(item.name)}@=${path}`]);
+    warnings.push(`${item.raw}: sends the text "@${path}"; to send the text of the file, write ${fix}`);
+  }
+  return warnings;
+}
+
+/** A value may be from somebody else: a message must not suggest, or reveal, a file outside the working folder. */
+function isPlainPath(path: string): boolean {
+  return !/^[/~]|^[a-z]:|\\/i.test(path) && !path.split('/').includes('..');
+}
+
+async function isFile(path: string, cwd: string): Promise<boolean> {
+  try {
+    return (await stat(absolutePath(path, cwd))).isFile();
+  } catch {
+    return false;
+  }
+}
