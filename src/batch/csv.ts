@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse';
 import { BatchFileError } from '../errors.js';
+import type { PathRules } from '../inputs/boundary.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
@@ -24,7 +25,7 @@ const QUOTE_PROBLEMS: Readonly<Record<string, string>> = {
 type CsvRecord = string[] & { line: number };
 
 /** Reads the rows below the header; an empty cell means no input. Throws BatchFileError for an invalid header or quote. */
-export async function* csvRows({ open, name, base }: TableFile): AsyncGenerator<Row, void, void> {
+export async function* csvRows({ open, name, paths }: TableFile): AsyncGenerator<Row, void, void> {
   let heads: ColumnHeader[] | undefined;
   let number = 0;
   for await (const cells of recordsOf(open(), name)) {
@@ -35,7 +36,7 @@ export async function* csvRows({ open, name, base }: TableFile): AsyncGenerator<
     }
     number++;
     const digest = digestOf(...heads.map(({ text }) => text), ...cells);
-    yield { number, label, digest, inputs: inputsOf(cells, heads, base) };
+    yield { number, label, digest, inputs: inputsOf(cells, heads, paths) };
   }
   if (heads === undefined) throw new BatchFileError(`${name}: is empty; CSV must begin with a header`);
 }
@@ -116,7 +117,7 @@ function headsOf(cells: readonly string[], label: string): ColumnHeader[] {
   return heads;
 }
 
-function inputsOf(cells: readonly string[], heads: readonly ColumnHeader[], base: string): Row['inputs'] {
+function inputsOf(cells: readonly string[], heads: readonly ColumnHeader[], paths: PathRules): Row['inputs'] {
   if (cells.every((cell) => cell.trim() === '')) {
     return { problem: 'has only empty cells; remove the line, or fill in its cells' };
   }
@@ -131,7 +132,7 @@ function inputsOf(cells: readonly string[], heads: readonly ColumnHeader[], base
       const cell = cells[index] ?? '';
       return cell === '' ? [] : [parseCell(head, cell)];
     });
-    return { items, base };
+    return { items, paths };
   } catch (error) {
     return { problem: error instanceof Error ? error.message : String(error) };
   }

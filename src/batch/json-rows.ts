@@ -4,7 +4,7 @@ import { readLines } from './read-lines.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
 /** Reads the rows of a file; skips blank lines. */
-export async function* jsonRows({ open, name, base }: TableFile): AsyncGenerator<Row, void, void> {
+export async function* jsonRows({ open, name, paths }: TableFile): AsyncGenerator<Row, void, void> {
   let number = 0;
   for await (const line of readLines(open())) {
     const json = line.number === 1 ? stripByteOrderMark(line.bytes) : line.bytes;
@@ -15,7 +15,7 @@ export async function* jsonRows({ open, name, base }: TableFile): AsyncGenerator
       number,
       label: `${name}:${line.number}`,
       digest: digestOf(json),
-      inputs: { items: [], json, base },
+      inputs: { items: [], json, paths },
     };
   }
 }

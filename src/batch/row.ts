@@ -1,6 +1,7 @@
 /** A row of a table, and the file that it is read from: what the readers of CSV and of JSON Lines share. */
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import type { PathRules } from '../inputs/boundary.js';
 import type { RowInputs } from '../inputs/resolve.js';
 
 /** A row of the table. */
@@ -19,8 +20,8 @@ export interface Row {
 export interface TableFile {
   /** As the user wrote it, for messages. */
   name: string;
-  /** The directory that its paths are relative to. */
-  base: string;
+  /** The rules for the paths in its rows. */
+  paths: PathRules;
   /** Reads the file from its start, up to and including offset `end` if given; can be called repeatedly. */
   open(end?: number): Readable;
 }

@@ -22,7 +22,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
           number: index + 1,
           label: path,
           digest: digestOf(name, path),
-          inputs: { items: [item], base: cwd },
+          inputs: { items: [item], paths: { base: cwd, within: undefined } },
         };
       }
     },

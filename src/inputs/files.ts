@@ -14,7 +14,7 @@ import { createFileSource, createHandleSource } from './file-source.js';
 export class FileError extends Error {}
 
 /** Returns a FileError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
-function toFileError(path: string, error: unknown, subject = formatPath(path), hint = ''): Error {
+export function toFileError(path: string, error: unknown, subject = formatPath(path), hint = ''): Error {
   if (error instanceof Error && isResourceExhaustion(error))
     return new FileReadError(formatPath(path), error);
   return new FileError(`${subject}: ${describeSystemError(error)}${hint}`);

@@ -6,6 +6,7 @@ import type { NamedFile } from '../platform/same-file.js';
 import type { Part, Source } from '../service/body.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
+import { assertInside, type PathRules } from './boundary.js';
 import { openDocument, readBytes } from './files.js';
 import type { Segment } from './inputs-file.js';
 import { escapeName, type Item } from './item.js';
@@ -31,15 +32,15 @@ export class PartReader {
     for (const source of this.#opened) await source.close();
   }
 
-  /** Reads a piece of an inputs file, whose paths are relative to `base`. Throws TextError or FileError. */
-  async readSegment(segment: Segment, base: string): Promise<readonly Part[]> {
+  /** Reads a piece of an inputs file. Throws TextError or FileError. */
+  async readSegment(segment: Segment, rules: PathRules): Promise<readonly Part[]> {
     if (segment instanceof Uint8Array) return [segment];
     const fix = `add "type": "type/subtype" beside "$document"`;
-    return this.#openDocument(segment.path, segment.mediaType, base, segment.path, fix);
+    return this.#openDocument(segment.path, segment.mediaType, rules, segment.path, fix);
   }
 
-  /** Reads an item, whose path is relative to `base`. Throws TextError or FileError. */
-  async readItem(item: Item, base: string): Promise<readonly Part[]> {
+  /** Reads an item. Throws TextError or FileError. */
+  async readItem(item: Item, rules: PathRules): Promise<readonly Part[]> {
     switch (item.type) {
       case 'string':
         return [Buffer.from(JSON.stringify(item.text))];
@@ -48,38 +49,49 @@ export class PartReader {
           validateJson(Buffer.from(item.text), `; for a string use ${escapeName(item.name)}=${item.text}`),
         ];
       case 'string-file':
-        this.#claim(item.path, base, item.raw);
-        return [Buffer.from(JSON.stringify(decodeUtf8(await readBytes(item.path, base, this.#context))))];
+        await this.#claim(item.path, rules, item.raw);
+        return [
+          Buffer.from(JSON.stringify(decodeUtf8(await readBytes(item.path, rules.base, this.#context)))),
+        ];
       case 'json-file': {
-        this.#claim(item.path, base, item.raw);
-        const bytes = await readBytes(item.path, base, this.#context);
+        await this.#claim(item.path, rules, item.raw);
+        const bytes = await readBytes(item.path, rules.base, this.#context);
         decodeUtf8(bytes);
         return [validateJson(stripByteOrderMark(bytes))];
       }
       case 'document': {
-        return this.#openDocument(item.path, item.mediaType, base, item.raw, describeTypeFix(item));
+        return this.#openDocument(item.path, item.mediaType, rules, item.raw, describeTypeFix(item));
       }
     }
   }
 
-  async #openDocument(path: string, givenType: string | undefined, base: string, raw: string, fix: string) {
-    this.#claim(path, base, raw);
+  async #openDocument(
+    path: string,
+    givenType: string | undefined,
+    rules: PathRules,
+    raw: string,
+    fix: string,
+  ) {
+    await this.#claim(path, rules, raw);
     const mediaType = givenType ?? (path === '-' ? undefined : await guessMediaType(path));
     if (path === '-' && mediaType === undefined) {
       throw new TextError(`the media type of standard input is unknown; ${fix}`);
     }
     // Opened before its media type is checked: a missing file is the more useful error.
-    const source = await openDocument(path, base, this.#context);
+    const source = await openDocument(path, rules.base, this.#context);
     this.#opened.push(source);
     if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${fix}`);
     if (source.size === 0) this.warnings.push(`${raw}: the document is empty (0 bytes)`);
     return [Buffer.from(`"data:${mediaType};base64,`), source, Buffer.from('"')];
   }
 
-  #claim(path: string, base: string, raw: string): void {
+  /** Checks that a path may be read, and records it. Throws TextError or FileError. */
+  async #claim(path: string, { base, within }: PathRules, raw: string): Promise<void> {
     this.claimStdin(path, raw);
     if (path === '-') return;
-    this.files.push({ name: raw, path: resolvePath(path, base, this.#context), isWritten: false });
+    const absolute = resolvePath(path, base, this.#context);
+    if (within !== undefined) await assertInside(absolute, path, within);
+    this.files.push({ name: raw, path: absolute, isWritten: false });
   }
 
   /** Reserves standard input if `path` is `-`. Throws TextError if something else reads it already. */

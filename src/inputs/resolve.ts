@@ -6,6 +6,7 @@ import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import type { NamedFile } from '../platform/same-file.js';
 import type { Input, Part } from '../service/body.js';
+import type { PathRules } from './boundary.js';
 import { findFileLikeTexts } from './file-like-text.js';
 import { FileError, readBytes } from './files.js';
 import { parseInputsFile } from './inputs-file.js';
@@ -38,11 +39,11 @@ export async function resolveInputs(args: InputArguments, context: Context): Pro
   return new Resolver(context, args.otherStdin).resolve(args);
 }
 
-/** The inputs of one row of a table: items or a JSON object, with paths relative to `base`. */
+/** The inputs of one row of a table: items or a JSON object, and the rules for their paths. */
 export interface RowInputs {
   items: readonly Item[];
   json?: Buffer;
-  base: string;
+  paths: PathRules;
 }
 
 /** Resolves the inputs of a row, which override `defaults`. Throws UsageError with every error, named by the row's `label`. */
@@ -73,33 +74,40 @@ class Resolver {
       await this.#collect(label, () => this.#readInputsFile(inputsFile, fileInputs, new Set(parsed.keys())));
     }
     const resolved = new Map(fileInputs);
-    const { cwd } = this.#context;
     for (const item of parsed.values()) {
       await this.#collect(item.raw, async () => {
-        resolved.set(item.name, { name: item.name, parts: await this.#reader.readItem(item, cwd) });
+        resolved.set(item.name, {
+          name: item.name,
+          parts: await this.#reader.readItem(item, this.#ownPaths()),
+        });
       });
     }
-    this.#reader.warnings.push(...(await findFileLikeTexts([...parsed.values()], cwd)));
+    this.#reader.warnings.push(...(await findFileLikeTexts([...parsed.values()], this.#context.cwd)));
     return this.#finish(resolved);
   }
 
   async resolveRow(row: RowInputs, label: string, defaults: readonly Item[]): Promise<ResolvedInputs> {
-    const { json, base } = row;
+    const { json, paths } = row;
     const own = new Map<string, Input>();
     if (json !== undefined)
-      await this.#collect(label, () => this.#readObject(json, base, label, own, new Set()));
-    for (const item of row.items) await this.#resolveItem(item, base, `${label}: ${item.raw}`, own);
+      await this.#collect(label, () => this.#readObject(json, paths, label, own, new Set()));
+    for (const item of row.items) await this.#resolveItem(item, paths, `${label}: ${item.raw}`, own);
     const inputs = new Map<string, Input>();
     for (const item of defaults) {
-      if (!own.has(item.name)) await this.#resolveItem(item, this.#context.cwd, item.raw, inputs);
+      if (!own.has(item.name)) await this.#resolveItem(item, this.#ownPaths(), item.raw, inputs);
     }
     return this.#finish(new Map([...inputs, ...own]));
   }
 
-  async #resolveItem(item: Item, base: string, label: string, into: Map<string, Input>): Promise<void> {
+  /** The rules for the paths of a command line, which are the user's own. */
+  #ownPaths(): PathRules {
+    return { base: this.#context.cwd, within: undefined };
+  }
+
+  async #resolveItem(item: Item, paths: PathRules, label: string, into: Map<string, Input>): Promise<void> {
     await this.#collect(label, async () => {
       if (into.has(item.name)) throw new TextError(`duplicate input "${item.name}"; remove one of the two`);
-      into.set(item.name, { name: item.name, parts: await this.#reader.readItem(item, base) });
+      into.set(item.name, { name: item.name, parts: await this.#reader.readItem(item, paths) });
     });
   }
 
@@ -155,12 +163,13 @@ class Resolver {
     this.#reader.claimStdin(path, '--inputs-file -');
     const { cwd } = this.#context;
     const base = path === '-' ? cwd : dirname(resolvePath(path, cwd, this.#context));
-    await this.#readObject(await readBytes(path, cwd, this.#context), base, path, into, overridden);
+    const bytes = await readBytes(path, cwd, this.#context);
+    await this.#readObject(bytes, { base, within: undefined }, path, into, overridden);
   }
 
   async #readObject(
     bytes: Buffer,
-    base: string,
+    paths: PathRules,
     label: string,
     into: Map<string, Input>,
     overridden: ReadonlySet<string>,
@@ -172,7 +181,7 @@ class Resolver {
       // An item overrides this input, so its documents are not opened.
       if (overridden.has(name)) continue;
       await this.#collect(`${label}: ${name}`, async () => {
-        for (const segment of segments) parts.push(...(await this.#reader.readSegment(segment, base)));
+        for (const segment of segments) parts.push(...(await this.#reader.readSegment(segment, paths)));
       });
     }
   }

@@ -154,7 +154,8 @@ async function readRows(chunks: readonly Buffer[]): Promise<{ rows: string[]; br
   const rows: string[] = [];
   const open = () => Readable.from(chunks, { objectMode: false });
   try {
-    for await (const row of csvRows({ open, name: 'x', base: '/' })) rows.push(summarizeRow(row));
+    for await (const row of csvRows({ open, name: 'x', paths: { base: '/', within: undefined } }))
+      rows.push(summarizeRow(row));
     return { rows };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;

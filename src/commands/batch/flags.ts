@@ -14,7 +14,7 @@ import type { BatchFlags } from './plan.js';
 const HELP = `
 A table is JSON Lines, each row an object as in --inputs-file, or CSV with input
 names and separators as the header: customer,amount:=,invoice@. Paths are
-relative to the table.
+relative to the table, and must stay inside its folder or --files-under.
 
 The results file records every step of every row, so that running the same
 command again continues after any interruption and sends no row twice. If the
@@ -40,6 +40,7 @@ function define(command: Command, start: Start): void {
     .argument('[file...]', 'the files of --each')
     .optionsGroup('Rows:')
     .option('--rows <file|->', 'read a table: JSON Lines, or CSV with a header')
+    .option('--files-under <folder>', 'let a table name files in this folder, too')
     .option('--each <name>', 'one run for each file, sent as document <name>')
     .addOption(new Option('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect))
     .option('--shard <i/n>', 'only the rows of shard i of n, such as 2/5')

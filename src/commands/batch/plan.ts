@@ -21,10 +21,10 @@ import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
+import { assertTable, type FilesUnderFlags, openBoundary } from './files-under.js';
 import { parseAdoptions, parseResendUnknown } from './unknown-rows.js';
 
-export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, ReportFlags {
-  rows?: string;
+export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, ReportFlags, FilesUnderFlags {
   each?: string;
   input?: string[];
   results?: string;
@@ -73,6 +73,7 @@ export async function planBatch(
     adoptions: () => parseAdoptions(flags.adopt, flags.results),
     resendUnknown: () => parseResendUnknown(flags.resendUnknown),
     reports: () => openReports(reports, flags),
+    filesUnder: () => assertTable(flags),
     source: () => openTable(files, flags, context),
   });
   await assertDistinctFiles(namedFiles(files, checked.defaults, flags, context)).catch(async (error) => {
@@ -139,9 +140,10 @@ function namedFiles(
 
 async function openTable(
   files: readonly string[],
-  { rows, each, tokenFile }: BatchFlags,
+  flags: BatchFlags,
   context: Context,
 ): Promise<{ table: Table; close(): Promise<void> }> {
+  const { rows, each, tokenFile } = flags;
   if ((rows === undefined) === (each === undefined)) {
     throw new UsageError(['requires rows: --rows <file>, or --each <name> and files']);
   }
@@ -154,11 +156,15 @@ async function openTable(
       '--rows -: --token-file - already reads standard input, which can be read only once',
     ]);
   }
-  const file = await openRereadable(path, context).catch(throwRowsError);
+  const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
+  const { file, within } = await collectUsageErrors({
+    file: () => openRereadable(path, context).catch(throwRowsError),
+    within: () => openBoundary(flags, base, context),
+  });
   try {
-    const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
     const name = path === '-' ? 'standard input' : path;
-    return { table: await tableOfFile({ name, base, open: file.open }), close: file.close };
+    const table = await tableOfFile({ name, paths: { base, within }, open: file.open });
+    return { table, close: file.close };
   } catch (error) {
     await file.close();
     return throwRowsError(error);
