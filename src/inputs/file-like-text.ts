@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { absolutePath } from '../platform/files.js';
 import { shellCommand } from '../text/shell-quote.js';
-import { escapeName, type Item } from './item.js';
+import { escapeName, type Item, isPlainPath } from './item.js';
 
 /** Returns a warning for each text that is `@` and the path of a file. */
 export async function findFileLikeTexts(items: readonly Item[], cwd: string): Promise<string[]> {
@@ -15,11 +15,6 @@ export async function findFileLikeTexts(items: readonly Item[], cwd: string): Pr
     warnings.push(`${item.raw}: sends the text "@${path}"; to send the text of the file, write ${fix}`);
   }
   return warnings;
-}
-
-/** A value may be from somebody else: a message must not suggest, or reveal, a file outside the working folder. */
-function isPlainPath(path: string): boolean {
-  return !/^[/~]|^[a-z]:|\\/i.test(path) && !path.split('/').includes('..');
 }
 
 async function isFile(path: string, cwd: string): Promise<boolean> {

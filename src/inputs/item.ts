@@ -55,12 +55,20 @@ export function parseItem(raw: string): Item {
   const { name, separator, value } = split(raw);
   if (name === '') throw new ItemError(raw, `has no name before "${separator}"`);
   // JSON never begins with @.
-  if (separator === ':=' && /^@./s.test(value)) {
+  if (separator === ':=' && value.startsWith('@') && isPlainPath(value.slice(1))) {
     const fix = shellCommand([`${escapeName(name)}@:=${value.slice(1)}`]);
     throw new ItemError(raw, `not JSON; to read JSON from a file, write ${fix}`);
   }
   if (separator === '@') return { raw, name, type: 'document', ...splitMediaType(raw, value) };
   return createItem(raw, name, separator, value);
+}
+
+/**
+ * Returns whether a path leads nowhere but into the working folder. A message suggests to read no other file: the value
+ * may be from somebody else.
+ */
+export function isPlainPath(path: string): boolean {
+  return path !== '' && !/^[/~]|^[a-z]:|\\/i.test(path) && !path.split('/').includes('..');
 }
 
 /** Returns a name as it is written in an item: with a backslash before every `=`, `:`, `@` and `\\`. */

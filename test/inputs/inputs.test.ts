@@ -296,6 +296,10 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x:=@x.json', 'x:=@x.json: not JSON; to read JSON from a file, write x@:=x.json'],
     ['a\\:\\=b:=@my x.json', "to read JSON from a file, write 'a\\:\\=b@:=my x.json'"],
     ['x:=@', 'x:=@: not JSON: expected a value at line 1, column 1'],
+    [
+      'x:=@/etc/passwd',
+      'x:=@/etc/passwd: not JSON: expected a value at line 1, column 1; for a string use x=',
+    ],
     ['x@pdf', 'the file name does not imply a media type'],
     ['x@none.pdf', 'x@none.pdf: none.pdf: no such file (ENOENT)'],
     ['x@folder.pdf', 'x@folder.pdf: folder.pdf: it is a directory (EISDIR)'],

@@ -180,6 +180,7 @@ describe('completion: candidates', () => {
     [['run', 'w', '--inputs-file', 'x'], ['\tfiles\t']],
     [['run', 'w', '--token-file=x'], ['\tfiles\t--token-file=']],
     [['run', 'w', '--save-documents', ''], ['\tfolders\t']],
+    [['batch', 'w', '--files-under', ''], ['\tfolders\t']],
     [['run', 'w', '--report', 'junit=a/b'], ['\tfiles\tjunit=']],
     [['run', 'w', '--report=json='], ['\tfiles\t--report=json=']],
     [['sandbox', '--workflows', ''], ['\tfiles\t']],
