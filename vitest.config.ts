@@ -1,4 +1,4 @@
-/** The projects of the tests: `npx vitest run --project unit test/run.test.ts`. */
+/** The projects of the tests: `npx vitest run --project unit test/commands/run`. */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 

@@ -123,7 +123,7 @@ function inputsOf(cells: readonly string[], heads: readonly ColumnHeader[], path
   }
   if (cells.length !== heads.length) {
     return {
-      problem: `has ${cells.length} cells, but the header has ${heads.length}; quote cells that contain a comma, and keep the commas of empty cells`,
+      problem: `has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, but the header has ${heads.length}; quote cells that contain a comma, and keep the commas of empty cells`,
     };
   }
   if (!areText(cells)) return { problem: NOT_TEXT };

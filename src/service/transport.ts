@@ -228,11 +228,9 @@ function toNetworkError(error: unknown, host: string, fallback: NetworkFault): u
   if (error instanceof WfrError || !(error instanceof Error)) return error;
   // An error without a code of the system or of undici is a bug, not a network error.
   if (errorCode(error) === undefined && error.name !== 'HTTPParserError') return error;
-  return new NetworkError(
-    findProtocolFault(error) ?? fallback,
-    { host, code: errorCode(error) },
-    { cause: error },
-  );
+  // The codes of undici mean nothing to a user.
+  const code = errorCode(error)?.startsWith('UND_ERR') ? undefined : errorCode(error);
+  return new NetworkError(findProtocolFault(error) ?? fallback, { host, code }, { cause: error });
 }
 
 /** Returns the fault of a response that is not HTTP. A TLS alert (RFC 8446, section 6) responds to plain text. */

@@ -60,7 +60,7 @@ describe('CSV: invalid rows and tables', () => {
     [
       'a row with too few cells, after line breaks in cells and empty lines',
       'a,b\r\n"1\r\n1\r1\n1",2\r\r\n\n2\n3,4\n',
-      'rows.csv:8: has 1 cells, but the header has 2',
+      'rows.csv:8: has 1 cell, but the header has 2',
     ],
     ['a cell with a NUL', 'a\n1\n2\0\n3\n', 'rows.csv:3: has bytes that are not valid UTF-8'],
   ])(
@@ -139,14 +139,15 @@ function parseReference(text: string): { rows: ExpectedRow[]; broken?: number } 
 /** Returns the expected summary of a row, such as `4: a=1 b=x`. */
 function summarizeExpected({ line, cells }: ExpectedRow): string {
   if (cells.every((cell) => cell.trim() === '')) return `${line}: has only empty cells`;
-  if (cells.length !== 2) return `${line}: has ${cells.length} cells`;
+  if (cells.length !== 2) return `${line}: has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}`;
   const items = cells.map((cell, index) => (cell === '' ? '' : ` ${index === 0 ? 'a' : 'b'}=${cell}`));
   return `${line}:${items.join('')}`;
 }
 
 function summarizeRow({ label, inputs }: Row): string {
   const line = label.split(':')[1];
-  if ('problem' in inputs) return `${line}: ${/^has (only empty|\d+) cells/.exec(inputs.problem)?.[0]}`;
+  if ('problem' in inputs)
+    return `${line}: ${/^has (only empty cells|\d+ cells?)/.exec(inputs.problem)?.[0]}`;
   return `${line}:${inputs.items.map(({ raw }) => ` ${raw}`).join('')}`;
 }
 

@@ -102,7 +102,7 @@ describe('a machine without free file descriptors or memory (fault 75)', () => {
     expect({ exitCode: run.exitCode, connections: connections() }).toEqual({ exitCode: 7, connections: 0 });
     expect(run.stderr).toContain('/proc/self/comm cannot be read: too many open files (EMFILE)');
     expect(run.stderr).toContain('ulimit -n');
-    const batch = `wfr ${BATCH_ARGS.join(' ')} --interval 20ms`;
+    const batch = `wfr ${BATCH_ARGS.join(' ')} --files-under /proc --interval 20ms`;
     const limited = await bash(`ulimit -n 60; ${batch}`, env, { cwd });
     expect({ exitCode: limited.exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 0 });
     expect((await bash(batch, env, { cwd })).exitCode).toBe(0);

@@ -322,8 +322,8 @@ describe('watch: statuses that wfr does not know', () => {
     ]);
     expect(exitCode).toBe(0);
     expect(stderr.split('\n').filter((line) => line.includes('warning: '))).toEqual([
-      'wfr: warning: the status PAUSED is unknown to wfr; waiting while it changes',
-      'wfr: warning: the status QUEUED is unknown to wfr; waiting while it changes',
+      'wfr: warning: the status PAUSED is unknown to wfr, which waits up to 5m for it to change',
+      'wfr: warning: the status QUEUED is unknown to wfr, which waits up to 5m for it to change',
     ]);
     expect(stderr).toContain(' PAUSED  1 of 4 steps\n');
   });

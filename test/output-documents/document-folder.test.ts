@@ -359,7 +359,10 @@ To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
     );
     for (const [args, message] of [
       [['run', 'w', '--force'], '--force requires --save-documents'],
-      [['run', '-d', 'w', '--save-documents', 'x'], '--save-documents and --detach exclude each other'],
+      [
+        ['run', '-d', 'w', '--save-documents', 'x'],
+        '--save-documents cannot be used with --detach; pass it to wfr watch',
+      ],
       [['watch', 'r', '--save-documents', ''], '--save-documents: pass a folder'],
     ] as const) {
       const result = await runCli(args, { env });

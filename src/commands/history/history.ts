@@ -35,7 +35,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
 function parseLimit(raw: string | undefined): number {
   if (raw === undefined) return DEFAULT_LIMIT;
   if (/^[1-9]\d{0,8}$/.test(raw)) return Number(raw);
-  throw new UsageError([`--limit ${raw}: expected a number of runs, such as 50`]);
+  throw new UsageError([`--limit ${raw}: expected a whole number of at least 1, such as 50`]);
 }
 
 function emptyText({ folder }: History): string {

@@ -94,5 +94,5 @@ function isDetached({ detach, wait }: RunFlags): boolean {
 /** Throws UsageError where --detach is given with a flag that requires watching. */
 function assertWatched(flags: RunFlags): RunFlags {
   if (flags.saveDocuments === undefined || !isDetached(flags)) return flags;
-  throw new UsageError(['--save-documents and --detach exclude each other: use it with wfr watch']);
+  throw new UsageError(['--save-documents cannot be used with --detach; pass it to wfr watch']);
 }

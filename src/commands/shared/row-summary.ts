@@ -11,7 +11,7 @@ const MAX_LISTED_STEPS = 10;
 const STATE_LABELS: readonly (readonly [RowState, string])[] = [
   ['finished', 'FINISHED'],
   ['failed', 'FAILED'],
-  ['refused', 'refused'],
+  ['refused', 'rejected'],
   ['accepted', 'still running'],
   ['bad', 'invalid'],
   ['intent', 'not sent'],
@@ -74,7 +74,7 @@ function nextStepLines(rowStates: RowStates): string[] {
     lines.push(`  Invalid: ${listRows('bad', rowStates)}. Fix them and run the same command again.`);
   }
   if (has('failed', 'refused')) {
-    lines.push('  To run failed and refused rows again: wfr batch … --retry-failed');
+    lines.push('  To run failed and rejected rows again: wfr batch … --retry-failed');
   }
   return lines;
 }

@@ -93,5 +93,5 @@ async function* runChanges(
 /** Warns once about each status that the interface does not define. */
 function warnAboutUnknownStatus({ status }: Run, { reporter }: Session): void {
   if (status === undefined || isKnownStatus(status)) return;
-  reporter.warnOnce(`the status ${status} is unknown to wfr; waiting while it changes`);
+  reporter.warnOnce(`the status ${status} is unknown to wfr, which waits up to 5m for it to change`);
 }

@@ -308,7 +308,8 @@ function rejectionHints({ method, status }: HttpErrorInfo, variantHint: HttpErro
 
 function describeUnreadableResponse({ reason, facts }: UnreadableResponseError): ErrorDescription {
   const { status, contentType, excerpt, fields } = facts;
-  const found = fields === undefined ? '' : `; its fields are ${formatList(fields)}`;
+  const names = fields === undefined ? '' : formatList(fields);
+  const found = fields === undefined ? '' : names === '' ? '; it has no fields' : `; its fields are ${names}`;
   const type = contentType === undefined ? '' : `, content type ${sanitize(contentType)}`;
   return {
     summary: [`the response (${status ?? 'no status'}${type}) is not a run: ${sanitize(reason)}${found}`],

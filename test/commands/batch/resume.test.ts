@@ -311,9 +311,9 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(16) });
     const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId', '--concurrency', '16'];
     const { exitCode, stderr } = await runCli(args, { cwd, env: { WFR_BASE_URL: baseUrl } });
-    expect(stderr).toContain('16 rows: 16 refused\n');
+    expect(stderr).toContain('16 rows: 16 rejected\n');
     expect(exitCode).toBe(5);
-    expect((await runCli(['results', 'out.jsonl'], { cwd })).stdout).toContain('16 rows: 16 refused\n');
+    expect((await runCli(['results', 'out.jsonl'], { cwd })).stdout).toContain('16 rows: 16 rejected\n');
   });
 
   test('batch: a 500 is not retried', async () => {
@@ -337,7 +337,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     expect(await check(Buffer.from('name,n:=\nJos\xe9,1\n', 'latin1'))).toContain(
       'rows.csv:2: has bytes that are not valid UTF-8',
     );
-    expect(await check('a,b,c\n1,2,3\n4\n')).toContain('rows.csv:3: has 1 cells, but the header has 3');
+    expect(await check('a,b,c\n1,2,3\n4\n')).toContain('rows.csv:3: has 1 cell, but the header has 3');
     expect(await check('name;city\nA;B\n')).toContain(
       'rows.csv:1: has no comma; separate the columns with commas',
     );

@@ -398,7 +398,7 @@ describe('batch: row states and flags decide which rows are sent', () => {
     responses.get = (id) => (id === 'lost' ? NOT_FOUND : [200, aRun({ id })]);
     const { stderr } = await service.wfr([...ARGS, '--timeout', '2m'], { cwd });
     expect(stderr).toContain(
-      '8 rows: 1 FINISHED, 1 FAILED, 1 refused, 1 still running, 1 invalid, 1 not sent, 1 unknown, 1 lost\n',
+      '8 rows: 1 FINISHED, 1 FAILED, 1 rejected, 1 still running, 1 invalid, 1 not sent, 1 unknown, 1 lost\n',
     );
     delete responses.get;
     delete responses.post;

@@ -78,7 +78,7 @@ describe('history: recording and listing runs', () => {
   test('history: a --limit that is not a number exits 2', async () => {
     const { exitCode, stderr } = await runCli(['history', '-n', 'all']);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('--limit all: expected a number of runs, such as 50');
+    expect(stderr).toContain('--limit all: expected a whole number of at least 1, such as 50');
   });
 
   test('history: watch and status update the status of a recorded run, and add no run', async () => {
