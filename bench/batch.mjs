@@ -61,7 +61,8 @@ writeFileSync(
   }),
 );
 const sandbox = await startService(node, [BIN, 'sandbox', '--workflows', at('workflows.json')]);
-const env = { WFR_BASE_URL: /WFR_BASE_URL=(\S+)/.exec(sandbox.text)[1], WFR_TOKEN: 'sandbox-token' };
+const [, WFR_BASE_URL, WFR_TOKEN] = /WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=(\S+)/.exec(sandbox.text);
+const env = { WFR_BASE_URL, WFR_TOKEN };
 const SINGLE = 200;
 const started = performance.now();
 const line = `seq ${SINGLE} | xargs -P 8 -I{} ${node} ${BIN} run w label={} -q --interval 200ms`;

@@ -20,11 +20,11 @@ const node = process.execPath;
 
 title('Start-up');
 const sandbox = await startService(node, [BIN, 'sandbox']);
-const baseUrl = /WFR_BASE_URL=(\S+)/.exec(sandbox.text)[1];
-const headers = { authorization: 'Bearer sandbox-token', 'content-type': 'application/json' };
+const [, baseUrl, token] = /WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=(\S+)/.exec(sandbox.text);
+const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
 const body = JSON.stringify({ worfklowId: '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e', inputs: { label: 'x' } });
 const { id } = await (await fetch(`${baseUrl}/runs`, { method: 'POST', headers, body })).json();
-const env = { WFR_BASE_URL: baseUrl, WFR_TOKEN: 'sandbox-token' };
+const env = { WFR_BASE_URL: baseUrl, WFR_TOKEN: token };
 
 const wfr = (name, args, options = {}) => ({ name, run: () => measure(node, [BIN, ...args], options) });
 const candidates = [

@@ -27,8 +27,8 @@ async function startSandbox() {
     let text = '';
     child.stdout.on('data', (chunk) => {
       text += chunk;
-      const [, url] = /WFR_BASE_URL=(\S+)/.exec(text) ?? [];
-      if (url !== undefined) resolve({ WFR_BASE_URL: url, WFR_TOKEN: 'sandbox-token' });
+      const [, url, token] = /WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=(\S+)\n/.exec(text) ?? [];
+      if (url !== undefined) resolve({ WFR_BASE_URL: url, WFR_TOKEN: token });
     });
   });
   return { child, settings };

@@ -105,6 +105,7 @@ function toErrorReply(error: unknown): Reply {
 }
 
 async function handle(request: IncomingMessage, options: SandboxOptions, runs: Runs): Promise<Reply> {
+  assertOwnHost(request);
   if (request.headers.authorization !== `Bearer ${options.token}`) {
     throw new Rejection(401, 'The access token is missing or invalid; use the one that the sandbox printed.');
   }
@@ -118,6 +119,14 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
   const run = runs.find(decodeId(id));
   if (run === undefined) throw new Rejection(404, 'There is no run with this id.');
   return { status: 200, body: run };
+}
+
+/** Throws Rejection for any other host: a web page can make a name of its own resolve to this machine (DNS rebinding). */
+function assertOwnHost({ headers: { host = '' }, socket }: IncomingMessage): void {
+  const [, name = '', port = '80'] = /^(127\.0\.0\.1|localhost|\[::1\])(?::(\d+))?$/i.exec(host) ?? [];
+  if (name !== '' && Number(port) === socket.localPort) return;
+  const own = `127.0.0.1:${socket.localPort}`;
+  throw new Rejection(421, `The Host must be ${own}; localhost and [::1] are accepted, too.`);
 }
 
 /** Returns an empty id, which no run has, for invalid percent-encoding. */

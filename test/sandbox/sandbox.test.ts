@@ -118,6 +118,20 @@ describe('sandbox: the service', () => {
     expect(await status('GET', '/runs/%ff')).toBe(404);
   });
 
+  test('sandbox: answers only requests whose Host is this machine with its port, whatever their token', async () => {
+    const { sandbox } = await startTestSandbox();
+    const { port } = new URL(sandbox.baseUrl);
+    const good = trigger({ label: 'x' }, SLOW);
+    const status = async (host: string) =>
+      (await speak(sandbox.baseUrl, 'POST', '/runs', [good], { host })).status;
+    for (const name of ['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]']) {
+      expect([name, await status(`${name}:${port}`)]).toEqual([name, 201]);
+    }
+    const others = ['localhost', 'localhost:1', `evil.example:${port}`, `localhost.evil.example:${port}`];
+    for (const host of others) expect([host, await status(host)]).toEqual([host, 421]);
+    expect(sandbox.runCount()).toBe(4);
+  });
+
   test('sandbox: large JSON values are read quickly, and values over its limit are rejected', async () => {
     const { sandbox } = await startTestSandbox();
     const numbers = `[${'7,'.repeat(2_000_000)}7]`;
@@ -173,15 +187,31 @@ describe('wfr sandbox', () => {
       signals,
       clock: new VirtualClock(),
       async onOutput(text, stream) {
-        const baseUrl = /^export WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=sandbox-token\n$/.exec(text)?.[1];
+        const [, baseUrl, token] =
+          /^export WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=([\w-]+)\n$/.exec(text) ?? [];
         if (stream !== 'stdout' || baseUrl === undefined) return;
-        statuses.push((await speak(baseUrl, 'GET', '/runs/none')).status);
+        const authorization = `Bearer ${token}`;
+        statuses.push((await speak(baseUrl, 'GET', '/runs/none', [], { authorization })).status);
         signals.raise('SIGINT');
       },
     });
     expect(statuses).toEqual([404]);
     expect(result.exitCode).toBe(130);
     expect(result.stderr).toContain('GET /v1/runs/none 404\n');
+  });
+
+  test('wfr sandbox: each start has a new random token', async () => {
+    const tokens: string[] = [];
+    for (let start = 0; start < 2; start++) {
+      await runCli(['sandbox', '--', 'wfr'], {
+        spawn: async (_command, _args, { WFR_TOKEN = '' }) => {
+          tokens.push(WFR_TOKEN);
+          return { exited: Promise.resolve(0), kill: () => {} };
+        },
+      });
+    }
+    expect(tokens).toEqual([expect.stringMatching(/^[\w-]{22,}$/), expect.stringMatching(/^[\w-]{22,}$/)]);
+    expect(new Set(tokens).size).toBe(2);
   });
 
   test('wfr sandbox: a port that is in use or invalid exits 2', async () => {

@@ -23,9 +23,6 @@ export interface SandboxFlags {
 
 export { FIELD_SPELLINGS };
 
-/** Fixed, so that scripts can contain it: it protects nothing and only proves that a token is sent. */
-const TOKEN = 'sandbox-token';
-
 /** Parses the flags. Throws UsageError with every problem. */
 export async function parseSandboxFlags(flags: SandboxFlags, context: Context): Promise<SandboxOptions> {
   const { workflows, factor, ...checked } = await collectUsageErrors(
@@ -42,11 +39,17 @@ export async function parseSandboxFlags(flags: SandboxFlags, context: Context): 
   return {
     ...checked,
     workflows: withScaledDurations(factor, workflows),
-    token: TOKEN,
+    token: await generateToken(),
     strict: flags.strict === true,
     dropAnswer: flags.dropAnswer === true,
     clock: context.clock,
   };
+}
+
+/** Other users of the machine can connect to the port, and do not know the token. */
+async function generateToken(): Promise<string> {
+  const { randomBytes } = await import('node:crypto');
+  return randomBytes(24).toString('base64url');
 }
 
 async function loadWorkflows(path: string | undefined, context: Context): Promise<readonly Workflow[]> {

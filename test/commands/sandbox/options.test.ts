@@ -147,9 +147,9 @@ describe('--drop-answer', () => {
     const { stderr } = await runCli(['sandbox', '--drop-answer'], {
       signals,
       async onOutput(text, stream) {
-        const baseUrl = /WFR_BASE_URL=(\S+)/.exec(text)?.[1];
-        if (stream !== 'stdout' || baseUrl === undefined) return;
-        await runCli(['run', ...LABELLED], { env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 'sandbox-token' } });
+        const [, baseUrl, token] = /WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=(\S+)/.exec(text) ?? [];
+        if (stream !== 'stdout' || baseUrl === undefined || token === undefined) return;
+        await runCli(['run', ...LABELLED], { env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: token } });
         signals.raise('SIGINT');
       },
     });

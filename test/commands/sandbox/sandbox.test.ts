@@ -12,7 +12,7 @@ describe('sandbox -- command', () => {
       '-c',
       'echo "$WFR_BASE_URL $WFR_TOKEN"; exit 23',
     ]).ended;
-    expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1 sandbox-token\n$/);
+    expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1 [\w-]{22,}\n$/);
     expect(exitCode).toBe(23);
   });
 
