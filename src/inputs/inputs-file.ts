@@ -4,7 +4,7 @@ import { decodeString, parseMembers } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import { isMediaType } from './item.js';
-import { checkJson, formatPosition, TextError } from './text.js';
+import { checkJson, decodeUtf8, formatPosition, TextError } from './text.js';
 
 const QUOTE = 0x22;
 
@@ -28,6 +28,22 @@ export function parseInputsFile(file: Buffer): FileInput[] {
     seen.add(name);
     return { name, segments: splitAtDocuments(asBuffer(value), bytes) };
   });
+}
+
+/** Checks that no object of an inputs file stands for a document, at any depth: it could name any file. Throws TextError. */
+export function assertNoDocuments(file: Buffer): void {
+  decodeUtf8(file);
+  const bytes = stripByteOrderMark(file);
+  checkJson(bytes);
+  const scanner = new JsonScanner(bytes);
+  while (scanner.next()) {
+    if (scanner.token !== 'key') continue;
+    if (decodeString(bytes.subarray(scanner.start, scanner.end)) !== '$document') continue;
+    const position = formatPosition(bytes, scanner.start);
+    throw new TextError(
+      `"$document" ${position} is not allowed with --no-documents; give the document as an input, such as name@path`,
+    );
+  }
 }
 
 /** Splits a value at the objects that stand for documents, at any depth. */

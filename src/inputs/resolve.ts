@@ -9,7 +9,7 @@ import type { Input, Part } from '../service/body.js';
 import type { PathRules } from './boundary.js';
 import { findFileLikeTexts } from './file-like-text.js';
 import { FileError, readBytes } from './files.js';
-import { parseInputsFile } from './inputs-file.js';
+import { assertNoDocuments, parseInputsFile } from './inputs-file.js';
 import { type Item, ItemError, parseItem } from './item.js';
 import { PartReader } from './parts.js';
 import { decodeUtf8, TextError } from './text.js';
@@ -18,6 +18,8 @@ export interface InputArguments {
   items: readonly string[];
   /** The path of a JSON object of inputs; `-` is standard input. */
   inputsFile: string | undefined;
+  /** Whether the inputs file may name documents. */
+  hasDocuments?: boolean | undefined;
   /** The flag that reads standard input already, as the user wrote it. */
   otherStdin?: string | undefined;
 }
@@ -66,12 +68,14 @@ class Resolver {
     this.#reader = new PartReader(context, otherStdin);
   }
 
-  async resolve({ items, inputsFile }: InputArguments): Promise<ResolvedInputs> {
+  async resolve({ items, inputsFile, hasDocuments = true }: InputArguments): Promise<ResolvedInputs> {
     const parsed = this.#parseItems(items);
     const fileInputs = new Map<string, Input>();
     if (inputsFile !== undefined) {
       const label = inputsFile === '-' ? '--inputs-file -' : inputsFile;
-      await this.#collect(label, () => this.#readInputsFile(inputsFile, fileInputs, new Set(parsed.keys())));
+      await this.#collect(label, () =>
+        this.#readInputsFile(inputsFile, hasDocuments, fileInputs, new Set(parsed.keys())),
+      );
     }
     const resolved = new Map(fileInputs);
     for (const item of parsed.values()) {
@@ -157,6 +161,7 @@ class Resolver {
 
   async #readInputsFile(
     path: string,
+    hasDocuments: boolean,
     into: Map<string, Input>,
     overridden: ReadonlySet<string>,
   ): Promise<void> {
@@ -164,6 +169,7 @@ class Resolver {
     const { cwd } = this.#context;
     const base = path === '-' ? cwd : dirname(resolvePath(path, cwd, this.#context));
     const bytes = await readBytes(path, cwd, this.#context);
+    if (!hasDocuments) assertNoDocuments(bytes);
     await this.#readObject(bytes, { base, within: undefined }, path, into, overridden);
   }
 

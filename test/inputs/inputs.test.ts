@@ -217,6 +217,35 @@ describe('inputs: standard input', () => {
   });
 });
 
+describe('--no-documents', () => {
+  test.each([
+    ['{"a": {"$document": "scan.pdf"}}', 'at line 1, column 8'],
+    ['{"a": 1,\n"b": [[{"c": {"\\u0024document": "scan.pdf"}}]]}', 'at line 2, column 15'],
+    ['{"a": {"b": {"$document": "scan.pdf"}, "b": 1}}', 'at line 1, column 14'],
+    ['\ufeff{"$document": "scan.pdf"}', 'at line 1, column 2'],
+  ])(
+    '--no-documents: an inputs file with a $document in it, such as %s, exits 2 before anything is sent',
+    async (json, position) => {
+      const { exitCode, stderr, requests } = await send(
+        ['--inputs-file', '-', '--no-documents'],
+        { 'scan.pdf': PDF },
+        { stdin: json },
+      );
+      expect({ exitCode, requests: requests.length }).toEqual({ exitCode: 2, requests: 0 });
+      expect(stderr).toContain(`"$document" ${position} is not allowed with --no-documents`);
+    },
+  );
+
+  test('--no-documents: other values of the inputs file and documents of items are sent', async () => {
+    const { inputs } = await send(
+      ['--inputs-file', '-', '--no-documents', 'scan@scan.pdf'],
+      { 'scan.pdf': PDF },
+      { stdin: '{"a": "@/etc/passwd", "b": "$document"}' },
+    );
+    expect(inputs).toEqual({ a: '@/etc/passwd', b: '$document', scan: dataUri('application/pdf', PDF) });
+  });
+});
+
 describe('--inputs-file', () => {
   test('--inputs-file: its values are sent unchanged, and items override its keys', async () => {
     const { body } = await send(['--inputs-file', 'in.json', 'b=item', 'd=new'], {

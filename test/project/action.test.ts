@@ -94,25 +94,86 @@ describe('GitHub action', () => {
     expect((await runAction(label, slow)).exitCode).toBe(8);
   });
 
+  test('GitHub action: a value of inputs-json is never another item, a flag or a file', async () => {
+    const { baseUrl, posts } = await scriptedService(acceptThenShow(aFinishedRun()));
+    const title = 'x\nscan@scan.pdf\n--dry-run\n@/etc/passwd\n$(touch pwned)';
+    const inputs = { workflow: 'w', inputs: 'scan@scan.pdf', 'base-url': baseUrl, token: 't', report: '' };
+    const json = `{"title": ${JSON.stringify(title)}, "amount": 12.50, "file": "@scan.pdf"}\n`;
+    const { exitCode, left } = await runAction({ ...inputs, 'inputs-json': json });
+    expect({ exitCode, left: left() }).toEqual({ exitCode: 0, left: ['scan.pdf'] });
+    const [request] = posts();
+    const body = String(await request?.body());
+    expect(JSON.parse(body).inputs).toEqual({
+      title,
+      amount: 12.5,
+      file: '@scan.pdf',
+      scan: expect.stringMatching(/^data:application\/pdf;/),
+    });
+    expect(body).toContain('"amount":12.50');
+  });
+
+  test('GitHub action: inputs-json rejects $document at any depth before anything is sent', async () => {
+    const { baseUrl, posts } = await scriptedService(acceptThenShow(aFinishedRun()));
+    const inputs = { workflow: 'w', 'base-url': baseUrl, token: 't', report: '' };
+    const json = '{"title": [{"a": {"\\u0024document": "scan.pdf"}}]}';
+    const { exitCode, stderr } = await runAction({ ...inputs, 'inputs-json': json });
+    expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 2, posts: 0 });
+    expect(stderr).toContain('"$document" at line 1, column 19 is not allowed');
+  });
+
+  test('GitHub action: masks the token before anything else, also one with characters of workflow commands', async () => {
+    const path = checkout();
+    const inputs = { workflow: 'w', token: 'a%b\r\nc' };
+    const first = await runAction(inputs, { PATH: `${path}:${process.env.PATH}` }, path);
+    expect(first.stderr.split('\n')[0]).toBe('::add-mask::a%25b%0D%0Ac');
+    const fromJob = await runAction({ workflow: 'w' }, { WFR_TOKEN: 'of the job' }, path);
+    expect(fromJob.stderr).toBe('::add-mask::of the job\n');
+    expect((await runAction({ workflow: 'w' }, {}, path)).stderr).toBe('');
+  });
+
   /** Returns a checkout of the action with a wfr that prints its arguments, and an npm that builds it. */
   function checkout() {
     const path = temporaryFolder();
     cpSync(join(ROOT, 'action'), join(path, 'action'), { recursive: true });
     mkdirSync(join(path, 'bin'));
     writeFileSync(join(path, 'bin/wfr.js'), 'console.log(JSON.stringify(process.argv.slice(2)))');
-    const npm = '#!/bin/sh\nmkdir dist; : > dist/main.js; echo "npm $1 in $PWD, $INPUT_TOKEN$WFR_TOKEN."\n';
+    const npm = '#!/bin/sh\necho "npm $* in $PWD"; env\n';
     writeFileSync(join(path, 'npm'), npm, { mode: 0o755 });
+    const build = `require('fs').mkdirSync('dist'); require('fs').writeFileSync('dist/main.js', '');
+      console.log('build', Object.keys(process.env).join());`;
+    writeFileSync(
+      join(path, 'build.mjs'),
+      `import { createRequire } from 'node:module';
+      const require = createRequire(import.meta.url); ${build}`,
+    );
     return path;
   }
 
-  test('GitHub action: builds its checkout once, and hides the token from npm', async () => {
+  test('GitHub action: builds its checkout once, without install scripts and without the secrets of the step', async () => {
     const path = checkout();
-    const env = { PATH: `${path}:${process.env.PATH}`, WFR_TOKEN: 'secret' };
+    const secrets = {
+      WFR_TOKEN: 'secret',
+      NODE_AUTH_TOKEN: 'secret',
+      'MY-KEY': 'secret',
+      GITHUB_TOKEN: 'secret',
+    };
+    const settings = {
+      NPM_CONFIG_REGISTRY: 'https://npm.example',
+      https_proxy: 'http://proxy',
+      NODE_OPTIONS: '',
+    };
+    const env = { PATH: `${path}:${process.env.PATH}`, ...settings, ...secrets };
     const inputs = { workflow: 'w', inputs: 'a=1', token: 'secret' };
     const first = await runAction(inputs, env, path);
-    expect(first.stderr).toBe(`npm ci in ${path}, .\n`);
+    const [mask, npm, ...variables] = first.stderr.trimEnd().split('\n');
+    expect(mask).toBe('::add-mask::secret');
+    expect(npm).toBe(`npm ci --include=dev --ignore-scripts --no-audit --no-fund in ${path}`);
+    expect(variables).toContain('NPM_CONFIG_REGISTRY=https://npm.example');
+    expect(variables).toContain('https_proxy=http://proxy');
+    expect(variables.join()).not.toMatch(/secret|INPUT_|GITHUB_|NODE_OPTIONS/);
+    expect(variables.at(-1)).toMatch(/^build (?!.*(TOKEN|KEY|INPUT)).*PATH/);
     expect(JSON.parse(first.stdout)).toEqual(['run', '--report=github', '--', 'w', 'a=1']);
-    expect((await runAction(inputs, env, path)).stderr).toBe('');
+    expect((await runAction(inputs, env, path)).stderr).toBe('::add-mask::secret\n');
   });
 
   test('takes the build of a release where its ref is the tag, and builds where that fails', async () => {

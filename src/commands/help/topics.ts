@@ -22,7 +22,8 @@ document whose path begins with = or := with ./, such as scan@./=x.pdf.
 Give inputs as arguments or with -i, which can be repeated. --inputs-file reads
 a JSON object of inputs; arguments override its keys. In it, a document is
 {"$document": "scan.pdf", "type": "application/pdf"}; the type is optional, and
-the path is relative to that file.
+the path is relative to that file. --no-documents rejects it there: with values
+from outside, send JSON that others control with --inputs-file - --no-documents.
 
 Duplicate names and unknown media types are errors. All errors are reported
 together, before anything is sent. --dry-run prints what would be sent.

@@ -50,6 +50,7 @@ function define(command: Command, start: Start): void {
         'read inputs from a JSON object; other inputs override its keys',
       ).argParser(onlyOnce),
     )
+    .option('--no-documents', 'reject documents in the inputs file, for JSON from outside')
     .option('-d, --detach', 'print the id once the run is accepted, and do not wait')
     .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
     .option('--dry-run', 'print what would be sent, without sending it');

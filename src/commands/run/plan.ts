@@ -33,6 +33,8 @@ export interface RunFlags
     ReportFlags {
   input?: string[];
   inputsFile?: string;
+  /** False for --no-documents. */
+  documents?: boolean;
   workflowIdField?: string;
   resend503?: boolean;
   detach?: boolean;
@@ -51,7 +53,7 @@ export async function planRun(
   context: Context,
 ) {
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
-  const { inputsFile, input = [] } = flags;
+  const { inputsFile, input = [], documents: hasDocuments } = flags;
   const profile = await chooseProfile(flags, context);
   const { id, field, resolved, ...plan } = await collectUsageErrors({
     id: () => resolveWorkflowId(workflow, profile),
@@ -63,7 +65,8 @@ export async function planRun(
     field: () => resolveWorkflowIdField(flags, profile, context),
     credentials: () => loadCredentials(flags, profile, context),
     reports: () => reports.open(),
-    resolved: () => resolveInputs({ items: [...items, ...input], inputsFile, otherStdin }, context),
+    resolved: () =>
+      resolveInputs({ items: [...items, ...input], inputsFile, hasDocuments, otherStdin }, context),
   });
   const files = [...reportFiles(flags, context), ...inputsFileOf(flags, context), ...resolved.files];
   await assertDistinctFiles(files).catch(async (error) => {
