@@ -35,7 +35,7 @@ const SIGNAL_NUMBERS: Partial<Record<NodeJS.Signals, number>> = {
 };
 
 /** The processes of tests share neither state nor settings with the user's wfr. */
-const OWN_FOLDERS = { XDG_STATE_HOME: temporaryFolder(), XDG_CONFIG_HOME: '/dev/null/none' };
+const OWN_FOLDERS = { XDG_STATE_HOME: temporaryFolder(), XDG_CONFIG_HOME: temporaryFolder() };
 
 /** Starts a command. Its environment is `env` and what Node needs, not that of the test. */
 export function start(
