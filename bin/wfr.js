@@ -47,16 +47,46 @@ function loadFromFile() {
 }
 
 /**
- * Lets Node 22.8 and later keep compiled code, which makes a request 7 % faster. The directory is this user's own: Node's
- * default is shared by all users of the machine, and its contents are executed.
+ * Lets Node 22.8 and later keep compiled code, which makes a request 7 % faster. The contents of the folder are executed,
+ * so it must be this user's own; Node's default is shared by all users of the machine.
  */
 function useCompileCache() {
   const { enableCompileCache } = require('node:module');
-  const { XDG_CACHE_HOME, LOCALAPPDATA, HOME } = process.env;
-  // A relative directory could belong to somebody else.
-  const named = XDG_CACHE_HOME && XDG_CACHE_HOME[0] === '/' ? XDG_CACHE_HOME : LOCALAPPDATA;
-  const caches = named || (HOME && `${HOME}/.cache`);
-  if (caches && enableCompileCache) enableCompileCache(`${caches}/wfr`);
+  const caches = enableCompileCache && findCaches(process.env);
+  if (!caches || !makeOwnFolder(caches, 'wfr')) return;
+  // Node makes a folder in it at once, with the umask.
+  const umask = process.umask(0o077);
+  enableCompileCache(`${caches}/wfr`);
+  process.umask(umask);
+}
+
+/** A relative folder could belong to somebody else. */
+function findCaches({ XDG_CACHE_HOME, LOCALAPPDATA, HOME }) {
+  const { isAbsolute } = require('node:path');
+  if (process.platform === 'win32')
+    return LOCALAPPDATA && isAbsolute(LOCALAPPDATA) ? LOCALAPPDATA : undefined;
+  if (XDG_CACHE_HOME && isAbsolute(XDG_CACHE_HOME)) return XDG_CACHE_HOME;
+  return HOME && isAbsolute(HOME) ? `${HOME}/.cache` : undefined;
+}
+
+/** Makes the folder if it is missing. Returns whether it is this user's alone; Windows keeps it in the user's profile. */
+function makeOwnFolder(parent, name) {
+  if (process.platform === 'win32') return true;
+  const { lstatSync, mkdirSync } = require('node:fs');
+  const examine = () => lstatSync(`${parent}/${name}`, { throwIfNoEntry: false });
+  try {
+    let stats = examine();
+    if (stats === undefined) {
+      // Not with `recursive`, which never returns in /proc.
+      for (const folder of [parent, `${parent}/${name}`]) {
+        if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) mkdirSync(folder, 0o700);
+      }
+      stats = examine();
+    }
+    return stats.isDirectory() && stats.uid === process.geteuid() && (stats.mode & 0o022) === 0;
+  } catch (_error) {
+    return false;
+  }
 }
 
 /** Whether this Node is at least the one that package.json asks for. */
