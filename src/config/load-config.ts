@@ -1,9 +1,10 @@
 /** Finds and reads the config file. */
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
+import { findFileRisk, isForeign } from '../platform/ownership.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { ConfigFile } from './parse-config.js';
 
@@ -32,13 +33,24 @@ function xdgConfigHome({ XDG_CONFIG_HOME: path }: Context['env']): string | unde
   return path !== undefined && isAbsolute(path) ? path : undefined;
 }
 
+/** The content of the config file, and the owner and mode of the file that was read. */
+export interface ConfigBytes {
+  bytes: Buffer;
+  stats: Stats;
+}
+
 /**
  * Reads the bytes of the config file; undefined if there is none. Throws UsageError if it cannot be read, or if
  * WFR_CONFIG names a file that does not exist.
  */
-export function readConfigBytes({ path, isNamed }: ConfigLocation): Buffer | undefined {
+export function readConfigBytes({ path, isNamed }: ConfigLocation): ConfigBytes | undefined {
   try {
-    return readFileSync(path);
+    const file = openSync(path, 'r');
+    try {
+      return { bytes: readFileSync(file), stats: fstatSync(file) };
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     if (!isNamed && ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return undefined;
     const subject = isNamed ? 'WFR_CONFIG' : 'the config file';
@@ -46,11 +58,33 @@ export function readConfigBytes({ path, isNamed }: ConfigLocation): Buffer | und
   }
 }
 
-/** Loads the config file; undefined if there is none. Throws UsageError with every mistake in it. */
-export async function loadConfig(context: Context): Promise<ConfigFile | undefined> {
+/** The config file with warnings about who else could have written it. */
+export type LoadedConfig = ConfigFile & { warnings: readonly string[] };
+
+/**
+ * Loads the config file; undefined if there is none. Throws UsageError with every mistake in it, and if another user
+ * could have written it.
+ */
+export async function loadConfig(context: Context): Promise<LoadedConfig | undefined> {
   const location = locateConfig(context);
-  const bytes = location === undefined ? undefined : readConfigBytes(location);
-  if (location === undefined || bytes === undefined) return undefined;
+  const read = location === undefined ? undefined : readConfigBytes(location);
+  if (location === undefined || read === undefined) return undefined;
   const { parseConfig } = await import('./parse-config.js');
-  return parseConfig(bytes, location.path);
+  const file = await parseConfig(read.bytes, location.path);
+  return { ...file, warnings: checkOwner(file, read.stats, context) };
+}
+
+/** Returns warnings. Throws UsageError if any user could have written the file, or if a command in it is another user's. */
+function checkOwner({ path, content }: ConfigFile, stats: Stats, { uid }: Context): string[] {
+  const risk = findFileRisk(path, stats, uid);
+  if (risk?.isFatal) throw new UsageError([`the config file ${path}: ${risk.message}`]);
+  const hasCommand = Object.values(content.profiles ?? {}).some(
+    ({ tokenCommand }) => tokenCommand !== undefined,
+  );
+  if (hasCommand && isForeign(stats, uid)) {
+    throw new UsageError([
+      `the config file ${path}: belongs to another user and has a tokenCommand, which would run as you; use a copy of your own`,
+    ]);
+  }
+  return risk === undefined ? [] : [`the config file ${path}: ${risk.message}`];
 }

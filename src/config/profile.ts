@@ -17,6 +17,8 @@ export interface Profile {
   /** The config file. */
   path: string;
   settings: ProfileSettings;
+  /** About the file. */
+  warnings: readonly string[];
   /** Returns the line of a setting, or of a member of it. */
   sourceOf(setting: string, ...names: string[]): SettingSource;
 }
@@ -36,12 +38,12 @@ export async function chooseProfile(flags: ProfileFlags, context: Context): Prom
     const reason = whyMissing(Object.keys(profiles), file, context);
     throw new UsageError([`${formatSource(chosenBy)} ${name || '""'}: ${reason}`]);
   }
-  const { path } = file;
+  const { path, warnings } = file;
   const sourceOf = (setting: string, ...names: string[]): SettingSource => {
     const line = file.lineOf('profiles', name, setting, ...names);
     return { kind: 'profile', setting, profile: name, path, line };
   };
-  return { name, chosenBy, path, settings, sourceOf };
+  return { name, chosenBy, path, settings, warnings, sourceOf };
 }
 
 function choose(

@@ -9,6 +9,7 @@ import type { Profile, ProfileFlags } from './profile.js';
 import { findProxy } from './proxy.js';
 import { isOn, type RawSetting, resolveSetting } from './resolve-setting.js';
 import { formatSource } from './setting-source.js';
+import { checkTokenFile } from './token-file.js';
 import { findTokenSource, type TokenFlags } from './token-source.js';
 
 /** The flags of every command that connects to the service, not parsed yet. */
@@ -42,9 +43,11 @@ export async function resolveServiceSettings(
     },
     headers: () => parseHeaders(flags.header ?? [], flags.token === false),
   });
-  const { withheld } = findTokenSource(flags, profile, context);
+  const { location, withheld } = findTokenSource(flags, profile, context);
   const warnings = [
     ...findWarnings(connection.baseUrl, context),
+    ...(profile?.warnings ?? []),
+    ...(location === undefined ? [] : await checkTokenFile(location, context)),
     ...(withheld === undefined ? [] : [withheld]),
   ];
   return { ...connection, headers, warnings, resumeFlags: findResumeFlags(flags) };

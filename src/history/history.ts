@@ -4,7 +4,7 @@
  */
 import { isAbsolute, join } from 'node:path';
 import type { Clock, Context } from '../platform/context.js';
-import { appendRecord, readRecords } from './log.js';
+import { appendRecord, findLogRisk, type LogFolder, readRecords } from './log.js';
 
 /** A run that this user triggered. */
 export interface PastRun {
@@ -35,24 +35,30 @@ export class HistoryTimeoutError extends Error {
 export class History {
   /** The folder of the log; undefined if no history is kept. */
   readonly folder: string | undefined;
+  readonly #log: LogFolder | undefined;
   readonly #clock: Clock;
   readonly #limit: number;
   /** All writes so far, in the background; resolves with the first error. */
   #writes: Promise<unknown> = Promise.resolve();
 
-  private constructor(folder: string | undefined, { clock, limits }: Pick<Context, 'clock' | 'limits'>) {
+  private constructor(
+    folder: string | undefined,
+    { clock, limits, uid }: Pick<Context, 'clock' | 'limits' | 'uid'>,
+  ) {
     this.folder = folder;
+    this.#log = folder === undefined ? undefined : { path: folder, uid };
     this.#clock = clock;
     this.#limit = limits.history;
   }
 
   /** Opens the history in the platform's folder for application state; keeps nothing with WFR_HISTORY=0 or without a home folder. */
   static open(context: Context): History {
-    const { WFR_HISTORY, XDG_STATE_HOME = '', LOCALAPPDATA } = context.env;
+    const { WFR_HISTORY, XDG_STATE_HOME, LOCALAPPDATA } = context.env;
+    const configured = [XDG_STATE_HOME, context.platform === 'win32' ? LOCALAPPDATA : undefined];
+    const candidates = [...configured, join(context.home, '.local', 'state')];
     // A relative path is to be ignored (XDG Base Directory Specification).
-    const configured = isAbsolute(XDG_STATE_HOME) ? XDG_STATE_HOME : LOCALAPPDATA;
-    const state = configured || (context.home && join(context.home, '.local', 'state'));
-    const isKept = WFR_HISTORY !== '0' && state !== '';
+    const state = candidates.find((path) => path !== undefined && isAbsolute(path));
+    const isKept = WFR_HISTORY !== '0' && state !== undefined;
     return new History(isKept ? join(state, 'wfr') : undefined, context);
   }
 
@@ -88,11 +94,16 @@ export class History {
     this.#writes = this.#writes.then(async (error) => error ?? (await write()));
   }
 
+  /** Returns why an existing history is skipped: others could have planted it. */
+  async findRisk(): Promise<string | undefined> {
+    return this.#log && findLogRisk(this.#log);
+  }
+
   /** Reads the recorded runs, the latest first. */
   async readRuns(): Promise<PastRun[]> {
-    if (this.folder === undefined) return [];
+    if (this.#log === undefined) return [];
     const runs = new Map<string, PastRun>();
-    for (const record of await readRecords(this.folder)) {
+    for (const record of await readRecords(this.#log)) {
       const key = `${record.baseUrl} ${String(record.id).toLowerCase()}`;
       if (isTriggered(record)) runs.set(key, { ...record, status: record.status });
       const known = runs.get(key);
@@ -102,7 +113,7 @@ export class History {
   }
 
   async #append(record: object): Promise<unknown> {
-    return this.folder === undefined ? undefined : appendRecord(this.folder, record, this.#clock.now());
+    return this.#log === undefined ? undefined : appendRecord(this.#log, record, this.#clock.now());
   }
 }
 

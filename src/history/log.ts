@@ -5,28 +5,40 @@
 import { constants, promises } from 'node:fs';
 import { join } from 'node:path';
 import { mkdirp } from '../platform/files.js';
+import { findFolderRisk } from '../platform/ownership.js';
 
 const CURRENT = 'history.jsonl';
 const OLDER = 'history.1.jsonl';
 const LOCK = 'history.lock';
-/** Opening a pipe instead of a file must not block; Windows has no such flag. */
-const NON_BLOCKING = constants.O_NONBLOCK ?? 0;
+/** Opening a pipe instead of a file must not block, and no link is followed; Windows has no such flags. */
+const SAFELY = (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
 
 /** Bytes of each file. */
 const MAX_SIZE = 256 * 1024;
 /** Age after which the owner of the lock is presumed dead (ms). */
 const LOCK_TIMEOUT = 10_000;
 
+/** The folder of a log, and the user who alone may write to it: see Context.uid. */
+export interface LogFolder {
+  path: string;
+  uid: number | undefined;
+}
+
+/** Returns why the folder is not used: others could have planted its files. Undefined if it is, or if there is none. */
+export async function findLogRisk({ path, uid }: LogFolder): Promise<string | undefined> {
+  const stats = await promises.lstat(path).catch(() => undefined);
+  return stats && findFolderRisk(path, stats, uid);
+}
+
 /** Appends a record at the time `now` (ms since 1970). Resolves with the error if it cannot be written, else undefined. */
-export async function appendRecord(folder: string, record: object, now: number): Promise<unknown> {
+export async function appendRecord(log: LogFolder, record: object, now: number): Promise<unknown> {
+  const folder = log.path;
   try {
     await mkdirp(folder, 0o700);
+    const risk = await findLogRisk(log);
+    if (risk !== undefined) throw new Error(risk);
     const { O_APPEND, O_CREAT, O_WRONLY } = constants;
-    const file = await promises.open(
-      join(folder, CURRENT),
-      O_APPEND | O_CREAT | O_WRONLY | NON_BLOCKING,
-      0o600,
-    );
+    const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
     try {
       // The first line feed ends a partial record, if another process was killed while writing it.
       await file.appendFile(`\n${JSON.stringify(record)}\n`);
@@ -41,14 +53,16 @@ export async function appendRecord(folder: string, record: object, now: number):
 }
 
 /** Reads the records of both files, the oldest first, and skips lines that are not JSON objects. */
-export async function readRecords(folder: string): Promise<Record<string, unknown>[]> {
+export async function readRecords(log: LogFolder): Promise<Record<string, unknown>[]> {
+  if ((await findLogRisk(log)) !== undefined) return [];
+  const folder = log.path;
   const texts = await Promise.all([OLDER, CURRENT].map((name) => readText(join(folder, name))));
   return texts.flatMap((text) => text.split('\n')).flatMap(parseRecord);
 }
 
 async function readText(path: string): Promise<string> {
   try {
-    const file = await promises.open(path, constants.O_RDONLY | NON_BLOCKING);
+    const file = await promises.open(path, constants.O_RDONLY | SAFELY);
     try {
       return (await file.stat()).isFile() ? await file.readFile('utf8') : '';
     } finally {
@@ -71,7 +85,7 @@ function parseRecord(line: string): Record<string, unknown>[] {
 /** Of several processes that find the file too large, the one with the lock checks again and renames it. */
 async function rotate(folder: string, now: number): Promise<void> {
   const lock = join(folder, LOCK);
-  const lockFile = await promises.open(lock, 'wx').catch(() => undefined);
+  const lockFile = await promises.open(lock, 'wx', 0o600).catch(() => undefined);
   if (lockFile === undefined) {
     const { mtimeMs } = await promises.stat(lock);
     if (now - mtimeMs > LOCK_TIMEOUT) await promises.unlink(lock);

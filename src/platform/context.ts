@@ -48,6 +48,8 @@ export interface Context {
   home: string;
   tmpdir: string;
   platform: NodeJS.Platform;
+  /** The effective user id; undefined on Windows. */
+  uid: number | undefined;
   /** This process, the PID namespace (and boot) in which its id is unique, and whether another process there is alive. */
   self: { host: string; pid: number; space: string; isAlive(pid: number): boolean };
   /** The version of Node, such as 20.19.0. */
@@ -112,6 +114,7 @@ export function processContext(): Context {
     env: process.env,
     tmpdir: tmpdir(),
     platform: process.platform,
+    uid: process.geteuid?.(),
     nodeVersion: process.versions.node,
     get self() {
       return { host: hostname(), pid: process.pid, space: readPidNamespace(), isAlive };

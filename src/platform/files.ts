@@ -4,9 +4,12 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import { errorCode } from './system-error.js';
 
-/** Resolves a path as people write it: `~/` is the home folder. Throws UsageError as `absolutePath` does. */
+/** Resolves a path as people write it: `~/` is the home folder. Throws UsageError without one, and as `absolutePath`. */
 export function resolvePath(path: string, base: string, { home }: { home: string }): string {
-  return path.startsWith('~/') ? join(home, path.slice(2)) : absolutePath(path, base);
+  if (!path.startsWith('~/')) return absolutePath(path, base);
+  // Joined with an empty home folder, it would be a path in the working folder.
+  if (home !== '') return join(home, path.slice(2));
+  throw new UsageError([`${path}: there is no home folder; set HOME, or give an absolute path`]);
 }
 
 /** Returns a path relative to `base`. Throws UsageError for a relative path where `base` is empty: see Context.cwd. */

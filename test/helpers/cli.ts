@@ -33,6 +33,8 @@ export interface CliOptions {
   canExec?: boolean;
   platform?: Context['platform'];
   home?: string;
+  /** The user that wfr runs as, if not that of the tests; undefined as on Windows. */
+  uid?: number | undefined;
 }
 
 export interface CliResult {
@@ -88,6 +90,7 @@ export function createTestContext(options: CliOptions, captured = { stdout: '', 
     home: options.home ?? '/dev/null/home',
     tmpdir: tmpdir(),
     platform: options.platform ?? 'linux',
+    uid: 'uid' in options ? options.uid : process.geteuid?.(),
     nodeVersion: process.versions.node,
     self: { host: 'test-host', pid: process.pid, space: 'test', isAlive: () => true, ...options.self },
     clock,

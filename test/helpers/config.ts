@@ -10,6 +10,6 @@ export function writeTestConfig(content: object | string | Buffer, env: Record<s
   const path = join(folder, 'config.json');
   mkdirSync(folder);
   const isText = typeof content === 'string' || Buffer.isBuffer(content);
-  writeFileSync(path, isText ? content : JSON.stringify(content, undefined, 1));
+  writeFileSync(path, isText ? content : JSON.stringify(content, undefined, 1), { mode: 0o600 });
   return { env: { XDG_CONFIG_HOME: root, ...env } as Record<string, string>, path, folder };
 }

@@ -43,7 +43,7 @@ export class OwnedFile {
 
   /** Opens or creates the file, and locks it. Throws BatchFileError if another process owns it, and the system's error. */
   static async open(options: OwnedFileOptions): Promise<OwnedFile> {
-    const handle = await promises.open(options.path, 'a+', 0o644);
+    const handle = await promises.open(options.path, 'a+', 0o600);
     try {
       const stats = await handle.stat({ bigint: true });
       if (!stats.isFile()) throw new BatchFileError('it is not a regular file');

@@ -42,17 +42,18 @@ async function path(
 
 /** The errors are the result, so they go to stdout, in the format that editors parse. */
 async function check(location: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
-  const bytes = readConfigBytes(location);
-  if (bytes === undefined) {
+  const read = readConfigBytes(location);
+  if (read === undefined) {
     await chooseProfile(flags, context);
     await context.stderr.write(`There is no config file at ${sanitize(location.path)}; none is required.\n`);
     return ExitCode.ok;
   }
   const { findConfigErrors } = await import('../../config/parse-config.js');
-  const errors = await findConfigErrors(bytes, location.path);
+  const errors = await findConfigErrors(read.bytes, location.path);
   for (const error of errors) await context.stdout.write(`${sanitize(error)}\n`);
   if (errors.length > 0) return ExitCode.usage;
-  await chooseProfile(flags, context);
+  const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
+  for (const warning of warnings) await context.stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
   await context.stderr.write(`${sanitize(location.path)} is valid.\n`);
   return ExitCode.ok;
 }

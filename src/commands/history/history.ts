@@ -22,7 +22,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   });
   const log = History.open(context);
   const runs = (await log.readRuns()).slice(0, limit);
-  if (runs.length === 0) await context.stderr.write(`${emptyText(log)}\n`);
+  if (runs.length === 0) await context.stderr.write(`${await emptyText(log)}\n`);
   const interruption = new Interruption(context);
   try {
     await openStdoutQueue(context.stdout, interruption).write([formatRuns(runs, format)]);
@@ -38,7 +38,10 @@ function parseLimit(raw: string | undefined): number {
   throw new UsageError([`--limit ${raw}: expected a whole number of at least 1, such as 50`]);
 }
 
-function emptyText({ folder }: History): string {
+async function emptyText(log: History): Promise<string> {
+  const { folder } = log;
+  const risk = await log.findRisk();
+  if (risk !== undefined) return `The history is skipped: ${sanitize(risk)}.`;
   return folder === undefined
     ? 'The history is off: WFR_HISTORY is 0, or there is no home folder.'
     : `The history has no runs yet (${sanitize(folder)}).`;

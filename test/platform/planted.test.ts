@@ -1,0 +1,321 @@
+/** Files and folders that another user of the machine could have planted. Windows has neither modes nor owners. */
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
+import { writeTestConfig } from '../helpers/config.js';
+import { startWfr } from '../helpers/process.js';
+import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
+
+const uid = process.getuid?.() ?? 0;
+const modeOf = (path: string) => (lstatSync(path).mode & 0o777).toString(8);
+
+/** Makes a file foreign to the returned user, also if the tests run as root, to whom nothing else is. */
+function giveAway(path: string): { uid: number } {
+  if (uid === 0) chownSync(path, 65_534, 65_534);
+  return { uid: 4_321 };
+}
+
+/** What wfr would make with an empty home folder, if it is there: other programs may use the root folder, too. */
+const inRootFolder = () => ['/wfr', '/.cache', '/.local', '/.config'].filter((path) => existsSync(path));
+
+/** Makes a folder with a mode that the umask does not change. */
+function makeFolder(path: string, mode: number): void {
+  mkdirSync(path);
+  chmodSync(path, mode);
+}
+
+/** Sets the umask of this process until the test ends. */
+function withUmask(umask: number): void {
+  const before = process.umask(umask);
+  onTestFinished(() => void process.umask(before));
+}
+
+describe('history: a folder that others could have planted', () => {
+  async function startWithState() {
+    const { env: service, clock } = await startTestSandbox();
+    const state = temporaryFolder();
+    const env = { ...service, XDG_STATE_HOME: state };
+    const trigger = (options: CliOptions = {}) =>
+      runCli(['run', '--detach', SLOW, 'label=x'], { env, clock, terminal: 200, ...options });
+    const list = (options: CliOptions = {}) => runCli(['history', '-o', 'id'], { env, ...options });
+    return { folder: join(state, 'wfr'), file: join(state, 'wfr', 'history.jsonl'), env, trigger, list };
+  }
+
+  test('history: a folder that is a link, or that others can write to, is skipped with the reason', async () => {
+    const { folder, file, trigger, list } = await startWithState();
+    const target = temporaryFolder();
+    symlinkSync(target, folder);
+    const linked = await trigger();
+    expect(linked).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining(`${folder} is a symbolic link`),
+    });
+    expect(readdirSync(target)).toEqual([]);
+
+    for (const mode of [0o770, 0o707, 0o777]) {
+      const other = await startWithState();
+      await other.trigger();
+      chmodSync(other.folder, mode);
+      const size = statSync(other.file).size;
+      const { exitCode, stderr } = await other.trigger();
+      expect({ exitCode, size: statSync(other.file).size }).toEqual({ exitCode: 0, size });
+      expect(stderr).toContain(`others can write to ${other.folder} (mode 0${mode.toString(8)})`);
+      expect(await other.list()).toMatchObject({
+        exitCode: 0,
+        stdout: '',
+        stderr: `The history is skipped: others can write to ${other.folder} (mode 0${mode.toString(8)}).\n`,
+      });
+    }
+    expect(existsSync(file)).toBe(false);
+    expect((await list()).stderr).toContain('is a symbolic link');
+  });
+
+  test('history: a folder of another user is skipped with the reason', async () => {
+    const { folder, file, trigger, list } = await startWithState();
+    await trigger();
+    const other = giveAway(folder);
+    const size = statSync(file).size;
+    expect((await trigger(other)).stderr).toContain(`${folder} belongs to another user`);
+    expect(statSync(file).size).toBe(size);
+    expect(await list(other)).toMatchObject({ stdout: '', stderr: expect.stringContaining('another user') });
+  });
+
+  test('history: a link in place of its file is neither followed to write nor to read', async () => {
+    const { folder, file, trigger, list } = await startWithState();
+    const target = join(temporaryFolder(), 'precious');
+    const record = { id: 'planted', workflow: 'w', baseUrl: 'x', triggered: 'x', inputs: [] };
+    writeFileSync(target, JSON.stringify(record));
+    mkdirSync(folder, { mode: 0o700 });
+    symlinkSync(target, file);
+    expect(await trigger()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('ELOOP') });
+    expect(readFileSync(target, 'utf8')).toBe(JSON.stringify(record));
+    expect((await list()).stdout).toBe('');
+  });
+
+  test('history: its folder is made with mode 0700 and its files with 0600, and existing modes stay', async () => {
+    withUmask(0);
+    const { folder, file, trigger } = await startWithState();
+    await trigger();
+    expect([modeOf(folder), modeOf(file)]).toEqual(['700', '600']);
+    chmodSync(folder, 0o755);
+    chmodSync(file, 0o644);
+    await trigger();
+    expect([modeOf(folder), modeOf(file)]).toEqual(['755', '644']);
+  });
+
+  test('history: LOCALAPPDATA counts on Windows alone, and only if it is absolute', async () => {
+    const { env: service } = await startTestSandbox();
+    const history = async (LOCALAPPDATA: string, platform: NodeJS.Platform, cwd = '/') =>
+      (await runCli(['history'], { env: { ...service, LOCALAPPDATA }, platform, home: '', cwd })).stderr;
+    const folder = temporaryFolder();
+    expect(await history(folder, 'linux')).toContain('there is no home folder');
+    expect(await history(folder, 'win32')).toContain(`no runs yet (${join(folder, 'wfr')})`);
+    expect(await history('relative', 'win32')).toContain('there is no home folder');
+  });
+});
+
+describe('config file: one that others could have written', () => {
+  const withCommand = { profiles: { p: { baseUrl: 'http://127.0.0.1:1', tokenCommand: ['false'] } } };
+  const without = { profiles: { p: { baseUrl: 'http://127.0.0.1:1' } } };
+  const show = (world: CliOptions) => runCli(['config', 'show', '--profile', 'p'], world);
+  const status = (world: CliOptions) => runCli(['status', '--profile', 'p', '--no-token', 'x'], world);
+
+  test('config file: one that everybody can write to exits 2 with its mode, also behind a link', async () => {
+    const { env, path } = writeTestConfig(without);
+    chmodSync(path, 0o646);
+    const link = join(temporaryFolder(), 'config.json');
+    symlinkSync(path, link);
+    for (const [world, name] of [
+      [{ env }, path],
+      [{ env: { WFR_CONFIG: link } }, link],
+    ] as const) {
+      const { exitCode, stderr } = await show(world);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`${name}: every user can write to it (mode 0646); run: chmod go-w ${name}`);
+    }
+    expect((await runCli(['config', 'check'], { env })).exitCode).toBe(2);
+  });
+
+  test('config file: one of another user with a tokenCommand exits 2, and one without is used', async () => {
+    const { env, path } = writeTestConfig(withCommand);
+    const { exitCode, stderr } = await show({ env, ...giveAway(path) });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`${path}: belongs to another user and has a tokenCommand`);
+    const plain = writeTestConfig(without);
+    const used = await status({ env: plain.env, ...giveAway(plain.path) });
+    expect({ exitCode: used.exitCode, warned: used.stderr.includes('warning') }).toEqual({
+      exitCode: 7,
+      warned: false,
+    });
+  });
+
+  test('config file: one that its group can write to, or of another user for root, is used with a warning', async () => {
+    const { env, path } = writeTestConfig(withCommand);
+    chmodSync(path, 0o664);
+    const group = await status({ env });
+    expect(group.exitCode).toBe(7);
+    expect(group.stderr).toContain(`${path}: its group can write to it (mode 0664); run: chmod go-w ${path}`);
+    expect((await runCli(['config', 'check', '--profile', 'p'], { env })).stderr).toContain('(mode 0664)');
+    const plain = writeTestConfig(without);
+    giveAway(plain.path);
+    const foreign = await status({ env: plain.env, uid: 0 });
+    expect(foreign.exitCode).toBe(7);
+    expect(foreign.stderr).toContain(`${plain.path}: belongs to another user (mode 0600)`);
+  });
+
+  test('config file: root may own it, private modes give no warning, and Windows has no modes', async () => {
+    const { env, path } = writeTestConfig(withCommand);
+    chmodSync(path, 0o644);
+    expect((await status({ env })).stderr).not.toContain('mode');
+    if (uid === 0) expect((await show({ env, uid: 4_321 })).exitCode).toBe(0);
+    chmodSync(path, 0o666);
+    const windows = { platform: 'win32', uid: undefined, env: { WFR_CONFIG: path } } as const;
+    expect((await show(windows)).exitCode).toBe(0);
+  });
+});
+
+describe('token file: one that others could have written', () => {
+  function tokenFile(mode: number) {
+    const path = join(temporaryFolder(), 'token');
+    writeFileSync(path, 'secret-token');
+    chmodSync(path, mode);
+    return path;
+  }
+  const status = (path: string, world: CliOptions = {}) =>
+    runCli(['status', 'x', '--token-file', path], { env: { WFR_BASE_URL: 'http://127.0.0.1:1' }, ...world });
+
+  test('token file: one that everybody can write to exits 2 with its mode, also behind a link', async () => {
+    const path = tokenFile(0o602);
+    const link = join(temporaryFolder(), 'link');
+    symlinkSync(path, link);
+    for (const name of [path, link]) {
+      const { exitCode, stderr } = await status(name);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`the token file ${name}: every user can write to it (mode 0602)`);
+    }
+  });
+
+  test('token file: one that its group can write to, or of another user for root, is used with a warning', async () => {
+    const path = tokenFile(0o660);
+    const group = await status(path);
+    expect(group).toMatchObject({
+      exitCode: 7,
+      stderr: expect.stringContaining('its group can write to it (mode 0660)'),
+    });
+    const foreign = tokenFile(0o600);
+    giveAway(foreign);
+    const { exitCode, stderr } = await status(foreign, { uid: 0 });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 7,
+      stderr: expect.stringContaining('belongs to another user (mode 0600)'),
+    });
+    expect((await status(tokenFile(0o640))).stderr).not.toContain('mode');
+  });
+});
+
+test('batch: a new results file has mode 0600, and an existing one keeps its mode', async () => {
+  withUmask(0);
+  const { env, clock } = await startTestSandbox();
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'rows.jsonl'), '{"label":"x"}\n');
+  const batch = () =>
+    runCli(['batch', SLOW, '--rows', 'rows.jsonl', '--results', 'results.jsonl'], { env, clock, cwd });
+  expect((await batch()).exitCode).toBe(0);
+  expect(modeOf(join(cwd, 'results.jsonl'))).toBe('600');
+  chmodSync(join(cwd, 'results.jsonl'), 0o644);
+  expect((await batch()).exitCode).toBe(0);
+  expect(modeOf(join(cwd, 'results.jsonl'))).toBe('644');
+});
+
+test('run: reports and saved documents that the user names follow the umask', async () => {
+  withUmask(0o022);
+  const { env, clock } = await startTestSandbox();
+  const cwd = temporaryFolder();
+  const args = ['run', SLOW, 'label=x', '--report', 'json=report.json', '--save-documents', 'documents'];
+  expect((await runCli(args, { env, clock, cwd })).exitCode).toBe(0);
+  expect(modeOf(join(cwd, 'report.json'))).toBe('644');
+});
+
+describe('bin: the compile cache', () => {
+  /** Runs `wfr --version` with a stand-in for Node's compile cache, and returns the folders that it was given. */
+  async function enabledFolders(env: Record<string, string>, prelude = '') {
+    const folder = temporaryFolder();
+    const preload = join(folder, 'preload.cjs');
+    writeFileSync(
+      preload,
+      `${prelude}\nrequire('node:module').enableCompileCache = (path) => console.error('cache ' + path + ' ' + process.umask().toString(8));`,
+    );
+    const cleared = { HOME: '', XDG_CACHE_HOME: '', LOCALAPPDATA: '' };
+    const { stderr } = await startWfr(['--version'], {
+      ...cleared,
+      ...env,
+      NODE_OPTIONS: `--require "${preload}"`,
+    }).ended;
+    return stderr.split('\n').filter((line) => line !== '');
+  }
+
+  test('bin: a new compile cache has mode 0700 whatever the umask, and is used again', async () => {
+    const home = temporaryFolder();
+    const folder = join(home, '.cache', 'wfr');
+    for (let time = 0; time < 2; time++)
+      expect(await enabledFolders({ HOME: home })).toEqual([`cache ${folder} 77`]);
+    expect([modeOf(join(home, '.cache')), modeOf(folder)]).toEqual(['700', '700']);
+  });
+
+  test('bin: a compile cache that is a link, is a file, or that others can write to is skipped silently', async () => {
+    for (const plant of [
+      (path: string) => symlinkSync(temporaryFolder(), path),
+      (path: string) => writeFileSync(path, ''),
+      (path: string) => makeFolder(path, 0o770),
+      (path: string) => makeFolder(path, 0o702),
+    ]) {
+      const caches = temporaryFolder();
+      plant(join(caches, 'wfr'));
+      expect(await enabledFolders({ XDG_CACHE_HOME: caches })).toEqual([]);
+    }
+  });
+
+  test('bin: a compile cache of another user is skipped silently', async () => {
+    const caches = temporaryFolder();
+    mkdirSync(join(caches, 'wfr'), { mode: 0o700 });
+    const asOther = 'process.geteuid = () => 4321;';
+    expect(await enabledFolders({ XDG_CACHE_HOME: caches }, asOther)).toEqual([]);
+  });
+
+  test('bin: LOCALAPPDATA and an empty or relative HOME name no compile cache, and nothing is made in the root folder', async () => {
+    const folder = temporaryFolder();
+    const before = inRootFolder();
+    expect(await enabledFolders({ LOCALAPPDATA: folder })).toEqual([]);
+    expect(await enabledFolders({ HOME: 'relative', XDG_CACHE_HOME: 'relative' })).toEqual([]);
+    expect(readdirSync(folder)).toEqual([]);
+    expect(inRootFolder()).toEqual(before);
+  });
+});
+
+test('wfr: with an empty HOME nothing is written to the root folder, and ~/ is rejected', async () => {
+  const { env } = await startTestSandbox({
+    clock: { now: Date.now, monotonic: () => performance.now() * 100 },
+  });
+  const cwd = temporaryFolder();
+  const own = { ...env, HOME: '', XDG_STATE_HOME: '', XDG_CONFIG_HOME: '', XDG_CACHE_HOME: '' };
+  const before = inRootFolder();
+  const run = ['run', SLOW, 'label=x', '--interval', '20ms'];
+  expect((await startWfr(run, own, { cwd }).ended).exitCode).toBe(0);
+  const { exitCode, stderr } = await startWfr(['run', SLOW, 'label@~/x.pdf'], own, { cwd }).ended;
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain('~/x.pdf: there is no home folder; set HOME, or give an absolute path');
+  expect(inRootFolder()).toEqual(before);
+  expect(readdirSync(cwd)).toEqual([]);
+});
