@@ -130,8 +130,8 @@ describe('a token command', () => {
   test.each([
     [
       'does not exist',
-      ['/nonexistent/command'],
-      'the token command /nonexistent/command cannot be started: no such file (ENOENT)',
+      ['/no-such-folder/command'],
+      'the token command /no-such-folder/command cannot be started: no such file (ENOENT)',
     ],
     [
       'was killed',

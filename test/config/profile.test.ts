@@ -58,8 +58,8 @@ describe('the profile', () => {
         `wfr: WFR_PROFILE toString: there is no such profile in ${path}; choose one of a, b\n`,
       );
       expect(await stderrOf(['--profile', ''])).toContain('--profile "": there is no such profile');
-      expect(await stderrOf(['--profile', 'a'], { XDG_CONFIG_HOME: '/dev/null/none' })).toBe(
-        'wfr: --profile a: there is no config file /dev/null/none/wfr/config.json; see wfr help config\n',
+      expect(await stderrOf(['--profile', 'a'], { XDG_CONFIG_HOME: '/no-such-folder' })).toBe(
+        'wfr: --profile a: there is no config file /no-such-folder/wfr/config.json; see wfr help config\n',
       );
       expect(await stderrOf(['--profile', 'a'], writeTestConfig({}).env)).toMatch(
         /--profile a: .*config\.json has no profiles/,

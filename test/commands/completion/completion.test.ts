@@ -240,14 +240,14 @@ describe('completion: errors and side effects', () => {
 
   test('completion: an invalid config file does not hide the history, and missing files offer nothing', async () => {
     expect(valuesIn(await complete(['watch', 'x'], optionsWith('{')))).toEqual(['xyz']);
-    const nowhere = { env: { WFR_CONFIG: '/dev/null/none/config.json', XDG_STATE_HOME: '/dev/null/none' } };
+    const nowhere = { env: { WFR_CONFIG: '/no-such-folder/config.json', XDG_STATE_HOME: '/no-such-folder' } };
     for (const args of [
       ['run', ''],
       ['watch', ''],
       ['--profile', ''],
     ])
       expect(await complete(args, nowhere)).toEqual([]);
-    expect(await complete(['sandbox', '--workflows', '/dev/null/none', '--fail-step', ''])).toEqual([]);
+    expect(await complete(['sandbox', '--workflows', '/no-such-folder', '--fail-step', ''])).toEqual([]);
   });
 
   test.each([
