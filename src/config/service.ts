@@ -43,12 +43,13 @@ export async function resolveServiceSettings(
     },
     headers: () => parseHeaders(flags.header ?? [], flags.token === false),
   });
-  const { location, withheld } = findTokenSource(flags, profile, context);
+  const { location, withheld, ignored } = findTokenSource(flags, profile, context);
   const warnings = [
     ...findWarnings(connection.baseUrl, context),
     ...(profile?.warnings ?? []),
     ...(location === undefined ? [] : await checkTokenFile(location, context)),
     ...(withheld === undefined ? [] : [withheld]),
+    ...(ignored === undefined ? [] : [`${ignored} is ignored: --profile ${profile?.name} has its own token`]),
   ];
   return { ...connection, headers, warnings, resumeFlags: findResumeFlags(flags) };
 }

@@ -62,12 +62,14 @@ function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
 
 /** One setting for all sources of a token. */
 function tokenSetting(flags: TokenFlags, profile: Profile | undefined, context: Context): EffectiveSetting {
-  const { location, withheld } = findTokenSource(flags, profile, context);
+  const { location, withheld, ignored } = findTokenSource(flags, profile, context);
   if (location === undefined) {
     const source = withheld ?? (flags.token === false ? '--no-token' : 'default');
     return { name: 'token', value: undefined, source };
   }
-  return { name: 'token', value: describeLocation(location), source: formatTokenSource(location) };
+  const source = formatTokenSource(location);
+  const override = ignored === undefined ? '' : `, ${ignored} is ignored`;
+  return { name: 'token', value: describeLocation(location), source: source + override };
 }
 
 /** Returns where the token is, never the token. */

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
+import { parseUrl } from '../text/url.js';
 import type { Profile } from './profile.js';
 import { isOtherOrigin, resolveSetting } from './resolve-setting.js';
 import { formatSource, type SettingSource } from './setting-source.js';
@@ -29,11 +30,14 @@ export interface TokenSource {
   lookedFor: readonly string[];
   /** Why the profile's token is not sent; undefined if it is sent, or not needed. */
   withheld?: string;
+  /** The variable that the profile's token overrides; undefined if none is set. */
+  ignored?: string;
 }
 
 /**
  * Returns the first of --token-file, WFR_TOKEN, WFR_TOKEN_FILE and the profile's tokenFile or tokenCommand; an empty
- * variable counts as unset. A profile's token is only for the origin of its base URL.
+ * variable counts as unset. The profile of --profile overrides the variables, which may be for another service. A
+ * profile's token is only for the origin of its base URL.
  */
 export function findTokenSource(
   flags: TokenFlags,
@@ -43,22 +47,39 @@ export function findTokenSource(
   const inProfile = profile === undefined ? [] : [`profile ${profile.name}`];
   const lookedFor = ['--token-file', 'WFR_TOKEN', 'WFR_TOKEN_FILE', ...inProfile];
   if (flags.token === false) return { location: undefined, lookedFor };
-  const location = flagOrVariable(flags, context) ?? (profile && profileLocation(profile, context));
-  if (profile === undefined || location?.source.kind !== 'profile') return { location, lookedFor };
-  const baseUrl = resolveSetting('baseUrl', flags, profile, context);
-  if (baseUrl === undefined || !isOtherOrigin(baseUrl, profile)) return { location, lookedFor };
-  const { origin } = new URL(profile.settings.baseUrl ?? '');
-  return {
-    location: undefined,
-    lookedFor,
-    withheld: `the token of profile ${profile.name} is for ${origin} and is not sent to the base URL from ${formatSource(baseUrl.source)}`,
-  };
+  const fromFlag = flagLocation(flags);
+  const fromVariable = variableLocation(context);
+  const fromProfile = profile && profileLocation(profile, context);
+  const otherOrigin = findOtherOrigin(flags, profile, context);
+  if (fromFlag !== undefined) return { location: fromFlag, lookedFor };
+  if (fromVariable !== undefined) {
+    const isOverridden = profile?.chosenBy.kind === 'flag' && otherOrigin === undefined;
+    return isOverridden && fromProfile !== undefined
+      ? { location: fromProfile, lookedFor, ignored: formatSource(fromVariable.source) }
+      : { location: fromVariable, lookedFor };
+  }
+  if (fromProfile === undefined || otherOrigin === undefined) return { location: fromProfile, lookedFor };
+  return { location: undefined, lookedFor, withheld: otherOrigin };
 }
 
-function flagOrVariable({ tokenFile }: TokenFlags, { env }: Context): TokenLocation | undefined {
-  if (tokenFile !== undefined) {
-    return { kind: 'file', path: tokenFile, source: { kind: 'flag', name: '--token-file' } };
-  }
+/** Returns why the profile's token must not be sent to the base URL in use; undefined if it may be. */
+function findOtherOrigin(
+  flags: TokenFlags,
+  profile: Profile | undefined,
+  context: Context,
+): string | undefined {
+  const baseUrl = resolveSetting('baseUrl', flags, profile, context);
+  if (profile === undefined || baseUrl === undefined || !isOtherOrigin(baseUrl, profile)) return undefined;
+  const { origin } = parseUrl(profile.settings.baseUrl ?? '') ?? {};
+  return `the token of profile ${profile.name} is for ${origin} and is not sent to the base URL from ${formatSource(baseUrl.source)}`;
+}
+
+function flagLocation({ tokenFile }: TokenFlags): TokenLocation | undefined {
+  if (tokenFile === undefined) return undefined;
+  return { kind: 'file', path: tokenFile, source: { kind: 'flag', name: '--token-file' } };
+}
+
+function variableLocation({ env }: Context): TokenLocation | undefined {
   const { WFR_TOKEN: token, WFR_TOKEN_FILE: path } = env;
   if (token) return { kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } };
   return path ? { kind: 'file', path, source: { kind: 'variable', name: 'WFR_TOKEN_FILE' } } : undefined;

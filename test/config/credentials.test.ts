@@ -77,6 +77,65 @@ describe("a profile's token file", () => {
   });
 });
 
+describe('the token of the profile that --profile names', () => {
+  const inFlag = ['status', 'run-1', '--profile', 'p'];
+
+  test('--profile: the token of the profile overrides WFR_TOKEN and WFR_TOKEN_FILE, with a warning that names the variable', async () => {
+    const { wfr, folder, authorizations } = await profileWorld({ tokenCommand: printing('of-profile') });
+    writeFileSync(join(folder, 'token'), 'of-file');
+    const file = join(folder, 'token');
+    const variable = await wfr(inFlag, { env: { WFR_TOKEN: 'of-variable', WFR_TOKEN_FILE: file } });
+    const variableFile = await wfr(inFlag, { env: { WFR_TOKEN_FILE: file } });
+    const plain = await wfr(inFlag);
+    expect(authorizations()).toEqual(['Bearer of-profile', 'Bearer of-profile', 'Bearer of-profile']);
+    const warning = (name: string) => `wfr: warning: ${name} is ignored: --profile p has its own token\n`;
+    expect(variable.stderr).toContain(warning('WFR_TOKEN'));
+    expect(variableFile.stderr).toContain(warning('WFR_TOKEN_FILE'));
+    expect(plain.stderr).not.toContain('warning');
+  });
+
+  test('--profile: --token-file and --no-token override the token of the profile without a warning', async () => {
+    const { wfr, folder, authorizations } = await profileWorld({ tokenCommand: printing('of-profile') });
+    writeFileSync(join(folder, 'token'), 'of-file');
+    const env = { WFR_TOKEN: 'of-variable' };
+    const fromFile = await wfr([...inFlag, '--token-file', join(folder, 'token')], { env });
+    const without = await wfr([...inFlag, '--no-token'], { env });
+    expect(authorizations()).toEqual(['Bearer of-file', undefined]);
+    expect(fromFile.stderr + without.stderr).not.toContain('warning');
+  });
+
+  test('WFR_PROFILE and defaultProfile: WFR_TOKEN still overrides the token of the profile', async () => {
+    const { wfr, authorizations } = await profileWorld({ tokenCommand: printing('of-profile') });
+    const env = { WFR_TOKEN: 'of-variable' };
+    await wfr(['status', 'run-1'], { env: { ...env, WFR_PROFILE: 'p' } });
+    await wfr(['status', 'run-1'], { env });
+    expect(authorizations()).toEqual(['Bearer of-variable', 'Bearer of-variable']);
+  });
+
+  test('--profile: a profile without a token source leaves WFR_TOKEN in use without a warning', async () => {
+    const { wfr, authorizations } = await profileWorld({});
+    const { stderr } = await wfr(inFlag, { env: { WFR_TOKEN: 'of-variable' } });
+    expect(authorizations()).toEqual(['Bearer of-variable']);
+    expect(stderr).not.toContain('warning');
+  });
+
+  test('--profile: a base URL of another origin gets WFR_TOKEN, and never the token of the profile', async () => {
+    const { wfr, authorizations, starts } = await profileWorld({ tokenCommand: printing('of-profile') });
+    const other = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const toOther = { WFR_BASE_URL: other.baseUrl };
+    await wfr(inFlag, { env: { ...toOther, WFR_TOKEN: 'of-variable' } });
+    await wfr([...inFlag, '--base-url', other.baseUrl], { env: { WFR_TOKEN: 'of-variable' } });
+    await wfr(inFlag, { env: toOther });
+    expect(other.requests.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer of-variable',
+      'Bearer of-variable',
+      undefined,
+    ]);
+    expect(authorizations()).toEqual([]);
+    expect(starts).toThrow('ENOENT');
+  });
+});
+
 describe('a token command', () => {
   test('tokenCommand: runs once without a shell in the folder of the config file, and its first line is the token', async () => {
     const script = `console.log(process.argv[1] + '-' + fs.existsSync('config.json')); console.log('second')`;

@@ -52,6 +52,16 @@ describe('wfr config show', () => {
     });
   });
 
+  test('config show: with --profile, the token of the profile is shown with the variable that it overrides', async () => {
+    const env = { WFR_TOKEN: 'secret-4711' };
+    const { settings, path } = await shown(['--profile', 'prod'], env);
+    expect(settings.token).toEqual({
+      value: '(hidden, printed by pass with 2 arguments)',
+      source: `tokenCommand of profile prod in ${path}:7, WFR_TOKEN is ignored`,
+    });
+    expect((await shown([], env)).settings.token).toEqual({ value: '(hidden)', source: 'WFR_TOKEN' });
+  });
+
   test('config show: an empty profile leaves the defaults', async () => {
     const { settings } = await shown(['--profile', 'bare']);
     const fromDefault = (value: string | null) => ({ value, source: 'default' });

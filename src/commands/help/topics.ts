@@ -42,7 +42,9 @@ A flag overrides a variable, and both override the profile of the config file
   WFR_BASE_URL            the service's address, with its path prefix: https, or
                           http to this machine
   WFR_TOKEN               the access token
-  WFR_TOKEN_FILE          a file with the access token; WFR_TOKEN overrides it
+  WFR_TOKEN_FILE          a file with the access token; WFR_TOKEN overrides it.
+                          The token of a profile that --profile names overrides
+                          both at the service of that profile
   WFR_ALLOW_HTTP=1        allow http to other hosts
   WFR_WORKFLOW_ID_FIELD   auto, worfklowId, workflowId or both
   WFR_PROFILE             the profile of the config file to use
