@@ -110,7 +110,13 @@ export class NetworkError extends WfrError {
   }
 }
 
-/** A 2xx whose body is not a valid Run; `fields` are its member names, if it was an object. */
+/** The first names of the members of an object, and the number of other members. */
+export interface FieldNames {
+  names: readonly string[];
+  omitted: number;
+}
+
+/** A 2xx whose body is not a valid Run; `fields` are those of its members, if it was an object. */
 export class UnreadableResponseError extends WfrError {
   constructor(
     readonly reason: string,
@@ -118,7 +124,7 @@ export class UnreadableResponseError extends WfrError {
       status?: number;
       contentType?: string;
       excerpt?: string;
-      fields?: readonly string[];
+      fields?: FieldNames;
       /** Set for the response to a trigger. */
       received?: ReceivedResponse;
     } = {},

@@ -9,7 +9,7 @@ import {
   type RunEvidence,
   UnreadableResponseError,
 } from '../errors.js';
-import { decodeString } from '../text/json/members.js';
+import { decodeStart, decodeString, mayBeOneOf } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import { getRun } from './get-run.js';
 import { isUsableId } from './parse-run.js';
@@ -21,9 +21,15 @@ import { excerptOf, redactTarget, redactToken, type Service } from './service.js
 const ID_NAMES = ['id', 'runId', 'run_id'];
 /** Names of members in which some services wrap a run. */
 const WRAPPERS = new Set(['run', 'data', 'result', 'response', 'payload', 'item', 'resource']);
+/** In characters; a large body may have millions of other names. */
+const NAME_LENGTHS = new Set([...ID_NAMES, ...WRAPPERS].map((name) => name.length));
 /** Most ids to confirm, and most characters of an id. */
 const MAX_CANDIDATES = 3;
 const MAX_LENGTH = 200;
+/** Members named like an id that are looked at. */
+const MAX_MEMBERS = 1_000;
+/** Most bytes of its JSON: a character is six bytes as an escape. */
+const MAX_BYTES = 6 * MAX_LENGTH + 2;
 
 /** Returns what an unusable response says about the run, with the token redacted. */
 export async function collectEvidence(
@@ -80,10 +86,12 @@ function isRetryable(error: unknown): boolean {
 }
 
 function findIds({ headers, body }: ReceivedResponse): string[] {
-  const ids = [...findIdsInBody(body), findIdInLocation(headers.location)].filter(
-    (id) => id !== undefined && isUsableId(id) && id.length <= MAX_LENGTH && !/\p{Cc}/u.test(id),
-  );
-  return [...new Set(ids as string[])].slice(0, MAX_CANDIDATES);
+  const ids = [...findIdsInBody(body), findIdInLocation(headers.location)].filter(isCandidate);
+  return [...new Set(ids)].slice(0, MAX_CANDIDATES);
+}
+
+function isCandidate(id: string | undefined): id is string {
+  return id !== undefined && isUsableId(id) && id.length <= MAX_LENGTH && !/\p{Cc}/u.test(id);
 }
 
 /** Returns the segment after the last `/runs/` in the Location. */
@@ -98,30 +106,45 @@ function findIdInLocation(location: string | undefined): string | undefined {
 
 /** Returns the ids in JSON that may be truncated: those of the object itself before those one level below. */
 function findIdsInBody(body: Uint8Array): string[] {
-  const found: { id: string; rank: number }[] = [];
+  /** By rank; a few of each, so that a body of nothing but ids takes no more memory. */
+  const found = new Map<number, Set<string>>();
   const scanner = new JsonScanner(body);
-  const names: string[] = [];
+  let count = 0;
+  /** The names that lead to the current value, of the levels that are searched. */
+  const names = ['', '', ''];
   try {
-    for (let last = ''; scanner.next(); last = scanner.token) {
-      const token = body.subarray(scanner.start, scanner.end);
-      if (scanner.token === 'key') names[scanner.depth] = decodeString(token);
-      if (last !== ':' || (scanner.token !== 'string' && scanner.token !== 'number')) continue;
-      const rank = ID_NAMES.indexOf(names[scanner.depth] ?? '');
-      const isOfRun = scanner.depth === 1 || (scanner.depth === 2 && WRAPPERS.has(names[1] ?? ''));
+    for (let last = ''; count < MAX_MEMBERS && scanner.next(); last = scanner.token) {
+      const { token, start, end, depth } = scanner;
+      if (depth >= names.length) continue;
+      if (token === 'key') {
+        const isSearched = mayBeOneOf(NAME_LENGTHS, body, start, end);
+        names[depth] = isSearched ? decodeStart(body.subarray(start, end), MAX_LENGTH) : '';
+      }
+      if (last !== ':' || (token !== 'string' && token !== 'number')) continue;
+      const rank = ID_NAMES.indexOf(names[depth] ?? '');
+      const isOfRun = depth === 1 || (depth === 2 && WRAPPERS.has(names[1] ?? ''));
       if (rank < 0 || !isOfRun) continue;
-      const id =
-        scanner.token === 'string' ? decodeString(token) : parseInteger(token, scanner.end < body.length);
-      if (id !== undefined) found.push({ id, rank: rank + scanner.depth * ID_NAMES.length });
+      count++;
+      const id = parseId(body.subarray(start, end), token, end < body.length);
+      if (isCandidate(id)) addCandidate(found, rank + depth * ID_NAMES.length, id);
     }
   } catch (error) {
     // A truncated body is read up to its end.
     if (!(error instanceof JsonSyntaxError)) throw error;
   }
-  return found.sort((a, b) => a.rank - b.rank).map(({ id }) => id);
+  return [...found].sort(([a], [b]) => a - b).flatMap(([, ids]) => [...ids]);
 }
 
-/** Returns the text of an integer; undefined if truncation may have removed digits. */
-function parseInteger(token: Uint8Array, isWhole: boolean): string | undefined {
-  const text = Buffer.from(token).toString('latin1');
+function addCandidate(found: Map<number, Set<string>>, rank: number, id: string): void {
+  const ids = found.get(rank) ?? new Set();
+  found.set(rank, ids);
+  if (ids.size < MAX_CANDIDATES) ids.add(id);
+}
+
+/** Returns the text of a string or an integer; undefined if it is long, or if truncation may have removed digits. */
+function parseId(value: Uint8Array, token: 'string' | 'number', isWhole: boolean): string | undefined {
+  if (value.length > MAX_BYTES) return undefined;
+  if (token === 'string') return decodeString(value);
+  const text = Buffer.from(value).toString('latin1');
   return isWhole && /^\d+$/.test(text) ? text : undefined;
 }

@@ -1,31 +1,50 @@
 /** Parses the body of a response as a Run. */
 import { UnreadableResponseError } from '../errors.js';
-import { decodeString, parseMembers } from '../text/json/members.js';
+import { decodeStart, type PickedMembers, pickMembers } from '../text/json/members.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
 import type { Run } from './run.js';
 
 /** The JSON types that are accepted as ids. The interface promises strings, but some services send integers. */
 export type IdTypes = 'string' | 'string or integer';
 
-/** Parses a Run object (UTF-8 JSON). Throws UnreadableResponseError when it is not an object with a usable id. */
+/** Bytes of the JSON of an id that is usable. */
+const MAX_ID = 8_000;
+/** Bytes of the JSON of a status, a version, a time, a step or a number: more is cut, and "…" says so. */
+const MAX_TEXT = 4_000;
+/** Bytes of the JSON of an error's message. */
+const MAX_MESSAGE = 64 * 1024;
+
+const RUN_MEMBERS: ReadonlySet<string> = new Set<keyof Run>([
+  'id',
+  'status',
+  'versionName',
+  'createdAt',
+  'steps',
+  'stepsCompleted',
+  'error',
+  'output',
+]);
+const ERROR_MEMBERS: ReadonlySet<string> = new Set(['message', 'step']);
+
+/**
+ * Parses a Run object (UTF-8 JSON). What it takes beside the text is bounded, whatever a service sends. Throws
+ * UnreadableResponseError when it is not an object with a usable id.
+ */
 export function parseRun(bytes: Uint8Array, idTypes: IdTypes = 'string or integer'): Run {
-  const members = readMembers(bytes);
-  // Of duplicate members the last one is used, as in JSON.parse.
-  const fields = new Map(members.map((member) => [member.name, member.value]));
+  const { values: fields, names, omitted } = readMembers(bytes);
   const id = asId(fields.get('id'), idTypes);
   if (id === undefined || !isUsableId(id)) {
-    throw new UnreadableResponseError('no usable run id in it', { fields: [...fields.keys()] });
+    throw new UnreadableResponseError('no usable run id in it', { fields: { names, omitted } });
   }
-  const output = fields.get('output');
   return {
     id,
-    status: asString(fields.get('status')),
-    versionName: asString(fields.get('versionName')),
-    createdAt: asString(fields.get('createdAt')),
+    status: asText(fields.get('status')),
+    versionName: asText(fields.get('versionName')),
+    createdAt: asText(fields.get('createdAt')),
     steps: asNumber(fields.get('steps')),
     stepsCompleted: asNumber(fields.get('stepsCompleted')),
     error: asError(fields.get('error')),
-    output,
+    output: fields.get('output'),
     json: bytes,
   };
 }
@@ -35,9 +54,9 @@ export function isUsableId(id: string): boolean {
   return id !== '' && id !== '.' && id !== '..' && id.isWellFormed();
 }
 
-function readMembers(bytes: Uint8Array) {
+function readMembers(bytes: Uint8Array): PickedMembers {
   try {
-    const members = parseMembers(bytes);
+    const members = pickMembers(bytes, RUN_MEMBERS);
     if (members !== undefined) return members;
   } catch (error) {
     if (error instanceof JsonSyntaxError) throw new UnreadableResponseError(error.message);
@@ -46,25 +65,28 @@ function readMembers(bytes: Uint8Array) {
   throw new UnreadableResponseError('a JSON value that is not an object');
 }
 
-function asString(value: Uint8Array | undefined): string | undefined {
-  return value?.[0] === 0x22 ? decodeString(value) : undefined;
+function asText(value: Uint8Array | undefined, maxBytes = MAX_TEXT): string | undefined {
+  return value?.[0] === 0x22 ? decodeStart(value, maxBytes) : undefined;
 }
 
+/** An id that is too long is not cut: it would be another id. */
 function asId(value: Uint8Array | undefined, idTypes: IdTypes): string | undefined {
-  if (value === undefined || value[0] === 0x22 || idTypes === 'string') return asString(value);
+  if (value === undefined || value.length > MAX_ID) return undefined;
+  if (value[0] === 0x22 || idTypes === 'string') return asText(value, MAX_ID);
   const text = Buffer.from(value).toString('latin1');
   return /^\d+$/.test(text) ? text : undefined;
 }
 
 function asNumber(value: Uint8Array | undefined): number | undefined {
-  if (value === undefined || !/[-0-9]/.test(String.fromCharCode(value[0] ?? 0))) return undefined;
+  if (value === undefined || value.length > MAX_TEXT) return undefined;
+  if (!/[-0-9]/.test(String.fromCharCode(value[0] ?? 0))) return undefined;
   const number = Number(Buffer.from(value).toString('latin1'));
   return Number.isFinite(number) ? number : undefined;
 }
 
 function asError(value: Uint8Array | undefined): Run['error'] {
-  if (value?.[0] === 0x22) return { message: decodeString(value), step: undefined };
+  if (value?.[0] === 0x22) return { message: asText(value, MAX_MESSAGE), step: undefined };
   if (value?.[0] !== 0x7b) return undefined;
-  const fields = new Map(parseMembers(value)?.map((member) => [member.name, member.value]));
-  return { message: asString(fields.get('message')), step: asString(fields.get('step')) };
+  const fields = pickMembers(value, ERROR_MEMBERS)?.values;
+  return { message: asText(fields?.get('message'), MAX_MESSAGE), step: asText(fields?.get('step')) };
 }

@@ -7,6 +7,7 @@ import { errorCode } from '../platform/system-error.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import type { Deadline } from './deadline.js';
 import { decodeBody, type IncomingBody, parseCoding } from './decode-body.js';
+import { ReceivedBytes } from './received-bytes.js';
 
 /** Longest body of a 2xx, in bytes: 512 MiB. */
 const MAX_RESPONSE = 512 * 1024 * 1024;
@@ -14,6 +15,7 @@ const MAX_RESPONSE = 512 * 1024 * 1024;
 const MAX_ERROR_BODY = 64 * 1024;
 /** Most bytes that are kept of a 2xx that cannot be read to its end. */
 const MAX_RECEIVED = 64 * 1024;
+const DECODED_PIECE = 64 * 1024;
 
 export interface IncomingResponse {
   status: number;
@@ -45,13 +47,12 @@ export async function readResponse(
 ): Promise<ReadBody> {
   const { status, headers } = response;
   if (status < 200 || status > 299) return readErrorBody(response, options, deadline);
-  const chunks: Buffer[] = [];
+  const received = new ReceivedBytes();
   try {
-    return { body: await readAll(response, chunks, options, deadline), isWhole: true };
+    return { body: await readAll(response, received, options, deadline), isWhole: true };
   } catch (error) {
     const { host } = options;
-    const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-    const body = Buffer.concat(chunks, Math.min(size, MAX_RECEIVED));
+    const body = received.concat(MAX_RECEIVED);
     const facts = { host, code: errorCode(error), status, received: { status, headers, body } };
     // The headers have arrived, so the error carries their status.
     if (error instanceof NetworkError)
@@ -69,7 +70,7 @@ function isDecodingError(error: unknown): boolean {
 
 async function readAll(
   { body, headers }: IncomingResponse,
-  chunks: Buffer[],
+  received: ReceivedBytes,
   options: ReadOptions,
   deadline: Deadline,
 ): Promise<Uint8Array> {
@@ -79,16 +80,28 @@ async function readAll(
   if (coding === 'unsupported') throw new NetworkError('encoded', { host, code: encoding });
   const tooLarge = new NetworkError('too-large', { host, code: headers['content-length'] });
   if (Number(headers['content-length'] ?? 0) > MAX_RESPONSE) throw tooLarge;
-  let size = 0;
   const decoded = coding === undefined ? body : decodeBody(body, coding);
   await forEachChunk(decoded, options, deadline, (chunk) => {
-    size += chunk.length;
-    if (size > MAX_RESPONSE) throw tooLarge;
-    chunks.push(chunk);
+    if (received.size + chunk.length > MAX_RESPONSE) throw tooLarge;
+    received.add(chunk);
   });
-  const bytes = stripByteOrderMark(Buffer.concat(chunks, size));
-  // Invalid UTF-8 becomes replacement characters, as in every JSON parser.
-  return isUtf8(bytes) ? bytes : Buffer.from(bytes.toString('utf8'));
+  const bytes = stripByteOrderMark(received.concat());
+  if (isUtf8(bytes)) return bytes;
+  const valid = replaceInvalidUtf8(bytes);
+  // A replacement character is longer than the byte that it replaces.
+  if (valid.size > MAX_RESPONSE) throw tooLarge;
+  return valid.concat();
+}
+
+/** Decodes invalid UTF-8 with replacement characters, as every JSON parser does, in pieces that fit on the heap. */
+function replaceInvalidUtf8(bytes: Uint8Array): ReceivedBytes {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  const valid = new ReceivedBytes();
+  for (let from = 0; from < bytes.length && valid.size <= MAX_RESPONSE; from += DECODED_PIECE) {
+    const piece = bytes.subarray(from, from + DECODED_PIECE);
+    valid.add(Buffer.from(decoder.decode(piece, { stream: from + DECODED_PIECE < bytes.length })));
+  }
+  return valid;
 }
 
 /** Reads what arrives of an error's body in a short time: the status matters, its message is a bonus. */

@@ -26,6 +26,9 @@ export const MAX_RESENDS = 3;
 /** Longest Retry-After that is obeyed, in milliseconds. */
 export const MAX_RETRY_AFTER = 5 * 60_000;
 
+/** Longest Retry-After that is told apart (ms): a year. `1e400` would be infinite. */
+const LONGEST_RETRY_AFTER = 365 * 24 * 3_600_000;
+
 /** Connection faults that a retry does not fix. */
 const PERMANENT_FAULTS: readonly NetworkFault[] = ['certificate', 'not-tls', 'proxy-refused'];
 /** Faults of a service that is still starting: retried sooner. */
@@ -112,13 +115,15 @@ export function isPermanent(fault: NetworkFault): boolean {
 
 /**
  * Returns a Retry-After header in milliseconds (RFC 9110, section 10.2.3): seconds, or a date relative to the response's
- * Date. Returns 0 if it is in the past or invalid, undefined if there is none.
+ * Date. Returns a year at most, 0 if it is in the past or invalid, undefined if there is none.
  */
 export function parseRetryAfter(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const value = headers['retry-after']?.trim();
   if (value === undefined) return undefined;
-  if (/^\d+(\.\d+)?(e\+?\d+)?$/i.test(value)) return Number(value) * 1_000;
+  if (/^\d+(\.\d+)?(e\+?\d+)?$/i.test(value)) return Math.min(Number(value) * 1_000, LONGEST_RETRY_AFTER);
   const date = Date.parse(value);
   const sentAt = Date.parse(headers.date ?? '');
-  return Number.isNaN(date) ? 0 : Math.max(0, date - (Number.isNaN(sentAt) ? now : sentAt));
+  if (Number.isNaN(date)) return 0;
+  const delay = date - (Number.isNaN(sentAt) ? now : sentAt);
+  return Math.min(Math.max(0, delay), LONGEST_RETRY_AFTER);
 }

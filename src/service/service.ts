@@ -1,6 +1,7 @@
 /** The service that wfr talks to, and what POST /runs and GET /runs/{id} share. */
 
 import {
+  type FieldNames,
   type HttpError,
   type HttpErrorInfo,
   type NetworkError,
@@ -83,7 +84,7 @@ export function parseRunResponse(response: HttpResponse, idTypes?: IdTypes): Run
 export function unreadableResponse(
   reason: string,
   response: HttpResponse,
-  fields?: readonly string[],
+  fields?: FieldNames,
 ): UnreadableResponseError {
   const { status, headers, body } = response;
   return new UnreadableResponseError(reason, {

@@ -7,10 +7,88 @@ export interface Member {
   value: Uint8Array;
 }
 
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+
 /** Decodes a JSON string token, with its quotes, to the text that it stands for. */
 export function decodeString(token: Uint8Array): string {
   const text = Buffer.from(token.buffer, token.byteOffset, token.byteLength).toString('utf8');
   return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1);
+}
+
+/** Decodes a JSON string token to UTF-8, without a string of its length, which the heap may not have room for. */
+export function decodeStringBytes(token: Uint8Array): Buffer {
+  const end = token.length - 1;
+  // An escape is never shorter than what it stands for.
+  const decoded = Buffer.allocUnsafe(token.length);
+  let length = 0;
+  for (let offset = 1; offset < end; ) {
+    const backslash = token.indexOf(BACKSLASH, offset);
+    const plain = token.subarray(offset, backslash < 0 ? end : backslash);
+    decoded.set(plain, length);
+    length += plain.length;
+    if (backslash < 0) break;
+    offset = endOfCharacter(token, backslash);
+    // A character beyond U+FFFF is a pair of escapes.
+    if (/^\\ud[89ab]/i.test(Buffer.from(token.subarray(backslash, offset)).toString('latin1')))
+      offset = Math.min(end, endOfCharacter(token, offset));
+    const escaped = Buffer.from(token.subarray(backslash, offset)).toString('utf8');
+    length += decoded.write(JSON.parse(`"${escaped}"`) as string, length);
+  }
+  return decoded.subarray(0, length);
+}
+
+/** Decodes at most `maxBytes` of a JSON string token, so that a text of any length takes little memory; "…" marks a cut. */
+export function decodeStart(token: Uint8Array, maxBytes: number): string {
+  if (token.length - 2 <= maxBytes) return decodeString(token);
+  let end = 1;
+  for (let next = end; next <= maxBytes + 1; next = endOfCharacter(token, next)) end = next;
+  const start = decodeString(Buffer.concat([token.subarray(0, end), Buffer.from('"')]));
+  return `${start.toWellFormed()}…`;
+}
+
+/** Returns the offset after the character or escape that begins at `offset` of a string token. */
+function endOfCharacter(token: Uint8Array, offset: number): number {
+  if (token[offset] === BACKSLASH) return offset + (token[offset + 1] === LETTER_U ? 6 : 2);
+  let end = offset + 1;
+  while (((token[end] ?? 0) & 0xc0) === 0x80) end++;
+  return end;
+}
+
+/** Offsets in the text: the name is with its quotes, the value without white space around it. */
+interface MemberSpan {
+  nameStart: number;
+  nameEnd: number;
+  valueStart: number;
+  valueEnd: number;
+}
+
+/**
+ * Calls `onMember` for each member of a JSON object, in their order; the span is reused. Returns whether the text is an
+ * object. Throws JsonSyntaxError if it is not JSON.
+ */
+function forEachMember(bytes: Uint8Array, onMember: (span: MemberSpan) => void): boolean {
+  const scanner = new JsonScanner(bytes);
+  if (!scanner.next()) return false;
+  const isObject = scanner.token === '{';
+  const span = { nameStart: 0, nameEnd: 0, valueStart: -1, valueEnd: 0 };
+  while (scanner.next()) {
+    const { token, start, end, depth } = scanner;
+    if (!isObject || token === ':') continue;
+    if (token === 'key' && depth === 1) {
+      span.nameStart = start;
+      span.nameEnd = end;
+      span.valueStart = -1;
+      continue;
+    }
+    const isOutside = depth === 0 || (depth === 1 && token === ',');
+    if (isOutside) continue;
+    if (span.valueStart < 0) span.valueStart = start;
+    if (depth !== 1) continue;
+    span.valueEnd = end;
+    onMember(span);
+  }
+  return isObject;
 }
 
 /**
@@ -18,27 +96,59 @@ export function decodeString(token: Uint8Array): string {
  * JsonSyntaxError if the text is not JSON.
  */
 export function parseMembers(bytes: Uint8Array): Member[] | undefined {
-  const scanner = new JsonScanner(bytes);
   const members: Member[] = [];
-  let name: string | undefined;
-  let valueStart = -1;
-  let isObject = false;
-  for (let first = true; scanner.next(); first = false) {
-    if (first) {
-      isObject = scanner.token === '{';
-      continue;
-    }
-    if (!isObject) continue;
-    if (scanner.token === 'key' && scanner.depth === 1) {
-      name = decodeString(bytes.subarray(scanner.start, scanner.end));
-      valueStart = -1;
-    } else if (name !== undefined && scanner.token !== ':') {
-      if (valueStart < 0) valueStart = scanner.start;
-      if (scanner.depth === 1 && scanner.token !== ',') {
-        members.push({ name, value: bytes.subarray(valueStart, scanner.end) });
-        name = undefined;
-      }
-    }
-  }
+  const isObject = forEachMember(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
+    const name = decodeString(bytes.subarray(nameStart, nameEnd));
+    members.push({ name, value: bytes.subarray(valueStart, valueEnd) });
+  });
   return isObject ? members : undefined;
+}
+
+/** The values of the members that are used, and the names of the first members, for messages. */
+export interface PickedMembers {
+  values: ReadonlyMap<string, Uint8Array>;
+  /** Each name once; long ones are cut. */
+  names: readonly string[];
+  /** The number of members after those in `names`. */
+  omitted: number;
+}
+
+/** Bytes of a name that are decoded; no wanted name is longer. */
+const MAX_NAME = 200;
+const MAX_NAMES = 20;
+
+/**
+ * Returns the members of a JSON object that have one of `wanted` names (ASCII), the last one of duplicates, as in
+ * JSON.parse; undefined for any other JSON value. Its memory does not depend on the text. Throws JsonSyntaxError if it is
+ * not JSON.
+ */
+export function pickMembers(bytes: Uint8Array, wanted: ReadonlySet<string>): PickedMembers | undefined {
+  const lengths = new Set([...wanted].map((name) => name.length));
+  const spans = new Map<string, { start: number; end: number }>();
+  const names = new Set<string>();
+  let count = 0;
+  const isObject = forEachMember(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
+    const isListed = count++ < MAX_NAMES;
+    // Millions of other members must not be decoded.
+    if (!isListed && !mayBeOneOf(lengths, bytes, nameStart, nameEnd)) return;
+    const name = decodeStart(bytes.subarray(nameStart, nameEnd), MAX_NAME);
+    if (wanted.has(name)) spans.set(name, { start: valueStart, end: valueEnd });
+    if (isListed) names.add(name);
+  });
+  if (!isObject) return undefined;
+  const values = new Map([...spans].map(([name, { start, end }]) => [name, bytes.subarray(start, end)]));
+  return { values, names: [...names], omitted: Math.max(0, count - MAX_NAMES) };
+}
+
+/** Returns whether a name with its quotes has one of these lengths, or an escape, which would change its length. */
+export function mayBeOneOf(
+  lengths: ReadonlySet<number>,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): boolean {
+  if (lengths.has(end - start - 2)) return true;
+  const last = Math.min(end, start + MAX_NAME);
+  for (let offset = start; offset < last; offset++) if (bytes[offset] === BACKSLASH) return true;
+  return false;
 }

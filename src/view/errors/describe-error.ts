@@ -3,6 +3,7 @@
  * here, except those of UsageError, whose problems are written where they are found.
  */
 import {
+  type FieldNames,
   FileChangedError,
   FileReadError,
   HttpError,
@@ -308,8 +309,7 @@ function rejectionHints({ method, status }: HttpErrorInfo, variantHint: HttpErro
 
 function describeUnreadableResponse({ reason, facts }: UnreadableResponseError): ErrorDescription {
   const { status, contentType, excerpt, fields } = facts;
-  const names = fields === undefined ? '' : formatList(fields);
-  const found = fields === undefined ? '' : names === '' ? '; it has no fields' : `; its fields are ${names}`;
+  const found = fields === undefined ? '' : `; its fields are ${formatFields(fields)}`;
   const type = contentType === undefined ? '' : `, content type ${sanitize(contentType)}`;
   return {
     summary: [`the response (${status ?? 'no status'}${type}) is not a run: ${sanitize(reason)}${found}`],
@@ -320,12 +320,9 @@ function describeUnreadableResponse({ reason, facts }: UnreadableResponseError):
   };
 }
 
-/** Fields of a response that are shown. */
-const MAX_FIELDS = 20;
-
-function formatList(fields: readonly string[]): string {
-  const more = fields.length > MAX_FIELDS ? [`… (${fields.length - MAX_FIELDS} more)`] : [];
-  return [...fields.slice(0, MAX_FIELDS).map(sanitize), ...more].join(', ') || '(none)';
+function formatFields({ names, omitted }: FieldNames): string {
+  const more = omitted > 0 ? [`… (${omitted} more)`] : [];
+  return [...names.map(sanitize), ...more].join(', ') || '(none)';
 }
 
 type FaultText = (error: NetworkError) => string;

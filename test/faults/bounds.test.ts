@@ -1,0 +1,158 @@
+/** A service that sends too much of anything: wfr stays within its memory, and still says that a run may exist. */
+import { createServer } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runCli } from '../helpers/cli.js';
+import { VirtualClock } from '../helpers/clock.js';
+import { BIN, start } from '../helpers/process.js';
+import { acceptThenShow, aFinishedRun, aRun, inTurn, scriptedService } from '../helpers/service.js';
+
+/** More than the heap of the process has room for, but not the machine. */
+const HEAP_MB = 48;
+const SIZE = 100_000_000;
+
+/** Serves `body` for every request, without a copy for each. */
+async function serveLarge(body: Buffer, chunked = false) {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.writeHead(201, chunked ? {} : { 'content-length': body.length });
+      response.end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as { port: number };
+  return `http://127.0.0.1:${port}`;
+}
+
+/** Runs wfr as a process with a small heap, which ends with 134 where it is too small. */
+const withSmallHeap = (args: readonly string[], baseUrl: string, cwd?: string) =>
+  start(
+    process.execPath,
+    [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=2', BIN, ...args],
+    { WFR_BASE_URL: baseUrl },
+    { ...(cwd !== undefined && { cwd }) },
+  ).ended;
+
+/** Repeats a text between `before` and `after`, to about 100 MB. */
+function large(before: string, repeated: string, after: string): Buffer {
+  const middle = Buffer.alloc(Math.floor(SIZE / repeated.length) * repeated.length, repeated);
+  return Buffer.concat([Buffer.from(before), middle, Buffer.from(after)]);
+}
+
+describe('a response to the trigger of 100 MB', () => {
+  test.each<[string, Buffer]>([
+    ['members without a name', large('{', '"":1,', '"":1}')],
+    ['equal ids', large('{', '"id":1,', '"id":1}')],
+    ['an id of 100 MB', large('{"id":"', 'x', '"}')],
+    ['a name of 100 MB', large('{"', 'x', '":1}')],
+    ['open brackets', large('', '[', '')],
+    ['open objects in a member', large('{"run":', '{"id":', '')],
+    ['bytes that are not UTF-8', large('{"a":"', '\\u00ff\\ud800', '"}').fill(0xff, 10, 1_000_000)],
+  ])(
+    'run: %s exits 6 on a heap of 48 MB, and a run may exist',
+    async (_name, body) => {
+      const { exitCode, stderr } = await withSmallHeap(
+        ['run', 'w', '--timeout', '0'],
+        await serveLarge(body),
+      );
+      expect({ exitCode, stderr: stderr.slice(0, 2_000) }).toMatchObject({
+        exitCode: 6,
+        stderr: expect.stringContaining('the outcome is unknown: a run may have been created'),
+      });
+    },
+    60_000,
+  );
+
+  test('run: unknown members and a long status beside the id are accepted on a heap of 48 MB', async () => {
+    const body = large('{"id":"run-1","status":"', '\\"', '","":1,"steps":1}');
+    const { exitCode, stderr } = await withSmallHeap(['run', 'w', '--timeout', '0'], await serveLarge(body));
+    expect({ exitCode, start: stderr.slice(0, 9) }).toEqual({ exitCode: 8, start: 'Run run-1' });
+    expect(stderr.length).toBeLessThan(20_000);
+  }, 60_000);
+});
+
+describe('long members of a run', () => {
+  test('run: status, version, time and step are cut to a few kilobytes, and "…" says so', async () => {
+    const long = (letter: string) => letter.repeat(1_000_000);
+    const clock = new VirtualClock();
+    const run = aRun({
+      status: 'FAILED',
+      versionName: long('v'),
+      createdAt: long('c'),
+      error: { message: long('m'), step: long('s') },
+    });
+    const { baseUrl } = await scriptedService(acceptThenShow(run));
+    const args = ['run', 'w', '--report', 'json=r.json', '--report', 'html=r.html', '-v'];
+    const { stderr, exitCode } = await runCli(args, { env: { WFR_BASE_URL: baseUrl }, clock });
+    expect(exitCode).toBe(1);
+    for (const letter of ['v', 's', 'm']) expect(stderr).toMatch(new RegExp(`${letter}{2000}…`));
+    expect(stderr.length).toBeLessThan(30_000);
+  });
+
+  test('run: a new status of 4 MB in each poll is one warning of a few kilobytes for each', async () => {
+    let polls = 0;
+    const { baseUrl } = await scriptedService((request, reply) => {
+      if (request.method === 'POST') return reply.send(201, aRun());
+      reply.send(200, ++polls > 10 ? aFinishedRun() : aRun({ status: `${polls}${'x'.repeat(4_000_000)}` }));
+    });
+    const { stderr, exitCode } = await runCli(['run', 'w'], { env: { WFR_BASE_URL: baseUrl } });
+    expect(exitCode).toBe(0);
+    expect(stderr.match(/the status \d+x{1900,}… /g)).toHaveLength(10);
+    expect(stderr.length).toBeLessThan(100_000);
+  });
+
+  test.each(['x'.repeat(8_000), 'x'.repeat(1_000_000)])(
+    'run: an id of more than 8 kB is unusable, and exits 6 after one POST',
+    async (id) => {
+      const { baseUrl, posts, requests } = await scriptedService(async (request, reply) => {
+        await request.body();
+        reply.send(201, aRun({ id }));
+      });
+      const { exitCode, stderr } = await runCli(['run', 'w'], { env: { WFR_BASE_URL: baseUrl } });
+      expect({ exitCode, posts: posts().length, requests: requests.length }).toEqual({
+        exitCode: 6,
+        posts: 1,
+        requests: 1,
+      });
+      expect(stderr.length).toBeLessThan(5_000);
+    },
+  );
+
+  test('run: escapes and characters beyond U+FFFF are never cut in half', async () => {
+    for (const character of ['\u{1f600}', '"', '\\', 'é', '\u0001']) {
+      const step = `${'a'.repeat(3_999)}${character.repeat(100)}`;
+      const run = aRun({ status: 'FAILED', error: { message: 'm', step } });
+      const { baseUrl } = await scriptedService(inTurn((_request, reply) => reply.send(200, run)));
+      const { exitCode, stderr } = await runCli(['watch', 'run-1'], { env: { WFR_BASE_URL: baseUrl } });
+      expect({ exitCode, broken: stderr.includes('\ufffd') }).toEqual({ exitCode: 1, broken: false });
+    }
+  });
+
+  test.each(['1e400', '9'.repeat(400)])(
+    'run: a Retry-After of %s is a wait that is too long, with a finite number',
+    async (value) => {
+      const { baseUrl, posts } = await scriptedService((_request, reply) =>
+        reply.send(429, {}, { 'retry-after': value }),
+      );
+      const { exitCode, stderr } = await runCli(['run', 'w'], { env: { WFR_BASE_URL: baseUrl } });
+      expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 1 });
+      expect(stderr).toContain('The service asks to wait 8760h; wfr waits 5m at most.');
+    },
+  );
+
+  test('run: a body in chunks of one byte is read on a heap of 48 MB', async () => {
+    const run = JSON.stringify(aFinishedRun('x'.repeat(3_000_000)));
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.raw('HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n');
+      for (let from = 0; from < run.length; from += 10_000)
+        reply.raw(run.slice(from, from + 10_000).replace(/./g, '1\r\n$&\r\n'));
+      reply.raw('0\r\n\r\n');
+    });
+    const { exitCode, stderr } = await withSmallHeap(['run', 'w', '-o', 'id'], baseUrl);
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
+  }, 60_000);
+});
