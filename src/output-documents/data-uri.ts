@@ -1,5 +1,5 @@
 /** Parses data URIs (RFC 2397) in the variants that services and encoders write. */
-import { decodeString } from '../text/json/members.js';
+import { decodeStringBytes } from '../text/json/members.js';
 
 export interface DataUri {
   /** `type/subtype`, in lower case. */
@@ -25,7 +25,7 @@ const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d
 export function parseDataUri(token: Uint8Array): DataUri | 'invalid' | undefined {
   if (!/^data:/i.test(latin1(token.subarray(1, 6)))) return undefined;
   // JSON often escapes slashes, and base64 may contain line breaks.
-  const text = token.includes(BACKSLASH) ? Buffer.from(decodeString(token)) : token.subarray(1, -1);
+  const text = token.includes(BACKSLASH) ? decodeStringBytes(token) : token.subarray(1, -1);
   const comma = text.subarray(0, MAX_HEADER_LENGTH).indexOf(COMMA);
   if (comma < 0) return undefined;
   const header = latin1(text.subarray(0, comma));

@@ -1,9 +1,9 @@
 /** Finds the documents in JSON text: strings that are data URIs. */
-import { decodeString } from '../text/json/members.js';
+import { decodeStart } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { type DataUri, parseDataUri } from './data-uri.js';
 
-/** The names and indexes that lead to a value. */
+/** The names and indexes that lead to a value; "…" is the last one of a path that is cut. */
 export type JsonPath = readonly (string | number)[];
 
 export interface EmbeddedDocument extends DataUri {
@@ -21,6 +21,10 @@ export interface FoundDocuments {
   /** The paths of data URIs whose base64 cannot be decoded, at most `limit`. */
   invalid: JsonPath[];
 }
+
+/** Levels of a path, and bytes of a name in it: far more than a file name shows. */
+const MAX_LEVELS = 100;
+const MAX_NAME = 400;
 
 /** Finds the documents in JSON text (UTF-8); a string that only resembles a data URI is not one. */
 export function findDocuments(json: Uint8Array, limit: number): FoundDocuments {
@@ -44,16 +48,20 @@ function* scanStrings(
   const scanner = new JsonScanner(json);
   const jsonPath: (string | number)[] = [];
   while (scanner.next()) {
-    const { token, start, end } = scanner;
-    const last = jsonPath.length - 1;
-    const index = jsonPath[last];
-    if (token === '{') jsonPath.push('');
-    else if (token === '[') jsonPath.push(0);
-    else if (token === '}' || token === ']') jsonPath.pop();
-    else if (token === 'key') jsonPath[last] = decodeString(json.subarray(start, end));
-    else if (token === ',' && typeof index === 'number') jsonPath[last] = index + 1;
-    else if (token === 'string') yield { start, end, jsonPath };
+    const { token, start, end, depth } = scanner;
+    if (token === 'string') yield { start, end, jsonPath };
+    // Below the last level that is kept, only the mark of the cut remains.
+    if (depth > MAX_LEVELS) jsonPath[MAX_LEVELS] = '…';
+    else if (token === '}' || token === ']') jsonPath.length = depth;
+    else if (token === '{' || token === '[') jsonPath[depth - 1] = token === '[' ? 0 : '';
+    else if (token === 'key') jsonPath[depth - 1] = decodeStart(json.subarray(start, end), MAX_NAME);
+    else if (token === ',') jsonPath[depth - 1] = nextIndex(jsonPath[depth - 1]);
   }
+}
+
+/** Returns the index after this one; a name stays until the next one replaces it. */
+function nextIndex(segment: string | number = 0): string | number {
+  return typeof segment === 'number' ? segment + 1 : segment;
 }
 
 /** Returns the path of a value in an output as messages show it, such as `output.pages[0].image`. */

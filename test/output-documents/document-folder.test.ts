@@ -176,6 +176,63 @@ describe('--save-documents', () => {
     expect(JSON.parse(stdout)).toEqual(Object.values(extensions).map((end, index) => `out/${index}.${end}`));
   });
 
+  test('--save-documents: an extension that is executed or opened as a page is never chosen from a media type', async () => {
+    const types = [
+      'application/x-msdownload',
+      'application/x-ms-shortcut',
+      'application/x-sh',
+      'application/x-csh',
+      'application/x-msi',
+      'application/java-archive',
+      'application/javascript',
+      'text/javascript',
+      'text/html',
+      'application/xhtml+xml',
+      'application/x-httpd-php',
+      'application/x-apple-diskimage',
+      'application/vnd.android.package-archive',
+      'application/vnd.ms-word.document.macroenabled.12',
+    ];
+    const { stdout, exitCode } = await watched(types.map((type) => uri(type, 'x')));
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(types.map((_type, index) => `out/${index}.bin`));
+    const named = await watched({ 'run.exe': uri('text/plain', 'x'), 'a.HTML': uri('text/html', 'x') });
+    expect(JSON.parse(named.stdout)).toEqual({ 'run.exe': 'out/run.exe.txt', 'a.HTML': 'out/a.HTML.bin' });
+  });
+
+  test('--save-documents: 10,000 documents of one name at a depth of 60,000 become 10,000 files', async () => {
+    const documents = Array(10_000).fill('"data:,x"').join(',');
+    const output = `${'['.repeat(60_000)}${documents}${']'.repeat(60_000)}`;
+    const { stdout, stderr, exitCode, cwd } = await watched(`{"a":${output}}`);
+    expect({ exitCode, stderr: stderr.slice(0, 500) }).toMatchObject({ exitCode: 0 });
+    expect(readdirSync(join(cwd, 'out'))).toHaveLength(10_000);
+    expect(new Set(stdout.match(/"out\/a-0-0-.*"/g))).toHaveProperty('size', 10_000);
+  }, 60_000);
+
+  test('--save-documents: the path of an invalid document is cut below 100 levels', async () => {
+    const output = `{"a":${'['.repeat(5_000)}"data:text/plain;base64,=a="${']'.repeat(5_000)},"b":"data:a/b;base64,=a="}`;
+    const { stderr, exitCode } = await watched(output);
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain(`output.a${'[0]'.repeat(99)}["…"], output.b`);
+  });
+
+  test('--save-documents: escapes in a document are decoded one by one', async () => {
+    const text = 'é\u{1f600}\u0001"\\/ end';
+    const escaped = [...text]
+      .map((character) =>
+        [...Array(character.length)]
+          .map((_x, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`)
+          .join(''),
+      )
+      .join('');
+    const { exitCode, cwd } = await watched(
+      `{"a":"data:text/plain,${escaped}","b":"data:text\\/plain,\\n\\"x"}`,
+    );
+    expect(exitCode).toBe(0);
+    expect(readFileSync(join(cwd, 'out/a.txt'), 'utf8')).toBe(text);
+    expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('\n"x');
+  });
+
   test('--save-documents: file names stay in the folder, are unique, and never hidden or a device', async () => {
     const text = uri('text/plain', 'x');
     const names = [
