@@ -6,6 +6,7 @@ import { constants, promises } from 'node:fs';
 import { join } from 'node:path';
 import { mkdirp } from '../platform/files.js';
 import { findFolderRisk } from '../platform/ownership.js';
+import { sanitizeJson } from '../text/sanitize.js';
 
 const CURRENT = 'history.jsonl';
 const OLDER = 'history.1.jsonl';
@@ -41,7 +42,7 @@ export async function appendRecord(log: LogFolder, record: object, now: number):
     const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
     try {
       // The first line feed ends a partial record, if another process was killed while writing it.
-      await file.appendFile(`\n${JSON.stringify(record)}\n`);
+      await file.appendFile(`\n${sanitizeJson(record)}\n`);
       if ((await file.stat()).size > MAX_SIZE) await rotate(folder, now);
     } finally {
       await file.close();

@@ -193,7 +193,8 @@ async function postTrigger(
   const response = await transport.post(url.pathname, requestHeaders(service, token), body, hooks, signal);
   events.response(response.status, response.durationMs);
   service.rateLimiter?.onResponse(response.status, retryAfterOf(response, service));
-  if (response.status >= 200 && response.status <= 299) return { run: parseRunResponse(response, 'string') };
+  if (response.status >= 200 && response.status <= 299)
+    return { run: parseRunResponse(response, token, 'string') };
   return {
     failure: new HttpError(httpErrorInfo('POST', url, response, service, token, body.length)),
     token,

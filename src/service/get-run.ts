@@ -30,10 +30,10 @@ export async function getRun(id: string, service: Service, signal: AbortSignal):
   }
   if (response.status < 200 || response.status > 299)
     throw new HttpError(httpErrorInfo('GET', url, response, service, token));
-  const run = parseRunResponse(response);
+  const run = parseRunResponse(response, token);
   if (run.id.toLowerCase() !== id.toLowerCase())
-    throw unreadableResponse('it is about another run', response);
-  if (run.status === undefined) throw unreadableResponse('it has no status', response);
+    throw unreadableResponse('it is about another run', response, token);
+  if (run.status === undefined) throw unreadableResponse('it has no status', response, token);
   return { run, retryAfter: retryAfterOf(response, service) };
 }
 

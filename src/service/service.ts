@@ -69,13 +69,16 @@ export function runsUrl(baseUrl: URL, id?: string): URL {
   return url;
 }
 
-/** Returns the Run in a 2xx; `idTypes` as in parseRun. Throws UnreadableResponseError when it is not a Run. */
-export function parseRunResponse(response: HttpResponse, idTypes?: IdTypes): Run {
+/**
+ * Returns the Run in a 2xx; `idTypes` as in parseRun. Throws UnreadableResponseError when it is not a Run; `token` was sent
+ * with the request and is redacted in it.
+ */
+export function parseRunResponse(response: HttpResponse, token: string | undefined, idTypes?: IdTypes): Run {
   try {
     return parseRun(response.body, idTypes);
   } catch (error) {
     throw error instanceof UnreadableResponseError
-      ? unreadableResponse(error.reason, response, error.facts.fields)
+      ? unreadableResponse(error.reason, response, token, error.facts.fields)
       : error;
   }
 }
@@ -84,6 +87,7 @@ export function parseRunResponse(response: HttpResponse, idTypes?: IdTypes): Run
 export function unreadableResponse(
   reason: string,
   response: HttpResponse,
+  token: string | undefined,
   fields?: FieldNames,
 ): UnreadableResponseError {
   const { status, headers, body } = response;
@@ -91,9 +95,13 @@ export function unreadableResponse(
     status,
     contentType: headers['content-type'] ?? 'none',
     received: { status, headers, body },
-    excerpt: excerptOf(response.body),
-    ...(fields && { fields }),
+    excerpt: redactToken(excerptOf(response.body), token),
+    ...(fields && { fields: redactNames(fields, token) }),
   });
+}
+
+function redactNames({ names, omitted }: FieldNames, token: string | undefined): FieldNames {
+  return { names: names.map((name) => redactToken(name, token)), omitted };
 }
 
 /** Most characters of an unreadable response that are shown. */

@@ -5,6 +5,7 @@
 import { OutputError } from '../../errors.js';
 import type { Output } from '../../platform/output.js';
 import { compactJson } from '../../text/json/format-json.js';
+import { sanitizeJson } from '../../text/sanitize.js';
 import type { OwnedFile } from './owned-file.js';
 
 /** An event of a row or of the batch; its line also has the time. */
@@ -144,9 +145,9 @@ export class OutputJournal implements Journal {
 /** Returns the line of an event; `by` is the token of the process that owns the file. */
 function formatEvent(event: BatchEvent, now: number, by?: string): Uint8Array[] {
   const metadata = { ...(by !== undefined && { by }), time: new Date(now).toISOString() };
-  if (event.event !== 'ended') return [Buffer.from(`${JSON.stringify({ ...event, ...metadata })}\n`)];
+  if (event.event !== 'ended') return [Buffer.from(`${sanitizeJson({ ...event, ...metadata })}\n`)];
   const { run, ...rest } = event;
-  const head = JSON.stringify({ ...rest, ...metadata }).slice(0, -1);
+  const head = sanitizeJson({ ...rest, ...metadata }).slice(0, -1);
   // The run's line feed is dropped: ours follows the closing brace.
   const text = Buffer.concat([...run]);
   return [Buffer.from(`${head},"run":`), text.subarray(0, text.lastIndexOf(0x0a)), Buffer.from('}\n')];
