@@ -65,6 +65,22 @@ describe('the token, a header and the proxy password', () => {
     },
   );
 
+  test('watch: a token that an unreadable response to a poll repeats is redacted', async () => {
+    const service = await scriptedService((request, reply) =>
+      reply.send(200, { message: request.headers.authorization, [`the ${TOKEN}`]: 1 }),
+    );
+    const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: TOKEN };
+    for (const args of [
+      ['watch', 'run-1', '-v'],
+      ['status', 'run-1'],
+      ['run', 'w'],
+    ]) {
+      const { stdout, stderr } = await runCli(args, { env });
+      expect(stdout + stderr).not.toMatch(MARK);
+      expect(stderr).toContain('(the token)');
+    }
+  });
+
   test.each<[string, Record<string, string>, string[]?]>([
     ['a proxy that does not listen', { HTTPS_PROXY: `http://joe:${PASSWORD}@127.0.0.1:1` }],
     ['a malformed proxy', { HTTPS_PROXY: `http://joe:${PASSWORD}@:x` }],
