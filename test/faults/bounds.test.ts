@@ -52,7 +52,7 @@ describe('a response to the trigger of 100 MB', () => {
     ['open objects in a member', large('{"run":', '{"id":', '')],
     ['bytes that are not UTF-8', large('{"a":"', '\\u00ff\\ud800', '"}').fill(0xff, 10, 1_000_000)],
   ])(
-    'run: %s exits 6 on a heap of 48 MB, and a run may exist',
+    'run: %s exits 6 on a heap of 48 MB, and a run may exist (fault 45)',
     async (_name, body) => {
       const { exitCode, stderr } = await withSmallHeap(
         ['run', 'w', '--timeout', '0'],
@@ -132,7 +132,7 @@ describe('long members of a run', () => {
   });
 
   test.each(['1e400', '9'.repeat(400)])(
-    'run: a Retry-After of %s is a wait that is too long, with a finite number',
+    'run: a Retry-After of %s is a wait that is too long, with a finite number (fault 25)',
     async (value) => {
       const { baseUrl, posts } = await scriptedService((_request, reply) =>
         reply.send(429, {}, { 'retry-after': value }),
