@@ -9,13 +9,20 @@ export interface ResendOptions {
   resendUnknown: RowSelection;
   retryFailed: boolean;
   retryLost: boolean;
+  /** Whether rejected rows are sent without --retry-failed: `run --once` does it, a batch leaves them. */
+  resendRejected: boolean;
+}
+
+/** Returns whether no run of the row exists or may exist, so that its inputs may change. */
+export function mayChange(state: RowState): boolean {
+  return ['new', 'intent', 'bad', 'refused'].includes(state);
 }
 
 /** Returns what to do with a row. */
 export function nextAction(
   row: number,
   state: RowState,
-  { resendUnknown, retryFailed, retryLost }: ResendOptions,
+  { resendUnknown, retryFailed, retryLost, resendRejected }: ResendOptions,
 ): 'send' | 'watch' | 'skip' {
   switch (state) {
     case 'new':
@@ -27,6 +34,7 @@ export function nextAction(
     case 'accepted':
       return 'watch';
     case 'refused':
+      return resendRejected || retryFailed ? 'send' : 'skip';
     case 'failed':
       return retryFailed ? 'send' : 'skip';
     case 'lost':

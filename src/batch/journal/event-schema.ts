@@ -21,15 +21,17 @@ const DIGEST: Check = { accepts: matches(/^[0-9a-f]{16}$/), expected: '16 hexade
 const SHARD: Check = { accepts: matches(/^\d+\/\d+$/), expected: 'a shard such as 2/5' };
 const RUN: Check = { accepts: (value) => value !== undefined, expected: 'a run with an id' };
 const TIME: Check = { accepts: isTime, expected: 'a time' };
+const SALT: Check = { accepts: optional(matches(/^[0-9a-f]{32}$/)), expected: '32 hexadecimal digits' };
+const DIGESTS: Check = { accepts: optional(isRecordOf(/^[0-9a-f]{64}$/)), expected: 'digests by input' };
 const OWNER: Check = { accepts: (value) => isClaim({ owner: value, file: '' }), expected: 'a process' };
 
 /** Events that are not listed come from a newer wfr and are ignored. */
 const MEMBERS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   open: { owner: OWNER, file: TEXT },
   close: { by: TEXT },
-  batch: { workflow: TEXT, baseUrl: TEXT, shard: SHARD },
+  batch: { workflow: TEXT, baseUrl: TEXT, shard: SHARD, salt: SALT },
   intent: { row: ROW, digest: DIGEST, time: TIME },
-  sent: { row: ROW, time: TIME },
+  sent: { row: ROW, inputs: DIGESTS, time: TIME },
   accepted: { row: ROW, id: ID, time: TIME },
   refused: { row: ROW, exit: EXIT, reason: TEXT, time: TIME },
   lost: { row: ROW, time: TIME },
@@ -59,6 +61,15 @@ function isIntegerBetween(min: number, max: number) {
 
 function isTime(value: unknown): boolean {
   return value === undefined || (typeof value === 'string' && !Number.isNaN(Date.parse(value)));
+}
+
+function isRecordOf(pattern: RegExp) {
+  return (value: unknown) =>
+    typeof value === 'object' && value !== null && Object.values(value).every(matches(pattern));
+}
+
+function optional(accepts: (value: unknown) => boolean) {
+  return (value: unknown) => value === undefined || accepts(value);
 }
 
 function matches(pattern: RegExp) {

@@ -10,10 +10,12 @@ import type { OwnedFile } from './owned-file.js';
 
 /** An event of a row or of the batch; its line also has the time. */
 export type BatchEvent =
-  | { event: 'batch'; workflow: string; baseUrl: string; shard: string }
+  /** `salt` is set in the file of `run --once`: the key of its digests, 32 hexadecimal digits. */
+  | { event: 'batch'; workflow: string; baseUrl: string; shard: string; salt?: string }
   /** `label` identifies the row in messages: `rows.csv:12`, or the path of its file. */
   | { event: 'intent'; row: number; label: string; digest: string }
-  | { event: 'sent'; row: number }
+  /** `inputs` has the digest of each input, in the file of `run --once`. */
+  | { event: 'sent'; row: number; inputs?: Readonly<Record<string, string>> }
   | { event: 'accepted'; row: number; id: string }
   /** No run was created; `exit` is the exit code for the reason. */
   | { event: 'refused'; row: number; exit: number; reason: string }
@@ -143,7 +145,7 @@ export class OutputJournal implements Journal {
 }
 
 /** Returns the line of an event; `by` is the token of the process that owns the file. */
-function formatEvent(event: BatchEvent, now: number, by?: string): Uint8Array[] {
+export function formatEvent(event: BatchEvent, now: number, by?: string): Uint8Array[] {
   const metadata = { ...(by !== undefined && { by }), time: new Date(now).toISOString() };
   if (event.event !== 'ended') return [Buffer.from(`${sanitizeJson({ ...event, ...metadata })}\n`)];
   const { run, ...rest } = event;

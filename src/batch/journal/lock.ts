@@ -29,6 +29,21 @@ export interface LockOptions {
   owner: Owner;
   isAlive(pid: number): boolean;
   clock: Clock;
+  /** Ends the wait for signs of life of another owner, with its reason. */
+  signal?: AbortSignal;
+}
+
+/** Another process that may be alive owns the journal. */
+export class JournalInUseError extends BatchFileError {
+  constructor(
+    readonly owner: Owner,
+    /** Whether the owner is on this machine, where its end will be noticed. */
+    readonly isLocal: boolean,
+  ) {
+    super(
+      `process ${owner.pid} on ${owner.host} is using it; if that process has ended, continue with a copy of the file`,
+    );
+  }
 }
 
 /** An owner is presumed dead if the file stays unchanged for so long (ms). */
@@ -45,7 +60,7 @@ export interface ByteRange {
 
 /**
  * Claims a journal that is open for reading and appending; `file` is its `device:inode`. Returns the offset up to which
- * the ownership was read, at the beginning of a line, and the incomplete lines to overwrite. Throws BatchFileError if
+ * the ownership was read, at the beginning of a line, and the incomplete lines to overwrite. Throws JournalInUseError if
  * another process owns it.
  */
 export async function acquireLock(
@@ -113,7 +128,7 @@ async function readOwnership(handle: FileHandle) {
   return { claim: ownership.claim, end, isTorn, torn };
 }
 
-/** Throws BatchFileError if the owner may be alive. */
+/** Throws JournalInUseError if the owner may be alive. */
 async function assertOwnerDead(
   claim: Claim,
   handle: FileHandle,
@@ -121,10 +136,7 @@ async function assertOwnerDead(
   options: LockOptions,
 ): Promise<void> {
   if (!(await mayBeAlive(claim, handle, file, options))) return;
-  const { pid, host } = claim.owner;
-  throw new BatchFileError(
-    `process ${pid} on ${host} is using it; if that process has ended, continue with a copy of the file`,
-  );
+  throw new JournalInUseError(claim.owner, isSameMachine(claim.owner, options.owner));
 }
 
 async function mayBeAlive(claim: Claim, handle: FileHandle, file: string, options: LockOptions) {
@@ -135,19 +147,22 @@ async function mayBeAlive(claim: Claim, handle: FileHandle, file: string, option
     if (owner.pid === self.pid || !options.isAlive(owner.pid)) return false;
     if (claim.file === file) return true;
   }
-  const isSameMachine = owner.host === self.host || (self.space !== '' && bootId(owner) === bootId(self));
   // The device number of a network file system may differ between machines.
-  if (!isSameMachine && inodePart(claim.file) === inodePart(file)) return true;
+  if (!isSameMachine(owner, self) && inodePart(claim.file) === inodePart(file)) return true;
   // The file may be a copy, or the owner may be in another container.
-  return isFileChanging(handle, options.clock);
+  return isFileChanging(handle, options);
+}
+
+function isSameMachine(owner: Owner, self: Owner): boolean {
+  return owner.host === self.host || (self.space !== '' && bootId(owner) === bootId(self));
 }
 
 const bootId = ({ space }: Owner) => space.split(' ', 1)[0];
 const inodePart = (file: string) => file.split(':')[1];
 
-async function isFileChanging(handle: FileHandle, clock: Clock): Promise<boolean> {
+async function isFileChanging(handle: FileHandle, { clock, signal }: LockOptions): Promise<boolean> {
   const before = await handle.stat({ bigint: true });
-  await clock.sleep(OWNER_TIMEOUT);
+  await clock.sleep(OWNER_TIMEOUT, signal);
   const after = await handle.stat({ bigint: true });
   return after.mtimeNs !== before.mtimeNs || after.size !== before.size;
 }

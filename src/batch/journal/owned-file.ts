@@ -3,7 +3,7 @@
  * owns the file (lock.ts) and that the path still leads to it; otherwise nothing more is written.
  */
 import { setMaxListeners } from 'node:events';
-import { type BigIntStats, promises } from 'node:fs';
+import { type BigIntStats, constants, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BatchFileError, OutputError } from '../../errors.js';
@@ -22,7 +22,11 @@ export interface OwnedFileOptions extends LockOptions {
   path: string;
   /** As the user wrote it, for messages. */
   name: string;
+  /** Whether the file must exist already. */
+  mustExist?: boolean;
 }
+
+const OPEN_EXISTING = constants.O_RDWR | constants.O_APPEND;
 
 export class OwnedFile {
   readonly #handle: FileHandle;
@@ -41,9 +45,9 @@ export class OwnedFile {
     setMaxListeners(0, this.#failed.signal);
   }
 
-  /** Opens or creates the file, and locks it. Throws BatchFileError if another process owns it, and the system's error. */
+  /** Opens or creates the file, and locks it. Throws JournalInUseError if another process owns it, and the system's error. */
   static async open(options: OwnedFileOptions): Promise<OwnedFile> {
-    const handle = await promises.open(options.path, 'a+', 0o600);
+    const handle = await promises.open(options.path, options.mustExist ? OPEN_EXISTING : 'a+', 0o600);
     try {
       const stats = await handle.stat({ bigint: true });
       if (!stats.isFile()) throw new BatchFileError('it is not a regular file');
@@ -209,7 +213,7 @@ async function repairTornLines(torn: readonly ByteRange[], file: BigIntStats, pa
 }
 
 /** Syncs the directory entry of a new file, where the system supports it. */
-async function syncDirectory(path: string): Promise<void> {
+export async function syncDirectory(path: string): Promise<void> {
   const handle = await promises.open(path, 'r').catch(() => undefined);
   await handle?.sync().catch(() => {});
   await handle?.close();

@@ -14,6 +14,8 @@ export interface BatchHeader {
   workflow: string;
   baseUrl: string;
   shard: string;
+  /** Set in the file of `run --once`. */
+  salt?: string;
 }
 
 /** An event read from a results file. */

@@ -1,7 +1,7 @@
 /** Runs the rows of a batch, several at a time, until all are done, a signal arrives, or the batch cannot continue. */
 import { setMaxListeners } from 'node:events';
 import { forEachConcurrent } from '../../batch/for-each-concurrent.js';
-import type { OpenResults } from '../../batch/journal/results-file.js';
+import type { OpenResults } from '../../batch/journal/journal-file.js';
 import { Reachability } from '../../batch/reachability.js';
 import type { Row } from '../../batch/row.js';
 import { OutputError, UsageError } from '../../errors.js';

@@ -1,7 +1,8 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
 
 import { OutputJournal } from '../../batch/journal/journal.js';
-import { type OpenResults, openResultsFile } from '../../batch/journal/results-file.js';
+import type { OpenResults } from '../../batch/journal/journal-file.js';
+import { openResultsFile } from '../../batch/journal/results-file.js';
 import { RateLimiter } from '../../batch/rate-limiter.js';
 import { RowStates } from '../../batch/row-states.js';
 import { requireToken } from '../../config/credentials.js';
@@ -11,13 +12,15 @@ import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 import type { ServiceEvents } from '../../service/service.js';
+import { adoptRuns } from '../shared/adopt-runs.js';
+import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { readReportedRuns } from '../shared/reported-rows.js';
 import { exitsOfRows, summaryLines } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
 import { resolveRowInputs } from './row.js';
-import { adoptRuns, validateDecisions } from './unknown-rows.js';
+import { validateDecisions } from './unknown-rows.js';
 
 /** Runs the command. Throws UsageError. */
 export function batch(
@@ -119,16 +122,13 @@ async function openResults(
   results: string | undefined,
   context: Context,
 ): Promise<OpenResults> {
-  const { clock, stdout, self } = context;
+  const { clock, stdout } = context;
   const file = resultsFile(results, context);
   if (file === undefined) {
     const journal = new OutputJournal(results === undefined ? undefined : stdout, () => clock.now());
     return { journal, rowStates: new RowStates(), close: () => journal.close() };
   }
-  const { host, pid, space, isAlive } = self;
-  const { randomBytes } = await import('node:crypto');
-  const owner = { host, pid, space, token: randomBytes(4).toString('hex') };
   const { workflowId: workflow, settings, shard } = plan;
   const header = { workflow, baseUrl: settings.baseUrl.href, shard: `${shard.index}/${shard.count}` };
-  return openResultsFile({ ...file, owner, isAlive, clock }, header, () => shardRows(plan));
+  return openResultsFile(ownedFileOptions(file, context), header, () => shardRows(plan));
 }

@@ -92,6 +92,7 @@ export async function planBatch(
     failFast: flags.failFast === true,
     retryFailed: flags.retryFailed === true,
     retryLost: flags.retryLost === true,
+    resendRejected: false,
   };
 }
 

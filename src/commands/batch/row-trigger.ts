@@ -5,9 +5,10 @@ import type { Row } from '../../batch/row.js';
 import type { RowStates } from '../../batch/row-states.js';
 import { HttpError, NotTriggeredError, UnknownOutcomeError } from '../../errors.js';
 import type { Input } from '../../service/body.js';
-import { createRun, type Trigger } from '../../service/create-run.js';
+import type { Trigger } from '../../service/create-run.js';
 import type { Run } from '../../service/run.js';
 import type { WorkflowIdFieldChoice } from '../../service/workflow-id-field.js';
+import { createRecordedRun } from '../shared/recorded-trigger.js';
 import type { Session } from '../shared/session.js';
 
 /** What the triggers of all rows have in common. */
@@ -72,12 +73,8 @@ export class RowTrigger {
 
   async #sendWithRetries({ number }: Row, inputs: readonly Input[]): Promise<Run> {
     const { session, journal, rowStates, reachability } = this.#tools;
-    const { service, interruption } = session;
     const { workflowId, resend503 } = this.#plan;
-    let hasResponse = false;
-    const beforeLastBytes = async () => {
-      // A request whose response arrived early may still be reading its files.
-      if (hasResponse) throw new Error('the response has already arrived');
+    const recordSent = async () => {
       if (this.#lastUnknownOutcome !== undefined) throw new HeldBackError();
       const sent = { event: 'sent', row: number } as const;
       rowStates.record(sent);
@@ -85,17 +82,15 @@ export class RowTrigger {
       await journal.commit(sent);
     };
     for (let tries = 0; ; tries++) {
-      hasResponse = false;
       try {
         const trigger = { workflowId, inputs, field: this.#field, resend503 };
-        const send = () => createRun(trigger, service, interruption, beforeLastBytes);
+        const send = () => createRecordedRun(trigger, session, recordSent);
         const { run, variant } = await reachability.send(send);
         this.#field = variant;
         return run;
       } catch (error) {
         if (!isRateLimited(error, resend503) || tries >= MAX_RETRIES) throw error;
       } finally {
-        hasResponse = true;
         this.#awaiting.delete(number);
       }
     }

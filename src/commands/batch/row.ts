@@ -4,14 +4,8 @@ import { nextAction, type ResendOptions } from '../../batch/next-action.js';
 import type { Row } from '../../batch/row.js';
 import type { RowEvent } from '../../batch/row-states.js';
 import type { WaitSettings } from '../../config/wait.js';
-import {
-  InterruptedError,
-  NoSuchRunError,
-  OutputError,
-  UnknownOutcomeError,
-  UsageError,
-} from '../../errors.js';
-import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../../exit-code.js';
+import { NoSuchRunError, OutputError, type UnknownOutcomeError, UsageError } from '../../errors.js';
+import { type Exit, ExitCode, exitOfError } from '../../exit-code.js';
 import type { Item } from '../../inputs/item.js';
 import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
@@ -20,6 +14,7 @@ import { compactJson } from '../../text/json/format-json.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { errorText } from '../../view/errors/describe-error.js';
 import { runSummaryLine } from '../../view/summary.js';
+import { describeFailure } from '../shared/recorded-trigger.js';
 import { watchRun } from '../shared/watch-run.js';
 import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
 
@@ -130,18 +125,12 @@ export class RowRunner {
 
   /** Records why a row was not triggered; a row with an unknown outcome stays `sent`. */
   #recordFailure(row: Row, error: unknown): RowResult | undefined {
-    if (error instanceof OutputError) throw error;
     if (error instanceof HeldBackError) {
       this.#recordRefusal(row, ExitCode.unreachable, error.message);
       return undefined;
     }
-    const exit = exitOfError(error);
-    if (exit === ExitCode.internalError) throw error;
-    const isUnknown =
-      error instanceof UnknownOutcomeError ||
-      (error instanceof InterruptedError && error.sendState === 'complete');
-    const reason = errorText(error);
-    if (!isUnknown) this.#recordRefusal(row, exit, reason);
+    const { exit, code, reason, isUnknown } = describeFailure(error);
+    if (!isUnknown) this.#recordRefusal(row, code, reason);
     return { exit, summary: joinLines(reason) };
   }
 
@@ -149,11 +138,10 @@ export class RowRunner {
     this.#record({ event: 'intent', row: number, label, digest });
   }
 
-  #recordRefusal(row: Row, exit: Exit, reason: string): void {
-    const code = typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
+  #recordRefusal(row: Row, exit: number, reason: string): void {
     // A row with invalid inputs has no intent yet; its digest is recorded, too.
     if (this.#tools.rowStates.digest(row.number) !== row.digest) this.#recordIntent(row);
-    this.#record({ event: 'refused', row: row.number, exit: code, reason });
+    this.#record({ event: 'refused', row: row.number, exit, reason });
   }
 
   /** Appends an event to the results, without waiting for the disk, and updates the row state. */

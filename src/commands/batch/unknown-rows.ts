@@ -1,22 +1,13 @@
 /** `--adopt` and `--resend-unknown`: the user's decisions about rows whose outcome is unknown. */
 import { readEvents } from '../../batch/journal/read-events.js';
-import type { OpenResults } from '../../batch/journal/results-file.js';
 import { isSelected, parseRowSelection, type RowSelection } from '../../batch/row-selection.js';
 import type { RowStates } from '../../batch/row-states.js';
 import { UsageError } from '../../errors.js';
 import { isUsableId } from '../../service/parse-run.js';
-import { sanitize } from '../../text/sanitize.js';
+import { type Adoption, isSameId } from '../shared/adopt-runs.js';
 import { stateLabel } from '../shared/row-summary.js';
-import type { Session } from '../shared/session.js';
-import { pollOnce } from '../shared/watch-run.js';
 
 const EXAMPLE_ID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
-
-/** An unknown row, and the run that the user found for it. */
-export interface Adoption {
-  row: number;
-  id: string;
-}
 
 export interface Decisions {
   adoptions: readonly Adoption[];
@@ -41,7 +32,7 @@ export function parseAdoptions(raw: readonly string[] = [], results: string | un
       problems.push(`--adopt ${text}: row ${row} is given twice`);
     else if (adoptions.some((other) => isSameId(other.id, id)))
       problems.push(`--adopt ${text}: run ${id} is given twice`);
-    else adoptions.push({ row, id });
+    else adoptions.push({ row, id, flag: `--adopt ${text}`, subject: `Row ${row}` });
   }
   if (problems.length > 0) throw new UsageError(problems);
   return adoptions;
@@ -72,8 +63,8 @@ export async function validateDecisions(
     if (state !== 'sent')
       problems.push(`${flag}: row ${row} is not unknown; its state is: ${stateLabel(state)}`);
   };
-  for (const { row, id } of adoptions) {
-    checkUnknown(row, `--adopt ${row}=${id}`);
+  for (const { row, flag } of adoptions) {
+    checkUnknown(row, flag);
     if (resendUnknown !== 'all' && isSelected(row, resendUnknown))
       problems.push(`row ${row}: --adopt and --resend-unknown exclude each other`);
   }
@@ -95,39 +86,7 @@ async function runsOfOtherRows(
   for await (const { event, row, fields } of readEvents(path, name)) {
     if (event !== 'accepted') continue;
     const adoption = adoptions.find(({ id }) => isSameId(id, String(fields.id)));
-    if (adoption !== undefined)
-      problems.add(`--adopt ${adoption.row}=${adoption.id}: this run belongs to row ${row}`);
+    if (adoption !== undefined) problems.add(`${adoption.flag}: this run belongs to row ${row}`);
   }
   return [...problems];
-}
-
-/**
- * Reads all adopted runs, then records them as accepted. Throws the error of a run that could not be read, with nothing
- * recorded, and OutputError.
- */
-export async function adoptRuns(
-  adoptions: readonly Adoption[],
-  { journal, rowStates }: OpenResults,
-  session: Session,
-): Promise<void> {
-  const { reporter } = session;
-  const events = [];
-  for (const { row, id } of adoptions) {
-    const { run, error } = await pollOnce(id, id, session);
-    if (run === undefined) {
-      reporter.notice(`--adopt ${row}=${sanitize(id)} failed: nothing was adopted or sent.`);
-      throw error;
-    }
-    events.push({ event: 'accepted', row, id: run.id } as const);
-  }
-  for (const event of events) {
-    await journal.commit(event);
-    rowStates.record(event);
-    reporter.info(`Row ${event.row} continues with run ${sanitize(event.id)}.`);
-  }
-}
-
-/** Compares ids as `getRun` does. */
-function isSameId(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }

@@ -1,7 +1,7 @@
 /** `wfr results`: joins the results files of a batch, checks that each row is in exactly one, and prints the summary. */
 
+import { recordEvent } from '../../batch/journal/journal-file.js';
 import { assertRegularFile, type BatchHeader, readEvents } from '../../batch/journal/read-events.js';
-import { recordEvent } from '../../batch/journal/results-file.js';
 import { PagedArray } from '../../batch/paged-array.js';
 import { RowStates } from '../../batch/row-states.js';
 import { BatchFileError, UsageError } from '../../errors.js';

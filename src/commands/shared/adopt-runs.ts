@@ -1,0 +1,46 @@
+/** `--adopt`: continues with a run that the user found for a trigger whose outcome is unknown. */
+import type { OpenResults } from '../../batch/journal/journal-file.js';
+import { sanitize } from '../../text/sanitize.js';
+import type { Session } from './session.js';
+import { pollOnce } from './watch-run.js';
+
+/** An unknown row, and the run that the user found for it. */
+export interface Adoption {
+  row: number;
+  id: string;
+  /** As the user wrote it. */
+  flag: string;
+  /** What continues with the run, in a message: `Row 3`. */
+  subject: string;
+}
+
+/**
+ * Reads all adopted runs, then records them as accepted. Throws the error of a run that could not be read, with nothing
+ * recorded, and OutputError.
+ */
+export async function adoptRuns(
+  adoptions: readonly Adoption[],
+  { journal, rowStates }: Pick<OpenResults, 'journal' | 'rowStates'>,
+  session: Session,
+): Promise<void> {
+  const { reporter } = session;
+  const accepted = [];
+  for (const { row, id, flag, subject } of adoptions) {
+    const { run, error } = await pollOnce(id, id, session);
+    if (run === undefined) {
+      reporter.notice(`${sanitize(flag)} failed: nothing was adopted or sent.`);
+      throw error;
+    }
+    accepted.push({ event: { event: 'accepted', row, id: run.id } as const, subject });
+  }
+  for (const { event, subject } of accepted) {
+    await journal.commit(event);
+    rowStates.record(event);
+    reporter.info(`${subject} continues with run ${sanitize(event.id)}.`);
+  }
+}
+
+/** Compares ids as `getRun` does. */
+export function isSameId(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}

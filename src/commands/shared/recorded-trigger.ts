@@ -1,0 +1,49 @@
+/** Triggers whose steps are recorded in a journal, so that a later command knows whether a run may exist. */
+import { InterruptedError, UnknownOutcomeError } from '../../errors.js';
+import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../../exit-code.js';
+import { type Created, createRun, type Trigger } from '../../service/create-run.js';
+import { errorText } from '../../view/errors/describe-error.js';
+import type { Session } from './session.js';
+
+/**
+ * Triggers a run. `recordSent` is awaited before the last bytes of each request: it resolves once `sent` is on disk, or
+ * throws to withhold them. Throws what createRun and `recordSent` throw.
+ */
+export async function createRecordedRun(
+  trigger: Trigger,
+  { service, interruption }: Pick<Session, 'service' | 'interruption'>,
+  recordSent: () => Promise<void>,
+): Promise<Created> {
+  let hasResponse = false;
+  const beforeLastBytes = async () => {
+    // A request whose response arrived early may still be reading its files.
+    if (hasResponse) throw new Error('the response has already arrived');
+    await recordSent();
+  };
+  try {
+    return await createRun(trigger, service, interruption, beforeLastBytes);
+  } finally {
+    hasResponse = true;
+  }
+}
+
+/** How a trigger failed, for its record. */
+export interface TriggerFailure {
+  exit: Exit;
+  /** `exit` as a number. */
+  code: number;
+  reason: string;
+  /** Whether a run may exist: then nothing is recorded, and the state stays `sent`. */
+  isUnknown: boolean;
+}
+
+/** Describes the error of a trigger. Throws OutputError and internal errors, which are no outcome of a trigger. */
+export function describeFailure(error: unknown): TriggerFailure {
+  const exit = exitOfError(error);
+  if (exit === ExitCode.internalError || exit === ExitCode.outputNotWritten) throw error;
+  const isUnknown =
+    error instanceof UnknownOutcomeError ||
+    (error instanceof InterruptedError && error.sendState === 'complete');
+  const code = typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
+  return { exit, code, reason: errorText(error), isUnknown };
+}
