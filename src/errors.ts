@@ -199,6 +199,27 @@ export class UnknownOutcomeError extends WfrError {
   }
 }
 
+/** An earlier command sent a trigger and recorded no answer in `file`, the one of `run --once`. */
+export class UnsettledRunError extends WfrError {
+  constructor(
+    readonly file: string,
+    /** When it was sent, if known. */
+    readonly sentAt: string | undefined,
+  ) {
+    super('a run may have been created by an earlier command');
+  }
+}
+
+/** The service no longer knows the run that is recorded in `file`, the one of `run --once`. */
+export class LostRunError extends WfrError {
+  constructor(
+    readonly file: string,
+    readonly id: string,
+  ) {
+    super('the run is lost');
+  }
+}
+
 /** A run that can no longer be read. `seen`: whether it was ever read; `unreachableMs`: time since the first failed poll. */
 export class UnreachableRunError extends WfrError {
   constructor(

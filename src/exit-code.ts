@@ -4,6 +4,7 @@ import {
   FileReadError,
   HttpError,
   InterruptedError,
+  LostRunError,
   MissingTokenError,
   NetworkError,
   NoSuchRunError,
@@ -14,6 +15,7 @@ import {
   UnknownStatusError,
   UnreachableRunError,
   UnreadableResponseError,
+  UnsettledRunError,
   UsageError,
 } from './errors.js';
 import { isResourceExhaustion } from './platform/system-error.js';
@@ -81,7 +83,8 @@ export function exitOfError(error: unknown): Exit {
   if (error instanceof MissingTokenError) return ExitCode.unauthorized;
   if (error instanceof HttpError) return exitCodeOfHttpStatus(error.info.status);
   if (error instanceof NoSuchRunError) return ExitCode.rejected;
-  if (error instanceof UnknownOutcomeError) return ExitCode.unknownOutcome;
+  if (error instanceof UnknownOutcomeError || error instanceof UnsettledRunError)
+    return ExitCode.unknownOutcome;
   if (error instanceof OutputError) return ExitCode.outputNotWritten;
   if (error instanceof UnreachableRunError) {
     const tooLarge = error.cause instanceof NetworkError && error.cause.fault === 'too-large';
@@ -89,6 +92,7 @@ export function exitOfError(error: unknown): Exit {
   }
   if (
     error instanceof NotTriggeredError ||
+    error instanceof LostRunError ||
     error instanceof UnknownStatusError ||
     error instanceof NetworkError ||
     error instanceof UnreadableResponseError

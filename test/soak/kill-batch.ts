@@ -21,20 +21,21 @@ export interface KillResult {
   ended: Set<number>;
 }
 
-/** Starts a service whose runs end 30 ms after their trigger. */
-export async function startRecordingService() {
+/** Starts a service that answers a trigger after `answerDelay` ms; its runs end 30 ms after their trigger. */
+export async function startRecordingService(answerDelay = 0) {
   const triggered = new Map<number, number>();
   const endsAt = new Map<string, number>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
+    request.on('end', async () => {
       let id = request.url?.split('/').at(-1) ?? '';
       if (request.method === 'POST') {
         const { inputs } = JSON.parse(Buffer.concat(chunks).toString('utf8'));
         triggered.set(inputs.n, (triggered.get(inputs.n) ?? 0) + 1);
         id = `run-${inputs.n}-${triggered.get(inputs.n)}`;
         endsAt.set(id, performance.now() + 30);
+        if (answerDelay > 0) await sleep(answerDelay);
       }
       const isOver = performance.now() >= (endsAt.get(id) ?? 0);
       const run = { id, status: isOver ? 'FINISHED' : 'RUNNING', steps: 1, stepsCompleted: isOver ? 1 : 0 };

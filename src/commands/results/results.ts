@@ -79,20 +79,21 @@ async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFiles> {
   let total: number | undefined;
   let first: (BatchHeader & { name: string }) | undefined;
   for (const [index, file] of files.entries()) {
+    let header: (BatchHeader & { name: string }) | undefined;
     for await (const event of readFileEvents(file)) {
       const { fields, row } = event;
       if (event.event === 'table') total = Math.max(total ?? 0, Number(fields.rows));
-      if (event.event === 'batch') {
-        const header = { ...(fields as unknown as BatchHeader), name: file.name };
-        first ??= header;
-        for (const problem of headerProblems(header, first)) problems.add(problem);
-      }
+      // A command with --once that created no run may be followed by one with another workflow.
+      if (event.event === 'batch') header = { ...(fields as unknown as BatchHeader), name: file.name };
       if (row === 0) continue;
       const owner = rowOwners.firstFileOf(row, index);
       if (owner !== index && problems.size <= MAX_PROBLEMS)
         problems.add(`row ${row} is in both ${files[owner]?.name} and ${file.name}`);
       recordEvent(event, rowStates);
     }
+    first ??= header;
+    if (header !== undefined && first !== undefined)
+      for (const problem of headerProblems(header, first)) problems.add(problem);
   }
   const listed = [...problems].slice(0, MAX_PROBLEMS);
   if (problems.size > MAX_PROBLEMS) listed.push('more rows are in two files');

@@ -53,7 +53,17 @@ function define(command: Command, start: Start): void {
     .option('--no-documents', 'reject documents in the inputs file, for JSON from outside')
     .option('-d, --detach', 'print the id once the run is accepted, and do not wait')
     .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
-    .option('--dry-run', 'print what would be sent, without sending it');
+    .option('--dry-run', 'print what would be sent, without sending it')
+    .optionsGroup('At most once:')
+    .option(
+      '--once <file>',
+      'record the run in a file: the same command continues with it and triggers no other',
+    )
+    .option('--adopt <id>', 'the run found for an unknown outcome')
+    .option('--resend-unknown', 'send again although the outcome is unknown')
+    .option('--retry-failed', 'trigger a FAILED run again')
+    .option('--retry-lost', 'trigger a run again that the service no longer knows')
+    .optionsGroup('Sending:');
   addTriggerFlags(command);
   addWaitFlags(command);
   addOutputFlags(command);

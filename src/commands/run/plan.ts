@@ -19,10 +19,12 @@ import { decidePresentation, type PresentationFlags } from '../../view/presentat
 import {
   type DocumentFlags,
   type OutputFlags,
+  type OutputFormat,
   openDocumentFolder,
   parseOutputFormat,
 } from '../shared/output-flags.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
+import { assertIdOnly, type OnceFlags, onceFile, planOnce } from './once-plan.js';
 
 export interface RunFlags
   extends ServiceFlags,
@@ -30,6 +32,7 @@ export interface RunFlags
     OutputFlags,
     DocumentFlags,
     PresentationFlags,
+    OnceFlags,
     ReportFlags {
   input?: string[];
   inputsFile?: string;
@@ -59,7 +62,8 @@ export async function planRun(
     id: () => resolveWorkflowId(workflow, profile),
     settings: () => resolveServiceSettings(flags, profile, context),
     wait: () => resolveWaitSettings(flags, profile),
-    format: () => parseOutputFormat(flags),
+    format: () => parseRunFormat(flags),
+    once: () => planOnce(flags, context),
     presentation: () => decidePresentation(flags, context),
     documents: () => openDocumentFolder(assertWatched(flags), false, context),
     field: () => resolveWorkflowIdField(flags, profile, context),
@@ -68,7 +72,12 @@ export async function planRun(
     resolved: () =>
       resolveInputs({ items: [...items, ...input], inputsFile, hasDocuments, otherStdin }, context),
   });
-  const files = [...reportFiles(flags, context), ...inputsFileOf(flags, context), ...resolved.files];
+  const files = [
+    ...onceFile(flags, context),
+    ...reportFiles(flags, context),
+    ...inputsFileOf(flags, context),
+    ...resolved.files,
+  ];
   await assertDistinctFiles(files).catch(async (error) => {
     await resolved.close();
     throw error;
@@ -88,6 +97,12 @@ function inputsFileOf({ inputsFile }: RunFlags, context: Context): NamedFile[] {
   if (inputsFile === undefined || inputsFile === '-') return [];
   const path = resolvePath(inputsFile, context.cwd, context);
   return [{ name: `--inputs-file ${inputsFile}`, path, isWritten: false }];
+}
+
+function parseRunFormat(flags: RunFlags): OutputFormat {
+  const format = parseOutputFormat(flags);
+  assertIdOnly(isDetached(flags), flags.once, format);
+  return format;
 }
 
 function isDetached({ detach, wait }: RunFlags): boolean {

@@ -1,16 +1,16 @@
 /** `wfr run`: triggers a run, waits for its end, prints its output. */
 import { requireToken } from '../../config/credentials.js';
-import { InterruptedError } from '../../errors.js';
+import { InterruptedError, NoSuchRunError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import type { PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
-import type { ReportedRun } from '../../report/reported-run.js';
 import { createRun } from '../../service/create-run.js';
-import type { Run } from '../../service/run.js';
+import type { ProgressView } from '../../view/progress/run-progress.js';
 import { printOutcome, resumeCommands } from '../shared/print-outcome.js';
-import { printAccepted, RunPrinter } from '../shared/print-run.js';
+import { printAccepted, printId, RunPrinter } from '../shared/print-run.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { watchAndShow } from '../shared/show-run.js';
+import { announceAccepted, type KnownRun } from './known-run.js';
+import type { OncePlan } from './once-plan.js';
 import { planRun, type RunFlags, type RunPlan } from './plan.js';
 
 /** Runs the command. Throws UsageError. */
@@ -42,24 +42,59 @@ async function dryRun(plan: RunPlan, context: Context): Promise<CommandOutcome> 
 }
 
 async function triggerAndWatch(plan: RunPlan, session: Session): Promise<CommandOutcome> {
-  const { trigger, settings, wait, format, documents } = plan;
-  const { service, interruption, reporter, stdout } = session;
+  const { interruption, reporter } = session;
   const progress = await reporter.startProgress(1);
-  const { run: accepted, variant, variantsTried } = await createRun(trigger, service, interruption);
-  const { id } = accepted;
-  const commands = resumeCommands([id], settings, documents);
-  reporter.accepted(accepted, commands.watch);
-  reporter.fieldAccepted(variant, variantsTried);
+  const known = await (plan.once === undefined
+    ? trigger(plan, session)
+    : triggerOnce(plan, plan.once, session));
+  return plan.detached && interruption.received === undefined
+    ? detach(known, plan, session)
+    : watch(known, progress, plan, session);
+}
 
-  session.history.recordTrigger(pastRun(accepted, plan));
-  if (plan.detached && interruption.received === undefined) {
-    await printAccepted(stdout, format, accepted);
-    return { runs: [detachedRun(accepted, plan, session)] };
-  }
+async function trigger(plan: RunPlan, session: Session): Promise<KnownRun> {
+  return announceAccepted(
+    await createRun(plan.trigger, session.service, session.interruption),
+    plan,
+    session,
+  );
+}
+
+async function triggerOnce(plan: RunPlan, once: OncePlan, session: Session): Promise<KnownRun> {
+  const module = await import('./once.js');
+  return module.triggerOnce(plan, once, session);
+}
+
+async function detach(
+  { id, accepted, ended }: KnownRun,
+  { format, trigger }: RunPlan,
+  { stdout, context }: Session,
+): Promise<CommandOutcome> {
+  if (accepted === undefined) await printId(stdout, { id });
+  else await printAccepted(stdout, format, accepted);
+  const { workflowId } = trigger;
+  const started = context.clock.now();
+  const run = accepted ?? ended;
+  return { runs: [{ id, workflowId, run, exit: ExitCode.ok, started, duration: 0, error: undefined }] };
+}
+
+async function watch(
+  { id, accepted, ended, recorder }: KnownRun,
+  progress: ProgressView,
+  { trigger, settings, wait, format, documents }: RunPlan,
+  session: Session,
+): Promise<CommandOutcome> {
+  const { reporter, stdout } = session;
+  const seen = accepted ?? ended;
+  const exists = accepted === undefined;
   const printer = new RunPrinter(stdout, format, false);
-  const outcome = await watchAndShow({ id, accepted, wait }, { printer, progress, documents }, session);
+  const options = { id, wait, exists, ...(seen && { accepted: seen }), ...(recorder && { recorder }) };
+  const watched = await watchAndShow(options, { printer, progress, documents }, session);
   reporter.stopProgress();
-  const reported = await printOutcome(outcome, commands, printer, reporter);
+  const isLost = watched.error instanceof NoSuchRunError && recorder !== undefined;
+  const error = isLost ? await recorder.lost() : watched.error;
+  const outcome = { ...watched, error, wasTriggered: accepted !== undefined };
+  const reported = await printOutcome(outcome, resumeCommands([id], settings, documents), printer, reporter);
   return { runs: [{ ...reported, workflowId: trigger.workflowId }] };
 }
 
@@ -68,24 +103,4 @@ async function beforeSending<T>(work: Promise<T>): Promise<T> {
   return work.catch((error) => {
     throw error instanceof InterruptedError ? new InterruptedError(error.signal, 'unsent') : error;
   });
-}
-
-/** Returns the history's record of the run, which @last refers to. */
-function pastRun({ id, status }: Run, { trigger, settings }: RunPlan): Omit<PastRun, 'triggered'> {
-  const inputs = trigger.inputs.map(({ name }) => name);
-  return { id, workflow: trigger.workflowId, baseUrl: settings.baseUrl.href, inputs, status };
-}
-
-function detachedRun(run: Run, { trigger }: RunPlan, { context }: Session): ReportedRun {
-  const { id } = run;
-  const { workflowId } = trigger;
-  return {
-    id,
-    workflowId,
-    run,
-    exit: ExitCode.ok,
-    started: context.clock.now(),
-    duration: 0,
-    error: undefined,
-  };
 }

@@ -1,7 +1,7 @@
 /** The end of a watched run: the closing block on stderr, the result on stdout, and the exit. */
 
 import type { ServiceSettings } from '../../config/service.js';
-import { InterruptedError, NoSuchRunError, UnsavedDocumentError } from '../../errors.js';
+import { InterruptedError, LostRunError, NoSuchRunError, UnsavedDocumentError } from '../../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError } from '../../exit-code.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { ReportedRun } from '../../report/reported-run.js';
@@ -129,7 +129,7 @@ async function printWatchError(
     if (commands !== undefined) reporter.notice(`Interrupted; run ${shownId} ${formatState(run)}.`);
   } else {
     if (!reporter.error(error)) await printInternalError(error, reporter);
-    if (error instanceof NoSuchRunError) return exitOfError(error);
+    if (error instanceof NoSuchRunError || error instanceof LostRunError) return exitOfError(error);
     const isUnsaved = error instanceof UnsavedDocumentError;
     const detail = isUnsaved && isPrinted ? '; the output on stdout contains its documents' : '';
     reporter.notice(

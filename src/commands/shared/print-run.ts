@@ -61,8 +61,8 @@ async function printRun(output: StdoutQueue, run: Run, oneLine: boolean): Promis
   await output.write(oneLine ? compactJson(run.json) : formatJson(run.json));
 }
 
-/** An escaped or truncated id would be another id, so an unsafe one is not printed at all. */
-async function printId(output: StdoutQueue, { id }: Run): Promise<void> {
+/** Prints an id. Throws OutputError for an unsafe one: escaped or truncated, it would be another id. */
+export async function printId(output: StdoutQueue, { id }: Pick<Run, 'id'>): Promise<void> {
   if (!isSanitized(id)) {
     throw new OutputError(new Error('it contains control characters'), 'the run id');
   }

@@ -1,10 +1,15 @@
 /** Watches a run and shows it: progress on stderr, documents in files, the result on stdout. */
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
-import { hasEnded, type Run } from '../../service/run.js';
+import { type EndedRun, hasEnded, type Run } from '../../service/run.js';
 import type { ProgressView } from '../../view/progress/run-progress.js';
 import type { RunPrinter } from './print-run.js';
 import type { Session } from './session.js';
 import { type WatchOptions, type WatchOutcome, watchRun } from './watch-run.js';
+
+/** Records the end of a run before it is shown. Never throws. */
+interface Recorder {
+  ended(run: EndedRun): Promise<void>;
+}
 
 /** Where a run is shown. */
 export interface RunDisplay {
@@ -16,13 +21,14 @@ export interface RunDisplay {
 
 /** Watches a run, shows each change, and records its last state in the history. Never throws. */
 export async function watchAndShow(
-  options: Omit<WatchOptions, 'onChange'>,
+  { recorder, ...options }: Omit<WatchOptions, 'onChange'> & { recorder?: Recorder },
   { printer, progress, documents }: RunDisplay,
   session: Session,
 ): Promise<WatchOutcome> {
   const { id } = options;
   const onChange = async (seen: Run) => {
     progress.seen(id, seen);
+    if (hasEnded(seen)) await recorder?.ended(seen);
     const { run, error } = await saveDocuments(id, seen, documents, session);
     await printer.printChange(run);
     if (error !== undefined) throw error;

@@ -9,6 +9,7 @@ import {
   HttpError,
   type HttpErrorInfo,
   InterruptedError,
+  LostRunError,
   MissingTokenError,
   NetworkError,
   type NetworkFault,
@@ -21,6 +22,7 @@ import {
   UnreachableRunError,
   UnreadableResponseError,
   UnsavedDocumentError,
+  UnsettledRunError,
   UsageError,
 } from '../../errors.js';
 import { describeSystemError, errorCode, isResourceExhaustion } from '../../platform/system-error.js';
@@ -130,6 +132,15 @@ const CHECK_FIRST =
 function describeTriggerError(error: unknown): ErrorDescription | undefined {
   if (error instanceof NotTriggeredError) return describeNotTriggered(error);
   if (error instanceof UnknownOutcomeError) return describeUnknownOutcome(error);
+  if (error instanceof UnsettledRunError) return describeUnsettled(error);
+  if (error instanceof LostRunError) {
+    return {
+      summary: [
+        `the service no longer knows run ${sanitize(error.id)} (404), recorded in ${sanitize(error.file)}`,
+      ],
+      hints: ['Check the base URL and the service. The same command with --retry-lost triggers another run.'],
+    };
+  }
   if (error instanceof InterruptedError) return describeInterruption(error);
   return undefined;
 }
@@ -172,6 +183,21 @@ export function resendHint({ cause }: UnknownOutcomeError): string[] {
     '--resend-503 sends such a request again: use it only if the operator of the service guarantees that a 503 with Retry-After created nothing.',
   ];
 }
+
+function describeUnsettled({ file, sentAt }: UnsettledRunError): ErrorDescription {
+  const when = sentAt === undefined ? '' : ` at ${sanitize(sentAt)}`;
+  return {
+    summary: [
+      'the outcome is unknown: a run may have been created',
+      `an earlier command sent the request${when} and recorded no answer in ${sanitize(file)}`,
+    ],
+    hints: [SETTLE_ONCE],
+  };
+}
+
+/** How to settle the unknown outcome of `run --once`. */
+export const SETTLE_ONCE =
+  'Check the service, then run the same command with --adopt <id> if the run exists, or with --resend-unknown if it does not.';
 
 function describeInterruption({ sendState, evidence }: InterruptedError): ErrorDescription {
   if (sendState === undefined) return { summary: ['interrupted'], hints: [] };

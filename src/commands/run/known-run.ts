@@ -1,0 +1,41 @@
+/** A run whose id is known: printed as soon as it is, before anything else can fail. */
+import type { PastRun } from '../../history/history.js';
+import type { Created } from '../../service/create-run.js';
+import type { EndedRun, Run } from '../../service/run.js';
+import { resumeCommands } from '../shared/print-outcome.js';
+import type { Session } from '../shared/session.js';
+import type { RunPlan } from './plan.js';
+
+/** Records how a run ended, for later commands. Never throws. */
+export interface EndRecorder {
+  ended(run: EndedRun): Promise<void>;
+  /** Records that the service no longer knows the run; returns the error that says so. */
+  lost(): Promise<Error>;
+}
+
+export interface KnownRun {
+  id: string;
+  /** The response to this command's trigger; undefined for a run of an earlier command. */
+  accepted: Run | undefined;
+  /** The end of the run, if an earlier command has recorded it. */
+  ended?: Run | undefined;
+  recorder?: EndRecorder;
+}
+
+/** Prints the id of a run that was just accepted, and records it in the history. */
+export function announceAccepted(
+  { run, variant, variantsTried }: Created,
+  plan: RunPlan,
+  { reporter, history }: Session,
+): KnownRun {
+  reporter.accepted(run, resumeCommands([run.id], plan.settings, plan.documents).watch);
+  reporter.fieldAccepted(variant, variantsTried);
+  history.recordTrigger(pastRun(run, plan));
+  return { id: run.id, accepted: run };
+}
+
+/** Returns the history's record of the run, which @last refers to. */
+function pastRun({ id, status }: Run, { trigger, settings }: RunPlan): Omit<PastRun, 'triggered'> {
+  const inputs = trigger.inputs.map(({ name }) => name);
+  return { id, workflow: trigger.workflowId, baseUrl: settings.baseUrl.href, inputs, status };
+}

@@ -1,0 +1,479 @@
+/** `wfr run --once <file>`: the same command triggers at most one run, across processes. */
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import promises from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { appendClaim, readEvents } from '../../helpers/batch.js';
+import { Signals } from '../../helpers/cli.js';
+import { VirtualClock } from '../../helpers/clock.js';
+import { loseAnswer, prepareOnce, reject } from '../../helpers/once.js';
+import { aFinishedRun, aRun } from '../../helpers/service.js';
+
+const FAILED = aRun({ status: 'FAILED', error: { message: 'no credit', step: 'Check' } });
+const eventNames = (path: string) => readEvents(path).map(({ event }) => event);
+
+/** Lets each write to a file in a folder fail with ENOSPC, from the n-th one on; returns a function that ends it. */
+function fillDisk(folder: string, first: number): () => void {
+  const { open } = promises;
+  let writes = 0;
+  const write =
+    <Args extends unknown[]>(real: (...args: Args) => Promise<void>) =>
+    (...args: Args) =>
+      ++writes < first ? real(...args) : Promise.reject(Object.assign(new Error(), { code: 'ENOSPC' }));
+  promises.open = async (path, ...rest) => {
+    const handle = await open(path, ...rest);
+    if (!String(path).startsWith(join(folder, ''))) return handle;
+    handle.appendFile = write(handle.appendFile.bind(handle)) as typeof handle.appendFile;
+    handle.writeFile = write(handle.writeFile.bind(handle)) as typeof handle.writeFile;
+    return handle;
+  };
+  const restore = () => {
+    promises.open = open;
+    syncBuiltinESMExports();
+  };
+  syncBuiltinESMExports();
+  onTestFinished(restore);
+  return restore;
+}
+
+describe('run --once: the same command again', () => {
+  test('run --once: without a file, a run is triggered and each step is recorded', async () => {
+    const { once, path, posts } = await prepareOnce();
+    const { exitCode, stdout } = await once();
+    expect({ exitCode, stdout, posts: posts().length }).toEqual({
+      exitCode: 0,
+      stdout: '{\n  "total": 1\n}\n',
+      posts: 1,
+    });
+    expect(eventNames(path).filter((event) => !['open', 'close'].includes(event))).toEqual([
+      ...['batch', 'table', 'intent', 'sent', 'accepted', 'ended'],
+    ]);
+  });
+
+  test('run --once: a run that ended FINISHED is printed again from the file, without a request', async () => {
+    const { once, state, requests } = await prepareOnce();
+    const first = await once();
+    const before = requests.length;
+    state.run = undefined;
+    for (const args of [[], ['-o', 'json']]) {
+      const again = await once(['a=1', ...args]);
+      expect(again.exitCode).toBe(0);
+      expect(JSON.parse(again.stdout)).toEqual(
+        args.length === 0 ? JSON.parse(first.stdout) : { ...aFinishedRun(), id: 'run-1' },
+      );
+      expect(again.stderr).toContain('Run run-1, recorded in my.once\n');
+    }
+    expect(requests.length).toBe(before);
+  });
+
+  test('run --once: an accepted run is watched, and its end is recorded', async () => {
+    const { once, state, posts, path } = await prepareOnce();
+    state.run = aRun();
+    expect((await once(['a=1', '--timeout', '5s'])).exitCode).toBe(8);
+    state.run = aFinishedRun();
+    const { exitCode, stdout } = await once();
+    expect({ exitCode, stdout, posts: posts().length }).toEqual({
+      exitCode: 0,
+      stdout: '{\n  "total": 1\n}\n',
+      posts: 1,
+    });
+    expect(eventNames(path)).toContain('ended');
+  });
+
+  test('run --once: a request without an answer exits 6, and so does each later command, without a POST', async () => {
+    const { once, state, posts } = await prepareOnce();
+    state.answers = [loseAnswer];
+    const first = await once();
+    expect(first.exitCode).toBe(6);
+    expect(first.stderr).toContain('--adopt <id>');
+    for (let time = 0; time < 2; time++) {
+      const { exitCode, stderr, stdout } = await once();
+      expect({ exitCode, stdout, posts: posts().length }).toEqual({ exitCode: 6, stdout: '', posts: 1 });
+      expect(stderr).toContain('recorded no answer in my.once');
+      expect(stderr).toContain('--resend-unknown');
+    }
+  });
+
+  test('run --once --resend-unknown: sends an unknown request again', async () => {
+    const { once, state, posts } = await prepareOnce();
+    state.answers = [loseAnswer];
+    await once();
+    const { exitCode } = await once(['a=1', '--resend-unknown']);
+    expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 0, posts: 2 });
+    expect((await once()).exitCode).toBe(0);
+    expect(posts().length).toBe(2);
+  });
+
+  test('run --once --resend-unknown: a rejection of the second request leaves the first one unknown', async () => {
+    const { once, state, posts } = await prepareOnce();
+    state.answers = [loseAnswer, reject];
+    await once();
+    expect((await once(['a=1', '--resend-unknown'])).exitCode).toBe(5);
+    expect((await once()).exitCode).toBe(6);
+    expect(posts().length).toBe(2);
+  });
+
+  test('run --once --adopt: the run that the user found is recorded and watched, without a POST', async () => {
+    const { once, state, posts } = await prepareOnce();
+    state.answers = [loseAnswer];
+    await once();
+    const adopted = await once(['a=1', '--adopt', 'found-1', '-o', 'json']);
+    expect(adopted.exitCode).toBe(0);
+    expect(JSON.parse(adopted.stdout).id).toBe('found-1');
+    expect((await once(['a=1', '--adopt', 'found-1'])).exitCode).toBe(0);
+    expect((await once()).exitCode).toBe(0);
+    const other = await once(['a=1', '--adopt', 'found-2']);
+    expect(other.exitCode).toBe(2);
+    expect(other.stderr).toContain(
+      '--adopt found-2: the outcome in my.once is not unknown: it has run found-1',
+    );
+    expect(posts().length).toBe(1);
+  });
+
+  test('run --once --adopt: a run that the service does not know exits 5 and adopts nothing', async () => {
+    const { once, state, posts } = await prepareOnce();
+    state.answers = [loseAnswer];
+    await once();
+    state.run = undefined;
+    const { exitCode, stderr } = await once(['a=1', '--adopt', 'typo']);
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain('--adopt typo failed: nothing was adopted or sent.');
+    expect((await once()).exitCode).toBe(6);
+    expect(posts().length).toBe(1);
+  });
+
+  test('run --once: after a rejection, the same command with other inputs or another workflow is sent', async () => {
+    const { once, wfr, state, accepted, path } = await prepareOnce();
+    state.answers = [reject, reject];
+    expect((await once(['customre=A'])).exitCode).toBe(5);
+    expect((await once(['customer=A', 'x=1'])).exitCode).toBe(5);
+    const { exitCode } = await wfr(['run', 'v', '--once', 'my.once', 'customer=A']);
+    expect(exitCode).toBe(0);
+    expect(accepted).toEqual([{ customer: 'A' }]);
+    expect((await wfr(['results', path])).exitCode).toBe(0);
+    expect((await once(['customer=A'])).stderr).toContain('the workflow is w, and was v');
+  });
+
+  test('run --once: a service that could not be reached is asked again', async () => {
+    const { once, cwd, env, posts } = await prepareOnce();
+    const down = await once(['a=1'], { cwd, env: { WFR_BASE_URL: 'http://127.0.0.1:1' } });
+    expect(down.exitCode).toBe(7);
+    expect((await once(['a=1'], { cwd, env })).exitCode).toBe(0);
+    expect(posts().length).toBe(1);
+  });
+
+  test('run --once: a FAILED run exits 1 each time, and --retry-failed triggers another', async () => {
+    const { once, state, posts } = await prepareOnce();
+    state.run = FAILED;
+    for (let time = 0; time < 2; time++) {
+      const { exitCode, stdout, stderr } = await once();
+      expect({ exitCode, stdout, posts: posts().length }).toEqual({ exitCode: 1, stdout: '', posts: 1 });
+      expect(stderr).toContain('Failed at step Check\n| no credit\n');
+    }
+    state.run = aFinishedRun();
+    expect((await once(['a=1', '--retry-failed'])).exitCode).toBe(0);
+    expect((await once(['a=1', '--retry-failed'])).exitCode).toBe(0);
+    expect(posts().length).toBe(2);
+  });
+
+  test('run --once: a run that the service has forgotten exits 7, and --retry-lost triggers another', async () => {
+    const { once, state, posts } = await prepareOnce();
+    state.run = undefined;
+    const first = await once(['a=1', '--detach']);
+    expect(first.exitCode).toBe(0);
+    for (let time = 0; time < 2; time++) {
+      const { exitCode, stderr } = await once();
+      expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 1 });
+      expect(stderr).toContain('the service no longer knows run run-1 (404), recorded in my.once');
+      expect(stderr).toContain('--retry-lost');
+    }
+    state.run = aFinishedRun();
+    expect((await once(['a=1', '--retry-lost'])).exitCode).toBe(0);
+    expect(posts().length).toBe(2);
+  });
+
+  test('run --once --detach: prints the id and exits 0 each time, without a GET, even after the run FAILED', async () => {
+    const { once, state, requests, polls, posts } = await prepareOnce();
+    state.run = FAILED;
+    for (let time = 0; time < 2; time++)
+      expect(await once(['a=1', '--detach'])).toMatchObject({ exitCode: 0, stdout: 'run-1\n' });
+    expect(requests.length).toBe(1);
+    expect((await once()).exitCode).toBe(1);
+    const seen = polls();
+    expect(await once(['a=1', '--detach'])).toMatchObject({ exitCode: 0, stdout: 'run-1\n' });
+    expect({ polls: polls(), posts: posts().length }).toEqual({ polls: seen, posts: 1 });
+  });
+
+  test('run --once --detach --retry-failed: reads the run first, and triggers another only if it FAILED', async () => {
+    const { once, state, polls, posts } = await prepareOnce();
+    state.run = aRun();
+    await once(['a=1', '--detach']);
+    expect(await once(['a=1', '--detach', '--retry-failed'])).toMatchObject({
+      exitCode: 0,
+      stdout: 'run-1\n',
+    });
+    expect({ polls: polls(), posts: posts().length }).toEqual({ polls: 1, posts: 1 });
+    state.run = FAILED;
+    expect(await once(['a=1', '--detach', '--retry-failed'])).toMatchObject({
+      exitCode: 0,
+      stdout: 'run-2\n',
+    });
+    expect({ polls: polls(), posts: posts().length }).toEqual({ polls: 2, posts: 2 });
+  });
+
+  test('run --once --detach: -o json exits 2, because a later command has only the id', async () => {
+    const { once, requests } = await prepareOnce();
+    const { exitCode, stderr } = await once(['a=1', '--detach', '--json']);
+    expect({ exitCode, requests }).toEqual({ exitCode: 2, requests: [] });
+    expect(stderr).toContain('--detach and --once print the id');
+  });
+});
+
+describe('run --once: other values than recorded', () => {
+  test('run --once: another workflow, service or input exits 2, names each, and says how to watch the run', async () => {
+    const { once, wfr, cwd, requests } = await prepareOnce();
+    await once(['a=1', 'b=2', '--detach']);
+    const { exitCode, stderr } = await wfr(['run', 'v', '--once', 'my.once', 'a=9', 'c=3'], {
+      cwd,
+      env: { WFR_BASE_URL: 'http://127.0.0.1:1' },
+    });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('the workflow is v, and was w');
+    expect(stderr).toContain('the service is http://127.0.0.1:1/, and was http://127.0.0.1:');
+    expect(stderr).toContain('the input "a" has changed');
+    expect(stderr).toContain('the input "b" is missing');
+    expect(stderr).toContain('the input "c" is new');
+    expect(stderr).toContain('wfr watch run-1');
+    expect(requests.length).toBe(1);
+  });
+
+  test('run --once: other inputs than an unknown request had exit 2, even with --resend-unknown', async () => {
+    const { once, state, posts } = await prepareOnce();
+    state.answers = [loseAnswer];
+    await once();
+    expect((await once(['a=2', '--resend-unknown'])).exitCode).toBe(2);
+    expect(posts().length).toBe(1);
+  });
+
+  test('run --once: the bytes and media type of a document count, and not its path', async () => {
+    const { once, write, posts } = await prepareOnce();
+    write('a.pdf', 'scan');
+    write('b.pdf', 'scan');
+    write('c.pdf', 'another scan');
+    await once(['doc@a.pdf']);
+    expect((await once(['doc@b.pdf'])).exitCode).toBe(0);
+    expect((await once(['doc@-;type=application/pdf'], { stdin: 'scan' })).exitCode).toBe(0);
+    for (const other of ['doc@c.pdf', 'doc@a.pdf;type=image/png']) {
+      const { exitCode, stderr } = await once([other]);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain('the input "doc" has changed');
+    }
+    expect(posts().length).toBe(1);
+  });
+
+  test('run --once: insignificant white space in JSON does not count, and any other character does', async () => {
+    const { once, write, posts } = await prepareOnce();
+    write('inputs.json', '{\n  "list": [1.0, "a \\" b"],\n "s": "x"}');
+    await once(['list:=[1.0,"a \\" b"]', 's=x']);
+    expect((await once(['--inputs-file', 'inputs.json'])).exitCode).toBe(0);
+    expect((await once(['list:= [ 1.0 ,\t"a \\" b" ]', 's=x'])).exitCode).toBe(0);
+    for (const other of ['list:=[1.00,"a \\" b"]', 'list:=[1.0,"a \\"  b"]', 'list:=[1.0,"a \\"b"]'])
+      expect((await once([other, 's=x'])).exitCode).toBe(2);
+    expect(posts().length).toBe(1);
+  });
+
+  test('run --once: the file has no value of an input, and equal inputs have other digests in another file', async () => {
+    const { once, wfr, path, cwd } = await prepareOnce();
+    await once(['code=my-secret-value', '--detach']);
+    await wfr(['run', 'w', '--once', 'other.once', 'code=my-secret-value', '--detach']);
+    const digest = (file: string) => /"code":"([0-9a-f]{64})"/.exec(readFileSync(file, 'utf8'))?.[1];
+    expect(readFileSync(path, 'utf8')).not.toContain('my-secret-value');
+    expect(digest(path)).toBeDefined();
+    expect(digest(path)).not.toBe(digest(join(cwd, 'other.once')));
+  });
+});
+
+describe('run --once: the file', () => {
+  test.each([
+    ['empty', '', 'it exists and is empty'],
+    ['of something else', 'hello\n', 'it was not written by wfr run --once'],
+    ['cut inside its first line', '{"event":"batch","wor', 'it was not written by wfr run --once'],
+    [
+      'of a batch',
+      '{"event":"batch","workflow":"w","baseUrl":"x","shard":"1/1"}\n',
+      'results file of a batch',
+    ],
+  ])('run --once: a file that is %s exits 2 and is left alone', async (_what, text, message) => {
+    const { once, path, requests } = await prepareOnce();
+    writeFileSync(path, text);
+    const { exitCode, stderr } = await once();
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--once my.once: ');
+    expect(stderr).toContain(message);
+    expect(readFileSync(path, 'utf8')).toBe(text);
+    expect(requests).toEqual([]);
+  });
+
+  test('batch: the file of run --once exits 2 as --results', async () => {
+    const { once, wfr, write, posts } = await prepareOnce();
+    await once();
+    write('rows.jsonl', '{"a":"1"}\n');
+    const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', 'my.once']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('belongs to wfr run --once');
+    expect(posts().length).toBe(1);
+  });
+
+  test('run --once: cut after any byte, the file never leads to a second run of a sent request', async () => {
+    const { once, path, accepted, cwd, env, wfr } = await prepareOnce();
+    await once();
+    const whole = readFileSync(path);
+    const sent = whole.indexOf('\n', whole.indexOf('{"event":"sent"')) + 1;
+    for (let length = sent; length <= whole.length; length += 7) {
+      writeFileSync(path, whole.subarray(0, length));
+      const { exitCode } = await wfr(['run', 'w', '--once', 'my.once', 'a=1'], {
+        cwd,
+        env,
+        self: { isAlive: () => false },
+      });
+      expect([0, 6]).toContain(exitCode);
+      const lines = readFileSync(path, 'utf8').split('\n');
+      for (const line of lines) if (line.trim() !== '') JSON.parse(line);
+    }
+    expect(accepted.length).toBe(1);
+  });
+
+  test.each([
+    [1, 'the file', 0, [0, 1]],
+    [2, 'the lock', 0, [0, 1]],
+    [3, 'intent', 0, [0, 1]],
+    [4, 'sent', 0, [0, 1]],
+    [5, 'accepted', 1, [6, 1]],
+  ] as const)(
+    'run --once: a disk that is full from write %i on, of %s, never leads to a second run',
+    async (write, _what, runs, then) => {
+      const { once, accepted, cwd } = await prepareOnce();
+      const restore = fillDisk(cwd, write);
+      const { exitCode, stderr } = await once();
+      restore();
+      expect({ exitCode, runs: accepted.length }).toEqual({ exitCode: runs === 0 ? 2 : 0, runs });
+      expect(stderr).toContain('no space left on the disk (ENOSPC)');
+      const next = await once();
+      expect([next.exitCode, accepted.length]).toEqual(then);
+    },
+  );
+
+  test('run --once: a folder that does not exist exits 2 and sends nothing', async () => {
+    const { wfr, requests } = await prepareOnce();
+    const { exitCode, stderr } = await wfr(['run', 'w', '--once', 'missing/my.once', 'a=1']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--once missing/my.once: no such file');
+    expect(requests).toEqual([]);
+  });
+
+  test.skipIf(process.getuid?.() === 0)(
+    'run --once: a read-only folder exits 2 and sends nothing',
+    async () => {
+      const { wfr, cwd, requests } = await prepareOnce();
+      mkdirSync(join(cwd, 'sealed'));
+      chmodSync(join(cwd, 'sealed'), 0o555);
+      expect((await wfr(['run', 'w', '--once', 'sealed/my.once', 'a=1'])).exitCode).toBe(2);
+      expect(requests).toEqual([]);
+    },
+  );
+
+  test('run --once: no temporary file is left beside it', async () => {
+    const { once, cwd } = await prepareOnce();
+    await once();
+    expect(readdirSync(cwd)).toEqual(['my.once']);
+  });
+
+  test('results: the file of run --once has one row', async () => {
+    const { once, wfr } = await prepareOnce();
+    await once();
+    const { exitCode, stdout } = await wfr(['results', 'my.once']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '1 row: 1 FINISHED\n' });
+  });
+
+  test('run --once --dry-run: creates no file', async () => {
+    const { once, path } = await prepareOnce();
+    expect((await once(['a=1', '--dry-run'])).exitCode).toBe(0);
+    expect(existsSync(path)).toBe(false);
+  });
+
+  test('run: the flags that settle a recorded run require --once', async () => {
+    const { wfr, requests } = await prepareOnce();
+    const { exitCode, stderr } = await wfr(['run', 'w', '--retry-failed', '--adopt', 'x']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--adopt requires --once <file>');
+    expect(stderr).toContain('--retry-failed requires --once <file>');
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('run --once: two processes', () => {
+  test('run --once: a second process waits for the first to be accepted, then watches the same run', async () => {
+    const { once, state, accepted, posts } = await prepareOnce();
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    state.answers = [
+      async (_request, reply) => {
+        await held;
+        accepted.push({});
+        reply.send(201, aRun({ id: 'run-1', status: 'PENDING' }));
+      },
+    ];
+    const first = once(['a=1'], { self: { pid: 11 } });
+    await expect.poll(() => posts().length).toBe(1);
+    const second = once(['a=1'], {
+      self: { pid: 22 },
+      onOutput: (text) => {
+        if (text.includes('Waiting for process 11 on test-host')) release();
+      },
+    });
+    for (const { exitCode, stdout } of await Promise.all([first, second]))
+      expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '{\n  "total": 1\n}\n' });
+    expect((await second).stderr).toContain('Ctrl-C sends nothing');
+    expect(posts().length).toBe(1);
+  });
+
+  test('run --once: Ctrl-C while waiting for another process exits 130 and sends nothing', async () => {
+    const { once, path, requests, state } = await prepareOnce();
+    state.answers = [reject];
+    await once();
+    const before = requests.length;
+    appendClaim(path, {});
+    const signals = new Signals();
+    const { exitCode, stderr } = await once(['a=1'], {
+      signals,
+      onOutput: (text) => {
+        if (text.includes('Waiting for process 4242')) signals.raise('SIGINT');
+      },
+    });
+    expect({ exitCode, sent: requests.length - before }).toEqual({ exitCode: 130, sent: 0 });
+    expect(stderr).toContain('interrupted');
+  });
+
+  test('run --once: the lock of a process that was killed is taken over', async () => {
+    const { once, path, posts, state } = await prepareOnce();
+    state.answers = [reject];
+    await once();
+    appendClaim(path, {});
+    expect((await once(['a=1'], { self: { isAlive: () => false } })).exitCode).toBe(0);
+    expect(posts().length).toBe(2);
+  });
+
+  test('run --once: a file that a process on another machine has locked exits 2 and names it', async () => {
+    const { once, path, requests, state } = await prepareOnce();
+    state.answers = [reject];
+    await once();
+    appendClaim(path, { host: 'elsewhere', space: 'other-boot pid:[1]' });
+    const { exitCode, stderr } = await once(['a=1'], { clock: new VirtualClock() });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('--once my.once: process 4242 on elsewhere is using it');
+    expect(requests.length).toBe(1);
+  });
+});

@@ -1,0 +1,22 @@
+/** A few killed and paired commands, for every run of the tests. */
+import { expect, test } from 'vitest';
+import { killOnce, measure, openSoak, pairOnce } from './kill-once.js';
+import { Random } from './random.js';
+
+test('run --once: commands that are killed at random times trigger one run, or exit 6', async () => {
+  const soak = await openSoak();
+  const duration = await measure(soak);
+  const random = new Random(5);
+  for (let n = 1; n <= 3; n++) {
+    const { exitCode, violations } = await killOnce(soak, n, duration, random);
+    expect(violations).toEqual([]);
+    expect([0, 6]).toContain(exitCode);
+  }
+  soak.stop();
+});
+
+test('run --once: two commands that are started together trigger one run, and both print it', async () => {
+  const soak = await openSoak();
+  for (let n = 1; n <= 3; n++) expect(await pairOnce(soak, n, 10 * (n - 1))).toEqual([]);
+  soak.stop();
+});
