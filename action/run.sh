@@ -54,6 +54,7 @@ if [[ -n ${INPUT_TOKEN:-} ]]; then export WFR_TOKEN=$INPUT_TOKEN; fi
 
 flags=()
 if [[ -n ${INPUT_TIMEOUT:-} ]]; then flags+=("--timeout=$INPUT_TIMEOUT"); fi
+if [[ -n ${INPUT_ONCE:-} ]]; then flags+=("--once=$INPUT_ONCE"); fi
 while IFS= read -r line; do
   line=${line%$'\r'}
   if [[ -n $line ]]; then flags+=("--report=$line"); fi

@@ -47,6 +47,22 @@ async function runAction(
 }
 
 describe('GitHub action', () => {
+  test('GitHub action: with once, a second attempt prints the recorded run and triggers none', async () => {
+    const { env, posts } = await startTestSandbox(fast);
+    const inputs = {
+      workflow: INVOICE,
+      inputs: 'invoice@scan.pdf\ncustomer=ACME',
+      'base-url': env.WFR_BASE_URL,
+      token: env.WFR_TOKEN,
+      once: join(temporaryFolder(), 'invoice.once'),
+      report: '',
+    };
+    const first = await runAction(inputs);
+    const second = await runAction(inputs);
+    expect([first.exitCode, second.exitCode, posts()]).toEqual([0, 0, 1]);
+    expect(second.stdout).toBe(first.stdout);
+  });
+
   test('GitHub action: sends a document from lines of inputs, and prints the output', async () => {
     const { env } = await startTestSandbox(fast);
     const { exitCode, stdout, stderr } = await runAction({

@@ -21,7 +21,7 @@ export interface OnceTarget {
 }
 
 /** What the file says about the run. */
-export interface OnceRecord {
+interface OnceRecord {
   target: OnceTarget;
   /** The key of the digests. */
   salt: string;

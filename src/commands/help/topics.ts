@@ -105,9 +105,14 @@ To start a run now and wait for it later, keep its id:
   id=$(wfr run --detach "$workflow" invoice@scan.pdf)
   wfr watch --timeout 10m "$id" > output.json
 
-Do not run a command again that exited with 6: a run may exist, and a second one
-may cost a second time. 7 while triggering means that no run was created. After
-8 or a signal the run continues, and wfr prints the command to watch it.
+To run a command again after any interruption without a second run, give it a
+file that records the run:
+  wfr run --once invoice.once "$workflow" invoice@scan.pdf > output.json
+
+Without it, do not run a command again that exited with 6: a run may exist, and
+a second one may cost a second time. 7 while triggering means that no run was
+created. After 8 or a signal the run continues, and wfr prints the command to
+watch it.
 
 To keep wfr's exit code in a pipe:
   set -o pipefail

@@ -17,6 +17,10 @@ An input is name=text, name:=json, name@document, name@=textfile or
 name@:=jsonfile; see wfr help inputs. The output is printed as JSON once the run
 is FINISHED. The exit code tells how it ended; see wfr help exit-codes.
 
+With --once, the same command can be run again after any interruption: it
+continues with the recorded run. If the outcome is unknown, the exit code is 6
+until you settle it with --adopt or --resend-unknown.
+
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e amount:=12.50 | jq .total

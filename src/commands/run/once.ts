@@ -12,7 +12,7 @@ import {
 } from '../../batch/journal/once-file.js';
 import { nextAction } from '../../batch/next-action.js';
 import { digestOf } from '../../batch/row.js';
-import { LostRunError, OutputError, UnsettledRunError, UsageError } from '../../errors.js';
+import { LostRunError, NoSuchRunError, OutputError, UnsettledRunError, UsageError } from '../../errors.js';
 import { DigestedInputs } from '../../inputs/digest-inputs.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { hasEnded } from '../../service/run.js';
@@ -102,8 +102,9 @@ async function checkBeforeRetry(file: OnceFile, { resend }: OncePlan, session: S
   const { rowStates, record } = file;
   if (!resend.retryFailed || record.id === undefined || rowStates.state(ONCE_ROW) !== 'accepted') return;
   const { run, error } = await pollOnce(record.id, undefined, session);
-  if (run === undefined) throw error;
-  if (!hasEnded(run)) return;
+  // A run that the service has forgotten has not failed: it is lost.
+  if (run === undefined && !(error instanceof NoSuchRunError)) throw error;
+  if (run === undefined || !hasEnded(run)) return;
   record.ended = run;
   await recordEnd(run, file);
 }
