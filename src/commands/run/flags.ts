@@ -17,9 +17,8 @@ An input is name=text, name:=json, name@document, name@=textfile or
 name@:=jsonfile; see wfr help inputs. The output is printed as JSON once the run
 is FINISHED. The exit code tells how it ended; see wfr help exit-codes.
 
-With --once, the same command can be run again after any interruption: it
-continues with the recorded run. If the outcome is unknown, the exit code is 6
-until you settle it with --adopt or --resend-unknown.
+With --once, the same command continues after any interruption and triggers no
+second run; an unknown outcome is 6 until --adopt or --resend-unknown.
 
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
@@ -59,14 +58,11 @@ function define(command: Command, start: Start): void {
     .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
     .option('--dry-run', 'print what would be sent, without sending it')
     .optionsGroup('At most once:')
-    .option(
-      '--once <file>',
-      'record the run in a file: the same command continues with it and triggers no other',
-    )
+    .option('--once <file>', 'record of the run, to continue from')
     .option('--adopt <id>', 'the run found for an unknown outcome')
     .option('--resend-unknown', 'send again although the outcome is unknown')
     .option('--retry-failed', 'trigger a FAILED run again')
-    .option('--retry-lost', 'trigger a run again that the service no longer knows')
+    .option('--retry-lost', 'trigger a lost run again')
     .optionsGroup('Sending:');
   addTriggerFlags(command);
   addWaitFlags(command);

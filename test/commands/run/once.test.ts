@@ -372,6 +372,23 @@ describe('run --once: the file', () => {
     expect(requests).toEqual([]);
   });
 
+  test('run --once: a read-only file system exits 2, names it and sends nothing', async () => {
+    const { once, requests } = await prepareOnce();
+    const { open } = promises;
+    promises.open = (path, flags, ...rest) =>
+      flags === 'r'
+        ? open(path, flags, ...rest)
+        : Promise.reject(Object.assign(new Error(), { code: 'EROFS' }));
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      promises.open = open;
+      syncBuiltinESMExports();
+    });
+    const { exitCode, stderr } = await once();
+    expect({ exitCode, requests }).toEqual({ exitCode: 2, requests: [] });
+    expect(stderr).toContain('--once my.once: the file system is read-only (EROFS)');
+  });
+
   test.skipIf(process.getuid?.() === 0)(
     'run --once: a read-only folder exits 2 and sends nothing',
     async () => {
