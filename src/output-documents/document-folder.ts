@@ -105,8 +105,7 @@ export class DocumentFolder {
     }));
     if (files.length === 0) return { run, paths: [], warnings };
     if (this.#options.severalRuns) await this.#attempt(folder, makeRunFolder);
-    if (!this.#options.force) for (const { path } of files) await this.#attempt(path, assertAbsent);
-    await this.#writeAll(files);
+    await this.#writeAll(this.#options.force ? files : await this.#unsavedFiles(files));
     const saved = replaceDocuments(output, files);
     const start = output.byteOffset - json.byteOffset;
     const pieces = [json.subarray(0, start), saved, json.subarray(start + output.length)];
@@ -127,6 +126,17 @@ export class DocumentFolder {
       warnings.push(`${label}${saved}; ${omitted} more remain in the output`);
     }
     return warnings;
+  }
+
+  /** Returns the files that an earlier command has not saved. Throws UnsavedDocumentError if one exists with other content. */
+  async #unsavedFiles(files: readonly FileToWrite[]): Promise<FileToWrite[]> {
+    const unsaved: FileToWrite[] = [];
+    for (const file of files) {
+      if (await hasContent(resolve(this.#cwd, file.path), file.document)) continue;
+      await this.#attempt(file.path, assertAbsent);
+      unsaved.push(file);
+    }
+    return unsaved;
   }
 
   async #writeAll(files: readonly FileToWrite[]): Promise<void> {
@@ -176,6 +186,27 @@ async function makeRunFolder(path: string): Promise<void> {
     const stats = await promises.lstat(path);
     if (!stats.isDirectory())
       throw new Error(`it is ${stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'}`);
+  }
+}
+
+/** Returns whether a regular file has exactly the bytes of a document. */
+async function hasContent(path: string, document: EmbeddedDocument): Promise<boolean> {
+  const stats = await promises.lstat(path).catch(() => undefined);
+  if (stats?.isFile() !== true) return false;
+  const handle = await promises.open(path, 'r').catch(() => undefined);
+  if (handle === undefined) return false;
+  try {
+    let size = 0;
+    for (const bytes of document.bytes()) {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes.length), 0, bytes.length, size);
+      if (bytesRead < bytes.length || !buffer.equals(bytes)) return false;
+      size += bytes.length;
+    }
+    return size === stats.size;
+  } catch {
+    return false;
+  } finally {
+    await handle.close();
   }
 }
 

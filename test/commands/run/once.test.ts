@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { appendClaim, readEvents } from '../../helpers/batch.js';
 import { Signals } from '../../helpers/cli.js';
-import { VirtualClock } from '../../helpers/clock.js';
+import { realClock, VirtualClock } from '../../helpers/clock.js';
 import { loseAnswer, prepareOnce, reject } from '../../helpers/once.js';
 import { aFinishedRun, aRun } from '../../helpers/service.js';
 
@@ -93,6 +93,26 @@ describe('run --once: the same command again', () => {
       expect(stderr).toContain('recorded no answer in my.once');
       expect(stderr).toContain('--resend-unknown');
     }
+  });
+
+  test('run --once: a signal after the request and before its answer leaves the outcome unknown', async () => {
+    const { once, state, posts } = await prepareOnce();
+    const signals = new Signals();
+    state.answers = [() => signals.raise('SIGTERM')];
+    const interrupted = once(['a=1'], { signals, limits: { terminationGrace: 1 }, clock: realClock });
+    expect((await interrupted).exitCode).toBe(143);
+    expect((await once()).exitCode).toBe(6);
+    expect(posts().length).toBe(1);
+  });
+
+  test('run --once --save-documents: the same command again succeeds while the saved documents are unchanged', async () => {
+    const { once, state, write } = await prepareOnce();
+    state.run = aFinishedRun({ scan: 'data:text/plain;base64,aGVsbG8=' });
+    const first = await once(['a=1', '--save-documents', 'out']);
+    const again = await once(['a=1', '--save-documents', 'out']);
+    expect([first.exitCode, again.exitCode, again.stdout]).toEqual([0, 0, first.stdout]);
+    write('out/scan.txt', 'hello, changed');
+    expect((await once(['a=1', '--save-documents', 'out'])).exitCode).toBe(74);
   });
 
   test('run --once --resend-unknown: sends an unknown request again', async () => {
