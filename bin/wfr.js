@@ -34,7 +34,7 @@ function describe(error) {
   const { code, message, stack = error } = Object(error);
   if (code === 'MODULE_NOT_FOUND' && /dist[\\/]main\.js/.test(message))
     return 'wfr: this clone has not been built; run: npm ci --include=dev && npm run build\n';
-  return `wfr: internal error; please report it at https://github.com/owner/wfr/issues with this:\n${stack}\n`;
+  return `wfr: internal error; please report it at https://github.com/owner/wfr/issues with this:\n${sanitize(String(stack))}\n`;
 }
 
 /** Returns what dist/main.js exports. */
@@ -44,6 +44,13 @@ function loadFromFile() {
   const { dirname, join } = require('node:path');
   // With --preserve-symlinks-main, __filename is the link on PATH.
   return require(join(dirname(realpathSync(__filename)), '../dist/main.js'));
+}
+
+/** Escapes what a terminal or a CI log would act on. wfr's own sanitizer may be what could not be loaded. */
+function sanitize(text) {
+  const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const unsafe = /[^\n\P{C}]|[\u2028\u2029]|(?<=^\s*):(?=:)|(?<=#)#(?=[A-Za-z]*\[)/gmu;
+  return text.replace(unsafe, (character) => character.split('').map(escapeUnit).join(''));
 }
 
 /**

@@ -220,6 +220,20 @@ describe('bin/wfr.js', () => {
   });
 });
 
+test('wfr: an error while wfr itself is loaded exits 70, with its stack escaped', async () => {
+  const clone = temporaryFolder();
+  for (const folder of ['bin', 'dist']) mkdirSync(join(clone, folder));
+  copyFileSync(BIN, join(clone, 'bin/wfr.cjs'));
+  writeFileSync(join(clone, 'dist/package.json'), '{"type":"commonjs"}');
+  const message = '\\u001b]0;x\\u0007\\u200b\\ufeff\\u{e0041}\\n ::error::x\\n##vso[task]##[error]';
+  writeFileSync(join(clone, 'dist/main.js'), `throw new Error("${message}");`);
+  const { exitCode, stderr } = await start(process.execPath, [join(clone, 'bin/wfr.cjs'), '--help']).ended;
+  expect(exitCode).toBe(70);
+  const escaped =
+    '\\u001b]0;x\\u0007\\u200b\\ufeff\\udb40\\udc41\n \\u003a:error::x\n#\\u0023vso[task]#\\u0023[error]';
+  expect(stderr).toContain(`Error: ${escaped}\n    at `);
+});
+
 describe('wfr: the compile cache of V8', () => {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const keeps = EXECUTABLE === undefined && (major > 22 || (major === 22 && minor >= 8));

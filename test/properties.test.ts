@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { ItemError, parseItem } from '../src/inputs/item.js';
 import { compactJson, formatJson } from '../src/text/json/format-json.js';
 import { quoteLines, sanitize } from '../src/text/sanitize.js';
+import { shellCommand } from '../src/text/shell-quote.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
 import { aRun, scriptedService } from './helpers/service.js';
 
@@ -122,6 +123,36 @@ describe('property: name=value', () => {
     );
   });
 });
+
+describe('property: printed commands', () => {
+  test('property: a printed command uses only what bash, dash, zsh and fish read alike, and has the given words', () => {
+    const word = fc.string({
+      unit: fc.oneof(fc.constantFrom(...`'"\\#[$\`!~=*; a`), fc.string({ minLength: 1, maxLength: 1 })),
+    });
+    fc.assert(
+      fc.property(fc.array(word, { minLength: 1 }), (words) => {
+        const command = shellCommand(words);
+        expect(command).not.toMatch(/##[A-Za-z]*\[/);
+        expect(readCommonShell(command)).toEqual(words);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+/** Reads words without special characters, '…' without backslashes, and `"'"`, `"\\"` and `"#"`. Throws for anything else. */
+function readCommonShell(command: string): string[] {
+  const words = [''];
+  for (let rest = command; rest !== ''; ) {
+    const [all, bare, single, double, space] =
+      /^(?:([A-Za-z0-9_@%+:,./=-]+)|'([^'\\]*)'|"('|\\\\|#)"|( ))/.exec(rest) ?? [];
+    if (all === undefined) throw new Error(`not common to all shells: ${rest}`);
+    if (space !== undefined) words.push('');
+    else words.push(`${words.pop()}${bare ?? single ?? (double === '\\\\' ? '\\' : double)}`);
+    rest = rest.slice(all.length);
+  }
+  return words;
+}
 
 describe('property: the body of a trigger', () => {
   test('property: the body decodes to any names, values and files, and its length equals Content-Length', async () => {

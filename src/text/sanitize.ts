@@ -1,27 +1,42 @@
 /**
- * Escapes what a terminal or a CI log would act on in text from the service: control and bidi characters, and the
- * commands of GitHub's runner (`##[` anywhere, `::` at the start of a line).
+ * Escapes what a terminal or a CI log would act on, or what a reader cannot see, in text from outside: control, bidi and
+ * invisible characters, and the commands of GitHub's, Azure's and TeamCity's runners (`##[`, `##vso[`, `##teamcity[`
+ * anywhere, `::` at the start of a line).
  */
 
-/** Returns whether a terminal or a log would act on a code point: C0, DEL, C1, bidi controls, line separators. */
+/**
+ * Returns whether a terminal or a log would act on a code point, or show nothing for it: C0, DEL, C1, bidi controls, line
+ * separators, the soft hyphen, zero-width characters, and tags.
+ */
 export function isUnsafe(codePoint: number): boolean {
   return (
     codePoint < 0x20 ||
     (codePoint >= 0x7f && codePoint <= 0x9f) ||
+    codePoint === 0xad ||
     codePoint === 0x61c ||
+    codePoint === 0x200b ||
     codePoint === 0x200e ||
     codePoint === 0x200f ||
     (codePoint >= 0x2028 && codePoint <= 0x202e) ||
-    (codePoint >= 0x2066 && codePoint <= 0x2069)
+    codePoint === 0x2060 ||
+    (codePoint >= 0x2066 && codePoint <= 0x2069) ||
+    codePoint === 0xfeff ||
+    (codePoint >= 0xe0000 && codePoint <= 0xe007f)
   );
 }
 
 /** Characters of one field; longer text is truncated. */
 const MAX_FIELD_LENGTH = 2_000;
 
-/** Returns the JSON escape of a code point: `\uXXXX`. */
+/** Matches the `##` that begins a command of a CI log. */
+export const LOG_COMMAND = /##(?=[A-Za-z]*\[)/g;
+
+/** Returns the JSON escape of a code point: `\uXXXX`, twice for one beyond U+FFFF. */
 export function escapeCodePoint(codePoint: number): string {
-  return `\\u${codePoint.toString(16).padStart(4, '0')}`;
+  return String.fromCodePoint(codePoint)
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 }
 
 /** Sanitizes one field for one line: escapes unsafe code points, and truncates long text visibly. */
@@ -40,6 +55,14 @@ export function sanitizeLines(text: string): string[] {
     .replace(/(\r?\n)+$/, '')
     .split(/\r?\n/)
     .map(sanitizeLine);
+}
+
+/** Most lines of a stack that are shown. */
+const MAX_STACK_LINES = 100;
+
+/** Sanitizes the stack of an internal error, line by line: its message may contain text from outside. */
+export function sanitizeStack(stack: string): string {
+  return stack.split('\n').slice(0, MAX_STACK_LINES).map(sanitize).join('\n');
 }
 
 /** Returns the JSON text of a value on one line, with unsafe code points escaped. */
@@ -78,5 +101,5 @@ function escapeUnsafe(text: string, isKept: (character: string) => boolean): str
     const codePoint = character.codePointAt(0) ?? 0;
     escaped += isUnsafe(codePoint) && !isKept(character) ? escapeCodePoint(codePoint) : character;
   }
-  return escaped.replaceAll('##[', `#${escapeCodePoint(0x23)}[`);
+  return escaped.replace(LOG_COMMAND, `#${escapeCodePoint(0x23)}`);
 }

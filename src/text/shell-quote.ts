@@ -1,19 +1,24 @@
-/** Quotes command lines that users can paste into a shell. */
+/** Quotes command lines that users can paste into a shell: exact in bash, dash, zsh and fish. */
+import { LOG_COMMAND, sanitize } from './sanitize.js';
 
-/** Returns a command line quoted for a POSIX shell; invisible characters use the `$'...'` of bash and zsh. */
+/** Control, invisible, private and unassigned characters, and half surrogate pairs: no shell shows or takes them all. */
+const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/u;
+
+/** Returns a command line quoted for a shell; one with invisible characters is sanitized instead, and says so. */
 export function shellCommand(args: readonly string[]): string {
-  return args.map(quote).join(' ');
+  const command = args.map(quote).join(' ');
+  return INVISIBLE.test(command)
+    ? `${sanitize(args.join(' '))} (this command cannot be copied: it contains control characters)`
+    : command;
 }
 
 function quote(text: string): string {
-  if (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text)) return text;
-  // Anything but printable ASCII could affect the terminal that shows it.
-  if (/^[\x20-\x7e]+$/.test(text) && !text.includes('##[')) return `'${text.replaceAll("'", "'\\''")}'`;
-  const bytes = [...Buffer.from(text)];
-  return `$'${bytes.map((byte) => escapeByte(byte)).join('')}'`;
-}
-
-function escapeByte(byte: number): string {
-  const character = String.fromCharCode(byte);
-  return /[A-Za-z0-9 _@%+=:,./-]/.test(character) ? character : `\\x${byte.toString(16).padStart(2, '0')}`;
+  // zsh replaces a word such as =ls by the path of the program.
+  if (/^[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*$/.test(text)) return text;
+  const quoted = text
+    // In fish, a backslash escapes even between single quotes.
+    .replace(/['\\]/g, (character) => (character === "'" ? `'"'"'` : `'"\\\\"'`))
+    // A CI log would act on it; quotes in between change nothing for a shell.
+    .replace(LOG_COMMAND, `#'"#"'`);
+  return `'${quoted}'`;
 }

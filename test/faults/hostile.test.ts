@@ -1,19 +1,23 @@
 /** A hostile service: its text neither controls the terminal nor forges a CI command, and wfr neither crashes nor hangs. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CliOptions, runCli } from '../helpers/cli.js';
+import { numberedRows, startBatchService } from '../helpers/batch.js';
+import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
+import { folderWith } from '../helpers/files.js';
 import { aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 const HOSTILE_TEXT =
-  'A\u001b[2J\u001b]0;title\u0007\u009b31m\u0085\u2028\u202e\u2066\u200f\u061c\u007f\r\n::error::forged\n ::set-output name=x::y\n##[error]forged ##[command]x';
+  'A\u001b[2J\u001b]0;title\u0007\u009b31m\u0085\u2028\u202e\u2066\u200f\u061c\u007f\r\n::error::forged\n ::set-output name=x::y\n##[error]forged ##[command]x ##vso[task.complete]x ##teamcity[x] a\u00adb\u200bc\u2060d\ufeffe\u{e0001}\u{e0041}\u{e007f}';
 
 /** Asserts that a text has nothing that a terminal or a CI runner would interpret. */
 function assertSanitized(text: string): void {
   expect(text).not.toMatch(
-    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/,
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u,
   );
   expect(text).not.toMatch(/^\s*::/m);
-  expect(text).not.toContain('##[');
+  expect(text).not.toMatch(/##[A-Za-z]*\[/);
 }
 
 async function runAgainst(handler: Handler, args: readonly string[], options: CliOptions = {}) {
@@ -139,7 +143,7 @@ describe('text with control characters and CI commands', () => {
   });
 
   test('run: the suggested watch command can be pasted into a shell, whatever the id is (fault 46)', async () => {
-    const id = "a'b\n\u001b[31m##[x] $(reboot) `reboot`";
+    const id = "a'b\\ \\'; ##[x] ##vso[task] $(reboot) `reboot`";
     const { stderr } = await runAgainst(
       (_request, reply) => reply.send(200, aRun({ id })),
       ['run', 'w', '--detach'],
@@ -151,6 +155,116 @@ describe('text with control characters and CI commands', () => {
     expect(stdout).toBe(`watch|${id}|`);
   });
 });
+
+test('run: a watch command with an id of control characters is shown as one that cannot be copied (fault 46)', async () => {
+  const { stderr } = await runAgainst(
+    (_request, reply) => reply.send(200, aRun({ id: `r1${HOSTILE_TEXT}` })),
+    ['run', 'w', '--detach'],
+  );
+  assertSanitized(stderr);
+  const [, command = ''] = /To watch it: (.*)\n/.exec(stderr) ?? [];
+  expect(command).toContain('wfr watch r1A\\u001b[2J');
+  expect(command).toMatch(/ \(this command cannot be copied: it contains control characters\)$/);
+  expect(command).not.toContain("$'");
+});
+
+test('an internal error: control characters and CI commands in its stack are escaped', async () => {
+  const clock = new VirtualClock();
+  clock.now = () => {
+    throw new Error(HOSTILE_TEXT);
+  };
+  const { stderr, exitCode } = await runAgainst((_request, reply) => reply.send(200, aRun()), ['run', 'w'], {
+    clock,
+  });
+  expect(exitCode).toBe(70);
+  assertSanitized(stderr);
+  expect(stderr).toContain('A\\u001b[2J');
+  expect(stderr).toMatch(/\n {4}at .*hostile\.test\.ts/);
+});
+
+test('history and batch: control characters and CI commands in ids, names and labels are escaped in JSON and the results file', async () => {
+  const state = temporaryFolder();
+  const id = `id ${HOSTILE_TEXT}`;
+  const run = { ...aRun({ id, status: 'FINISHED' }), output: {} };
+  const env = { XDG_STATE_HOME: state };
+  const cwd = folderWith({ 'rows.jsonl': `${JSON.stringify({ [HOSTILE_TEXT]: HOSTILE_TEXT })}\n` });
+  const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl'];
+  await runAgainst((_request, reply) => reply.send(200, run), args, { env, cwd });
+  await runAgainst((_request, reply) => reply.send(200, run), ['run', 'w'], { env, cwd });
+  const refused = (_request: unknown, reply: Parameters<Handler>[1]) => reply.send(400, HOSTILE_TEXT);
+  await runAgainst(refused, [...args.slice(0, -1), 'refused.jsonl'], { env, cwd });
+  for (const name of ['out.jsonl', 'refused.jsonl']) {
+    const text = readFileSync(join(cwd, name), 'utf8');
+    assertSanitized(text);
+    expect(
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).event),
+    ).toContain('intent');
+  }
+  for (const format of ['json', 'jsonl', 'text', 'id']) {
+    const { stdout } = await runCli(['history', '-o', format], { env });
+    assertSanitized(stdout);
+    if (format === 'json') expect(JSON.parse(stdout)).toMatchObject([{ id }]);
+  }
+});
+
+test('results and batch: 500 mutated results files neither crash wfr nor reach the terminal unescaped', async () => {
+  const service = await startBatchService();
+  const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+  await service.wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', 'good.jsonl'], { cwd });
+  const good = readFileSync(join(cwd, 'good.jsonl'), 'utf8');
+  const random = seededRandom(4711);
+  const values = [
+    JSON.stringify(HOSTILE_TEXT),
+    '1e15',
+    '-1',
+    'null',
+    '{}',
+    '[]',
+    '"##vso[x]"',
+    '1e400',
+    '""',
+    '1.5',
+  ];
+  const pick = <T>(list: readonly T[]) => list[Math.floor(random() * list.length)] as T;
+  for (let n = 0; n < 500; n++) {
+    const lines = good.trimEnd().split('\n');
+    const index = Math.floor(random() * lines.length);
+    const line = JSON.parse(lines[index] ?? '{}');
+    const name = pick(Object.keys(line));
+    const mutated = JSON.stringify({ ...line, [name]: 'VALUE' }).replace('"VALUE"', () => pick(values));
+    const { [name]: _removed, ...rest } = line;
+    lines[index] = pick([
+      mutated,
+      mutated,
+      mutated,
+      JSON.stringify(rest),
+      mutated.slice(0, -5),
+      HOSTILE_TEXT,
+    ]);
+    writeFileSync(join(cwd, 'bad.jsonl'), `${lines.join('\n')}\n`);
+    const args =
+      n % 5 === 0
+        ? ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'bad.jsonl']
+        : ['results', 'bad.jsonl'];
+    const { stdout, stderr, exitCode } = await service.wfr(args, { cwd });
+    assertSanitized(stdout + stderr);
+    expect({ exitCode, text: lines[index] }).not.toMatchObject({ exitCode: 70 });
+  }
+});
+
+/** Returns numbers from 0 to 1, the same for each call with one seed (mulberry32). */
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
 
 describe('ids that contain paths', () => {
   test.each(['../../admin', '/etc/passwd', 'a/../b', '%2e%2e', '?x=1', '#x', 'a\r\nX-Evil: 1', '\\..\\x'])(

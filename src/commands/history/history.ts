@@ -5,7 +5,8 @@ import { History, type PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
-import { isSanitized, sanitize } from '../../text/sanitize.js';
+import { formatJson } from '../../text/json/format-json.js';
+import { isSanitized, sanitize, sanitizeJson } from '../../text/sanitize.js';
 import { type OutputFlags, type OutputFormat, parseOutputFormat } from '../shared/output-flags.js';
 
 export interface HistoryFlags extends OutputFlags {
@@ -25,7 +26,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   if (runs.length === 0) await context.stderr.write(`${await emptyText(log)}\n`);
   const interruption = new Interruption(context);
   try {
-    await openStdoutQueue(context.stdout, interruption).write([formatRuns(runs, format)]);
+    await openStdoutQueue(context.stdout, interruption).write(formatRuns(runs, format));
   } finally {
     interruption.release();
   }
@@ -47,17 +48,17 @@ async function emptyText(log: History): Promise<string> {
     : `The history has no runs yet (${sanitize(folder)}).`;
 }
 
-function formatRuns(runs: readonly PastRun[], format: OutputFormat): string {
+function formatRuns(runs: readonly PastRun[], format: OutputFormat): Iterable<string | Uint8Array> {
   switch (format) {
     case 'json':
-      return `${JSON.stringify(runs, undefined, 2)}\n`;
+      return formatJson(Buffer.from(JSON.stringify(runs)));
     case 'jsonl':
-      return runs.map((run) => `${JSON.stringify(run)}\n`).join('');
+      return runs.map((run) => `${sanitizeJson(run)}\n`);
     case 'id':
       // An escaped id would be another id, so it is left out; the other formats escape it.
-      return runs.flatMap(({ id }) => (isSanitized(id) ? [`${id}\n`] : [])).join('');
+      return runs.flatMap(({ id }) => (isSanitized(id) ? [`${id}\n`] : []));
     case 'text':
-      return formatTable(runs.map(toRow));
+      return [formatTable(runs.map(toRow))];
   }
 }
 

@@ -49,14 +49,16 @@ function* format(bytes: Uint8Array, { line, colon }: Whitespace): Generator<Buff
   yield writer.flush();
 }
 
+/** Of code points from U+007F: DEL, U+0080 to U+00AD, U+061C, U+200B to U+2069, U+FEFF, U+E0000 to U+E007F. */
+const UNSAFE_FIRST_BYTES: ReadonlySet<number> = new Set([0x7f, 0xc2, 0xd8, 0xe2, 0xef, 0xf3]);
+
 /** Yields a string token in pieces, with unsafe code points escaped. */
 function* sanitizedPieces(bytes: Uint8Array, start: number, end: number): Generator<Uint8Array, void, void> {
   let position = start;
   for (let offset = start; offset < end; offset++) {
     const byte = bytes[offset] ?? 0;
     // Unsafe code points begin with one of these bytes.
-    if (byte !== 0x23 && (byte < 0x7f || (byte > 0x7f && byte !== 0xc2 && byte !== 0xd8 && byte !== 0xe2)))
-      continue;
+    if (byte < 0x7f ? byte !== 0x23 : !UNSAFE_FIRST_BYTES.has(byte)) continue;
     const unsafe = findUnsafe(bytes, offset);
     if (unsafe === undefined) continue;
     yield bytes.subarray(position, offset);
@@ -67,21 +69,31 @@ function* sanitizedPieces(bytes: Uint8Array, start: number, end: number): Genera
   yield bytes.subarray(position, end);
 }
 
-/** Returns the unsafe code point whose UTF-8 begins at `offset`, or the second `#` of `##[`; undefined if there is none. */
+/**
+ * Returns the unsafe code point whose UTF-8 begins at `offset`, or the second `#` of a log's command; undefined if there
+ * is none.
+ */
 function findUnsafe(bytes: Uint8Array, offset: number): { codePoint: number; length: number } | undefined {
-  const [first = 0, second = 0, third = 0] = bytes.subarray(offset, offset + 3);
-  if (first === 0x23) {
-    return bytes[offset - 1] === 0x23 && second === 0x5b ? { codePoint: 0x23, length: 1 } : undefined;
+  const first = bytes[offset] ?? 0;
+  if (first === 0x23) return isLogCommand(bytes, offset) ? { codePoint: 0x23, length: 1 } : undefined;
+  const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  // The first byte of n has 7 - n bits of the code point, every other one has 6.
+  let codePoint = length === 1 ? first : first & (0x7f >> length);
+  for (let index = 1; index < length; index++) {
+    codePoint = (codePoint << 6) | ((bytes[offset + index] ?? 0) & 0x3f);
   }
-  const length = first === 0x7f ? 1 : first === 0xe2 ? 3 : 2;
-  const codePoint =
-    length === 1
-      ? first
-      : length === 2
-        ? ((first & 0x1f) << 6) | (second & 0x3f)
-        : ((first & 0x0f) << 12) | ((second & 0x3f) << 6) | (third & 0x3f);
   return isUnsafe(codePoint) ? { codePoint, length } : undefined;
 }
+
+/** Returns whether the `#` at `offset` is the second of `##[`, or of `##` before letters and `[`: see LOG_COMMAND. */
+function isLogCommand(bytes: Uint8Array, offset: number): boolean {
+  if (bytes[offset - 1] !== 0x23) return false;
+  let end = offset + 1;
+  while (isLetter(bytes[end] ?? 0)) end++;
+  return bytes[end] === 0x5b;
+}
+
+const isLetter = (byte: number) => (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
 
 /** Collects small writes into chunks, which are never reused. */
 class ChunkWriter {

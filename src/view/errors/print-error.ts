@@ -2,6 +2,7 @@
 import { type Exit, exitOfError } from '../../exit-code.js';
 import type { Output } from '../../platform/output.js';
 import { BUGS_URL } from '../../platform/version.js';
+import { sanitizeStack } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
 import { describeError, formatError } from './describe-error.js';
 
@@ -18,6 +19,6 @@ export async function printError(error: unknown, stderr: Output): Promise<Exit> 
 }
 
 function internalErrorText(error: unknown): string {
-  const stack = error instanceof Error ? error.stack : String(error);
+  const stack = sanitizeStack((error instanceof Error && error.stack) || String(error));
   return `wfr: internal error; please report it at ${BUGS_URL} with this (remove any secrets first):\n${stack}\n`;
 }

@@ -272,7 +272,7 @@ test('run: the watch command repeats the flags that select the service, quoted f
     request.method === 'POST' ? reply.send(200, aRun({ id: "it's 1" })) : undefined,
   );
   const { stderr } = await runCli(['run', 'w', '--base-url', baseUrl, '--no-token', '--detach'], { clock });
-  expect(stderr).toContain(`To watch it: wfr watch --base-url ${baseUrl} --no-token 'it'\\''s 1'\n`);
+  expect(stderr).toContain(`To watch it: wfr watch --base-url ${baseUrl} --no-token 'it'"'"'s 1'\n`);
 });
 
 test('run: --quiet prints only the id, and --verbose adds the requests', async () => {
