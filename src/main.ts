@@ -9,6 +9,8 @@ export { processContext } from './platform/context.js';
 
 /** Runs one command line (`args` without node and script). Never throws; resolves when all output has been written. */
 export async function main(args: readonly string[], context: Context): Promise<Exit> {
+  // Even a mistake in the arguments is quoted without it.
+  context.secrets.add(context.env.WFR_TOKEN, '(the token)');
   const exit = await runProgram(args, context).catch(async (error) => {
     const { printError } = await import('./view/errors/print-error.js');
     return printError(error, context.stderr);

@@ -89,6 +89,9 @@ function createProgram(args: readonly string[], start: Start, written: string[])
 /** Converts an error of commander, such as `error: unknown option '--x'\n(Did you mean --y?)`. */
 function usageError(error: CommanderError, args: readonly string[]): UsageError {
   // The value of an unknown flag may be a secret: --token=...
+  if (error.code === 'commander.unknownOption' && /'--token(=|')/.test(error.message)) {
+    return new UsageError(['no flag takes the token: set WFR_TOKEN'], 'wfr help environment');
+  }
   const message = error.message.replace(/^error: /, '').replace(/('--[^=']+)=[^']*'/, "$1=…'");
   const [problem = '', suggestion] = message.split('\n');
   const text = suggestion === undefined ? problem : `${problem} ${suggestion}`;

@@ -2,7 +2,7 @@
 
 import { MissingTokenError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { type Credentials, redactToken } from '../service/service.js';
+import type { Credentials } from '../service/service.js';
 import { isLoopback } from '../text/url.js';
 import type { Profile } from './profile.js';
 import {
@@ -37,7 +37,7 @@ export async function loadCredentials(
   const source = formatTokenSource(location);
   switch (location.kind) {
     case 'variable':
-      return fixedToken(source, checkToken(location.token, source));
+      return fixedToken(source, checkToken(location.token, source, context.secrets));
     case 'file': {
       const read = () => readToken(location, context);
       const token = await read();
@@ -102,7 +102,7 @@ class RenewableToken implements Credentials {
       signal?.throwIfAborted();
       // A source that cannot be read counts as unchanged, but not one whose reading was interrupted.
       if (error instanceof UsageError) this.#rejected = rejected;
-      this.#failure = `, and reading it again failed: ${redactToken(messageOnOneLine(error), rejected)}`;
+      this.#failure = `, and reading it again failed: ${messageOnOneLine(error)}`;
     }
     return this.current !== rejected;
   }
@@ -128,7 +128,7 @@ async function readToken(location: TokenLocation & { kind: 'file' }, context: Co
   const source = formatTokenSource(location);
   try {
     const text = (await readBytes(location.path, context.cwd, context)).toString('utf8');
-    return checkToken(text.replace(/\r?\n$/, ''), source);
+    return checkToken(text.replace(/\r?\n$/, ''), source, context.secrets);
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
     // The message names the file; only a profile needs to be named besides.

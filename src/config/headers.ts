@@ -1,5 +1,11 @@
-/** Parses the request headers that a user adds with --header. */
+/** Reads and parses the request headers that a user adds with --header and --header-file. */
+import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
+import type { Context } from '../platform/context.js';
+import { resolvePath } from '../platform/files.js';
+import type { Profile } from './profile.js';
+import { resolveSetting, type SettingFlags } from './resolve-setting.js';
+import { formatSource } from './setting-source.js';
 
 /** Set by wfr itself, or reserved for the connection (RFC 9110, section 7.6.1). */
 const OWN_HEADERS = new Set([
@@ -20,23 +26,76 @@ const OWN_HEADERS = new Set([
   'user-agent',
 ]);
 
+/** A line of the form `name: value`. */
+export interface HeaderLine {
+  text: string;
+  /** How messages name it, such as `--header` or `keys.txt:3`. */
+  source: string;
+}
+
+/**
+ * Returns the lines of --header-file or the profile's headerFile, then those of --header, which override them. All
+ * values are masked from now on. Throws UsageError if the file cannot be read.
+ */
+export async function readHeaderLines(
+  flags: SettingFlags & { header?: string[] },
+  profile: Profile | undefined,
+  context: Context,
+): Promise<HeaderLine[]> {
+  const lines = (flags.header ?? []).map((text) => ({ text, source: '--header' }));
+  for (const { text } of lines) maskValue(text, context);
+  const inFile = await readHeaderFile(flags, profile, context);
+  for (const { text } of inFile) maskValue(text, context);
+  return [...inFile, ...lines];
+}
+
+async function readHeaderFile(
+  flags: SettingFlags,
+  profile: Profile | undefined,
+  context: Context,
+): Promise<HeaderLine[]> {
+  const setting = resolveSetting('headerFile', flags, profile, context);
+  if (setting === undefined) return [];
+  const { text: path, source } = setting;
+  const name = source.kind === 'profile' ? `headerFile of ${formatSource(source)}` : formatSource(source);
+  if (path === '-') throw new UsageError([`${name} -: the path of a file is required`]);
+  const { FileError, readBytes } = await import('../inputs/files.js');
+  const base = source.kind === 'profile' ? dirname(source.path) : context.cwd;
+  const bytes = await readBytes(resolvePath(path, base, context), base, context).catch((error) => {
+    throw error instanceof FileError ? new UsageError([`${name}: ${error.message}`]) : error;
+  });
+  return bytes
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .map((text, index) => ({ text, source: `${path}:${index + 1}` }))
+    .filter(({ text }) => text.trim() !== '' && !text.trimStart().startsWith('#'));
+}
+
+/** Masks the value of a header, and what follows a scheme in it, such as `Basic`. */
+function maskValue(line: string, { secrets }: Context): void {
+  const value = line.slice(line.indexOf(':') + 1).trim();
+  secrets.add(value, '(hidden)');
+  secrets.add(/^[A-Za-z]+ +(\S+)$/.exec(value)?.[1], '(hidden)');
+}
+
 /**
  * Parses lines of the form `name: value` into headers by lower-case name; Authorization is allowed only if wfr sends no
  * token. Throws UsageError, which never shows a value: it may be a secret.
  */
-export function parseHeaders(lines: readonly string[], mayAuthorize: boolean): Record<string, string> {
+export function parseHeaders(lines: readonly HeaderLine[], mayAuthorize: boolean): Record<string, string> {
   const headers = new Map<string, string>();
   const problems: string[] = [];
-  for (const line of lines) {
-    const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(line) ?? [];
+  for (const { text, source } of lines) {
+    const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(text) ?? [];
     const key = name.trim().toLowerCase();
     const isOwn = OWN_HEADERS.has(key) && !(mayAuthorize && key === 'authorization');
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(key)) {
-      problems.push('--header: expected "name: value" (the value is not shown, as it may contain a secret)');
+      problems.push(`${source}: expected "name: value" (the value is not shown, as it may contain a secret)`);
     } else if (isOwn) {
-      problems.push(`--header ${name.trim()}: wfr sets this header itself`);
+      problems.push(`${source} ${name.trim()}: wfr sets this header itself`);
     } else if (!/^[\t\x20-\x7e]*$/.test(value)) {
-      problems.push(`--header ${name.trim()}: the value contains a line break or a non-ASCII character`);
+      problems.push(`${source} ${name.trim()}: the value contains a line break or a non-ASCII character`);
     } else {
       headers.set(key, value.trim());
     }

@@ -4,7 +4,7 @@ import type { Context } from '../platform/context.js';
 import type { ProxyServer } from '../service/connect.js';
 import { isLoopback, parseUrl } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
-import { parseHeaders } from './headers.js';
+import { parseHeaders, readHeaderLines } from './headers.js';
 import type { Profile, ProfileFlags } from './profile.js';
 import { findProxy } from './proxy.js';
 import { isOn, type RawSetting, resolveSetting } from './resolve-setting.js';
@@ -17,6 +17,7 @@ export interface ServiceFlags extends TokenFlags, ProfileFlags {
   baseUrl?: string;
   allowHttp?: boolean;
   header?: string[];
+  headerFile?: string;
 }
 
 export interface ServiceSettings {
@@ -41,7 +42,7 @@ export async function resolveServiceSettings(
       const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp);
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
-    headers: () => parseHeaders(flags.header ?? [], flags.token === false),
+    headers: async () => parseHeaders(await readHeaderLines(flags, profile, context), flags.token === false),
   });
   const { location, withheld, ignored } = findTokenSource(flags, profile, context);
   const warnings = [
@@ -93,5 +94,6 @@ function findResumeFlags(flags: ServiceFlags): string[] {
     ...(flags.allowHttp === true ? ['--allow-http'] : []),
     ...(flags.tokenFile === undefined || flags.tokenFile === '-' ? [] : ['--token-file', flags.tokenFile]),
     ...(flags.token === false ? ['--no-token'] : []),
+    ...(flags.headerFile === undefined ? [] : ['--header-file', flags.headerFile]),
   ];
 }

@@ -105,6 +105,19 @@ const ROWS = {
     isBoundToBaseUrl: true,
     isSensitive: true,
   },
+  headerFile: {
+    type: 'string',
+    title: 'the path of a file with request headers',
+    description:
+      'A file with request headers, one "name: value" a line, for secrets such as API keys; blank lines and lines that' +
+      ' begin with # are ignored. "~/" is your home folder; other paths are relative to this file. The headers are sent' +
+      ' only to the origin of baseUrl.',
+    pattern: PATH,
+    examples: ['~/.secrets/workflows-headers'],
+    flag: '--header-file',
+    isBoundToBaseUrl: true,
+    isSensitive: true,
+  },
   workflowIdField: {
     type: 'string',
     title: 'auto, worfklowId, workflowId or both',

@@ -1,12 +1,17 @@
 /** The effective settings and where each comes from, for `wfr config show`. Reads no token and runs no command. */
 import type { Context } from '../platform/context.js';
-import { shellCommand } from '../text/shell-quote.js';
 import { redactUrl } from './base-url.js';
 import type { Profile } from './profile.js';
 import { isOn, resolveSetting, type SettingFlags, type SettingName } from './resolve-setting.js';
 import { formatSource } from './setting-source.js';
 import { type ProfileSettings, SETTINGS } from './settings-table.js';
-import { findTokenSource, formatTokenSource, type TokenFlags, type TokenLocation } from './token-source.js';
+import {
+  findTokenSource,
+  formatTokenCommand,
+  formatTokenSource,
+  type TokenFlags,
+  type TokenLocation,
+} from './token-source.js';
 
 export interface EffectiveSetting {
   name: string;
@@ -79,11 +84,7 @@ function describeLocation(location: TokenLocation): string {
       return '(hidden)';
     case 'file':
       return `(hidden, in ${location.path === '-' ? 'standard input' : location.path})`;
-    case 'command': {
-      // An argument may be a secret that does not look like one.
-      const [program = '', ...args] = location.command;
-      const count = args.length === 1 ? '1 argument' : `${args.length || 'no'} arguments`;
-      return `(hidden, printed by ${shellCommand([program])} with ${count})`;
-    }
+    case 'command':
+      return `(hidden, printed by ${formatTokenCommand(location.command)})`;
   }
 }

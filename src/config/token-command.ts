@@ -5,8 +5,7 @@ import type { Context } from '../platform/context.js';
 import type { ExecResult } from '../platform/exec.js';
 import { describeSystemError } from '../platform/system-error.js';
 import { formatDuration } from '../text/duration.js';
-import { shellCommand } from '../text/shell-quote.js';
-import { checkToken, formatTokenSource, type TokenLocation } from './token-source.js';
+import { checkToken, formatTokenCommand, formatTokenSource, type TokenLocation } from './token-source.js';
 
 /** Returns the first line that the command prints. Throws UsageError with its stderr, or the signal's reason. */
 export async function runTokenCommand(
@@ -15,7 +14,7 @@ export async function runTokenCommand(
   signal?: AbortSignal,
 ): Promise<string> {
   const [program = '', ...args] = location.command;
-  const command = shellCommand(location.command);
+  const command = formatTokenCommand(location.command);
   const source = formatTokenSource(location);
   const failure = (problem: string, stderr?: string) =>
     new UsageError([`the token command ${command} ${problem} (${source})`], undefined, stderr);
@@ -27,7 +26,7 @@ export async function runTokenCommand(
   if (result.exitStatus !== 0) throw failure(describeExit(result.exitStatus), summarizeStderr(result));
   const [token = ''] = result.stdout.split(/\r?\n/, 1);
   try {
-    return checkToken(token, `the first line of output of ${command} (${source})`);
+    return checkToken(token, `the first line of output of ${command} (${source})`, context.secrets);
   } catch (error) {
     // A command may report an error on stderr and still exit with 0.
     throw error instanceof UsageError

@@ -3,6 +3,8 @@ import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
+import type { SecretMask } from '../text/secret-mask.js';
+import { shellCommand } from '../text/shell-quote.js';
 import { parseUrl } from '../text/url.js';
 import type { Profile } from './profile.js';
 import { isOtherOrigin, resolveSetting } from './resolve-setting.js';
@@ -104,8 +106,15 @@ export function formatTokenSource(location: TokenLocation): string {
   return location.path === '-' ? `standard input (${name} -)` : `${name} ${location.path}`;
 }
 
-/** Returns a token that is valid in a header: visible ASCII (RFC 6750, section 2.1). Throws UsageError. */
-export function checkToken(token: string, source: string): string {
+/** Formats a token command for messages, without its arguments: one may be a secret that does not look like one. */
+export function formatTokenCommand([program = '', ...args]: readonly string[]): string {
+  const count = args.length === 1 ? '1 argument' : `${args.length || 'no'} arguments`;
+  return `${shellCommand([program])} with ${count}`;
+}
+
+/** Returns a token that is valid in a header: visible ASCII (RFC 6750, section 2.1), and masks it. Throws UsageError. */
+export function checkToken(token: string, source: string, secrets: SecretMask): string {
+  secrets.add(token, '(the token)');
   if (token === '') throw new UsageError([`${source} is empty; expected the access token`]);
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new UsageError([

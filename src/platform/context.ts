@@ -5,6 +5,7 @@
 import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { SignalName } from '../errors.js';
+import { SecretMask } from '../text/secret-mask.js';
 import type { ExecOptions, ExecResult, ExitStatus } from './exec.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { Output } from './output.js';
@@ -41,6 +42,8 @@ export interface Context {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   stdout: Output;
   stderr: Output;
+  /** What no message and no report may contain. */
+  secrets: SecretMask;
   env: Readonly<Record<string, string | undefined>>;
   /** The working folder; empty if it no longer exists. */
   cwd: string;
@@ -98,6 +101,7 @@ export const systemClock: Clock = {
 
 /** Returns the context of this process. */
 export function processContext(): Context {
+  const secrets = new SecretMask();
   return {
     // Evaluated only when used: these have side effects or can fail.
     get stdin() {
@@ -110,7 +114,8 @@ export function processContext(): Context {
       return findHomeFolder();
     },
     stdout: new Output(process.stdout, true),
-    stderr: new Output(process.stderr, false),
+    stderr: new Output(process.stderr, false, secrets),
+    secrets,
     env: process.env,
     tmpdir: tmpdir(),
     platform: process.platform,

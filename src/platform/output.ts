@@ -1,5 +1,6 @@
 /** stdout and stderr of the process, with their errors. */
 import { OutputError } from '../errors.js';
+import type { SecretMask } from '../text/secret-mask.js';
 
 type OutputStream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
 
@@ -14,6 +15,8 @@ export class Output {
   constructor(
     readonly stream: OutputStream,
     readonly isRequired: boolean,
+    /** What must not appear in it. */
+    private readonly secrets?: SecretMask,
   ) {
     stream.on('error', (error: NodeJS.ErrnoException) => this.#fail(error));
   }
@@ -32,11 +35,16 @@ export class Output {
     return this.stream.columns ?? 0;
   }
 
-  /** Resolves when all of `chunk` was handed to the system. Throws OutputError. */
+  /** Returns the text as `write` writes it, for what is written to the stream itself. */
+  mask(text: string): string {
+    return this.secrets?.mask(text) ?? text;
+  }
+
+  /** Resolves when all of `chunk` was handed to the system, without secrets. Throws OutputError. */
   async write(chunk: string | Uint8Array): Promise<void> {
     if (!this.#isClosed) {
       await new Promise<void>((resolve) => {
-        this.stream.write(chunk, (error) => {
+        this.stream.write(typeof chunk === 'string' ? this.mask(chunk) : chunk, (error) => {
           if (error) this.#fail(error);
           resolve();
         });

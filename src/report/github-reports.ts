@@ -40,7 +40,7 @@ function annotationReport({ stderr }: Context): Report {
 async function fileReport(
   variable: string,
   renderText: RenderText,
-  { env, stderr }: Context,
+  { env, stderr, secrets }: Context,
 ): Promise<Report> {
   const path = env[variable];
   if (!path) {
@@ -59,7 +59,7 @@ async function fileReport(
       const size = await file.size();
       const text = await renderText(result, size, warn);
       // The last line of an earlier writer may lack its line feed.
-      if (text !== '') await file.write([size > 0 ? `\n${text}` : text]);
+      if (text !== '') await file.write([secrets.mask(size > 0 ? `\n${text}` : text)]);
     },
     discard: file.discard,
   };

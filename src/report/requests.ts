@@ -45,15 +45,15 @@ export function parseReportRequest(raw: string, context: Context): Opener[] {
   }
   if (!path) throw usageError(`a file is required, such as --report ${kind}=${format.example}`);
   if (path === '-') throw usageError("stdout is reserved for the run's output; use a file");
-  return [fileOpener(`--report ${raw}`, resolvePath(path, context.cwd, context), format.load)];
+  return [fileOpener(`--report ${raw}`, resolvePath(path, context.cwd, context), format.load, context)];
 }
 
-function fileOpener(name: string, path: string, load: FileFormat['load']): Opener {
+function fileOpener(name: string, path: string, load: FileFormat['load'], { secrets }: Context): Opener {
   return async () => {
     const render = await load();
     const { write, discard } = await openAtomicFile(path, randomUUID()).catch((error) => {
       throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
     });
-    return { name, write: (result) => write(render(result)), discard };
+    return { name, write: (result) => write(secrets.maskChunks(render(result))), discard };
   };
 }

@@ -15,7 +15,7 @@ import { getRun } from './get-run.js';
 import { isUsableId } from './parse-run.js';
 import { backoff, isTransient, MAX_RESENDS } from './retry.js';
 import type { Run } from './run.js';
-import { excerptOf, redactTarget, redactToken, type Service } from './service.js';
+import { excerptOf, redactTarget, type Service } from './service.js';
 
 /** Names of members that hold an id, the likeliest first. */
 const ID_NAMES = ['id', 'runId', 'run_id'];
@@ -31,14 +31,9 @@ const MAX_MEMBERS = 1_000;
 /** Most bytes of its JSON: a character is six bytes as an escape. */
 const MAX_BYTES = 6 * MAX_LENGTH + 2;
 
-/** Returns what an unusable response says about the run, with the token redacted. */
-export async function collectEvidence(
-  response: ReceivedResponse,
-  url: URL,
-  { credentials }: Service,
-): Promise<RunEvidence> {
-  const token = await credentials.token();
-  const excerpt = redactToken(excerptOf(response.body), token);
+/** Returns what an unusable response says about the run. */
+export function collectEvidence(response: ReceivedResponse, url: URL): RunEvidence {
+  const excerpt = excerptOf(response.body);
   return {
     ids: findIds(response),
     location: redactTarget(response.headers.location, url),

@@ -193,10 +193,9 @@ async function postTrigger(
   const response = await transport.post(url.pathname, requestHeaders(service, token), body, hooks, signal);
   events.response(response.status, response.durationMs);
   service.rateLimiter?.onResponse(response.status, retryAfterOf(response, service));
-  if (response.status >= 200 && response.status <= 299)
-    return { run: parseRunResponse(response, token, 'string') };
+  if (response.status >= 200 && response.status <= 299) return { run: parseRunResponse(response, 'string') };
   return {
-    failure: new HttpError(httpErrorInfo('POST', url, response, service, token, body.length)),
+    failure: new HttpError(httpErrorInfo('POST', url, response, service, body.length)),
     token,
   };
 }
@@ -219,7 +218,7 @@ async function identifyRun(
 ): Promise<Run> {
   const { received } = error.facts;
   if (received === undefined) throw new UnknownOutcomeError(error);
-  const evidence = await collectEvidence(received, url, service);
+  const evidence = collectEvidence(received, url);
   const run = await confirmRun(evidence, service, signal).catch((reason) => {
     throw reason instanceof InterruptedError
       ? new InterruptedError(reason.signal, 'complete', evidence)

@@ -4,14 +4,10 @@
 const MAX_TRUNCATED = 1_500;
 
 /**
- * Returns the message, passed through `redact`; undefined if the body has none. Reads JSON, problem details (RFC 9457),
- * text and HTML. The message of a body that is not whole ends with a note that there is more.
+ * Returns the message; undefined if the body has none. Reads JSON, problem details (RFC 9457), text and HTML. The message
+ * of a body that is not whole ends with a note that there is more.
  */
-export function errorMessage(
-  body: Uint8Array,
-  isWhole: boolean,
-  redact: (text: string) => string,
-): string | undefined {
+export function errorMessage(body: Uint8Array, isWhole: boolean): string | undefined {
   const text = Buffer.from(body)
     .toString('utf8')
     .replace(/^\uFEFF/, '')
@@ -21,11 +17,11 @@ export function errorMessage(
     const value: unknown = JSON.parse(text);
     if (/^[[{]\s*[\]}]$/.test(text)) return undefined;
     // JSON of an unknown shape is shown unchanged, because it may contain the reason.
-    return redact(extractMessage(value) ?? text);
+    return extractMessage(value) ?? text;
   } catch {
     const pageTitle = findPageTitle(text);
-    if (pageTitle !== undefined || isWhole) return redact(pageTitle ?? text);
-    return `${redact(text).slice(0, MAX_TRUNCATED).toWellFormed()}… (there is more)`;
+    if (pageTitle !== undefined || isWhole) return pageTitle ?? text;
+    return `${text.slice(0, MAX_TRUNCATED).toWellFormed()}… (there is more)`;
   }
 }
 

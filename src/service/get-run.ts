@@ -29,11 +29,11 @@ export async function getRun(id: string, service: Service, signal: AbortSignal):
     ({ response, token } = await sendGet(url, service, signal));
   }
   if (response.status < 200 || response.status > 299)
-    throw new HttpError(httpErrorInfo('GET', url, response, service, token));
-  const run = parseRunResponse(response, token);
+    throw new HttpError(httpErrorInfo('GET', url, response, service));
+  const run = parseRunResponse(response);
   if (run.id.toLowerCase() !== id.toLowerCase())
-    throw unreadableResponse('it is about another run', response, token);
-  if (run.status === undefined) throw unreadableResponse('it has no status', response, token);
+    throw unreadableResponse('it is about another run', response);
+  if (run.status === undefined) throw unreadableResponse('it has no status', response);
   return { run, retryAfter: retryAfterOf(response, service) };
 }
 

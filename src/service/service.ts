@@ -69,16 +69,13 @@ export function runsUrl(baseUrl: URL, id?: string): URL {
   return url;
 }
 
-/**
- * Returns the Run in a 2xx; `idTypes` as in parseRun. Throws UnreadableResponseError when it is not a Run; `token` was sent
- * with the request and is redacted in it.
- */
-export function parseRunResponse(response: HttpResponse, token: string | undefined, idTypes?: IdTypes): Run {
+/** Returns the Run in a 2xx; `idTypes` as in parseRun. Throws UnreadableResponseError when it is not a Run. */
+export function parseRunResponse(response: HttpResponse, idTypes?: IdTypes): Run {
   try {
     return parseRun(response.body, idTypes);
   } catch (error) {
     throw error instanceof UnreadableResponseError
-      ? unreadableResponse(error.reason, response, token, error.facts.fields)
+      ? unreadableResponse(error.reason, response, error.facts.fields)
       : error;
   }
 }
@@ -87,7 +84,6 @@ export function parseRunResponse(response: HttpResponse, token: string | undefin
 export function unreadableResponse(
   reason: string,
   response: HttpResponse,
-  token: string | undefined,
   fields?: FieldNames,
 ): UnreadableResponseError {
   const { status, headers, body } = response;
@@ -95,13 +91,9 @@ export function unreadableResponse(
     status,
     contentType: headers['content-type'] ?? 'none',
     received: { status, headers, body },
-    excerpt: redactToken(excerptOf(response.body), token),
-    ...(fields && { fields: redactNames(fields, token) }),
+    excerpt: excerptOf(response.body),
+    ...(fields && { fields }),
   });
-}
-
-function redactNames({ names, omitted }: FieldNames, token: string | undefined): FieldNames {
-  return { names: names.map((name) => redactToken(name, token)), omitted };
 }
 
 /** Most characters of an unreadable response that are shown. */
@@ -117,32 +109,25 @@ export function excerptOf(body: Uint8Array): string {
   return `${start.join('')}${left > 0 ? `… (${left} more characters)` : ''}`;
 }
 
-/** Returns the facts of a response that is not 2xx. `token` was sent with the request and is redacted. */
+/** Returns the facts of a response that is not 2xx. */
 export function httpErrorInfo(
   method: 'GET' | 'POST',
   url: URL,
   response: HttpResponse,
   service: Service,
-  token: string | undefined,
   bodyBytes?: number,
 ): HttpErrorInfo {
   return {
     method,
     url: url.href,
     status: response.status,
-    // A service may echo the token that it rejects.
-    message: errorMessage(response.body, response.isWhole, (text) => redactToken(text, token)),
+    message: errorMessage(response.body, response.isWhole),
     location: redactTarget(response.headers.location, url),
     isRunLocation: method === 'POST' && isBelow(response.headers.location, url),
     bodyBytes,
     tokenSource: service.credentials.source,
     retryAfter: retryAfterOf(response, service),
   };
-}
-
-/** Replaces the token in a text. A very short token stays, because it would match ordinary words. */
-export function redactToken(text: string, token: string | undefined): string {
-  return token === undefined || token.length < 8 ? text : text.replaceAll(token, '(the token)');
 }
 
 /** Returns the Retry-After of a response in milliseconds. */

@@ -43,6 +43,7 @@ describe('wfr config show', () => {
         value: '(hidden, printed by pass with 2 arguments)',
         source: `tokenCommand of profile prod in ${path}:7`,
       },
+      headerFile: { value: null, source: 'default' },
       workflowIdField: at('both', 12),
       resend503: at('true', 13),
       interval: at('3s', 14),

@@ -1,11 +1,13 @@
 /** No output contains a secret, whatever fails and whatever the verbosity. */
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../src/program.js';
 import { createTestContext, runCli, temporaryFolder } from '../helpers/cli.js';
+import { writeTestConfig } from '../helpers/config.js';
+import { folderWith } from '../helpers/files.js';
 import { startProxy } from '../helpers/proxy.js';
 import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
@@ -129,6 +131,131 @@ describe('the token, a header and the proxy password', () => {
     }
   });
 
+  const SECRETS = { token: 'MARK/tok"en\\4711', header: 'MARK/head"er>4711' };
+  const ENCODINGS: Record<string, (secret: string) => string> = {
+    raw: (secret) => secret,
+    'JSON with \\/': (secret) => JSON.stringify(secret).slice(1, -1).replaceAll('/', '\\/'),
+    '\\u': (secret) => secret.replace(/./g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`),
+    'percent-encoded': encodeURIComponent,
+    'HTML-escaped': (secret) => secret.replace(/["/>]/g, (c) => `&#${c.charCodeAt(0)};`),
+  };
+
+  test.each(Object.keys(ENCODINGS))(
+    'run, status and batch: a service that echoes the token and a header (%s) sees neither in a message or report',
+    async (name) => {
+      const encode = ENCODINGS[name] as (secret: string) => string;
+      const json = name.includes('JSON') || name === '\\u';
+      const echo = Object.values(SECRETS).map(encode).join(' ');
+      const inJson = json ? echo : JSON.stringify(echo).slice(1, -1);
+      const inHeader = encodeURIComponent(Object.values(SECRETS).join('/'));
+      const bodies = [
+        echo,
+        `{"message":"${inJson}"}`,
+        `{"${inJson}":1}`,
+        `<html><title>${echo}</title>`,
+        `${'x'.repeat(168)}${echo}`,
+        `${'x'.repeat(1985)} ${echo}`,
+        `{"id":"run-1","status":"FAILED","error":{"message":"${inJson}","step":"${inJson}"}}`,
+        `{"id":"run-1","status":"${inJson}"}`,
+      ];
+      for (const [index, body] of bodies.entries()) {
+        for (const status of [200, 307, 400, 401, 500]) {
+          const service = await scriptedService(async (request, reply) => {
+            await request.body();
+            reply.send(status, body, { location: `/runs/${inHeader}`, 'content-type': `text/${inHeader}` });
+          });
+          const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: SECRETS.token };
+          const cwd = folderWith({ 'rows.jsonl': '{"a":1}\n' });
+          const flags = ['-v', '--timeout', '0', '-H', `X-Key: ${SECRETS.header}`];
+          const reports = ['json', 'junit', 'html', 'markdown'].flatMap((kind) => [
+            '--report',
+            `${kind}=r.${kind}`,
+          ]);
+          const args = [
+            ['run', 'w', ...reports],
+            ['status', 'run-1'],
+            ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl', ...reports],
+          ][index % 3] as string[];
+          const { stderr } = await runCli(
+            [...args, ...flags.filter((_, n) => args[0] !== 'status' || n < 1 || n > 2)],
+            { env, cwd },
+          );
+          expect(stderr).not.toContain('internal error');
+          expect(stderr).not.toMatch(/MARK|%4[dD]%41|u004d|er.4711/);
+          for (const file of readdirSync(cwd)) {
+            if (file === 'rows.jsonl') continue;
+            const events = readFileSync(join(cwd, file), 'utf8');
+            // The run itself, in a journal, is the service's own.
+            const text = file === 'out.jsonl' ? events.replace(/,"run":.*|"id":.*/g, '') : events;
+            expect(text).not.toMatch(/MARK|u004d|er.4711/);
+            if (file === 'r.json') expect(() => JSON.parse(text)).not.toThrow();
+          }
+        }
+      }
+    },
+  );
+
+  test("run: the output on stdout and in saved documents is the service's own, and is not masked", async () => {
+    const document = `data:text/plain;base64,${Buffer.from(TOKEN).toString('base64')}`;
+    const output = { echo: TOKEN, header: HEADER, document };
+    const service = await scriptedService((_request, reply) =>
+      reply.send(200, { ...aFinishedRun(), output }),
+    );
+    const cwd = temporaryFolder();
+    const options = { env: { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: TOKEN }, cwd };
+    const args = ['status', 'run-1', '-H', `X-Key: ${HEADER}`, '--json'];
+    expect(JSON.parse((await runCli(args, options)).stdout)).toMatchObject({ output });
+    const saved = await runCli(['run', 'w', '--save-documents', 'out', '-H', `X-Key: ${HEADER}`], options);
+    expect(JSON.parse(saved.stdout)).toMatchObject({ echo: TOKEN, header: HEADER });
+    const [file = ''] = readdirSync(join(cwd, 'out'));
+    expect(readFileSync(join(cwd, 'out', file), 'utf8')).toBe(TOKEN);
+  });
+
+  test('run: a token that is pasted into the arguments is not repeated by the error', async () => {
+    for (const args of [
+      ['run', 'w', TOKEN],
+      ['run', 'w', `--x${TOKEN}`],
+      ['status', `a b ${TOKEN}`, '--interval', TOKEN],
+    ]) {
+      const { stderr, exitCode } = await runCli(args, { env: { WFR_TOKEN: TOKEN } });
+      expect(exitCode).toBe(2);
+      expect(stderr).not.toMatch(MARK);
+    }
+  });
+
+  test.each([[['--token', TOKEN]], [[`--token=${TOKEN}`]]])(
+    'run: --token is answered with the variable that takes the token (%#)',
+    async (flags) => {
+      expect(await runCli(['run', 'w', ...flags])).toMatchObject({
+        stderr: 'wfr: no flag takes the token: set WFR_TOKEN\n  See: wfr help environment\n',
+        exitCode: 2,
+      });
+    },
+  );
+
+  test('tokenCommand: its arguments are never printed, only the program and their number', async () => {
+    for (const tokenCommand of [
+      ['false', '--key', HEADER],
+      ['true', '-', HEADER],
+      ['/nonexistent', HEADER],
+    ]) {
+      const { env } = writeTestConfig({
+        defaultProfile: 'p',
+        profiles: { p: { baseUrl: 'https://h.example', tokenCommand } },
+      });
+      for (const args of [
+        ['run', 'w', '-v'],
+        ['config', 'show'],
+        ['config', 'check'],
+      ]) {
+        const { stdout, stderr } = await runCli(args, { env, canExec: true });
+        expect(stdout + stderr).not.toMatch(MARK);
+        if (args[0] === 'run')
+          expect(stderr).toContain(`${tokenCommand[0]} with ${tokenCommand.length - 1} argument`);
+      }
+    }
+  });
+
   test('sandbox: no token is written to the log', async () => {
     const { env, clock, log } = await startTestSandbox({ token: TOKEN });
     await runCli(['run', SLOW, 'label=x', '--detach'], { env: { ...env, WFR_TOKEN: TOKEN }, clock });
@@ -141,7 +268,6 @@ describe('the token, a header and the proxy password', () => {
   });
 
   test('run: the temporary copy of standard input has no name in TMPDIR', async () => {
-    const { readdirSync } = await import('node:fs');
     const tmpdir = temporaryFolder();
     mkdirSync(join(tmpdir, 'x'));
     let names: string[] = [];

@@ -11,6 +11,7 @@ import type { Clock, Context } from '../../src/platform/context.js';
 import { exec } from '../../src/platform/exec.js';
 import { DEFAULT_LIMITS, type Limits } from '../../src/platform/limits.js';
 import { Output } from '../../src/platform/output.js';
+import { SecretMask } from '../../src/text/secret-mask.js';
 import { VirtualClock } from './clock.js';
 
 export interface CliOptions {
@@ -80,10 +81,12 @@ export function createTestContext(options: CliOptions, captured = { stdout: '', 
   if (options.terminal !== undefined) Object.assign(stderr, terminalMembers(options.terminal, stderr));
   const signals = options.signals ?? new Signals();
   const { stdin = '', clock = new VirtualClock() } = options;
+  const secrets = new SecretMask();
   return {
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
     stdout: new Output(options.stdout ?? record('stdout'), true),
-    stderr: new Output(stderr, false),
+    stderr: new Output(stderr, false, secrets),
+    secrets,
     env: options.env ?? {},
     cwd: options.cwd ?? temporaryFolder(),
     // Nothing can be created in it.

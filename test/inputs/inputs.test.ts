@@ -147,7 +147,7 @@ describe('inputs: a value that looks like a file', () => {
   test('inputs: the warning about a value that names a file escapes the name and quotes the item for the shell', async () => {
     const { inputs, stderr } = await send(['a\\=b=@my note.txt'], { 'my note.txt': 'secret' });
     expect(inputs).toEqual({ 'a=b': '@my note.txt' });
-    expect(stderr).toContain("write 'a\\=b@=my note.txt'\n");
+    expect(stderr).toContain(`write 'a'"\\\\"'=b@=my note.txt'\n`);
   });
 
   test('inputs: --dry-run shows the warning about a value that names a file, too', async () => {
@@ -323,7 +323,7 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x@;type=a/b', 'x@;type=a/b: has no path after "@"'],
     ['@=x', '@=x: has no name before "@="'],
     ['x:=@x.json', 'x:=@x.json: not JSON; to read JSON from a file, write x@:=x.json'],
-    ['a\\:\\=b:=@my x.json', "to read JSON from a file, write 'a\\:\\=b@:=my x.json'"],
+    ['a\\:\\=b:=@my x.json', `to read JSON from a file, write 'a'"\\\\"':'"\\\\"'=b@:=my x.json'`],
     ['x:=@', 'x:=@: not JSON: expected a value at line 1, column 1'],
     [
       'x:=@/etc/passwd',

@@ -312,7 +312,7 @@ describe('--save-documents', () => {
       expect(stderr).toContain(
         `  Choose another folder, or watch the run again once this is fixed.
 Run run-1 has ended${isHeld ? '; the output on stdout contains its documents' : ''}.
-To watch it: wfr watch --save-documents 'it'\\''s' --force run-1
+To watch it: wfr watch --save-documents 'it'"'"'s' --force run-1
 `,
       );
     },

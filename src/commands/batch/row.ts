@@ -141,7 +141,8 @@ export class RowRunner {
   #recordRefusal(row: Row, exit: number, reason: string): void {
     // A row with invalid inputs has no intent yet; its digest is recorded, too.
     if (this.#tools.rowStates.digest(row.number) !== row.digest) this.#recordIntent(row);
-    this.#record({ event: 'refused', row: row.number, exit, reason });
+    const { secrets } = this.#tools.session.context;
+    this.#record({ event: 'refused', row: row.number, exit, reason: secrets.mask(reason) });
   }
 
   /** Appends an event to the results, without waiting for the disk, and updates the row state. */

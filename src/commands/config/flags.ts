@@ -20,10 +20,10 @@ source of each, check the errors in the file. All settings are optional:
     }
   }
 
-Other settings: tokenFile, allowHttp, workflowIdField, resend503, interval,
-maxInterval. A flag overrides the environment, and both override the profile. A
-profile's token is sent only to the origin of its baseUrl. The file must not
-contain the token itself.
+Other settings: tokenFile, headerFile, allowHttp, workflowIdField, resend503,
+interval, maxInterval. A flag overrides the environment, and both override the
+profile. A profile's token and headers are sent only to the origin of its
+baseUrl. The file must not contain the token itself.
 
 Examples:
   wfr config check

@@ -122,8 +122,8 @@ Everything after the first separator is the value, so quote variables:
 "customer=$customer". With a backslash, escape an @ at the start of a value, and
 = : @ \\ in a name. Begin a path from a variable with ./ if it is relative.
 
-Keep the token in WFR_TOKEN, or in a file that WFR_TOKEN_FILE names; other users
-of the machine can read command lines.
+Keep the token in WFR_TOKEN, or in a file that WFR_TOKEN_FILE names, and API
+keys in a --header-file; other users of the machine can read command lines.
 
 To test a script without a service, run it in the sandbox:
   wfr sandbox -- ./pipeline.sh

@@ -156,14 +156,17 @@ async function recordFailure(
   error: unknown,
   { journal }: OnceFile,
   { file }: OncePlan,
-  { reporter }: Session,
+  { reporter, context: { secrets } }: Session,
 ) {
   if (error instanceof OutputError)
     return new UsageError([`--once ${file.name}: ${describeSystemError(error.cause)}; no run was created`]);
   const { code, reason, isUnknown } = describeFailure(error);
   if (isUnknown)
     reporter.notice(`The next command with --once ${sanitize(file.name)} sends nothing. ${SETTLE_ONCE}`);
-  else await journal.commit({ event: 'refused', row: ONCE_ROW, exit: code, reason }).catch(() => {});
+  else
+    await journal
+      .commit({ event: 'refused', row: ONCE_ROW, exit: code, reason: secrets.mask(reason) })
+      .catch(() => {});
   return error;
 }
 

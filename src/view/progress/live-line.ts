@@ -77,7 +77,7 @@ export class LiveLine {
    */
   compose(): void {
     const { clock, output } = this.#options;
-    const text = this.#content.text(clock.monotonic(), output.columns - MARGIN);
+    const text = output.mask(this.#content.text(clock.monotonic(), output.columns - MARGIN));
     this.#shownLength = text.length;
     const progress = this.#options.terminalProgress ? terminalProgress(this.#content.share()) : '';
     this.#spinner.text = NO_WRAP + text + WRAP + progress;

@@ -138,6 +138,6 @@ test('error messages: a token at the position where a long body is cut is not sh
   const service = { WFR_TOKEN: token };
   const { baseUrl } = await scriptedService((_request, reply) => reply.send(409, text));
   const { stderr } = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl, ...service } });
-  expect(stderr).toContain('xxx(the token… (there is more)\n');
+  expect(stderr).toContain('xxx(the token)… (there is more)\n');
   expect(stderr).not.toContain('MARK');
 });
