@@ -1,0 +1,70 @@
+/** Triggers the run of a plan, or finds the one that --once recorded, and watches it to its end. */
+import { NoSuchRunError } from '../../errors.js';
+import { ExitCode } from '../../exit-code.js';
+import { createRun } from '../../service/create-run.js';
+import type { ProgressView } from '../../view/progress/run-progress.js';
+import { printOutcome, resumeCommands } from '../shared/print-outcome.js';
+import { printAccepted, printId, RunPrinter } from '../shared/print-run.js';
+import type { CommandOutcome, Session } from '../shared/session.js';
+import { watchAndShow } from '../shared/show-run.js';
+import { announceAccepted, type KnownRun } from './known-run.js';
+import type { OncePlan } from './once-plan.js';
+import type { RunPlan } from './plan.js';
+
+/** Prints the outcome, or with --detach the id as soon as the run is accepted. Throws as createRun and triggerOnce do. */
+export async function triggerAndWatch(plan: RunPlan, session: Session): Promise<CommandOutcome> {
+  const { interruption, reporter } = session;
+  const progress = await reporter.startProgress(1);
+  const known = await (plan.once === undefined
+    ? trigger(plan, session)
+    : triggerOnce(plan, plan.once, session));
+  return plan.detached && interruption.received === undefined
+    ? detach(known, plan, session)
+    : watch(known, progress, plan, session);
+}
+
+async function trigger(plan: RunPlan, session: Session): Promise<KnownRun> {
+  return announceAccepted(
+    await createRun(plan.trigger, session.service, session.interruption),
+    plan,
+    session,
+  );
+}
+
+async function triggerOnce(plan: RunPlan, once: OncePlan, session: Session): Promise<KnownRun> {
+  const module = await import('./once.js');
+  return module.triggerOnce(plan, once, session);
+}
+
+async function detach(
+  { id, accepted, ended }: KnownRun,
+  { format, trigger }: RunPlan,
+  { stdout, context }: Session,
+): Promise<CommandOutcome> {
+  if (accepted === undefined) await printId(stdout, { id });
+  else await printAccepted(stdout, format, accepted);
+  const { workflowId } = trigger;
+  const started = context.clock.now();
+  const run = accepted ?? ended;
+  return { runs: [{ id, workflowId, run, exit: ExitCode.ok, started, duration: 0, error: undefined }] };
+}
+
+async function watch(
+  { id, accepted, ended, recorder }: KnownRun,
+  progress: ProgressView,
+  { trigger, settings, wait, format, documents }: RunPlan,
+  session: Session,
+): Promise<CommandOutcome> {
+  const { reporter, stdout } = session;
+  const seen = accepted ?? ended;
+  const exists = accepted === undefined;
+  const printer = new RunPrinter(stdout, format, false);
+  const options = { id, wait, exists, ...(seen && { accepted: seen }), ...(recorder && { recorder }) };
+  const watched = await watchAndShow(options, { printer, progress, documents }, session);
+  reporter.stopProgress();
+  const isLost = watched.error instanceof NoSuchRunError && recorder !== undefined;
+  const error = isLost ? await recorder.lost() : watched.error;
+  const outcome = { ...watched, error, wasTriggered: accepted !== undefined };
+  const reported = await printOutcome(outcome, resumeCommands([id], settings, documents), printer, reporter);
+  return { runs: [{ ...reported, workflowId: trigger.workflowId }] };
+}
