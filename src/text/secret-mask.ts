@@ -47,7 +47,7 @@ export class SecretMask {
   /** Adds a secret, which is replaced by `label` from now on; ignores one that is too short. */
   add(raw: string | undefined, label: string): void {
     if (raw === undefined || raw.length < MIN_LENGTH) return;
-    this.#secrets.set(raw, { raw, decoded: decode(raw).text, label });
+    this.#secrets.set(raw, { raw, decoded: decode(raw).at(-1)?.text ?? raw, label });
     this.#longest = Math.max(this.#longest, raw.length);
   }
 
@@ -81,17 +81,19 @@ export class SecretMask {
   /** Returns the secrets in a text, in order and without overlaps. */
   #find(text: string): Match[] {
     const found: Match[] = [];
-    const decoded = this.#secrets.size === 0 ? undefined : decode(text);
+    const passes = this.#secrets.size === 0 ? [] : decode(text);
+    const decoded = passes.at(-1);
     if (decoded === undefined) return found;
+    const add = (matches: readonly Match[], { offsetOf }: Decoded) => {
+      for (const { start, end, label } of matches)
+        found.push({ start: offsetOf(start), end: offsetOf(end), label });
+    };
     for (const secret of this.#secrets.values()) {
-      // Also as it is: what is around it may look like the rest of an escape.
-      found.push(...findAll(text, secret.raw, secret.label));
-      const matches =
-        secret.decoded.length < MIN_REST ? [] : findAll(decoded.text, secret.decoded, secret.label);
-      matches.push(...findTruncated(decoded.text, secret));
-      for (const { start, end, label } of matches) {
-        found.push({ start: decoded.offsetOf(start), end: decoded.offsetOf(end), label });
-      }
+      // Also as it is, after each pass: a part of it, or what is around it, may look like an escape.
+      for (const pass of passes) add(findAll(pass.text, secret.raw, secret.label), pass);
+      if (secret.decoded.length >= MIN_REST)
+        add(findAll(decoded.text, secret.decoded, secret.label), decoded);
+      add(findTruncated(decoded.text, secret), decoded);
     }
     return mergeOverlaps(found);
   }
@@ -154,14 +156,17 @@ interface Decoded {
   offsetOf: (index: number) => number;
 }
 
-function decode(original: string): Decoded {
+/** Returns the text as it is, and after each pass of decoding that changed it. */
+function decode(original: string): Decoded[] {
   let decoded: Decoded = { text: original, offsetOf: (index) => index };
-  for (let pass = 0; pass < MAX_PASSES && /[\\%&']/.test(decoded.text); pass++) {
+  const passes = [decoded];
+  while (passes.length <= MAX_PASSES && /[\\%&']/.test(decoded.text)) {
     const next = decodeOnce(decoded);
     if (next.text === decoded.text) break;
     decoded = next;
+    passes.push(decoded);
   }
-  return decoded;
+  return passes;
 }
 
 function decodeOnce({ text, offsetOf }: Decoded): Decoded {
