@@ -152,6 +152,9 @@ describe('batch: the lock of a results file', () => {
 });
 
 describe('batch: a process that has lost its results file', () => {
+  // Row 1 may have ended before the loss is noticed; then row 2 waits to be recorded as sent.
+  const STOPPED_AT = /In progress when it stopped: row (1 \(run-1\)|2 \(no response\))\./;
+
   /** Runs a batch in which `happens` is called when the first row has been sent. */
   async function runInterruptedBatch(onFirstPost: (path: string, cwd: string) => void, rows = 5) {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(rows) });
@@ -173,7 +176,7 @@ describe('batch: a process that has lost its results file', () => {
     expect(completePosts).toBe(1);
     expect(exitCode).toBe(74);
     expect(stderr).toContain('cannot write out.jsonl: process 4242 on test-host has taken it over');
-    expect(stderr).toContain('In progress when it stopped: row 1 (run-1).');
+    expect(stderr).toMatch(STOPPED_AT);
   });
 
   test('batch: a request is not completed if the file was taken over before its row was saved as sent (fault 82)', async () => {
@@ -219,7 +222,7 @@ describe('batch: a process that has lost its results file', () => {
       expect(completePosts).toBe(1);
       expect(exitCode).toBe(74);
       expect(stderr).toContain(`cannot write out.jsonl: ${reason}`);
-      expect(stderr).toContain('In progress when it stopped: row 1 (run-1).');
+      expect(stderr).toMatch(STOPPED_AT);
     },
   );
 
