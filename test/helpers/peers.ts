@@ -80,8 +80,8 @@ http {
   ${kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join('\n  ')}
   log_format requests '$request_method $request_uri $status';
   access_log ${folder}/access.log requests;
-  ssl_certificate ${tls}.pem;
-  ssl_certificate_key ${tls}.key;
+  ssl_certificate "${tls}.pem";
+  ssl_certificate_key "${tls}.key";
   server {
     ${server}
   }
