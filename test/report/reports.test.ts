@@ -496,6 +496,7 @@ describe('--report: mistakes are reported together, before anything is sent', ()
     const args = [...RUN, '--report', 'junit=x', '--report', 'json=link/x'];
     const { stderr } = await reportErrors(args, { cwd });
     expect(stderr).toContain('--report json=link/x: same file as --report junit=x; use another file\n');
+    expect(readdirSync(cwd).sort()).toEqual(['link', 'x']);
   });
 
   test('--report: a file without write permission exits 2 (fault 72)', async () => {

@@ -29,11 +29,13 @@ export class RequestedReports {
     if (this.requested === undefined) return;
     const { Reports } = await import('../../report/reports.js');
     const { requested, context } = this;
-    const { reports } = await collectUsageErrors({
+    await collectUsageErrors({
       files: () => assertDistinctFiles(reportFiles({ report: requested }, context)),
-      reports: () => Reports.open(requested, context),
+      // Assigned at once, so that close() discards them if another check fails.
+      reports: async () => {
+        this.#reports = await Reports.open(requested, context);
+      },
     });
-    this.#reports = reports;
   }
 
   /** Writes the reports if anything was run. Prints the errors of those that failed, and returns their exits. */
