@@ -38,7 +38,7 @@ export const numberedRows = (count: number) =>
   Array.from({ length: count }, (_, n) => `{"n":${n + 1}}\n`).join('');
 
 /** Starts a service that finishes each run at its second poll, and records the triggered inputs. */
-export async function startBatchService(onPost?: Handler) {
+export async function startBatchService(onPost?: Handler, onPoll?: Handler) {
   const triggered: unknown[] = [];
   const polls = new Map<string, number>();
   const service = await scriptedService(async (request, reply) => {
@@ -51,6 +51,7 @@ export async function startBatchService(onPost?: Handler) {
       triggered.push(inputs);
       return reply.send(201, aRun({ id: `run-${triggered.length}`, status: 'PENDING' }));
     }
+    if (onPoll !== undefined) return onPoll(request, reply);
     const id = request.path.split('/').at(-1) ?? '';
     const count = (polls.get(id) ?? 0) + 1;
     polls.set(id, count);
