@@ -37,6 +37,8 @@ interface Match {
 interface Secret {
   raw: string;
   decoded: string;
+  /** Whether decoding drops its end, as for a backslash. */
+  losesEnd: boolean;
   label: string;
 }
 
@@ -47,7 +49,10 @@ export class SecretMask {
   /** Adds a secret, which is replaced by `label` from now on; ignores one that is too short. */
   add(raw: string | undefined, label: string): void {
     if (raw === undefined || raw.length < MIN_LENGTH) return;
-    this.#secrets.set(raw, { raw, decoded: decode(raw).at(-1)?.text ?? raw, label });
+    const decoded = lastPass(raw).text;
+    const followed = lastPass(`${raw} `);
+    const losesEnd = followed.offsetOf(followed.text.length - 1) < raw.length;
+    this.#secrets.set(raw, { raw, decoded, losesEnd, label });
     this.#longest = Math.max(this.#longest, raw.length);
   }
 
@@ -84,15 +89,18 @@ export class SecretMask {
     const passes = this.#secrets.size === 0 ? [] : decode(text);
     const decoded = passes.at(-1);
     if (decoded === undefined) return found;
-    const add = (matches: readonly Match[], { offsetOf }: Decoded) => {
+    const add = (matches: readonly Match[], { offsetOf, endOf }: Decoded & { endOf?: Decoded['nextOf'] }) => {
       for (const { start, end, label } of matches)
-        found.push({ start: offsetOf(start), end: offsetOf(end), label });
+        found.push({ start: offsetOf(start), end: (endOf ?? offsetOf)(end), label });
     };
     for (const secret of this.#secrets.values()) {
       // Also as it is, after each pass: a part of it, or what is around it, may look like an escape.
       for (const pass of passes) add(findAll(pass.text, secret.raw, secret.label), pass);
       if (secret.decoded.length >= MIN_REST)
-        add(findAll(decoded.text, secret.decoded, secret.label), decoded);
+        add(findAll(decoded.text, secret.decoded, secret.label), {
+          ...decoded,
+          ...(secret.losesEnd && { endOf: decoded.nextOf }),
+        });
       add(findTruncated(decoded.text, secret), decoded);
     }
     return mergeOverlaps(found);
@@ -154,11 +162,18 @@ function replace(text: string, matches: readonly Match[]): string {
 interface Decoded {
   text: string;
   offsetOf: (index: number) => number;
+  /** As offsetOf, but without what was dropped before the character. */
+  nextOf: (index: number) => number;
+}
+
+function lastPass(text: string): Decoded {
+  const passes = decode(text);
+  return passes[passes.length - 1] as Decoded;
 }
 
 /** Returns the text as it is, and after each pass of decoding that changed it. */
 function decode(original: string): Decoded[] {
-  let decoded: Decoded = { text: original, offsetOf: (index) => index };
+  let decoded: Decoded = { text: original, offsetOf: (index) => index, nextOf: (index) => index };
   const passes = [decoded];
   while (passes.length <= MAX_PASSES && /[\\%&']/.test(decoded.text)) {
     const next = decodeOnce(decoded);
@@ -169,27 +184,35 @@ function decode(original: string): Decoded[] {
   return passes;
 }
 
-function decodeOnce({ text, offsetOf }: Decoded): Decoded {
+function decodeOnce({ text, offsetOf, nextOf }: Decoded): Decoded {
   const offsets: number[] = [];
+  const nexts: number[] = [];
   let decoded = '';
   let position = 0;
   let start = 0;
   const copy = (end: number) => {
     decoded += text.slice(position, end);
     // The first character includes the backslashes before it.
-    for (; position < end; position++, start = position) offsets.push(offsetOf(start));
+    for (; position < end; position++, start = position) {
+      offsets.push(offsetOf(start));
+      nexts.push(nextOf(position));
+    }
   };
   for (const match of text.matchAll(ESCAPE)) {
     copy(match.index);
     const characters = decodeEscape(match);
-    for (let unit = 0; unit < characters.length; unit++) offsets.push(offsetOf(start));
+    for (let unit = 0; unit < characters.length; unit++) {
+      offsets.push(offsetOf(start));
+      nexts.push(nextOf(match.index));
+    }
     decoded += characters;
     position = match.index + match[0].length;
     if (characters !== '') start = position;
   }
   copy(text.length);
   offsets.push(offsetOf(text.length));
-  return { text: decoded, offsetOf: (index) => offsets[index] ?? 0 };
+  nexts.push(nextOf(text.length));
+  return { text: decoded, offsetOf: (index) => offsets[index] ?? 0, nextOf: (index) => nexts[index] ?? 0 };
 }
 
 function decodeEscape([all, json, percent, hex, decimal, entity, shell]: RegExpMatchArray): string {

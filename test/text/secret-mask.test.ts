@@ -28,8 +28,6 @@ describe('property: masked secrets', () => {
   test('property: a secret is masked in any encoding, and the text around it stays', () => {
     fc.assert(
       fc.property(ascii, fc.constantFrom(...encodings), (secret, encode) => {
-        // A backslash at its end, escaped or not, is also the beginning of an escape that follows.
-        fc.pre(!/(\\|5c;?|92;)$/i.test(secret));
         const mask = new SecretMask();
         mask.add(secret, '(the token)');
         const masked = mask.mask(`é before ${encode(secret)} after é`);
