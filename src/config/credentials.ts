@@ -126,8 +126,12 @@ function messageOnOneLine(error: unknown): string {
 async function readToken(location: TokenLocation & { kind: 'file' }, context: Context): Promise<string> {
   const { FileError, readBytes } = await import('../inputs/files.js');
   const source = formatTokenSource(location);
+  if (location.path === '-' && context.stdin.isTTY === true) {
+    const { readHiddenLine } = await import('../platform/hidden-line.js');
+    return checkToken(await readHiddenLine('Access token (not shown): ', context), source, context.secrets);
+  }
   try {
-    const text = (await readBytes(location.path, context.cwd, context)).toString('utf8');
+    const text = decodeTokenFile(await readBytes(location.path, context.cwd, context), source);
     return checkToken(text.replace(/\r?\n$/, ''), source, context.secrets);
   } catch (error) {
     if (!(error instanceof FileError)) throw error;
@@ -135,4 +139,11 @@ async function readToken(location: TokenLocation & { kind: 'file' }, context: Co
     const setBy = location.source.kind === 'profile' ? ` (${source})` : '';
     throw new UsageError([`the access token cannot be read: ${error.message}${setBy}`]);
   }
+}
+
+/** Returns the text of a token file. Throws UsageError for UTF-16, as PowerShell writes it. */
+function decodeTokenFile(bytes: Buffer, source: string): string {
+  // A token is ASCII, of which UTF-16 makes a zero byte and the character.
+  if (bytes.includes(0)) throw new UsageError([`${source} is encoded as UTF-16; save it as UTF-8`]);
+  return bytes.toString('utf8').replace(/^\uFEFF/, '');
 }

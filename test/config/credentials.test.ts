@@ -1,6 +1,7 @@
 /** Where the token comes from, where it is sent, and the command that prints one. */
 import { chmodSync, mkdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { AutoAdvancingClock } from '../helpers/clock.js';
@@ -74,6 +75,83 @@ describe("a profile's token file", () => {
       undefined,
       'Bearer of-profile',
     ]);
+  });
+});
+
+describe('--token-file', () => {
+  /** Runs wfr at a terminal; returns what it printed and the modes that it set. */
+  async function typeToken(keys: string, world: CliOptions = {}, args = ['status', 'run-1']) {
+    const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const modes: boolean[] = [];
+    const stdin = Object.assign(new PassThrough(), {
+      isTTY: true,
+      setRawMode: (isRaw: boolean) => modes.push(isRaw),
+    });
+    const result = await runCli([...args, '--token-file', '-', '--base-url', service.baseUrl], {
+      stdin,
+      ...world,
+      onOutput: (text) => {
+        if (text === 'Access token (not shown): ') stdin.write(keys);
+        world.onOutput?.(text, 'stderr');
+      },
+    });
+    const authorizations = service.requests.map(({ headers }) => headers.authorization);
+    return { ...result, modes, authorizations };
+  }
+
+  test('--token-file -: on a terminal, the token is asked for, can be corrected, and is not shown', async () => {
+    const { stderr, exitCode, modes, authorizations } = await typeToken(`${TOKEN}x\u007f\r`);
+    expect({ exitCode, authorizations, modes }).toEqual({
+      exitCode: 0,
+      authorizations: [`Bearer ${TOKEN}`],
+      modes: [true, false],
+    });
+    expect(stderr).toMatch(/^Access token \(not shown\): \n/);
+    expect(stderr).not.toMatch(MARK);
+  });
+
+  test.each([
+    ['Ctrl-C', `${TOKEN}\u0003`, ['status', 'run-1'], 130],
+    ['Ctrl-C', `${TOKEN}\u0003`, ['run', 'w'], 130],
+    ['the end of input', '\u0004', ['status', 'run-1'], 2],
+  ])('--token-file -: %s restores the terminal (%#)', async (_name, keys, args, code) => {
+    const { exitCode, modes, authorizations, stderr } = await typeToken(keys, {}, args);
+    expect({ exitCode, modes, authorizations }).toEqual({
+      exitCode: code,
+      modes: [true, false],
+      authorizations: [],
+    });
+    expect(stderr).not.toMatch(MARK);
+  });
+
+  test('--token-file -: a signal restores the terminal before wfr ends', async () => {
+    for (const args of [
+      ['status', 'run-1'],
+      ['run', 'w'],
+    ]) {
+      const signals = new Signals();
+      const raise = (text: string) => text.endsWith(': ') && signals.raise('SIGTERM');
+      const { exitCode, modes } = await typeToken(TOKEN, { signals, onOutput: raise }, args);
+      expect({ exitCode, modes }).toEqual({ exitCode: 143, modes: [true, false] });
+    }
+  });
+
+  test('--token-file: a byte order mark is ignored, and UTF-16 is named', async () => {
+    const { wfr, folder, authorizations } = await profileWorld({});
+    const path = join(folder, 'token');
+    const run = (bytes: string | Buffer) => {
+      writeFileSync(path, bytes);
+      return wfr(['status', 'run-1', '--token-file', path]);
+    };
+    expect((await run(`\uFEFF${TOKEN}\r\n`)).exitCode).toBe(0);
+    expect(authorizations()).toEqual([`Bearer ${TOKEN}`]);
+    for (const text of [TOKEN, `\uFEFF${TOKEN}\r\n`]) {
+      const { exitCode, stderr } = await run(Buffer.from(text, 'utf16le'));
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 2,
+        stderr: `wfr: --token-file ${path} is encoded as UTF-16; save it as UTF-8\n`,
+      });
+    }
   });
 });
 

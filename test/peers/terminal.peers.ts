@@ -1,4 +1,6 @@
 /** What a real terminal shows while wfr works, and afterwards. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Screen } from '../helpers/screen.js';
 import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
@@ -143,5 +145,28 @@ describe('terminal', () => {
       runs['run-1'] = aFinishedRun();
       expect(await screen.waitFor(/Finished(.|\n)*\$$/)).not.toMatch(SPINNER);
     }
+  });
+
+  test.each<[string, (screen: Screen, pid: number) => void, number]>([
+    ['Enter', (screen) => screen.press('Enter'), 0],
+    ['Ctrl-C', (screen) => screen.press('C-c'), 130],
+    ['SIGTERM', (_screen, pid) => process.kill(pid, 'SIGTERM'), 143],
+    ['SIGHUP', (_screen, pid) => process.kill(pid, 'SIGHUP'), 129],
+  ])('terminal: --token-file - never shows the token, and %s ends that', async (_name, end, code) => {
+    const { screen } = await terminal(80);
+    screen.typeLine(`clear; bash -c 'echo $$ >pid; exec wfr status run-1 --token-file -'`);
+    await screen.waitFor(/Access token \(not shown\):$/);
+    screen.typeText('MARK-token-4711');
+    // The terminal also shows what is typed while wfr is suspended.
+    screen.press('C-z');
+    await screen.waitFor(/Stopped(.|\n)*\$$/);
+    screen.typeLine('echo sh""own; fg');
+    await screen.waitFor(/echo sh""own; fg\nshown\nbash -c(.|\n)*\(not shown\):$/);
+    end(screen, Number(readFileSync(join(screen.cwd, 'pid'), 'utf8')));
+    await screen.waitFor(/\n\$$/);
+    screen.typeLine('echo "code $?"');
+    const text = await screen.waitFor(/echo "code \$\?"\ncode \d+\n\$$/);
+    expect(text).toMatch(new RegExp(`^code ${code}$`, 'm'));
+    expect(text).not.toContain('MARK');
   });
 });

@@ -1,0 +1,41 @@
+/** Reads a line from a terminal without showing it. */
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { InterruptedError } from '../errors.js';
+import type { Context } from './context.js';
+
+/**
+ * Prints `prompt` and returns the line that is typed, empty at the end of input. The terminal shows what is typed again
+ * before this function settles. Throws InterruptedError on Ctrl-C and on a signal.
+ */
+export async function readHiddenLine(
+  prompt: string,
+  { stdin, stderr, onSignal }: Pick<Context, 'stdin' | 'stderr' | 'onSignal'>,
+): Promise<string> {
+  const shownNowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output: shownNowhere, terminal: true, historySize: 0 });
+  let stopListening = () => {};
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      lines.once('line', resolve);
+      lines.once('close', () => resolve(''));
+      // The terminal raises no signal while every key is read.
+      lines.once('SIGINT', () => reject(new InterruptedError('SIGINT')));
+      stopListening = onSignal((signal) => {
+        reject(new InterruptedError(signal));
+        // At once: the signal may end this process soon.
+        lines.close();
+      });
+      // Node pauses it when the process is resumed after Ctrl-Z.
+      lines.on('SIGCONT', () => {
+        lines.resume();
+        void stderr.write(prompt);
+      });
+      void stderr.write(prompt);
+    });
+  } finally {
+    stopListening();
+    lines.close();
+    await stderr.write('\n');
+  }
+}
