@@ -89,6 +89,7 @@ const COLUMNS = [
     'words',
     'step',
     'message',
+    'group',
   ],
 ];
 
@@ -102,7 +103,10 @@ export function readPageRows(page: string): Record<string, unknown>[] {
       COLUMNS.map((name, place) => {
         const value = row[place];
         if (name === 'outcome') return [name, outcomes[Number(value)].label];
-        return [name, typeof value !== 'number' || /^(started|duration)$/.test(name) ? value : texts[value]];
+        return [
+          name,
+          typeof value !== 'number' || /^(started|duration|group)$/.test(name) ? value : texts[value],
+        ];
       }),
     ),
   );

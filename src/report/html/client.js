@@ -7,8 +7,20 @@ const SLICE = 100;
 const { rows, texts, outcomes } = JSON.parse(document.getElementById('data').textContent);
 
 /** Indexes of a row's values; see rows.ts. */
-const [ID, WORKFLOW, VERSION, OUTCOME, STATUS, STEPS, STARTED, DURATION, DURATION_TEXT, STEP, MESSAGE] =
-  Array(11).keys();
+const [
+  ID,
+  WORKFLOW,
+  VERSION,
+  OUTCOME,
+  STATUS,
+  STEPS,
+  STARTED,
+  DURATION,
+  DURATION_TEXT,
+  STEP,
+  MESSAGE,
+  GROUP,
+] = Array(12).keys();
 
 /** The rank of each text, so that rows are compared by number. */
 const order = Intl.Collator('en', { numeric: true }).compare;
@@ -41,6 +53,10 @@ const result = form.querySelector('output');
 const table = document.querySelector('.runs');
 const more = document.querySelector('.more');
 
+/** Shown while the table has only the runs of one group of failures. */
+const chosen = form.querySelector('.chosen');
+
+let group;
 let sorted = [...rows.keys()];
 let matching = sorted;
 let renderedCount = 0;
@@ -62,19 +78,27 @@ function start() {
   );
   for (const button of document.querySelectorAll('.show')) {
     button.hidden = false;
-    button.addEventListener('click', () => showGroup(button.dataset));
+    button.addEventListener('click', () => showGroup(button));
   }
+  chosen.addEventListener('click', () => chooseGroup(undefined, ''));
   form.hidden = table.hidden = false;
   filter();
 }
 
-/** Filters the table by one group of failures. */
-function showGroup({ outcome, search: query }) {
-  search.value = oneLine(query);
-  choice.value = String(outcomes.findIndex(({ label }) => label === outcome));
-  filter();
+/** Shows all runs of one group of failures. */
+function showGroup(button) {
+  const [, , step, message] = button.closest('tr').cells;
+  search.value = choice.value = '';
+  chooseGroup(Number(button.dataset.group), oneLine(`${step.textContent} ${message.textContent}`));
   document.getElementById('runs').scrollIntoView();
-  search.focus({ preventScroll: true });
+  chosen.focus({ preventScroll: true });
+}
+
+function chooseGroup(id, reason) {
+  group = id;
+  chosen.hidden = id === undefined;
+  chosen.textContent = reason.length > 80 ? `${reason.slice(0, 78)}…` : reason;
+  filter();
 }
 
 function filter() {
@@ -83,7 +107,9 @@ function filter() {
   searchTexts ??= rows.map(searchTextOf);
   matching = sorted.filter(
     (index) =>
-      (outcome === undefined || rows[index][OUTCOME] === outcome) && searchTexts[index].includes(query),
+      (outcome === undefined || rows[index][OUTCOME] === outcome) &&
+      (group === undefined || rows[index][GROUP] === group) &&
+      searchTexts[index].includes(query),
   );
   render();
 }

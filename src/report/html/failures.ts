@@ -1,4 +1,5 @@
-/** The page's section on failures: runs with the same outcome, step and message are one group, largest first. */
+/** The page's section on failures: runs that did not succeed for the same reason are one group, largest first. */
+import { type ReasonGroup, ReasonGroups } from '../../text/reason-groups.js';
 import { formatCount, type Markup, markup, pluralize } from './markup.js';
 import type { Entry } from './outcome.js';
 
@@ -9,14 +10,29 @@ const MAX_GROUPS = 200;
 const MAX_OPEN = 400;
 const MAX_OPEN_LINES = 6;
 
-interface Group {
-  first: Entry;
-  runs: number;
+type Group = ReasonGroup<Entry>;
+
+export interface Failures {
+  /** The largest first. */
+  groups: readonly Group[];
+  /** The id of each entry's group; undefined for a run that succeeded. */
+  groupIds: ReadonlyMap<Entry, number>;
+}
+
+/** Groups the runs that did not succeed by their reasons. */
+export function groupFailures(entries: readonly Entry[]): Failures {
+  const groups = new ReasonGroups<Entry>();
+  const groupIds = new Map<Entry, number>();
+  for (const entry of entries) {
+    if (entry.succeeded) continue;
+    const { outcome, failingStep: step, message } = entry;
+    groupIds.set(entry, groups.add({ outcome: outcome.label, step, message }, entry));
+  }
+  return { groups: groups.bySize(), groupIds };
 }
 
 /** Renders the section; empty if all runs succeeded. */
-export function renderFailures(entries: readonly Entry[]): Markup {
-  const groups = groupFailures(entries);
+export function renderFailures({ groups }: Failures): Markup {
   if (groups.length === 0) return markup``;
   const listed = groups.slice(OPEN_GROUPS, MAX_GROUPS);
   const left = groups.slice(MAX_GROUPS);
@@ -31,7 +47,7 @@ ${left.length === 0 ? '' : markup`<p class="note">${countReasons(left)}: see the
 
 /** Returns text such as `38 more reasons, of 41 runs`. */
 function countReasons(groups: readonly Group[]): string {
-  const runs = groups.reduce((sum, group) => sum + group.runs, 0);
+  const runs = groups.reduce((sum, group) => sum + group.count, 0);
   return `${pluralize(groups.length, 'more reason')}, of ${pluralize(runs, 'run')}`;
 }
 
@@ -43,24 +59,11 @@ ${groups.map(renderGroup)}</tbody>
 </table>`;
 }
 
-function groupFailures(entries: readonly Entry[]): Group[] {
-  const groups = new Map<string, Group>();
-  for (const entry of entries) {
-    if (entry.succeeded) continue;
-    const key = JSON.stringify([entry.outcome.label, entry.failingStep, entry.message]);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, { first: entry, runs: 1 });
-    else group.runs++;
-  }
-  return [...groups.values()].sort((a, b) => b.runs - a.runs);
-}
-
 /** The button stays hidden unless the page's script runs. */
-function renderGroup({ first, runs }: Group): Markup {
-  const { outcome, failingStep, message } = first;
-  const search = `${failingStep} ${message}`;
-  const shown = `Show ${runs === 1 ? 'this run' : `these ${formatCount(runs)} runs`} in the table`;
-  return markup`<tr><td class="number">${formatCount(runs)}</td><td class="which"><span class="outcome ${outcome.tone}">${outcome.label}</span></td><td class="step">${failingStep}</td><td class="message">${renderMessage(message)}</td><td class="action"><button type="button" class="show" hidden data-outcome="${outcome.label}" data-search="${search}" aria-label="${shown}">Show</button></td></tr>
+function renderGroup({ id, count, first, step, message }: Group): Markup {
+  const { label, tone } = first[0].outcome;
+  const shown = `Show ${count === 1 ? 'this run' : `these ${formatCount(count)} runs`} in the table`;
+  return markup`<tr><td class="number">${formatCount(count)}</td><td class="which"><span class="outcome ${tone}">${label}</span></td><td class="step">${step}</td><td class="message">${renderMessage(message)}</td><td class="action"><button type="button" class="show" hidden data-group="${id}" aria-label="${shown}">Show</button></td></tr>
 `;
 }
 

@@ -1,5 +1,6 @@
 /** Turns a reported run into the entry that the page shows: its outcome, color and texts. */
 import { type Exit, ExitCode } from '../../exit-code.js';
+import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import {
   failingStepOf,
@@ -80,7 +81,7 @@ export function toEntry(reported: ReportedRun): Entry {
     started,
     duration,
     failingStep: escapeUnencodable(failingStepOf(reported)),
-    message: escapeUnencodable(messageLines(reported).join('\n')),
+    message: escapeUnencodable(withoutLabel(messageLines(reported).join('\n'), label && sanitize(label))),
     succeeded: verdictOf(reported) === 'succeeded',
   };
 }

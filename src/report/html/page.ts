@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { CommandResult } from '../reported-run.js';
 import script from './client.js?raw';
 import { renderDurations } from './durations.js';
-import { renderFailures } from './failures.js';
+import { groupFailures, renderFailures } from './failures.js';
 import { Markup, markup } from './markup.js';
 import { toEntry } from './outcome.js';
 import { formatHeadline, renderOverview } from './overview.js';
@@ -14,15 +14,16 @@ import { renderTimeline } from './timeline.js';
 /** Yields the page in chunks. */
 export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
   const entries = runs.map(toEntry);
+  const failures = groupFailures(entries);
   yield renderHead(formatHeadline(entries)).html;
   yield '<body>\n<main>\n';
   yield renderOverview(entries, startedAt, durationMs).html;
-  yield renderFailures(entries).html;
+  yield renderFailures(failures).html;
   yield renderTimeline(entries).html;
   yield renderDurations(entries).html;
   yield RUNS_TABLE.html;
   yield '</main>\n<script type="application/json" id="data">';
-  yield* serializeRows(entries);
+  yield* serializeRows(entries, failures.groupIds);
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
 }
 
@@ -63,6 +64,7 @@ const RUNS_TABLE = markup`
 <form class="filters" role="search" hidden>
 <label>Find <input type="search" name="text" autocomplete="off" spellcheck="false"></label>
 <label>Outcome <select name="outcome"><option value="">all</option></select></label>
+<button type="button" class="chosen" hidden aria-describedby="chosen"></button><span id="chosen" hidden>Show the runs of all reasons</span>
 <output></output>
 </form>
 <table class="runs" hidden><thead><tr></tr></thead><tbody></tbody></table>

@@ -5,10 +5,14 @@ import { type Entry, OUTCOMES } from './outcome.js';
 
 /**
  * Yields `{rows, texts, outcomes}`. A row is `[id, workflow, version, outcome, status, steps, started, duration, formatted
- * duration, failing step, message]`: the outcome is an index of `outcomes`, times are milliseconds, and the others but
- * the id are indexes of `texts`, because thousands of runs share a few texts.
+ * duration, failing step, message, group]`: the outcome is an index of `outcomes`, times are milliseconds, and the others
+ * but the id and the group are indexes of `texts`, because thousands of runs share a few texts. The group is null for a
+ * run that succeeded.
  */
-export function* serializeRows(entries: readonly Entry[]): Generator<string, void, void> {
+export function* serializeRows(
+  entries: readonly Entry[],
+  groupIds: ReadonlyMap<Entry, number>,
+): Generator<string, void, void> {
   const texts = new Map<string, number>();
   const indexOfText = (text: string) => {
     const known = texts.get(text);
@@ -30,6 +34,7 @@ export function* serializeRows(entries: readonly Entry[]): Generator<string, voi
       indexOfText(formatDuration(entry.duration)),
       indexOfText(entry.failingStep),
       indexOfText(entry.message),
+      groupIds.get(entry) ?? null,
     ];
     yield `${index === 0 ? '\n' : ',\n'}${toScriptJson(row)}`;
   }

@@ -49,6 +49,27 @@ describe('--report html', () => {
     ]);
   });
 
+  test('--report html: messages that differ only in a path or number are one reason, whose runs it can show', async () => {
+    const show: Handler = (request, reply) => {
+      const id = request.path.slice('/runs/'.length);
+      const message = id === 'c' ? 'no total' : `page 1${id === 'a' ? 2 : 3} of /tmp/${id}.pdf has no text`;
+      reply.send(200, { ...aFinishedRun(), ...failed(message, 'read'), id });
+    };
+    const { html } = await runWithReports(show, ['watch', 'a', 'b', 'c']);
+    const [, body = ''] = /<table class="groups">.*?<tbody>(.*?)<\/tbody>/s.exec(html) ?? [];
+    expect(body.split('</tr>').map((row) => textOf(row, /(.*)/s))).toEqual([
+      '2 failed read page … of … has no text Show',
+      '1 failed read no total Show',
+      '',
+    ]);
+    expect(body.match(/data-group="\d"/g)).toEqual(['data-group="0"', 'data-group="1"']);
+    expect(readPageRows(html).map(({ group, message }) => [group, message])).toEqual([
+      [0, 'page 12 of /tmp/a.pdf has no text'],
+      [0, 'page 13 of /tmp/b.pdf has no text'],
+      [1, 'no total'],
+    ]);
+  });
+
   test('--report html: has a row for each run in the given order, with its start and duration', async () => {
     const rows = readPageRows((await watched()).html);
     expect(rows.map(({ id }) => id)).toEqual(ids);
