@@ -33,7 +33,7 @@ function finish(exit, wfr) {
 function describe(error) {
   const { code, message, stack = error } = Object(error);
   if (code === 'MODULE_NOT_FOUND' && /dist[\\/]main\.js/.test(message))
-    return 'wfr: this clone has not been built; run: npm ci --include=dev && npm run build\n';
+    return 'wfr: error: this clone has not been built; run: npm ci --include=dev && npm run build\n';
   return `wfr: internal error; please report it at https://github.com/owner/wfr/issues with this:\n${sanitize(String(stack))}\n`;
 }
 

@@ -13,8 +13,15 @@ export async function main(args: readonly string[], context: Context): Promise<E
   context.secrets.add(context.env.WFR_TOKEN, '(the token)');
   const exit = await runProgram(args, context).catch(async (error) => {
     const { printError } = await import('./view/errors/print-error.js');
-    return printError(error, context.stderr);
+    return printError(error, colorFlag(args), context);
   });
   await context.stderr.write('');
   return exit;
+}
+
+/** Returns the value of --color, of a command line that may be invalid. */
+function colorFlag(args: readonly string[]): string | undefined {
+  const words = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
+  const index = words.findLastIndex((word) => /^--color(=|$)/.test(word));
+  return index < 0 ? undefined : (words[index]?.split('=')[1] ?? words[index + 1]);
 }

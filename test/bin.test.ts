@@ -167,7 +167,7 @@ test('wfr: a clone that has not been built exits 70 and names npm run build', as
   const { exitCode, stderr } = await start(process.execPath, [join(clone, 'bin/wfr.cjs'), '--help']).ended;
   expect({ exitCode, stderr }).toEqual({
     exitCode: 70,
-    stderr: 'wfr: this clone has not been built; run: npm ci --include=dev && npm run build\n',
+    stderr: 'wfr: error: this clone has not been built; run: npm ci --include=dev && npm run build\n',
   });
 });
 

@@ -2,6 +2,7 @@
 
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
+import type { Output } from '../platform/output.js';
 import { hasTerminalProgress } from './progress/terminal-progress.js';
 
 export interface PresentationFlags {
@@ -24,26 +25,27 @@ export const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
 
 /** Decides how messages are shown. Throws UsageError for an unknown --color. */
 export function decidePresentation(flags: PresentationFlags, { env, stderr }: Context): Presentation {
-  const color = flags.color ?? 'auto';
-  if (!COLOR_CHOICES.some((choice) => choice === color)) {
+  const { color } = flags;
+  if (color !== undefined && !COLOR_CHOICES.some((choice) => choice === color)) {
     throw new UsageError([`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`]);
   }
-  const isDumb = env.TERM === 'dumb';
   const isCi = !['', '0', 'false'].includes(env.CI ?? '');
   const quiet = flags.quiet === true;
   // ora loops forever on a terminal of 0 columns.
-  const live = stderr.isTerminal && stderr.columns > 0 && !isCi && !isDumb && !quiet;
+  const live = stderr.isTerminal && stderr.columns > 0 && !isCi && env.TERM !== 'dumb' && !quiet;
   return {
     quiet,
     verbose: flags.verbose === true && !quiet,
-    color: color === 'always' || (color === 'auto' && autoColor(env, stderr.isTerminal && !isDumb)),
+    color: hasColor(color, env, stderr),
     live,
     terminalProgress: live && hasTerminalProgress(env),
   };
 }
 
-function autoColor(env: Context['env'], isCapable: boolean): boolean {
+/** Returns whether messages are colored; `flag` is the value of --color. */
+export function hasColor(flag: string | undefined, env: Context['env'], stderr: Output): boolean {
+  if (flag === 'always' || flag === 'never') return flag === 'always';
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return !['0', 'false'].includes(env.FORCE_COLOR);
-  return isCapable;
+  return stderr.isTerminal && env.TERM !== 'dumb';
 }

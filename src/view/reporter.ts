@@ -8,7 +8,7 @@ import type { WorkflowIdField } from '../service/workflow-id-field.js';
 import { formatDuration } from '../text/duration.js';
 import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
-import { describeError, formatError } from './errors/describe-error.js';
+import { describeError, ERROR_LABEL, formatError } from './errors/describe-error.js';
 import type { Presentation } from './presentation.js';
 import type { BatchCounts, BatchView } from './progress/batch-progress.js';
 import { PlainBatch, PlainProgress, withTimestamp } from './progress/plain.js';
@@ -76,7 +76,7 @@ export class Reporter {
   error(error: unknown): boolean {
     const description = describeError(error);
     if (description === undefined) return false;
-    this.block(formatError(description), 'wfr:', this.style.error);
+    this.block(formatError(description), ERROR_LABEL, this.style.error);
     return true;
   }
 

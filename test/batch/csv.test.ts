@@ -67,7 +67,10 @@ describe('CSV: invalid rows and tables', () => {
     'CSV: %s is reported as an invalid row, with the line on which it begins',
     async (_name, table, message) => {
       const checked = await runBatch(table, '--check');
-      expect([checked.exitCode, checked.stderr]).toEqual([2, expect.stringContaining(`wfr: ${message}`)]);
+      expect([checked.exitCode, checked.stderr]).toEqual([
+        2,
+        expect.stringContaining(`wfr: error: ${message}`),
+      ]);
       expect(checked.stderr.trimEnd().split('\n')).toHaveLength(1);
       const { exitCode, stderr, posts } = await runBatch(table);
       expect({ exitCode, posts }).toEqual({ exitCode: 3, posts: 2 });
@@ -101,7 +104,7 @@ describe('CSV: invalid rows and tables', () => {
     ['UTF-16 without a byte order mark', Buffer.from('a\n1\n', 'utf16le'), 'rows.csv:1: has bytes that'],
   ])('CSV: a table with %s exits 2', async (_name, table, message) => {
     const { exitCode, stderr } = await runBatch(table, '--check');
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`wfr: ${message}`)]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`wfr: error: ${message}`)]);
   });
 });
 

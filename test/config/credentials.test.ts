@@ -149,7 +149,7 @@ describe('--token-file', () => {
       const { exitCode, stderr } = await run(Buffer.from(text, 'utf16le'));
       expect({ exitCode, stderr }).toEqual({
         exitCode: 2,
-        stderr: `wfr: --token-file ${path} is encoded as UTF-16; save it as UTF-8\n`,
+        stderr: `wfr: error: --token-file ${path} is encoded as UTF-16; save it as UTF-8\n`,
       });
     }
   });
@@ -255,7 +255,7 @@ describe('a token command', () => {
       const { exitCode, stdout, stderr } = await wfr([...args, '-v']);
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
       expect(stderr).toContain(
-        `wfr: the token command sh with ${3 + command(script).length} arguments failed`,
+        `wfr: error: the token command sh with ${3 + command(script).length} arguments failed`,
       );
       expect(stderr).toContain(` failed with exit code 3 (tokenCommand of profile p in ${path}:6)\n`);
       expect(stderr).toContain(

@@ -307,7 +307,7 @@ describe('the checks of a config file', () => {
       ]) {
         const { stdout, stderr, exitCode } = await runCli(args, { env });
         expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
-        expect(stderr).toBe(`wfr: ${lines.join('\n  ')}\n  See: wfr help config\n`);
+        expect(stderr).toBe(`wfr: error: ${lines.join('\n  ')}\n  See: wfr help config\n`);
         expect(stderr).not.toContain('s3cret');
       }
       expect(service.requests).toEqual([]);

@@ -52,14 +52,14 @@ describe('the profile', () => {
         return stderr;
       };
       expect(await stderrOf(['--profile', 'nope'])).toBe(
-        `wfr: --profile nope: there is no such profile in ${path}; choose one of a, b\n`,
+        `wfr: error: --profile nope: there is no such profile in ${path}; choose one of a, b\n`,
       );
       expect(await stderrOf([], { WFR_PROFILE: 'toString' })).toBe(
-        `wfr: WFR_PROFILE toString: there is no such profile in ${path}; choose one of a, b\n`,
+        `wfr: error: WFR_PROFILE toString: there is no such profile in ${path}; choose one of a, b\n`,
       );
       expect(await stderrOf(['--profile', ''])).toContain('--profile "": there is no such profile');
       expect(await stderrOf(['--profile', 'a'], { XDG_CONFIG_HOME: '/no-such-folder' })).toBe(
-        'wfr: --profile a: there is no config file /no-such-folder/wfr/config.json; see wfr help config\n',
+        'wfr: error: --profile a: there is no config file /no-such-folder/wfr/config.json; see wfr help config\n',
       );
       expect(await stderrOf(['--profile', 'a'], writeTestConfig({}).env)).toMatch(
         /--profile a: .*config\.json has no profiles/,

@@ -226,6 +226,6 @@ test('usage errors: reported all at once, including --color and the token', asyn
 test('usage errors: the value of an unknown flag and the query of a base URL are not shown', async () => {
   const unknown = await runCli(['status', 'x', '--token=s3cret']);
   const query = await runCli(['status', 'x', '--base-url', 'https://h.example/?key=s3cret']);
-  expect(unknown.stderr).toContain('wfr: no flag takes the token: set WFR_TOKEN\n');
+  expect(unknown.stderr).toContain('wfr: error: no flag takes the token: set WFR_TOKEN\n');
   expect(unknown.stderr + query.stderr).not.toContain('s3cret');
 });

@@ -30,7 +30,7 @@ const respond =
   (_request, reply) =>
     reply.send(status, body, headers);
 
-const UNKNOWN = 'wfr: the outcome is unknown: a run may have been created\n';
+const UNKNOWN = 'wfr: error: the outcome is unknown: a run may have been created\n';
 const WARNING = 'Check the service before you run the command again: a second run may cost a second time.';
 
 describe('run: the outcome of a trigger is unknown', () => {
@@ -440,7 +440,7 @@ describe('run: Ctrl-C after the request has been sent', () => {
     });
     expect({ exitCode, posts }).toEqual({ exitCode: 130, posts: 1 });
     expect(stderr).toContain(
-      'wfr: interrupted after the request had been sent: a run may have been created\n',
+      'wfr: error: interrupted after the request had been sent: a run may have been created\n',
     );
     expect(stderr).toContain(WARNING);
   });

@@ -83,7 +83,7 @@ describe('run: polls that fail', () => {
     expect(clock.monotonic()).toBeGreaterThanOrEqual(4_000 + 300_000);
     expect(clock.monotonic()).toBeLessThan(4_000 + 340_000);
     expect(stderr).toMatch(
-      /wfr: run run-1 could not be read for 5m( \d+s)?\n {2}the connection to .* was lost/,
+      /wfr: error: run run-1 could not be read for 5m( \d+s)?\n {2}the connection to .* was lost/,
     );
     expect(stderr.endsWith(`Run run-1 may still be running.\n${RESUME}`)).toBe(true);
   });
@@ -104,7 +104,7 @@ describe('run: polls that fail', () => {
     for (const command of [WATCH, ['status', 'run-1']]) {
       const { exitCode, polls, gaps, stderr } = await runAgainst(command, [reset]);
       expect({ exitCode, polls, gaps }).toEqual({ exitCode: 7, polls: 4, gaps: [1000, 2000, 4000] });
-      expect(stderr).toContain('wfr: run run-1 could not be read\n');
+      expect(stderr).toContain('wfr: error: run run-1 could not be read\n');
     }
   });
 

@@ -227,7 +227,7 @@ describe('the token, a header and the proxy password', () => {
     'run: --token is answered with the variable that takes the token (%#)',
     async (flags) => {
       expect(await runCli(['run', 'w', ...flags])).toMatchObject({
-        stderr: 'wfr: no flag takes the token: set WFR_TOKEN\n  See: wfr help environment\n',
+        stderr: 'wfr: error: no flag takes the token: set WFR_TOKEN\n  See: wfr help environment\n',
         exitCode: 2,
       });
     },

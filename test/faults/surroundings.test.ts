@@ -267,7 +267,7 @@ describe('tables and inputs that cannot be read or copied', () => {
     const { exitCode, stderr } = await runCli(args, { env, cwd });
     // The rows that were read have FINISHED, and the others have not been sent.
     expect(exitCode).toBe(3);
-    expect(stderr).toContain(`wfr: rows.jsonl: ${IO_ERROR}; rows were read up to rows.jsonl:26\n`);
+    expect(stderr).toContain(`wfr: error: rows.jsonl: ${IO_ERROR}; rows were read up to rows.jsonl:26\n`);
     expect(stderr).toContain('26 FINISHED');
     expect(posts().length).toBe(26);
   });
@@ -319,7 +319,7 @@ describe('run: standard output', () => {
     for (const format of ['text', 'json', 'jsonl', 'id']) {
       const { exitCode, stderr } = await bash(`wfr run w ${FAST} -o ${format} > /dev/full`, env);
       expect(exitCode).toBe(74);
-      expect(stderr).toContain('wfr: cannot write the result: no space left on the disk (ENOSPC)\n');
+      expect(stderr).toContain('wfr: error: cannot write the result: no space left on the disk (ENOSPC)\n');
       expect(stderr).toContain('To watch it: wfr watch run-1\n');
     }
     expect((await bash(`wfr run w --detach > /dev/full`, env)).exitCode).toBe(74);

@@ -33,7 +33,7 @@ describe('run: the connection is lost during the upload', () => {
       '; the request was incomplete, so no run can exist; sending again in 1.0s (1/3)',
     );
     expect(stderr).toMatch(
-      /wfr: the connection to 127\.0\.0\.1:\d+ was lost(?: \(\w+\))? at 1\d % of the body \(2 tries\)\n {2}no run was created/,
+      /wfr: error: the connection to 127\.0\.0\.1:\d+ was lost(?: \(\w+\))? at 1\d % of the body \(2 tries\)\n {2}no run was created/,
     );
     expect(clock.sleeps).toEqual([1000]);
     expect(service.posts().length).toBe(2);
@@ -157,7 +157,7 @@ describe('run: a service that stops reading', () => {
     const { exitCode, stderr } = await run(service.baseUrl, { limits: { stall: 200 } });
     expect(exitCode).toBe(7);
     expect(stderr).toMatch(
-      /wfr: no data could be sent to 127\.0\.0\.1:\d+ for 200ms at \d+ % of the body \(2 tries\)\n {2}no run was created/,
+      /wfr: error: no data could be sent to 127\.0\.0\.1:\d+ for 200ms at \d+ % of the body \(2 tries\)\n {2}no run was created/,
     );
     expect(service.posts().length).toBe(2);
   });
@@ -265,7 +265,7 @@ describe('run: a document that changes while it is read', () => {
     });
     const { exitCode, stderr } = await run(service.baseUrl, { cwd });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('wfr: large.pdf changed while being read; no run was created\n');
+    expect(stderr).toContain('wfr: error: large.pdf changed while being read; no run was created\n');
     // The closing bytes were held back, so no run can exist.
     const [request] = service.posts();
     expect(request?.received).toBeLessThan(Number(request?.headers['content-length']));

@@ -271,7 +271,7 @@ describe('--save-documents', () => {
     expect(refused.exitCode).toBe(74);
     expect(JSON.parse(refused.stdout)).toEqual(output);
     expect(refused.stderr).toContain(
-      'wfr: cannot save out/b.txt: it exists already\n  Choose another folder, or overwrite it with --force.\n',
+      'wfr: error: cannot save out/b.txt: it exists already\n  Choose another folder, or overwrite it with --force.\n',
     );
     expect(refused.stderr).toContain('Run run-1 has ended; the output on stdout contains its documents.\n');
     expect(refused.stderr).toMatch(/^To watch it: wfr watch --save-documents out run-1$/m);
@@ -338,7 +338,7 @@ To watch it: wfr watch --save-documents 'it'"'"'s' --force run-1
     const limited = 'ulimit -f 8; wfr watch --save-documents out run-1';
     const { stderr, exitCode } = await bash(limited, env, { cwd });
     expect(exitCode).toBe(74);
-    expect(stderr).toContain('wfr: cannot save out/b.txt: the file is too large (EFBIG)\n');
+    expect(stderr).toContain('wfr: error: cannot save out/b.txt: the file is too large (EFBIG)\n');
     expect(readdirSync(join(cwd, 'out'))).toEqual([]);
     const command = /^To watch it: (.*)$/m.exec(stderr)?.[1] ?? 'false';
     expect((await bash(command, env, { cwd })).exitCode).toBe(0);
@@ -398,9 +398,9 @@ To watch it: wfr watch --save-documents 'it'"'"'s' --force run-1
     const flags = ['--save-documents', 'out', '--force', '--', 'r9', 'r10', 'r11', 'here'];
     const { stderr, exitCode } = await watched({ d: uri('text/plain', 'x') }, flags, cwd);
     expect(exitCode).toBe(74);
-    expect(stderr).toContain('wfr: cannot save out/r9: it is a symbolic link\n');
-    expect(stderr).toContain('wfr: cannot save out/r10: it is a symbolic link\n');
-    expect(stderr).toContain('wfr: cannot save out/r11: it is not a folder\n');
+    expect(stderr).toContain('wfr: error: cannot save out/r9: it is a symbolic link\n');
+    expect(stderr).toContain('wfr: error: cannot save out/r10: it is a symbolic link\n');
+    expect(stderr).toContain('wfr: error: cannot save out/r11: it is not a folder\n');
     expect(readdirSync(join(cwd, 'out/here'))).toEqual(['d.txt']);
     expect(readdirSync(join(cwd, 'away'))).toEqual([]);
     expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
@@ -433,13 +433,13 @@ To watch it: wfr watch --save-documents 'it'"'"'s' --force run-1
     const world = { env: { WFR_BASE_URL: 'http://127.0.0.1:9' }, cwd: temporaryFolder() };
     writeFileSync(join(world.cwd, 'file'), '');
     const { stderr, exitCode } = await runCli(['watch', 'r', '--save-documents', 'file'], world);
-    expect(stderr).toContain('wfr: --save-documents file: it already exists (EEXIST)\n');
+    expect(stderr).toContain('wfr: error: --save-documents file: it already exists (EEXIST)\n');
     expect(exitCode).toBe(2);
     // In a process of its own, which can be killed if it hangs.
     const args = ['watch', 'r', '--save-documents', '/proc/nope/x'];
     const ended = await startWfr(args, world.env, { timeout: 20_000, killSignal: 'SIGKILL' }).ended;
     expect(ended.stderr).toContain(
-      'wfr: --save-documents /proc/nope/x: the folder cannot be created there\n',
+      'wfr: error: --save-documents /proc/nope/x: the folder cannot be created there\n',
     );
     expect(ended.exitCode).toBe(2);
   });

@@ -30,7 +30,7 @@ describe.each(['https', 'http'] as const)('nginx: responses over %s', (scheme) =
     const { exitCode, stdout, stderr, clock } = await run(nginx.baseUrl(scheme));
     expect({ exitCode, stdout, sleeps: clock.sleeps }).toEqual({ exitCode: 6, stdout: '', sleeps: [] });
     expect(stderr).toBe(
-      'wfr: the outcome is unknown: a run may have been created\n' +
+      'wfr: error: the outcome is unknown: a run may have been created\n' +
         '  the service answered the trigger with an error (502)\n| 502 Bad Gateway (an HTML page)\n' +
         `  ${WARNING}\n`,
     );
@@ -48,7 +48,7 @@ describe.each(['https', 'http'] as const)('nginx: responses over %s', (scheme) =
       stdout: '',
       sleeps: [1000, 2000, 4000],
     });
-    expect(stderr).toContain('wfr: run run-1 could not be read');
+    expect(stderr).toContain('wfr: error: run run-1 could not be read');
     expect(stderr).toContain(
       'the service answered the request with an error (502)\n| 502 Bad Gateway (an HTML page)\n',
     );
@@ -82,7 +82,7 @@ test('nginx: 502 during the upload, with proxy_request_buffering off, exits 7 as
       n,
       exitCode: 7,
       stderr:
-        'wfr: the service answered the trigger with an error (502)\n  no run was created\n| 502 Bad Gateway (an HTML page)\n' +
+        'wfr: error: the service answered the trigger with an error (502)\n  no run was created\n| 502 Bad Gateway (an HTML page)\n' +
         '  It is safe to run the same command again later.\n',
     });
   }
@@ -102,7 +102,7 @@ test('nginx: 301 to https exits 5 with the target, and is not followed', async (
   const { exitCode, stdout, stderr } = await run(nginx.baseUrl('http'));
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
   expect(stderr).toContain(
-    'wfr: the service redirects the trigger to https://127.0.0.1:1 (301); wfr does not follow redirects\n',
+    'wfr: error: the service redirects the trigger to https://127.0.0.1:1 (301); wfr does not follow redirects\n',
   );
   expect(stderr).not.toMatch(/s3cret|the-token/);
   expect(await nginx.quit()).toEqual(['POST /v1/runs 301']);
@@ -113,7 +113,7 @@ test('nginx: http to a TLS port exits 5 with the message of nginx after one requ
   const { exitCode, stdout, stderr } = await run(`http://127.0.0.1:${nginx.tlsPort}/v1`);
   expect({ exitCode, stdout }).toEqual({ exitCode: 5, stdout: '' });
   expect(stderr).toBe(
-    'wfr: the service rejected the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port (an HTML page)\n' +
+    'wfr: error: the service rejected the trigger (400)\n| 400 The plain HTTP request was sent to HTTPS port (an HTML page)\n' +
       '  Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.\n' +
       '  If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.\n',
   );

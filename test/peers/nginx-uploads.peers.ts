@@ -90,7 +90,7 @@ describe('nginx: 413 during the upload', () => {
           n,
           exitCode: 5,
           stderr:
-            'wfr: the service rejected a body of 267 MB as too large (413)\n| 413 Request Entity Too Large (an HTML page)\n' +
+            'wfr: error: the service rejected a body of 267 MB as too large (413)\n| 413 Request Entity Too Large (an HTML page)\n' +
             '  Send smaller documents, or ask the operator of the service to raise the limit.\n',
         });
       }
@@ -113,7 +113,7 @@ describe('nginx: 413 during the upload', () => {
           n,
           exitCode: 5,
           stderr:
-            'wfr: the service rejected a body of 267 MB as too large (413)\n| the service says it is too large\n' +
+            'wfr: error: the service rejected a body of 267 MB as too large (413)\n| the service says it is too large\n' +
             '  Send smaller documents, or ask the operator of the service to raise the limit.\n',
         });
       }
@@ -151,7 +151,7 @@ describe('nginx: 401 during the upload', () => {
         n,
         exitCode: 4,
         stderr: expect.stringContaining(
-          'wfr: the service rejected the access token (401); it came from WFR_TOKEN\n| 401 Authorization Required (an HTML page)\n',
+          'wfr: error: the service rejected the access token (401); it came from WFR_TOKEN\n| 401 Authorization Required (an HTML page)\n',
         ),
       });
       expect(stderr).not.toContain('the-token');

@@ -96,7 +96,7 @@ describe('GitHub action', () => {
     const flag = await runAction({ ...inputs, inputs: '--dry-run' });
     expect(flag).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining('wfr: --dry-run: is not an input'),
+      stderr: expect.stringContaining('wfr: error: --dry-run: is not an input'),
     });
   });
 

@@ -624,7 +624,7 @@ describe('--report: writing', () => {
     };
     return runWithReports(removing, [...RUN, '--report', 'junit=gone/r.xml'], { ...world, cwd });
   }
-  const COMPLAINT = 'wfr: cannot write --report junit=gone/r.xml of run ';
+  const COMPLAINT = 'wfr: error: cannot write --report junit=gone/r.xml of run ';
 
   test('--report: a report that cannot be written exits 74 with the run id, and the other reports are written (fault 73)', async () => {
     const { exitCode, stderr, stdout, json, junit } = await withoutFolder(acceptThenShow(aFinishedRun()));

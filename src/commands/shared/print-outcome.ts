@@ -142,9 +142,9 @@ async function printWatchError(
   return exitOfError(error);
 }
 
-async function printInternalError(error: unknown, { output }: Reporter): Promise<void> {
+async function printInternalError(error: unknown, { output, presentation }: Reporter): Promise<void> {
   const { printError } = await import('../../view/errors/print-error.js');
-  await printError(error, output);
+  await printError(error, presentation.color ? 'always' : 'never', { stderr: output, env: {} });
 }
 
 function formatState(run: Run | undefined): string {

@@ -21,6 +21,7 @@ export class RequestedReports {
   /** `requested` are the values of --report. */
   constructor(
     private readonly requested: string[] | undefined,
+    private readonly color: string | undefined,
     private readonly context: Context,
   ) {}
 
@@ -44,7 +45,7 @@ export class RequestedReports {
     const failures = await this.#reports.write(result);
     const { printError } = await import('../../view/errors/print-error.js');
     const exits: Exit[] = [];
-    for (const failure of failures) exits.push(await printError(failure, this.context.stderr));
+    for (const failure of failures) exits.push(await printError(failure, this.color, this.context));
     return exits;
   }
 

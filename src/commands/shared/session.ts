@@ -13,7 +13,7 @@ import { VERSION } from '../../platform/version.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 import type { Service } from '../../service/service.js';
 import { errorText } from '../../view/errors/describe-error.js';
-import type { Presentation } from '../../view/presentation.js';
+import type { Presentation, PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { serviceLogger } from '../../view/service-logger.js';
 import { type ReportFlags, type ReportSubject, RequestedReports } from './reports.js';
@@ -49,7 +49,7 @@ export interface CommandOutcome {
  * reports, and returns the exit. Throws what `work` throws, unless a report was requested: then prints and reports it.
  */
 export async function runCommand(
-  { report }: ReportFlags,
+  flags: ReportFlags & PresentationFlags,
   subjects: readonly ReportSubject[],
   context: Context,
   work: (resources: CommandResources) => Promise<CommandOutcome>,
@@ -57,13 +57,14 @@ export async function runCommand(
   const startedAt = context.clock.now();
   const started = context.clock.monotonic();
   const elapsed = () => context.clock.monotonic() - started;
-  const resources = new CommandResources(report, subjects, context);
+  const resources = new CommandResources(flags, subjects, context);
   try {
     const { runs, exit = exitOfRuns(runs) } = await work(resources)
       .finally(() => resources.closeSession())
       .catch((error) => {
-        if (error instanceof UsageError || report === undefined) throw error;
-        return printFailure(error, resources.subjects, { startedAt, durationMs: elapsed() }, context);
+        if (error instanceof UsageError || flags.report === undefined) throw error;
+        const ended = { startedAt, durationMs: elapsed(), color: flags.color };
+        return printFailure(error, resources.subjects, ended, context);
       });
     const failures = await resources.reports.write({ runs, exit, startedAt, durationMs: elapsed() });
     return exitOfSeveral([exit, ...failures]);
@@ -77,11 +78,11 @@ export async function runCommand(
 async function printFailure(
   error: unknown,
   subjects: readonly ReportSubject[],
-  { startedAt, durationMs }: { startedAt: number; durationMs: number },
-  { stderr }: Context,
+  { startedAt, durationMs, color }: { startedAt: number; durationMs: number; color: string | undefined },
+  context: Context,
 ): Promise<CommandOutcome> {
   const { printError } = await import('../../view/errors/print-error.js');
-  const exit = await printError(error, stderr);
+  const exit = await printError(error, color, context);
   const ended = { run: undefined, exit, started: startedAt, duration: durationMs, error: errorText(error) };
   return { runs: subjects.map((subject) => ({ ...subject, ...ended })), exit };
 }
@@ -95,12 +96,12 @@ class CommandResources {
   #closeSession = async () => {};
 
   constructor(
-    report: string[] | undefined,
+    { report, color }: ReportFlags & PresentationFlags,
     public subjects: readonly ReportSubject[],
     private readonly context: Context,
   ) {
     this.interruption = new Interruption(context);
-    this.reports = new RequestedReports(report, context);
+    this.reports = new RequestedReports(report, color, context);
   }
 
   /** Prints the plan's warnings and opens the session. Opens no connection yet. */

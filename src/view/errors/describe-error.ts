@@ -38,12 +38,26 @@ export interface ErrorDescription {
   serverMessage?: string | undefined;
   /** How to fix it, one line each. */
   hints: readonly string[];
+  /** Whether the user asked for it, so that it is not called an error. */
+  isRequested?: boolean;
 }
 
-/** Formats a description as lines: `wfr: ` before the first, `| ` before the service's message, two spaces before others. */
-export function formatError({ summary, serverMessage, hints }: ErrorDescription): string[] {
+/** What begins an error on the screen; the view colors it. */
+export const ERROR_LABEL = 'error:';
+
+/**
+ * Formats a description as lines: `wfr: error: ` before the first, `| ` before the service's message, two spaces before
+ * others.
+ */
+export function formatError({
+  summary,
+  serverMessage,
+  hints,
+  isRequested = false,
+}: ErrorDescription): string[] {
+  const start = isRequested ? 'wfr: ' : `wfr: ${ERROR_LABEL} `;
   return [
-    ...summary.map((line, index) => (index === 0 ? `wfr: ${line}` : `  ${line}`)),
+    ...summary.map((line, index) => (index === 0 ? start : '  ') + line),
     ...(serverMessage ? quoteLines(serverMessage).split('\n') : []),
     ...hints.map((line) => `  ${line}`),
   ];
@@ -200,8 +214,9 @@ export const SETTLE_ONCE =
   'Check the service, then run the same command with --adopt <id> if the run exists, or with --resend-unknown if it does not.';
 
 function describeInterruption({ sendState, evidence }: InterruptedError): ErrorDescription {
-  if (sendState === undefined) return { summary: ['interrupted'], hints: [] };
-  if (sendState !== 'complete') return { summary: ['cancelled; no run was created'], hints: [] };
+  if (sendState === undefined) return { summary: ['interrupted'], hints: [], isRequested: true };
+  if (sendState !== 'complete')
+    return { summary: ['cancelled; no run was created'], hints: [], isRequested: true };
   const summary = 'interrupted after the request had been sent: a run may have been created';
   return {
     summary: [summary, ...evidenceLines(evidence)],

@@ -1,19 +1,27 @@
 /** The last step of a command that failed: its error on stderr, and its exit. */
 import { type Exit, exitOfError } from '../../exit-code.js';
-import type { Output } from '../../platform/output.js';
+import type { Context } from '../../platform/context.js';
 import { BUGS_URL } from '../../platform/version.js';
 import { sanitizeStack } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
-import { describeError, formatError } from './describe-error.js';
+import { hasColor } from '../presentation.js';
+import { createStyle } from '../style.js';
+import { describeError, ERROR_LABEL, formatError } from './describe-error.js';
 
-/** Prints an error, an internal one with its stack, and returns its exit. */
-export async function printError(error: unknown, stderr: Output): Promise<Exit> {
+/** Prints an error, an internal one with its stack, and returns its exit. `color` is the value of --color. */
+export async function printError(
+  error: unknown,
+  color: string | undefined,
+  { stderr, env }: Pick<Context, 'stderr' | 'env'>,
+): Promise<Exit> {
   const description = describeError(error);
   if (description === undefined) {
     await stderr.write(internalErrorText(error));
   } else {
     const width = stderr.isTerminal ? stderr.columns : 0;
-    await stderr.write(`${wrapLines(formatError(description), width).join('\n')}\n`);
+    const text = wrapLines(formatError(description), width).join('\n');
+    const style = await createStyle(hasColor(color, env, stderr));
+    await stderr.write(`${text.replace(ERROR_LABEL, () => style.error(ERROR_LABEL))}\n`);
   }
   return exitOfError(error);
 }

@@ -67,7 +67,7 @@ describe('batch: paths in a table', () => {
   ])('batch: %s is rejected with its row, and nothing of it is sent', async (_what, table, path) => {
     const checked = await runTable({ 'rows.csv': table }, ['--check']);
     expect(checked.exitCode).toBe(2);
-    expect(checked.stderr).toContain(`wfr: data/rows.csv:2: ${path}`);
+    expect(checked.stderr).toContain(`wfr: error: data/rows.csv:2: ${path}`);
     expect(checked.stderr).toContain(OUTSIDE);
     const { exitCode, posts, stderr, cwd } = await runTable({ 'rows.csv': table });
     expect({ exitCode, posts }).toEqual({ exitCode: 2, posts: 0 });

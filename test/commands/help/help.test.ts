@@ -88,7 +88,7 @@ describe('wfr: mistakes on the command line', () => {
     const { stdout, stderr, exitCode } = await runCli(args);
     expect(exitCode).toBe(2);
     expect(stdout).toBe('');
-    expect(stderr).toContain(`wfr: `);
+    expect(stderr).toContain(`wfr: error: `);
     expect(stderr).toContain(message);
     expect(stderr).toContain(hint);
     expect(stderr).not.toMatch(/^\s+at /m);

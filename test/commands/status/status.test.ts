@@ -67,7 +67,7 @@ describe('status', () => {
     expect(stderr).toMatch(
       /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ wfr: b: the service answered the request with an error \(500\); retrying in 1\.0s$/m,
     );
-    expect(stderr).toContain('wfr: run b could not be read\n');
+    expect(stderr).toContain('wfr: error: run b could not be read\n');
     expect(stderr).toContain('the service rejected the request (400)\nRun c could not be read.\n');
     expect(stderr).not.toContain('Run a');
     const one = await status(handler, ['b']);

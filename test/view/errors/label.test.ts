@@ -1,0 +1,64 @@
+/** The words that begin errors and warnings, and their colors. */
+import { Readable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { runCli, Signals } from '../../helpers/cli.js';
+import { aRun, scriptedService, showRun } from '../../helpers/service.js';
+
+const TERMINAL = { terminal: 80, env: { TERM: 'xterm' } };
+const RED_ERROR = '\u001b[31merror:\u001b[39m';
+
+describe('the label of a message', () => {
+  test('a usage error begins with "wfr: error:", whose second word is red on a terminal and nowhere else', async () => {
+    const args = ['history', '--limit', 'all'];
+    const plain = await runCli(args);
+    const colored = await runCli(args, TERMINAL);
+    expect(plain.stderr).toMatch(/^wfr: error: --limit all: expected a whole number/);
+    expect(colored.stderr).toContain(`wfr: ${RED_ERROR} --limit all`);
+    expect(stripVTControlCharacters(colored.stderr).replace(/\s+/g, ' ')).toBe(
+      plain.stderr.replace(/\s+/g, ' '),
+    );
+  });
+
+  test.each([
+    [['--color', 'never'], {}, false],
+    [['--color=never'], { FORCE_COLOR: '1' }, false],
+    [['--color', 'always'], { NO_COLOR: '1' }, true],
+    [[], { NO_COLOR: '1' }, false],
+    [[], { TERM: 'dumb' }, false],
+  ])(
+    'a mistake on the command line with the flags %j and the variables %j is red: %s',
+    async (flags, env, isRed) => {
+      const { stderr } = await runCli(['status', ...flags, '--no-such-flag'], {
+        ...TERMINAL,
+        env: { ...TERMINAL.env, ...env },
+      });
+      expect(stderr.includes(RED_ERROR)).toBe(isRed);
+    },
+  );
+
+  test('an error of the service begins with a red "error:" and a warning with a yellow "warning:" on a terminal', async () => {
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(404));
+    const env = { ...TERMINAL.env, WFR_BASE_URL: baseUrl };
+    const { stderr } = await runCli(['status', 'run-1'], { ...TERMINAL, env });
+    expect(stderr).toContain(`wfr: ${RED_ERROR} the service has no run run-1 (404)`);
+    const paused = await scriptedService(showRun({ status: 'PAUSED' }));
+    const warned = await runCli(['status', 'run-1'], {
+      ...TERMINAL,
+      env: { ...env, WFR_BASE_URL: paused.baseUrl },
+    });
+    expect(warned.stderr).toContain('wfr: \u001b[33mwarning:\u001b[39m the status PAUSED is unknown');
+  });
+
+  test('a command that the user cancels is no error', async () => {
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const signals = new Signals();
+    const stdin = new Readable({ read: () => void setImmediate(() => signals.raise('SIGINT')) });
+    const { stderr, exitCode } = await runCli(['run', 'w', 'a@=-'], {
+      env: { WFR_BASE_URL: baseUrl },
+      stdin,
+      signals,
+    });
+    expect({ stderr, exitCode }).toEqual({ stderr: 'wfr: cancelled; no run was created\n', exitCode: 130 });
+  });
+});
