@@ -1,14 +1,12 @@
 /** The workflows of the sandbox without `--workflows`. */
+import { declare } from '../parameters/declaration.js';
 import { DEFAULT_PENDING_MS, type Workflow } from './workflow.js';
 
 export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
   {
     id: '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e',
     versionName: 'invoice v3',
-    parameters: new Map([
-      ['invoice', 'document'],
-      ['customer', 'string'],
-    ]),
+    parameters: declare({ invoice: 'document', customer: 'string' }),
     pendingFor: DEFAULT_PENDING_MS,
     steps: [
       { name: 'Read document', duration: 900 },
@@ -29,7 +27,7 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
   {
     id: 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d',
     versionName: 'failing v1',
-    parameters: new Map([['customer', 'string']]),
+    parameters: declare({ customer: 'string' }),
     pendingFor: DEFAULT_PENDING_MS,
     steps: [
       { name: 'Find customer', duration: 300 },
@@ -42,7 +40,7 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
   {
     id: '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e',
     versionName: 'slow v1',
-    parameters: new Map([['label', 'string']]),
+    parameters: declare({ label: 'string' }),
     pendingFor: DEFAULT_PENDING_MS,
     steps: Array.from({ length: 10 }, (_, index) => ({ name: `Part ${index + 1}`, duration: 6_000 })),
     output: { label: '{{label}}' },

@@ -1,52 +1,64 @@
 /** Checks a trigger's inputs, which "must exactly match the Start Node parameters (keys and types)". */
+import { checkInputs, type InputKind, type Mismatch } from '../parameters/check-inputs.js';
+import type { Parameters } from '../parameters/declaration.js';
 import { type ReceivedDocument, type ReceivedValue, Rejection } from './received.js';
-import type { ParameterType, Workflow } from './workflow.js';
 
-/** The values of inputs by name; a document is a ReceivedDocument. */
+/** The values of inputs by name; a document is a ReceivedDocument, and an optional parameter without an input is null. */
 export type InputValues = ReadonlyMap<string, unknown>;
 
 /** Returns the values of the inputs. Throws Rejection (422) naming every input that does not match. */
-export function checkInputs(
-  inputs: ReadonlyMap<string, ReceivedValue>,
-  { parameters }: Workflow,
-): InputValues {
-  const problems: string[] = [];
-  const values = new Map<string, unknown>();
-  for (const [name, type] of parameters) {
-    const received = inputs.get(name);
-    const problem = received === undefined ? `is missing (${type})` : describeMismatch(received, type);
-    if (problem !== undefined) problems.push(`inputs.${name} ${problem}`);
-    else if (received !== undefined) values.set(name, toJsonValue(received));
-  }
-  for (const name of inputs.keys()) {
-    if (!parameters.has(name)) problems.push(`inputs.${name} is not a parameter of the Start Node`);
-  }
-  if (problems.length > 0) {
+export function readValues(inputs: ReadonlyMap<string, ReceivedValue>, parameters: Parameters): InputValues {
+  const kinds = new Map([...inputs].map(([name, received]) => [name, kindOf(received)]));
+  const mismatches = checkInputs(parameters, kinds);
+  if (mismatches.length > 0) {
+    const problems = mismatches.map((mismatch) => `inputs.${mismatch.name} ${describe(mismatch)}`);
     throw new Rejection(422, `The inputs do not match the Start Node: ${problems.join('; ')}.`);
   }
+  const values = new Map<string, unknown>([...parameters.keys()].map((name) => [name, null]));
+  for (const [name, received] of inputs) values.set(name, toJsonValue(received));
   return values;
 }
 
-function describeMismatch(received: ReceivedValue, type: ParameterType): string | undefined {
-  const found = typeOf(received);
-  if (type === 'document' && received.type === 'malformed-data-uri') {
-    return `is not a valid document: ${received.problem}`;
+function describe(mismatch: Mismatch): string {
+  switch (mismatch.code) {
+    case 'missing':
+      return `is missing (${mismatch.parameter.type})`;
+    case 'unknown':
+      return 'is not a parameter of the Start Node';
+    case 'not-accepted':
+      return `must be ${mismatch.parameter.accept?.join(' or ')}, found ${mismatch.mediaType}`;
+    case 'mistyped':
+      return describeType(mismatch.parameter.type, mismatch.found);
   }
-  if (type === 'document' && received.type === 'string') {
-    return 'must be a document: data:<media type>;base64,<data>';
-  }
-  // A data URI is also a string.
-  const fits = found === type || (type === 'string' && found === 'document');
-  return fits ? undefined : `must be of type ${type}, found ${found}`;
 }
 
-function typeOf(received: ReceivedValue): string {
-  if (received.type === 'string') return 'string';
-  if (received.type === 'other') {
-    if (received.value === null) return 'null';
-    return Array.isArray(received.value) ? 'array' : typeof received.value;
+function describeType(type: string, found: InputKind): string {
+  if (found.type === 'malformed-document' && type === 'document')
+    return `is not a valid document: ${found.problem}`;
+  if (found.type === 'string' && type === 'document')
+    return 'must be a document: data:<media type>;base64,<data>';
+  const foundType = found.type === 'malformed-document' ? 'document' : found.type;
+  return `must be of type ${type}, found ${foundType}`;
+}
+
+function kindOf(received: ReceivedValue): InputKind {
+  switch (received.type) {
+    case 'string':
+      return { type: 'string' };
+    case 'data-uri':
+      return { type: 'document', mediaType: received.document.mediaType };
+    case 'malformed-data-uri':
+      return { type: 'malformed-document', problem: received.problem };
+    case 'other':
+      return { type: jsonTypeOf(received.value) };
   }
-  return 'document';
+}
+
+function jsonTypeOf(value: unknown): Exclude<InputKind['type'], 'document' | 'malformed-document'> {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return 'number';
+  return typeof value === 'boolean' ? 'boolean' : 'object';
 }
 
 function toJsonValue(received: ReceivedValue): unknown {

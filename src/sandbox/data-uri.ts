@@ -1,16 +1,7 @@
 /** Decodes a document's data URI as it is received, keeping only its type, length and digest. */
 import { createHash } from 'node:crypto';
+import { isBase64 } from '../parameters/data-uri.js';
 import type { ReceivedValue } from './received.js';
-
-const HEAD = /^data:([a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+);base64,/i;
-/** A longer head is not that of a document. */
-export const MAX_HEAD_LENGTH = 300;
-
-/** Returns the length and the media type of the data URI head at the start of a text, if there is one. */
-export function parseDataUriHead(text: string): { length: number; mediaType: string } | undefined {
-  const [head = '', mediaType] = HEAD.exec(text) ?? [];
-  return mediaType === undefined ? undefined : { length: head.length, mediaType };
-}
 
 export class DataUriReader {
   readonly #mediaType: string;
@@ -42,7 +33,7 @@ export class DataUriReader {
 
   #decode(text: string): void {
     if (text === '') return;
-    if (this.#padded || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) {
+    if (this.#padded || !isBase64(text)) {
       this.#problem = 'it contains characters that are not base64';
       return;
     }

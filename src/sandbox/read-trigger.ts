@@ -1,6 +1,7 @@
 /** Parses the JSON of a trigger as it is received, so that documents of any size need constant memory. */
+import { MAX_HEAD_LENGTH, parseDataUriHead } from '../parameters/data-uri.js';
 import { ByteStream } from './byte-stream.js';
-import { DataUriReader, MAX_HEAD_LENGTH, parseDataUriHead } from './data-uri.js';
+import { DataUriReader } from './data-uri.js';
 import { type ReceivedTrigger, type ReceivedValue, Rejection } from './received.js';
 
 /** Limit of every value except documents. */
@@ -79,7 +80,7 @@ async function readStringInput(bytes: ByteStream): Promise<ReceivedValue> {
     // The head may arrive in several pieces; without one in this length it is a plain string.
     if (length - piece.length > MAX_HEAD_LENGTH) return;
     const text = unescapeJson(Buffer.concat(pieces));
-    const head = parseDataUriHead(text.slice(0, MAX_HEAD_LENGTH));
+    const head = parseDataUriHead(text);
     if (head === undefined) return;
     reader = new DataUriReader(head.mediaType);
     reader.add(text.slice(head.length));

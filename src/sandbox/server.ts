@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
-import { checkInputs } from './check-inputs.js';
+import { readValues } from './check-inputs.js';
 import { readTrigger } from './read-trigger.js';
 import { type ReceivedTrigger, Rejection } from './received.js';
 import { Runs, type SandboxClock } from './runs.js';
@@ -147,7 +147,7 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
   const received = await readTrigger(request);
   const workflow = findWorkflow(received, options);
   if (received.inputs === undefined) throw new Rejection(400, 'The field "inputs" is missing.');
-  return { status: 201, body: runs.start(workflow, checkInputs(received.inputs, workflow)) };
+  return { status: 201, body: runs.start(workflow, readValues(received.inputs, workflow.parameters)) };
 }
 
 /** Reads the whole request first, because the outcome for the client depends on how much it has sent. */

@@ -18,7 +18,10 @@ export function fillTemplate(template: unknown, values: InputValues): unknown {
 
 function fillText(text: string, values: InputValues): unknown {
   const [, only] = /^\{\{([^{}]+)\}\}$/.exec(text) ?? [];
-  if (only !== undefined) return findValue(only, values) ?? text;
+  if (only !== undefined) {
+    const value = findValue(only, values);
+    return value === undefined ? text : value;
+  }
   return text.replace(PLACEHOLDER, (whole, name: string) => {
     const value = findValue(name, values);
     if (value === undefined) return whole;

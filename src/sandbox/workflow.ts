@@ -1,8 +1,6 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
+import { type Parameters, parseParameters } from '../parameters/declaration.js';
 import { parseDuration } from '../text/duration.js';
-
-const PARAMETER_TYPES = ['string', 'document', 'number', 'boolean', 'object', 'array'] as const;
-export type ParameterType = (typeof PARAMETER_TYPES)[number];
 
 interface Step {
   name: string;
@@ -16,7 +14,7 @@ export const DEFAULT_PENDING_MS = 300;
 export interface Workflow {
   id: string;
   versionName: string;
-  parameters: ReadonlyMap<string, ParameterType>;
+  parameters: Parameters;
   /** Milliseconds. */
   pendingFor: number;
   steps: readonly Step[];
@@ -60,7 +58,7 @@ function parseWorkflow(value: unknown, jsonPath: string): Workflow {
   return {
     id: assertText(fields.id, `${jsonPath}.id`),
     versionName: assertText(fields.versionName, `${jsonPath}.versionName`),
-    parameters: parseParameters(fields.parameters, `${jsonPath}.parameters`),
+    parameters: parseDeclaration(fields.parameters, `${jsonPath}.parameters`),
     pendingFor: DEFAULT_PENDING_MS,
     steps,
     output: fields.output === undefined ? {} : assertObject(fields.output, `${jsonPath}.output`),
@@ -69,17 +67,12 @@ function parseWorkflow(value: unknown, jsonPath: string): Workflow {
   };
 }
 
-function parseParameters(value: unknown, jsonPath: string): Map<string, ParameterType> {
-  return new Map(
-    Object.entries(assertObject(value, jsonPath)).map(([name, type]) => {
-      const known = PARAMETER_TYPES.find((candidate) => candidate === type);
-      if (known !== undefined) return [name, known];
-      throw new DefinitionError(
-        `${jsonPath}[${JSON.stringify(name)}]`,
-        `must be one of ${PARAMETER_TYPES.join(', ')}`,
-      );
-    }),
-  );
+function parseDeclaration(value: unknown, jsonPath: string): Parameters {
+  const { parameters, problems } = parseParameters(value);
+  const [first] = problems;
+  if (first === undefined) return parameters;
+  const segments = first.path.map((segment) => `[${JSON.stringify(segment)}]`);
+  throw new DefinitionError(jsonPath + segments.join(''), first.problem);
 }
 
 function parseStep(value: unknown, jsonPath: string): Step {

@@ -18,6 +18,7 @@ const LAYERS = [
   'service/',
   'sandbox/',
   'platform/',
+  'parameters/',
   'text/',
   'errors.ts',
 ];
@@ -72,10 +73,10 @@ describe('the source tree', () => {
     expect(uses.filter(({ to }) => senders.some((sender) => to === `service/${sender}`))).toEqual([]);
   });
 
-  test('the sandbox is imported by its command alone, and imports only text/', () => {
+  test('the sandbox is imported by its command alone, and imports only parameters/ and text/', () => {
     const across = own.filter(({ from, to }) => from.startsWith('sandbox/') !== to.startsWith('sandbox/'));
     const isAllowed = ({ from, to }: Import) =>
-      from.startsWith('commands/sandbox/') || to.startsWith('text/');
+      from.startsWith('commands/sandbox/') || /^(parameters|text)\//.test(to);
     expect(across.filter((use) => !isAllowed(use))).toEqual([]);
   });
 

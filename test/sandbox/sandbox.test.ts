@@ -276,6 +276,58 @@ describe('wfr sandbox --workflows', () => {
     });
   });
 
+  const declared = {
+    ...valid,
+    parameters: {
+      scan: { type: 'document', accept: ['application/pdf', 'image/*'], description: 'The invoice' },
+      customer: { type: 'string', description: 'The number of the customer' },
+      'amount?': 'number',
+      'tags?': { type: 'array' },
+    },
+    output: { amount: '{{amount}}', text: 'for {{customer}}' },
+  };
+
+  test('wfr sandbox --workflows: a parameter with ? may be missing, and is null in the output', async () => {
+    const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
+    const world = await startTestSandbox({ workflows: parseWorkflows({ workflows: [declared] }) });
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'x.pdf'), 'hello');
+    const run = (...items: string[]) => runCli(['run', 'w1', 'scan@x.pdf', ...items], { ...world, cwd });
+    const { stdout } = await run('customer=ACME');
+    expect(JSON.parse(stdout)).toEqual({ amount: null, text: 'for ACME' });
+    expect(JSON.parse((await run('customer=ACME', 'amount:=5')).stdout)).toMatchObject({ amount: 5 });
+    const { stderr, exitCode } = await run('amount=5', 'tag:=[]');
+    expect(exitCode).toBe(5);
+    expect(stderr).toContain(
+      '| The inputs do not match the Start Node: inputs.customer is missing (string); inputs.amount must be of type ' +
+        'number, found string; inputs.tag is not a parameter of the Start Node.',
+    );
+  });
+
+  test.each([
+    ['image/png', true],
+    ['Application/PDF', true],
+    ['text/plain', false],
+  ])(
+    'wfr sandbox --workflows: accept decides whether a document of type %s is accepted',
+    async (type, isAccepted) => {
+      const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
+      const { sandbox } = await startTestSandbox({ workflows: parseWorkflows({ workflows: [declared] }) });
+      const body = trigger({ customer: 'x', scan: `data:${type};base64,aaaa` }, 'w1');
+      const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);
+      const rejected = `inputs.scan must be application/pdf or image/*, found ${type}`;
+      expect(answer.status).toBe(isAccepted ? 201 : 422);
+      if (!isAccepted) expect(answer.body.error?.message).toContain(rejected);
+    },
+  );
+
+  test('wfr sandbox --workflows: --list names optional parameters apart', async () => {
+    const { stdout } = await sandboxWith({ workflows: [declared] });
+    expect(stdout).toBe(
+      "v9 (1 steps, 1 s)\n  wfr run w1 scan@document.pdf customer=text; optional: amount:=1 'tags:=[]'\n",
+    );
+  });
+
   test('wfr sandbox --workflows: --list shows the workflows of the file', async () => {
     const { stdout } = await sandboxWith({ workflows: [valid] });
     expect(stdout).toBe(
@@ -293,6 +345,33 @@ describe('wfr sandbox --workflows', () => {
     [
       { workflows: [{ ...valid, parameters: { n: 'int' } }] },
       'workflows[0].parameters["n"] must be one of string, document',
+    ],
+    [{ workflows: [{ ...valid, parameters: { n: 'nmuber' } }] }, 'array; did you mean number?'],
+    [
+      { workflows: [{ ...valid, parameters: [] }] },
+      'parameters must be an object of types by parameter name',
+    ],
+    [{ workflows: [{ ...valid, parameters: { '?': 'number' } }] }, 'parameters["?"] must have a name'],
+    [
+      { workflows: [{ ...valid, parameters: { n: 'number', 'n?': 'number' } }] },
+      'parameters["n?"] is declared twice',
+    ],
+    [{ workflows: [{ ...valid, parameters: { n: {} } }] }, 'parameters["n"] must have a "type": string'],
+    [
+      { workflows: [{ ...valid, parameters: { n: { type: 'number', typ: 1 } } }] },
+      'parameters["n"]["typ"] is unknown; expected type, description, accept',
+    ],
+    [
+      { workflows: [{ ...valid, parameters: { n: { type: 'string', description: '' } } }] },
+      'parameters["n"]["description"] must be a non-empty string',
+    ],
+    [
+      { workflows: [{ ...valid, parameters: { n: { type: 'document', accept: ['pdf'] } } }] },
+      'parameters["n"]["accept"] must be a list of media types, such as ["application/pdf"]',
+    ],
+    [
+      { workflows: [{ ...valid, parameters: { n: { type: 'string', accept: ['a/b'] } } }] },
+      'parameters["n"]["accept"] requires the type document',
     ],
     [{ workflows: [{ ...valid, steps: [] }] }, 'workflows[0].steps is empty'],
     [

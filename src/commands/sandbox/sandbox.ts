@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { escapeName } from '../../inputs/item.js';
+import { exampleCommand } from '../../inputs/parameter-items.js';
 import type { Context } from '../../platform/context.js';
 import type { ExitStatus } from '../../platform/exec.js';
 import { Interruption } from '../../platform/signals.js';
@@ -90,16 +90,7 @@ async function startService(options: SandboxOptions) {
 }
 
 function describeWorkflow({ id, versionName, parameters, steps, failure }: Workflow): string {
-  const example = {
-    string: '=text',
-    document: '@document.pdf',
-    number: ':=1',
-    boolean: ':=true',
-    object: ':={}',
-    array: ':=[]',
-  };
-  const items = [...parameters].map(([name, type]) => `${escapeName(name)}${example[type]}`);
   const end = failure === undefined ? '' : `; fails at ${failure.step}`;
   const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
-  return `${sanitize(versionName)} (${steps.length} steps, ${seconds} s${sanitize(end)})\n  ${shellCommand(['wfr', 'run', id, ...items])}\n`;
+  return `${sanitize(versionName)} (${steps.length} steps, ${seconds} s${sanitize(end)})\n  ${exampleCommand(id, parameters)}\n`;
 }
