@@ -9,6 +9,7 @@ import {
   checkToken,
   findTokenSource,
   formatTokenSource,
+  maskArguments,
   type TokenFlags,
   type TokenLocation,
 } from './token-source.js';
@@ -45,6 +46,7 @@ export async function loadCredentials(
       return location.path === '-' ? fixedToken(source, token) : new RenewableToken(source, read, token);
     }
     case 'command': {
+      maskArguments(location.command, context.secrets);
       const { runTokenCommand } = await import('./token-command.js');
       return new RenewableToken(source, (signal) => runTokenCommand(location, context, signal));
     }

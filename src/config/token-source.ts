@@ -112,6 +112,14 @@ export function formatTokenCommand([program = '', ...args]: readonly string[]): 
   return `${shellCommand([program])} with ${count}`;
 }
 
+/** Masks the arguments of a token command, but not flags: they are words of ordinary messages. */
+export function maskArguments([, ...args]: readonly string[], secrets: SecretMask): void {
+  for (const arg of args) {
+    const flag = /^--[a-z-]+(?:=(.*))?$/s.exec(arg);
+    secrets.add(flag === null ? arg : flag[1], '(hidden)');
+  }
+}
+
 /** Returns a token that is valid in a header: visible ASCII (RFC 6750, section 2.1), and masks it. Throws UsageError. */
 export function checkToken(token: string, source: string, secrets: SecretMask): string {
   secrets.add(token, '(the token)');

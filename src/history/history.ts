@@ -4,6 +4,7 @@
  */
 import { isAbsolute, join } from 'node:path';
 import type { Clock, Context } from '../platform/context.js';
+import type { SecretMask } from '../text/secret-mask.js';
 import { appendRecord, findLogRisk, type LogFolder, readRecords } from './log.js';
 
 /** A run that this user triggered. */
@@ -38,17 +39,19 @@ export class History {
   readonly #log: LogFolder | undefined;
   readonly #clock: Clock;
   readonly #limit: number;
+  readonly #secrets: SecretMask;
   /** All writes so far, in the background; resolves with the first error. */
   #writes: Promise<unknown> = Promise.resolve();
 
   private constructor(
     folder: string | undefined,
-    { clock, limits, uid }: Pick<Context, 'clock' | 'limits' | 'uid'>,
+    { clock, limits, uid, secrets }: Pick<Context, 'clock' | 'limits' | 'uid' | 'secrets'>,
   ) {
     this.folder = folder;
     this.#log = folder === undefined ? undefined : { path: folder, uid };
     this.#clock = clock;
     this.#limit = limits.history;
+    this.#secrets = secrets;
   }
 
   /** Opens the history in the platform's folder for application state; keeps nothing with WFR_HISTORY=0 or without a home folder. */
@@ -66,11 +69,13 @@ export class History {
   recordTrigger(run: Omit<PastRun, 'triggered'>): void {
     const inputs = run.inputs.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME_LENGTH));
     const triggered = new Date(this.#clock.now()).toISOString();
-    this.#inBackground(() => this.#append({ ...run, inputs, triggered }));
+    const status = run.status && this.#secrets.mask(run.status);
+    this.#inBackground(() => this.#append({ ...run, inputs, status, triggered }));
   }
 
   /** Records the status of a known run if it has changed, in the background. */
-  recordStatus({ id, baseUrl, status }: StatusRecord): void {
+  recordStatus({ id, baseUrl, status: unmasked }: StatusRecord): void {
+    const status = unmasked && this.#secrets.mask(unmasked);
     this.#inBackground(async () => {
       const known = (await this.readRuns()).find((run) => isSame(run, { id, baseUrl, status }));
       const isNew = known !== undefined && known.status !== status;

@@ -195,6 +195,83 @@ describe('the token, a header and the proxy password', () => {
     },
   );
 
+  test('run, status and config: a header value that is too short to be masked everywhere is hidden where headers are shown', async () => {
+    const service = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
+    const reports = ['json', 'junit', 'html', 'markdown'].flatMap((kind) => [
+      '--report',
+      `${kind}=r.${kind}`,
+    ]);
+    for (const args of [
+      ['run', 'w', '-v', ...reports],
+      ['run', 'w', '--dry-run', '-v'],
+      ['status', 'run-1', '-v'],
+      ['config', 'show'],
+    ]) {
+      const cwd = folderWith({ headers: 'X-Other: MARK2\n' });
+      const headers = args[0] === 'config' ? [] : ['-H', 'X-Key: MARK1', '--header-file', 'headers'];
+      const env = { WFR_BASE_URL: service.baseUrl };
+      const { stdout, stderr, exitCode } = await runCli([...args, ...headers], { env, cwd });
+      expect(exitCode).toBe(0);
+      const files = readdirSync(cwd).filter((name) => name !== 'headers');
+      const written = files.map((name) => readFileSync(join(cwd, name), 'utf8'));
+      expect([stdout, stderr, ...written].join('')).not.toMatch(MARK);
+      if (args.includes('--dry-run'))
+        expect(JSON.parse(stdout).headers).toMatchObject({ 'x-key': '(hidden)', 'x-other': '(hidden)' });
+    }
+  });
+
+  test('tokenCommand: its arguments are masked in what the service says and in what the command prints', async () => {
+    const service = await scriptedService((_request, reply) =>
+      reply.send(400, { message: `${PASSWORD} and ${HEADER}, but not --print-token` }),
+    );
+    const script = `console.log('${TOKEN}'); console.error(process.argv.slice(1).join(' '));`;
+    const secrets = ['--print-token', PASSWORD, `--key=${HEADER}`];
+    const withCommand = (text: string) => {
+      const tokenCommand = [process.execPath, '-e', text, '--', ...secrets];
+      const profiles = { p: { baseUrl: service.baseUrl, tokenCommand } };
+      return writeTestConfig({ defaultProfile: 'p', profiles }).env;
+    };
+    const rejected = await runCli(['run', 'w'], { env: withCommand(script), canExec: true });
+    expect(rejected.stderr).toContain('(hidden) and (hidden), but not --print-token');
+    const failed = await runCli(['run', 'w'], {
+      env: withCommand(`${script} process.exit(1)`),
+      canExec: true,
+    });
+    expect(failed.stderr).toContain('--print-token (hidden) --key=(hidden)');
+    expect(rejected.stderr + failed.stderr).not.toMatch(MARK);
+  });
+
+  test('run, status, watch and history: a secret in the status or error of a run is masked in summaries and in the history', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      const id = request.method === 'POST' ? 'run-1' : (request.path.split('/').at(-1) ?? '');
+      const error = { message: `no ${HEADER}`, step: TOKEN };
+      reply.send(200, { ...aRun({ status: id === 'odd' ? TOKEN : 'FAILED', error }), id });
+    });
+    const state = temporaryFolder();
+    const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: TOKEN, XDG_STATE_HOME: state };
+    for (const args of [
+      ['run', 'w', '--detach'],
+      ['status', 'odd'],
+      ['status', 'run-1'],
+      ['status', 'run-1', 'odd'],
+      ['watch', 'run-1', 'odd', '--timeout', '0'],
+      ['history'],
+    ]) {
+      const header = args[0] === 'history' ? [] : ['-H', `X-Key: ${HEADER}`];
+      const { stdout, stderr } = await runCli([...args, ...header], { env });
+      expect(stdout).not.toBe('');
+      expect(stdout + stderr).not.toMatch(MARK);
+    }
+    const odd = await scriptedService((_request, reply) =>
+      reply.send(200, aRun({ id: 'run-2', status: TOKEN })),
+    );
+    await runCli(['run', 'w', '--detach'], { env: { ...env, WFR_BASE_URL: odd.baseUrl } });
+    const history = readFileSync(join(state, 'wfr', 'history.jsonl'), 'utf8');
+    expect(history).toContain('"status":"(the token)"');
+    expect(history).not.toMatch(MARK);
+  });
+
   test("run: the output on stdout and in saved documents is the service's own, and is not masked", async () => {
     const document = `data:text/plain;base64,${Buffer.from(TOKEN).toString('base64')}`;
     const output = { echo: TOKEN, header: HEADER, document };

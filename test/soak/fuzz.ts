@@ -21,8 +21,15 @@ const SECRETS = [TOKEN, HEADER, ARGUMENT].flatMap((secret) => [
   Buffer.from(secret).toString('base64').replace(/=+$/, ''),
 ]);
 const SECRET = new RegExp(SECRETS.join('|'));
-/** Stands for the header that a service repeats, so that no mutation changes it. */
+/** Stands for secrets that a service repeats, so that no mutation changes them. */
 const ECHO = '\u00a4echo\u00a4';
+/** Secrets as a service may repeat them, inside a string of JSON. */
+const ENCODINGS: readonly ((secret: string) => string)[] = [
+  (secret) => secret,
+  (secret) => secret.replace(/-/g, '\\u002d'),
+  (secret) => secret.replace(/[a-z]/g, (c) => `%${c.charCodeAt(0).toString(16)}`),
+  (secret) => secret.replace(/-/g, '&#45;'),
+];
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 
 /** Texts that are put into responses and results files. */
@@ -100,7 +107,7 @@ function mutateMembers(text: string, random: Random): string {
 const STATUSES = [200, 201, 201, 201, 202, 204, 301, 303, 400, 401, 403, 404, 408, 422, 429, 500, 503];
 
 /** Returns a response of bytes (latin1) with mutations in its body, its headers or both. */
-function mutatedResponse(random: Random, authorization: string): string {
+function mutatedResponse(random: Random, secrets: readonly string[]): string {
   const run = random.pick([
     aRun(),
     aRun({ status: 'PENDING' }),
@@ -110,13 +117,18 @@ function mutatedResponse(random: Random, authorization: string): string {
     // A service that repeats what it was sent.
     { message: `the token ${ECHO} is invalid` },
     { error: ECHO },
+    { [ECHO]: 1, message: 'unknown key' },
+    aRun({ status: 'FAILED', error: { message: ECHO, step: ECHO } }),
+    aRun({ status: ECHO }),
   ]);
   const latin1 = (text: string) => Buffer.from(text).toString('latin1');
-  const body = mutate(latin1(JSON.stringify(run)), random).replaceAll(latin1(ECHO), authorization);
+  const echo = () => random.pick(ENCODINGS)(random.pick(secrets));
+  const body = mutate(latin1(JSON.stringify(run)), random).replaceAll(latin1(ECHO), echo);
   const headers = [
     `content-length: ${body.length}`,
     'content-type: application/json',
     ...(random.chance(0.2) ? [`location: /runs/${mutate('run-1', random).replace(/[\r\n\0]/g, '')}`] : []),
+    ...(random.chance(0.1) ? [`location: /runs/${encodeURIComponent(echo())}`] : []),
     ...(random.chance(0.2) ? [`retry-after: ${random.pick(['1', '1e400', '-1', 'x', '\u009b'])}`] : []),
   ].join('\r\n');
   const head = `HTTP/1.1 ${random.pick(STATUSES)} Text\r\n${headers}`;
@@ -129,6 +141,7 @@ const COMMANDS = [
   ['run', 'w', '-o', 'jsonl'],
   ['run', 'w', '--detach'],
   ['run', 'w', '--save-documents', 'documents'],
+  ['run', 'w', 'a=1', '--once', 'once.jsonl'],
   ['status', 'run-1', '-v'],
   ['status', 'run-1', 'run-2', '-o', 'json'],
   ['watch', 'run-1', '-o', 'id'],
@@ -143,9 +156,12 @@ const REPORTS = ['junit=r.xml', 'markdown=r.md', 'json=r.json', 'html=r.html'].f
 /** Runs `count` commands against a service whose responses are all mutated. */
 export async function fuzzResponses(seed: number, count: number): Promise<FuzzResult> {
   const random = new Random(seed);
+  let usesCommand = false;
   const service = await scriptedService(async (request, reply) => {
     await request.body();
-    reply.raw(mutatedResponse(random, request.headers.authorization ?? ''));
+    // wfr has not read the arguments of a command that it does not use.
+    const secrets = [`Bearer ${TOKEN}`, HEADER, ...(usesCommand ? [ARGUMENT] : [])];
+    reply.raw(mutatedResponse(random, secrets));
     // A body that is shorter than its length would only wait for a timeout.
     reply.socket.end();
   });
@@ -157,7 +173,7 @@ export async function fuzzResponses(seed: number, count: number): Promise<FuzzRe
   for (let index = 0; index < count; index++) {
     const command = random.pick(COMMANDS);
     // Most use a variable: a process for each token would take most of the time.
-    const usesCommand = random.chance(0.05);
+    usesCommand = random.chance(0.05);
     const source = usesCommand ? ['--profile', 'p'] : ['--base-url', service.baseUrl];
     const secrets = usesCommand ? env : { WFR_TOKEN: TOKEN };
     const timeout = command[0] === 'status' || command.includes('--detach') ? [] : ['--timeout', '5s'];
@@ -184,16 +200,26 @@ export async function fuzzResultsFiles(seed: number, count: number): Promise<Fuz
   const cwd = temporaryFolder();
   const world = { cwd, env: { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: TOKEN, WFR_HISTORY: '0' } };
   const batch = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'results.jsonl', '--timeout', '5s'];
-  writeFileSync(join(cwd, 'rows.jsonl'), '{"a":1}\n{"a":2}\n{"a":3}\n');
-  await runCli(batch, world);
-  const original = readFileSync(join(cwd, 'results.jsonl'), 'latin1');
+  const once = ['run', 'w', 'a=1', '--once', 'results.jsonl', '--timeout', '5s'];
+  const writeRows = () => writeFileSync(join(cwd, 'rows.jsonl'), '{"a":1}\n{"a":2}\n{"a":3}\n');
+  const recordWith = async (args: string[]) => {
+    clearFolder(cwd);
+    writeRows();
+    await runCli(args, world);
+    return readFileSync(join(cwd, 'results.jsonl'), 'latin1');
+  };
+  const originals = [
+    { command: batch, text: await recordWith(batch) },
+    { command: once, text: await recordWith(once) },
+  ];
   const result: FuzzResult = { violations: [], exits: new Map() };
   for (let index = 0; index < count; index++) {
     clearFolder(cwd);
-    writeFileSync(join(cwd, 'rows.jsonl'), '{"a":1}\n{"a":2}\n{"a":3}\n');
-    const mutated = random.chance(0.5) ? mutate(original, random) : mutateMembers(original, random);
+    writeRows();
+    const original = random.pick(originals);
+    const mutated = random.chance(0.5) ? mutate(original.text, random) : mutateMembers(original.text, random);
     writeFileSync(join(cwd, 'results.jsonl'), mutated, 'latin1');
-    const command = random.pick([['results', 'results.jsonl'], batch]);
+    const command = random.pick([['results', 'results.jsonl'], original.command]);
     const args = [...command, ...REPORTS];
     const label = `results file ${index} (seed ${seed}): ${args.join(' ')}`;
     // The file itself has what the mutation put into it.
@@ -215,11 +241,25 @@ async function check(
   const written = [['stdout', stdout] as const, ['stderr', stderr] as const, ...filesBelow(world.cwd)];
   for (const [name, text] of written) {
     if (inputs.includes(name)) continue;
-    if (SECRET.test(text)) violations.push(`${label}: a secret in ${name}: ${around(text, SECRET)}`);
+    const decoded = decode(withoutRuns(name, text, args));
+    if (SECRET.test(decoded)) violations.push(`${label}: a secret in ${name}: ${around(decoded, SECRET)}`);
     // A document is written as the service sent it.
     if (name.startsWith('documents/')) continue;
     if (CONTROL.test(text)) violations.push(`${label}: a control byte in ${name}: ${around(text, CONTROL)}`);
   }
+}
+
+/** Returns what wfr wrote besides runs as the service sent them, which it never masks. */
+function withoutRuns(name: string, text: string, args: readonly string[]): string {
+  if (name === 'stdout' && args.some((arg) => ['json', 'jsonl', '--json'].includes(arg))) return '';
+  return ['results.jsonl', 'once.jsonl'].includes(name) ? text.replace(/,"(?:id|run)":.*/g, '') : text;
+}
+
+/** Returns a text without the escapes of ENCODINGS. */
+function decode(text: string): string {
+  return text
+    .replace(/&#(?:amp;)?45;|\\+u002d/gi, '-')
+    .replace(/%([46][0-9a-f]|[57][0-9a])/gi, (_all, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
 function clearFolder(folder: string): void {

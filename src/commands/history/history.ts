@@ -26,7 +26,7 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   if (runs.length === 0) await context.stderr.write(`${await emptyText(log)}\n`);
   const interruption = new Interruption(context);
   try {
-    await openStdoutQueue(context.stdout, interruption).write(formatRuns(runs, format));
+    await openStdoutQueue(context, interruption).write(formatRuns(runs, format));
   } finally {
     interruption.release();
   }

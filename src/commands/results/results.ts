@@ -49,7 +49,7 @@ async function printSummary({ rowStates, total }: JoinedFiles, context: Context)
   const lines = summaryLines(rowStates, undefined, notes);
   const interruption = new Interruption(context);
   try {
-    await openStdoutQueue(context.stdout, interruption).write([`${lines.join('\n')}\n`]);
+    await openStdoutQueue(context, interruption).writeSummary(`${lines.join('\n')}\n`);
   } finally {
     interruption.release();
   }

@@ -34,7 +34,7 @@ export class RunPrinter {
   async printEnd(run: Run): Promise<void> {
     if (this.format === 'json') await printRun(this.output, run, this.severalRuns);
     if (this.format !== 'text') return;
-    if (this.severalRuns) await this.output.write([`${runSummaryLine(run)}\n`]);
+    if (this.severalRuns) await this.output.writeSummary(`${runSummaryLine(run)}\n`);
     else if (hasEnded(run) && run.status === 'FINISHED') await this.output.write(formatJson(outputOf(run)));
   }
 }
@@ -53,7 +53,8 @@ export async function printStatus(
   severalRuns: boolean,
 ): Promise<void> {
   if (format === 'id') return printId(output, run);
-  if (format === 'text') return output.write([severalRuns ? `${runSummaryLine(run)}\n` : runSummary(run)]);
+  if (format === 'text')
+    return output.writeSummary(severalRuns ? `${runSummaryLine(run)}\n` : runSummary(run));
   return printRun(output, run, severalRuns || format === 'jsonl');
 }
 

@@ -111,7 +111,7 @@ class CommandResources {
     const reporter = await Reporter.open(plan.presentation, context);
     for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
     const { service, close } = await openService(plan, reporter, context);
-    const stdout = openStdoutQueue(context.stdout, interruption);
+    const stdout = openStdoutQueue(context, interruption);
     const history = History.open(context);
     this.#closeSession = async () => {
       reporter.stopProgress();
