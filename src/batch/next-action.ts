@@ -15,7 +15,7 @@ export interface ResendOptions {
 
 /** Returns whether no run of the row exists or may exist, so that its inputs may change. */
 export function mayChange(state: RowState): boolean {
-  return ['new', 'intent', 'bad', 'refused'].includes(state);
+  return ['new', 'intent', 'invalid', 'rejected', 'unauthorized', 'unreachable'].includes(state);
 }
 
 /** Returns what to do with a row. */
@@ -27,13 +27,15 @@ export function nextAction(
   switch (state) {
     case 'new':
     case 'intent':
-    case 'bad':
+    case 'invalid':
+    case 'unauthorized':
+    case 'unreachable':
       return 'send';
-    case 'sent':
+    case 'unknown':
       return isSelected(row, resendUnknown) ? 'send' : 'skip';
-    case 'accepted':
+    case 'running':
       return 'watch';
-    case 'refused':
+    case 'rejected':
       return resendRejected || retryFailed ? 'send' : 'skip';
     case 'failed':
       return retryFailed ? 'send' : 'skip';

@@ -3,21 +3,26 @@ import { ExitCode } from '../exit-code.js';
 import { PagedArray } from './paged-array.js';
 
 /**
+ * Of all but the first two, the name is the outcome that users see.
  * - `intent`: about to be sent, or not sent after all; no run exists
- * - `bad`: invalid inputs; never sent
- * - `sent`: the request may be complete, its outcome is unknown
- * - `accepted`: has a run that is not known to have ended
- * - `refused`: rejected by the service; no run exists
+ * - `invalid`: invalid inputs; never sent
+ * - `unknown`: the request may be complete, its outcome is unknown
+ * - `running`: has a run that is not known to have ended
+ * - `rejected`: rejected by the service; no run exists
+ * - `unauthorized`: the service rejected the access token; no run exists
+ * - `unreachable`: the service could not be reached, or was busy; no run exists
  * - `finished`, `failed`: the run has ended
  * - `lost`: accepted, but the service no longer knows the run
  */
 const ROW_STATES = [
   'new',
   'intent',
-  'bad',
-  'sent',
-  'accepted',
-  'refused',
+  'invalid',
+  'unknown',
+  'running',
+  'rejected',
+  'unauthorized',
+  'unreachable',
   'finished',
   'failed',
   'lost',
@@ -25,7 +30,7 @@ const ROW_STATES = [
 export type RowState = (typeof ROW_STATES)[number];
 
 /** States that are restored when a re-send fails. */
-const RESTORED_STATES: readonly RowState[] = ['sent', 'refused', 'failed', 'lost'];
+const RESTORED_STATES: readonly RowState[] = ['unknown', 'rejected', 'failed', 'lost'];
 
 /** The part of an event that changes the state of its row. */
 export type RowEvent =
@@ -69,7 +74,7 @@ export class RowStates {
     return (this.#digests.get(row) ?? 0n).toString(16).padStart(16, '0');
   }
 
-  /** Returns the run id of a row that is `accepted` or `lost`. */
+  /** Returns the run id of a row that is `running` or `lost`. */
   id(row: number): string | undefined {
     return this.#ids.get(row);
   }
@@ -77,6 +82,11 @@ export class RowStates {
   /** Returns the number of rows in a state. */
   count(state: RowState): number {
     return this.#counts.get(state) ?? 0;
+  }
+
+  /** Returns the number of rows in each state but `new`. */
+  counts(): ReadonlyMap<RowState, number> {
+    return this.#counts;
   }
 
   /** Returns the first rows in a state, in table order. */
@@ -150,14 +160,26 @@ export class RowStates {
   }
 }
 
+/** The states of rows without a run, by the exit code in their event; of other codes, such as those of signals, `intent`. */
+const STATE_BY_EXIT: Readonly<Record<number, RowState>> = {
+  [ExitCode.usage]: 'invalid',
+  [ExitCode.unauthorized]: 'unauthorized',
+  [ExitCode.rejected]: 'rejected',
+  [ExitCode.unreachable]: 'unreachable',
+};
+
 function stateAfter(event: RowEvent): RowState {
   switch (event.event) {
+    case 'intent':
+    case 'lost':
+      return event.event;
+    case 'sent':
+      return 'unknown';
+    case 'accepted':
+      return 'running';
     case 'refused':
-      if (event.exit === ExitCode.usage) return 'bad';
-      return event.exit === ExitCode.rejected ? 'refused' : 'intent';
+      return STATE_BY_EXIT[event.exit] ?? 'intent';
     case 'ended':
       return event.status === 'FINISHED' ? 'finished' : 'failed';
-    default:
-      return event.event;
   }
 }

@@ -2,12 +2,12 @@
 import { type Exit, SIGNAL_EXIT_CODES } from '../exit-code.js';
 import { compactJson } from '../text/json/format-json.js';
 import { sanitizeJson } from '../text/sanitize.js';
-import type { CommandResult, ReportedRun } from './reported-run.js';
+import { type CommandResult, outcomeOf, type ReportedRun } from './reported-run.js';
 
 type Chunks = Generator<string | Uint8Array, void, void>;
 
 /**
- * Yields `{exitCode, runs: [{id, workflowId, exitCode, durationMs, error, run}]}`. Batches add `row` and `label`; unknown
+ * Yields `{exitCode, runs: [{id, workflowId, outcome, exitCode, durationMs, error, run}]}`. Batches add `row` and `label`; unknown
  * values are null.
  */
 export function* renderJson({ runs, exit }: CommandResult): Chunks {
@@ -19,11 +19,13 @@ export function* renderJson({ runs, exit }: CommandResult): Chunks {
   yield '\n  ]\n}\n';
 }
 
-function* renderRun({ row, label, id, workflowId, exit, duration, error, run }: ReportedRun): Chunks {
+function* renderRun(reported: ReportedRun): Chunks {
+  const { row, label, id, workflowId, exit, duration, error, run } = reported;
   const known = {
     ...(row !== undefined && { row, label }),
     id,
     workflowId,
+    outcome: outcomeOf(reported),
     exitCode: toExitCode(exit),
     durationMs: Math.round(duration),
     error,

@@ -2,12 +2,12 @@
  * `--report junit`: JUnit XML with a test case for each run. It is valid for the schemas of both Jenkins and Ant's JUnit
  * task; Ant's requires the empty elements.
  */
-import { ExitCode } from '../exit-code.js';
 import { VERSION } from '../platform/version.js';
 import { escapeCodePoint, sanitize } from '../text/sanitize.js';
 import {
   type CommandResult,
   nameOf,
+  outcomeOf,
   problemLinesWithStep,
   type ReportedRun,
   verdictOf,
@@ -44,14 +44,8 @@ function renderTestCase(run: ReportedRun): string {
   // In a batch the name is the row's label, so the run id is added.
   const details =
     run.label === undefined || run.id === undefined ? lines : [...lines, `run ${sanitize(run.id)}`];
-  const summary = formatAttributes({ type: typeOf(run), message: lines.join('; ') });
+  const summary = formatAttributes({ type: outcomeOf(run), message: lines.join('; ') });
   return `${head}>\n      <${element}${summary}>${escapeXml(details.join('\n'))}</${element}>\n    </testcase>\n`;
-}
-
-/** Returns the kind of outcome in one word, for tools that group by it. */
-function typeOf({ exit, isLost }: ReportedRun): string {
-  if (isLost) return 'lost';
-  return Object.entries(ExitCode).find(([, code]) => code === exit)?.[0] ?? String(exit);
 }
 
 function formatSeconds(ms: number): string {

@@ -3,6 +3,7 @@ import { type Exit, ExitCode } from '../exit-code.js';
 import type { Run } from '../service/run.js';
 import { formatDuration } from '../text/duration.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
+import { type Outcome, outcomeOfExit } from '../view/outcome.js';
 import { stepsDone, totalSteps } from '../view/progress/run-progress.js';
 
 export interface ReportedRun {
@@ -17,8 +18,8 @@ export interface ReportedRun {
   /** The last response for it. */
   run: Run | undefined;
   exit: Exit;
-  /** In a batch: the service no longer knows the run that it accepted. */
-  isLost?: true;
+  /** In a batch: the outcome, where the exit does not tell. */
+  outcome?: 'lost' | 'not sent';
   /** Milliseconds since 1970, if known: when `duration` begins. */
   started?: number;
   /** Milliseconds since it was accepted or first polled; without a run, since the command began. */
@@ -34,6 +35,12 @@ export interface CommandResult {
   /** Milliseconds since 1970. */
   startedAt: number;
   durationMs: number;
+}
+
+/** Returns how the run ended, in one word. */
+export function outcomeOf({ exit, run, outcome }: ReportedRun): Outcome {
+  const isAccepted = exit === ExitCode.ok && run !== undefined && run.status !== 'FINISHED';
+  return outcome ?? (isAccepted ? 'accepted' : outcomeOfExit(exit));
 }
 
 /** Returns `failed` for a run that ended FAILED, `unsettled` for any other outcome but success. */

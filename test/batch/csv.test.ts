@@ -38,7 +38,7 @@ describe('CSV: rows', () => {
   ])('CSV: a table with %s has the rows 1, 2 and 3', async (_name, table) => {
     const { triggered, exitCode, stderr } = await runBatch(table);
     expect(triggered).toEqual([{ a: '1' }, { a: '2' }, { a: '3' }]);
-    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('3 rows: 3 FINISHED')]);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('3 rows: 3 finished')]);
     expect((await runBatch(table, '--check')).stderr).toBe('3 rows valid; nothing sent\n');
   });
 
@@ -75,7 +75,7 @@ describe('CSV: invalid rows and tables', () => {
       const { exitCode, stderr, posts } = await runBatch(table);
       expect({ exitCode, posts }).toEqual({ exitCode: 3, posts: 2 });
       expect(stderr).toContain(`row 2  ${message}`);
-      expect(stderr).toContain('3 rows: 2 FINISHED, 1 invalid');
+      expect(stderr).toContain('3 rows: 2 finished, 1 invalid');
     },
   );
 

@@ -74,7 +74,7 @@ describe('the lines of a results file', () => {
     const old = readEvents(path).filter(({ event }) => event !== 'open' && event !== 'close');
     const withoutOwner = old.map((event) => JSON.stringify({ ...event, by: undefined }));
     writeFileSync(path, `${withoutOwner.join('\n')}\n`);
-    expect(await wfr(BATCH_ARGS, { cwd })).toMatchObject({ exitCode: 0, stderr: '2 rows: 2 FINISHED\n' });
+    expect(await wfr(BATCH_ARGS, { cwd })).toMatchObject({ exitCode: 0, stderr: '2 rows: 2 finished\n' });
     expect(posts()).toHaveLength(2);
   });
 });

@@ -134,7 +134,7 @@ describe('batch: the lock of a results file', () => {
     const names = readEvents(path).map(({ event }) => event);
     expect(names.slice(names.indexOf('torn'))).toContain('open');
     expect(names.filter((name) => name === 'ended')).toHaveLength(2);
-    expect((await wfr(['results', 'out.jsonl'], { cwd })).stdout).toBe('2 rows: 2 FINISHED\n');
+    expect((await wfr(['results', 'out.jsonl'], { cwd })).stdout).toBe('2 rows: 2 finished\n');
   });
 
   test('results: a partial line before a claim is ignored; anywhere else it exits 2 with its line number', async () => {
@@ -261,7 +261,7 @@ describe('batch: a process that has lost its results file', () => {
     const before = posts().length;
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd, self: isDead });
     expect(exitCode).toBe(6);
-    expect(stderr).toContain('3 rows: 2 FINISHED, 1 unknown');
+    expect(stderr).toContain('3 rows: 2 finished, 1 unknown');
     expect(posts().slice(before)).toHaveLength(1);
     expect(JSON.parse((await posts()[before]?.body())?.toString() ?? '').inputs).toEqual({ n: 3 });
   });

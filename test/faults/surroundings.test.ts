@@ -268,7 +268,7 @@ describe('tables and inputs that cannot be read or copied', () => {
     // The rows that were read have FINISHED, and the others have not been sent.
     expect(exitCode).toBe(3);
     expect(stderr).toContain(`wfr: error: rows.jsonl: ${IO_ERROR}; rows were read up to rows.jsonl:26\n`);
-    expect(stderr).toContain('26 FINISHED');
+    expect(stderr).toContain('26 finished');
     expect(posts().length).toBe(26);
   });
 });

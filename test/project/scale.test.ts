@@ -77,7 +77,7 @@ describe('examples/scale/github.yml', () => {
     const files = { GITHUB_OUTPUT: join(world.cwd, 'out'), GITHUB_STEP_SUMMARY: join(world.cwd, 'summary') };
     const env = { ...world.env, ...files, SHARDS: '5', GITHUB_RUN_ATTEMPT: '1', GITHUB_ACTIONS: 'true' };
     const joined = await bash(script('join', 'Join the results'), env, { cwd: world.cwd });
-    expect(joined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('10 rows: 10 FINISHED') });
+    expect(joined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('10 rows: 10 finished') });
     expect(readFileSync(join(world.cwd, 'report.html'), 'utf8')).toContain('<html');
     expect(readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8')).toContain('FINISHED');
   });
@@ -153,7 +153,7 @@ describe('examples/scale/kubernetes.yml', () => {
     expect(pods.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
     expect(world.posts()).toBe(10);
     const joined = await bash(joiner.args[0], {}, { cwd: world.cwd });
-    expect(joined).toMatchObject({ exitCode: 0, stdout: '10 rows: 10 FINISHED\n' });
+    expect(joined).toMatchObject({ exitCode: 0, stdout: '10 rows: 10 finished\n' });
     expect(readdirSync(join(world.cwd, 'results'))).toHaveLength(6);
   });
 

@@ -75,10 +75,10 @@ export class BatchRun {
       total: this.total,
       rowsRead: this.#source.read,
       finished: rowStates.count('finished'),
-      failed: rowStates.count('failed') + rowStates.count('bad') + rowStates.count('lost'),
-      refused: rowStates.count('refused'),
-      running: rowStates.count('accepted') + awaiting,
-      unknown: rowStates.count('sent') - awaiting,
+      failed: rowStates.count('failed') + rowStates.count('invalid') + rowStates.count('lost'),
+      refused: rowStates.count('rejected'),
+      running: rowStates.count('running') + awaiting,
+      unknown: rowStates.count('unknown') - awaiting,
       endedNow: [...this.#exits.values()].reduce((sum, count) => sum + count, 0),
     };
   }
@@ -108,8 +108,8 @@ export class BatchRun {
   #describeUnrecorded(row: number): string[] {
     const { rowStates } = this.#results;
     const state = rowStates.state(row);
-    if (state === 'sent') return [`row ${row} (no response)`];
-    return state === 'accepted' ? [`row ${row} (${sanitize(rowStates.id(row) ?? '')})`] : [];
+    if (state === 'unknown') return [`row ${row} (no response)`];
+    return state === 'running' ? [`row ${row} (${sanitize(rowStates.id(row) ?? '')})`] : [];
   }
 
   async #runRow(row: Row, view: BatchView): Promise<void> {

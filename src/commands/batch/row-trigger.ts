@@ -4,10 +4,12 @@ import type { Reachability } from '../../batch/reachability.js';
 import type { Row } from '../../batch/row.js';
 import type { RowStates } from '../../batch/row-states.js';
 import { HttpError, NotTriggeredError, UnknownOutcomeError } from '../../errors.js';
+import { ExitCode } from '../../exit-code.js';
 import type { Input } from '../../service/body.js';
 import type { Trigger } from '../../service/create-run.js';
 import type { Run } from '../../service/run.js';
 import type { WorkflowIdFieldChoice } from '../../service/workflow-id-field.js';
+import { errorText } from '../../view/errors/describe-error.js';
 import { createRecordedRun } from '../shared/recorded-trigger.js';
 import type { Session } from '../shared/session.js';
 
@@ -72,8 +74,9 @@ export class RowTrigger {
   }
 
   async #sendWithRetries({ number }: Row, inputs: readonly Input[]): Promise<Run> {
-    const { session, journal, rowStates, reachability } = this.#tools;
+    const { journal, rowStates, reachability } = this.#tools;
     const { workflowId, resend503 } = this.#plan;
+    const session = this.#sessionOf(number);
     const recordSent = async () => {
       if (this.#lastUnknownOutcome !== undefined) throw new HeldBackError();
       const sent = { event: 'sent', row: number } as const;
@@ -90,10 +93,33 @@ export class RowTrigger {
         return run;
       } catch (error) {
         if (!isRateLimited(error, resend503) || tries >= MAX_RETRIES) throw error;
+        this.#recordRefusal(number, error);
       } finally {
         this.#awaiting.delete(number);
       }
     }
+  }
+
+  /** Returns the session for the triggers of one row: a request that is sent again created no run, and is recorded so. */
+  #sessionOf(row: number): Session {
+    const { session } = this.#tools;
+    const { service } = session;
+    const { events } = service;
+    const retrying: typeof events.retrying = (cause, sendState, delay, count) => {
+      this.#recordRefusal(row, cause);
+      events.retrying(cause, sendState, delay, count);
+    };
+    return { ...session, service: { ...service, events: { ...events, retrying } } };
+  }
+
+  /** Records that the request of a row created no run, if it was recorded as sent. */
+  #recordRefusal(row: number, cause: unknown): void {
+    if (!this.#awaiting.delete(row)) return;
+    const { journal, rowStates, session } = this.#tools;
+    const reason = session.context.secrets.mask(errorText(cause));
+    const refused = { event: 'refused', row, exit: ExitCode.unreachable, reason } as const;
+    journal.append(refused);
+    rowStates.record(refused);
   }
 }
 

@@ -125,10 +125,8 @@ export class RowRunner {
 
   /** Records why a row was not triggered; a row with an unknown outcome stays `sent`. */
   #recordFailure(row: Row, error: unknown): RowResult | undefined {
-    if (error instanceof HeldBackError) {
-      this.#recordRefusal(row, ExitCode.unreachable, error.message);
-      return undefined;
-    }
+    // No request of it was completed since its last record.
+    if (error instanceof HeldBackError) return undefined;
     const { exit, code, reason, isUnknown } = describeFailure(error);
     if (!isUnknown) this.#recordRefusal(row, code, reason);
     return { exit, summary: joinLines(reason) };

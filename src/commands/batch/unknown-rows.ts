@@ -5,7 +5,7 @@ import type { RowStates } from '../../batch/row-states.js';
 import { UsageError } from '../../errors.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { type Adoption, isSameId } from '../shared/adopt-runs.js';
-import { stateLabel } from '../shared/row-summary.js';
+import { outcomeOfState } from '../shared/row-summary.js';
 
 const EXAMPLE_ID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
@@ -60,8 +60,8 @@ export async function validateDecisions(
   const problems: string[] = [];
   const checkUnknown = (row: number, flag: string) => {
     const state = rowStates.state(row);
-    if (state !== 'sent')
-      problems.push(`${flag}: row ${row} is not unknown; its state is: ${stateLabel(state)}`);
+    if (state !== 'unknown')
+      problems.push(`${flag}: row ${row} is not unknown; its outcome is: ${outcomeOfState(state)}`);
   };
   for (const { row, flag } of adoptions) {
     checkUnknown(row, flag);

@@ -57,7 +57,7 @@ async function printSummary({ rowStates, total }: JoinedFiles, context: Context)
 
 function exitOf({ rowStates, total }: JoinedFiles): Exit {
   const exits = exitsOfRows(rowStates);
-  if (rowStates.count('accepted') > 0 || total === undefined) exits.push(ExitCode.stillRunning);
+  if (rowStates.count('running') > 0 || total === undefined) exits.push(ExitCode.stillRunning);
   if (rowStates.count('intent') > 0) exits.push(ExitCode.unreachable);
   return exitOfSeveral(exits);
 }

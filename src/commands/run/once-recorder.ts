@@ -47,7 +47,7 @@ async function record(
     try {
       const file = await openOnceFile(ownedFileOptions(named, context));
       try {
-        if (file.rowStates.state(ONCE_ROW) === 'accepted' && file.record.id === id) await write(file);
+        if (file.rowStates.state(ONCE_ROW) === 'running' && file.record.id === id) await write(file);
       } finally {
         await file.close();
       }

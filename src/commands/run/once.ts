@@ -85,7 +85,7 @@ async function adopt(file: OnceFile, { adopted: id, file: { name } }: OncePlan, 
   const { rowStates, record } = file;
   if (id === undefined) return;
   const isEarlierRun = record.id !== undefined && isSameId(record.id, id);
-  const isUnknown = rowStates.state(ONCE_ROW) === 'sent';
+  const isUnknown = rowStates.state(ONCE_ROW) === 'unknown';
   // The same command again: the run is adopted already.
   if (isEarlierRun && !isUnknown) return;
   if (isEarlierRun) throw new UsageError([`--adopt ${id}: is the run before the unknown one in ${name}`]);
@@ -100,7 +100,7 @@ async function adopt(file: OnceFile, { adopted: id, file: { name } }: OncePlan, 
 /** Reads an accepted run before --retry-failed is applied: it may have failed since. Throws the error of the poll. */
 async function checkBeforeRetry(file: OnceFile, { resend }: OncePlan, session: Session): Promise<void> {
   const { rowStates, record } = file;
-  if (!resend.retryFailed || record.id === undefined || rowStates.state(ONCE_ROW) !== 'accepted') return;
+  if (!resend.retryFailed || record.id === undefined || rowStates.state(ONCE_ROW) !== 'running') return;
   const { run, error } = await pollOnce(record.id, undefined, session);
   // A run that the service has forgotten has not failed: it is lost.
   if (run === undefined && !(error instanceof NoSuchRunError)) throw error;
@@ -180,7 +180,7 @@ function continueRun(
   const { id, ended, sentAt } = record;
   const { name } = once.file;
   const state = rowStates.state(ONCE_ROW);
-  if (state === 'sent' || id === undefined) throw new UnsettledRunError(name, sentAt);
+  if (state === 'unknown' || id === undefined) throw new UnsettledRunError(name, sentAt);
   if (state === 'lost' && !plan.detached) throw new LostRunError(name, id);
   const { reporter } = session;
   reporter.notice(`Run ${reporter.style.bold(sanitize(id))}, recorded in ${sanitize(name)}`);

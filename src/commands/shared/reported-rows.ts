@@ -4,6 +4,7 @@ import { ExitCode } from '../../exit-code.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 
 const UNKNOWN_OUTCOME = 'the outcome is unknown: a run may have been created';
+const NOT_SENT = 'it was not sent';
 const LOST = 'lost: the service no longer knows the run (404)';
 
 /** Reads the rows of results files, in table order. Throws BatchFileError. */
@@ -38,7 +39,7 @@ function applyEvent(
     exit: ExitCode.unreachable,
     duration: 0,
   };
-  const known = before ?? { ...unsent, error: undefined };
+  const { outcome: _, ...known } = before ?? { ...unsent, error: undefined };
   switch (event) {
     case 'sent':
       return { ...known, exit: ExitCode.unknownOutcome, error: UNKNOWN_OUTCOME };
@@ -51,15 +52,26 @@ function applyEvent(
         error: undefined,
       };
     case 'lost':
-      return { ...known, exit: ExitCode.unreachable, isLost: true, error: LOST };
+      return { ...known, exit: ExitCode.unreachable, outcome: 'lost', error: LOST };
     case 'refused':
-      return { ...known, exit: Number(fields.exit), error: String(fields.reason) };
+      return refusedRun(known, Number(fields.exit), String(fields.reason));
     case 'ended': {
       const exit = run?.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
       const duration = time - (known.started ?? time);
       return { ...known, id: run?.id, run, exit, duration, error: undefined };
     }
     default:
-      return { ...unsent, error: 'it was not sent' };
+      return { ...unsent, outcome: 'not sent', error: NOT_SENT };
   }
+}
+
+/** A signal or the end of the batch may have kept a row from being sent, which is no failure of its own. */
+function refusedRun(run: ReportedRun, exit: number, reason: string): ReportedRun {
+  return isOutcome(exit)
+    ? { ...run, exit, error: reason }
+    : { ...run, exit: ExitCode.unreachable, outcome: 'not sent', error: reason };
+}
+
+function isOutcome(exit: number): boolean {
+  return Object.values<number>(ExitCode).includes(exit);
 }

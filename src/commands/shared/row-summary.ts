@@ -2,26 +2,16 @@
 import type { RowState, RowStates } from '../../batch/row-states.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { sanitize } from '../../text/sanitize.js';
+import { OUTCOMES, type Outcome } from '../../view/outcome.js';
 
 /** Rows that are listed at most; the results file has all. */
 const MAX_LISTED_ROWS = 20;
 /** Failed steps that are listed at most. */
 const MAX_LISTED_STEPS = 10;
 
-const STATE_LABELS: readonly (readonly [RowState, string])[] = [
-  ['finished', 'FINISHED'],
-  ['failed', 'FAILED'],
-  ['refused', 'rejected'],
-  ['accepted', 'still running'],
-  ['bad', 'invalid'],
-  ['intent', 'not sent'],
-  ['sent', 'unknown'],
-  ['lost', 'lost'],
-];
-
-/** Returns the name of a state in messages. */
-export function stateLabel(state: RowState): string {
-  return STATE_LABELS.find(([candidate]) => candidate === state)?.[1] ?? 'not started';
+/** Returns the outcome that a state stands for. */
+export function outcomeOfState(state: RowState): Outcome {
+  return state === 'new' || state === 'intent' ? 'not sent' : state;
 }
 
 /** Returns the counts, the failed steps, what to do next, and the notes. `total` is the number of rows, if known. */
@@ -39,12 +29,27 @@ export function summaryLines(
 }
 
 function countsLine(rowStates: RowStates, total: number): string {
-  const known = STATE_LABELS.filter(([state]) => rowStates.count(state) > 0);
-  const counts = known.map(([state, label]) => `${rowStates.count(state)} ${label}`);
-  const started = known.reduce((sum, [state]) => sum + rowStates.count(state), 0);
-  const rows = Math.max(started, total);
-  if (rows > started) counts.push(`${rows - started} not started`);
-  return `${rows} ${rows === 1 ? 'row' : 'rows'}: ${counts.join(', ') || 'the table is empty'}`;
+  const counts = countOutcomes(rowStates, total);
+  const rows = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const texts = OUTCOMES.filter((outcome) => counts.has(outcome)).map(
+    (outcome) => `${counts.get(outcome)} ${outcome}`,
+  );
+  return `${rows} ${rows === 1 ? 'row' : 'rows'}: ${texts.join(', ') || 'the table is empty'}`;
+}
+
+/** Returns how many rows have each outcome. `total` is the number of rows, as far as it is known. */
+function countOutcomes(rowStates: RowStates, total: number): Map<Outcome, number> {
+  const counts = new Map<Outcome, number>();
+  const add = (outcome: Outcome, count: number) => {
+    if (count > 0) counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+  };
+  let known = 0;
+  for (const [state, count] of rowStates.counts()) {
+    add(outcomeOfState(state), count);
+    known += count;
+  }
+  add('not sent', total - known);
+  return counts;
 }
 
 function failedStepLines(rowStates: RowStates): string[] {
@@ -59,9 +64,9 @@ function failedStepLines(rowStates: RowStates): string[] {
 function nextStepLines(rowStates: RowStates): string[] {
   const has = (...states: RowState[]) => states.some((state) => rowStates.count(state) > 0);
   const lines: string[] = [];
-  if (has('sent')) {
+  if (has('unknown')) {
     lines.push(
-      `  Unknown, a run may exist: ${listRows('sent', rowStates)}. Check the service: --adopt <row>=<id> continues with a run that exists; --resend-unknown <rows> sends rows again that have none.`,
+      `  Unknown, a run may exist: ${listRows('unknown', rowStates)}. Check the service: --adopt <row>=<id> continues with a run that exists; --resend-unknown <rows> sends rows again that have none.`,
     );
   }
   if (has('lost')) {
@@ -69,11 +74,12 @@ function nextStepLines(rowStates: RowStates): string[] {
       `  Lost, the service no longer knows the run (404): ${listRows('lost', rowStates)}. Check the base URL and the service; --retry-lost runs these rows again.`,
     );
   }
-  if (has('accepted', 'intent')) lines.push('  To continue, run the same command again.');
-  if (has('bad')) {
-    lines.push(`  Invalid: ${listRows('bad', rowStates)}. Fix them and run the same command again.`);
+  if (has('running', 'unauthorized', 'unreachable', 'intent'))
+    lines.push('  To continue, run the same command again.');
+  if (has('invalid')) {
+    lines.push(`  Invalid: ${listRows('invalid', rowStates)}. Fix them and run the same command again.`);
   }
-  if (has('failed', 'refused')) {
+  if (has('failed', 'rejected')) {
     lines.push('  To run failed and rejected rows again: wfr batch … --retry-failed');
   }
   return lines;
@@ -84,10 +90,12 @@ export function exitsOfRows(rowStates: RowStates): Exit[] {
   const exits: [RowState, Exit][] = [
     ['finished', ExitCode.ok],
     ['failed', ExitCode.runFailed],
-    ['refused', ExitCode.rejected],
-    ['sent', ExitCode.unknownOutcome],
+    ['rejected', ExitCode.rejected],
+    ['unauthorized', ExitCode.unauthorized],
+    ['unreachable', ExitCode.unreachable],
+    ['unknown', ExitCode.unknownOutcome],
     ['lost', ExitCode.unreachable],
-    ['bad', ExitCode.usage],
+    ['invalid', ExitCode.usage],
   ];
   return exits.filter(([state]) => rowStates.count(state) > 0).map(([, exit]) => exit);
 }

@@ -1,9 +1,11 @@
 /** Turns a reported run into the entry that the page shows: its outcome, color and texts. */
-import { type Exit, ExitCode } from '../../exit-code.js';
+import { ExitCode } from '../../exit-code.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
+import { OUTCOMES, type Outcome, type Tone, toneOf } from '../../view/outcome.js';
 import {
   failingStepOf,
+  outcomeOf,
   problemLines,
   type ReportedRun,
   statusOf,
@@ -12,41 +14,17 @@ import {
 } from '../reported-run.js';
 import { escapeUnencodable } from './markup.js';
 
-/** CSS classes: succeeded, still running, uncertain or rejected, failed. */
-export const TONES = ['good', 'open', 'doubt', 'bad'] as const;
-export type Tone = (typeof TONES)[number];
-
-export interface Outcome {
-  label: string;
+/** An outcome; its tone is the CSS class. */
+export interface PageOutcome {
+  label: Outcome;
   tone: Tone;
 }
 
-const FINISHED: Outcome = { label: 'finished', tone: 'good' };
-const ACCEPTED: Outcome = { label: 'accepted', tone: 'open' };
-const LOST: Outcome = { label: 'lost', tone: 'doubt' };
-const INTERRUPTED: Outcome = { label: 'interrupted', tone: 'doubt' };
-const INTERNAL_ERROR: Outcome = { label: 'internal error', tone: 'doubt' };
-
-const OUTCOME_BY_EXIT: ReadonlyMap<Exit, Outcome> = new Map([
-  [ExitCode.runFailed, { label: 'failed', tone: 'bad' }],
-  [ExitCode.stillRunning, { label: 'still running', tone: 'open' }],
-  [ExitCode.unknownOutcome, { label: 'unknown outcome', tone: 'doubt' }],
-  [ExitCode.unreachable, { label: 'unreachable', tone: 'doubt' }],
-  [ExitCode.rejected, { label: 'rejected', tone: 'doubt' }],
-  [ExitCode.unauthorized, { label: 'not authorized', tone: 'doubt' }],
-  [ExitCode.usage, { label: 'not sent', tone: 'doubt' }],
-  [ExitCode.outputNotWritten, { label: 'not written', tone: 'doubt' }],
-] as const satisfies [Exit, Outcome][]);
-
 /** Every outcome, in the order of the page's lists. */
-export const OUTCOMES: readonly Outcome[] = [
-  FINISHED,
-  ACCEPTED,
-  ...OUTCOME_BY_EXIT.values(),
-  LOST,
-  INTERRUPTED,
-  INTERNAL_ERROR,
-];
+export const PAGE_OUTCOMES: readonly PageOutcome[] = OUTCOMES.map((label) => ({
+  label,
+  tone: toneOf(label),
+}));
 
 /** A run as the page shows it; all texts are sanitized. */
 export interface Entry {
@@ -54,7 +32,7 @@ export interface Entry {
   id: string;
   workflow: string;
   version: string;
-  outcome: Outcome;
+  outcome: PageOutcome;
   /** The service's status. */
   status: string;
   steps: string;
@@ -75,7 +53,7 @@ export function toEntry(reported: ReportedRun): Entry {
     id: toLine([label, id].filter((name) => name !== undefined).join(' · ')),
     workflow: toLine(workflowId),
     version: toLine(run?.versionName ?? ''),
-    outcome: outcomeOf(reported),
+    outcome: pageOutcomeOf(reported),
     status: escapeUnencodable(statusOf(reported)),
     steps: stepsOf(reported),
     started,
@@ -86,11 +64,9 @@ export function toEntry(reported: ReportedRun): Entry {
   };
 }
 
-function outcomeOf({ exit, run, isLost }: ReportedRun): Outcome {
-  if (isLost) return LOST;
-  if (typeof exit === 'string') return INTERRUPTED;
-  if (exit === ExitCode.ok) return run === undefined || run.status === 'FINISHED' ? FINISHED : ACCEPTED;
-  return OUTCOME_BY_EXIT.get(exit) ?? INTERNAL_ERROR;
+function pageOutcomeOf(reported: ReportedRun): PageOutcome {
+  // The same object for the same outcome: entries are counted by it.
+  return PAGE_OUTCOMES[OUTCOMES.indexOf(outcomeOf(reported))] as PageOutcome;
 }
 
 /** Omits the elapsed time, so that equal problems are grouped. */

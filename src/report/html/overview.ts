@@ -2,9 +2,9 @@
 import { VERSION } from '../../platform/version.js';
 import { formatDuration } from '../../text/duration.js';
 import { formatCount, type Markup, markup, pluralize } from './markup.js';
-import { type Entry, OUTCOMES, type Outcome } from './outcome.js';
+import { type Entry, PAGE_OUTCOMES, type PageOutcome } from './outcome.js';
 
-type Count = readonly [outcome: Outcome, runs: number];
+type Count = readonly [outcome: PageOutcome, runs: number];
 
 /** Renders the section; `startedAt` is in milliseconds since 1970. */
 export function renderOverview(entries: readonly Entry[], startedAt: number, durationMs: number): Markup {
@@ -35,9 +35,9 @@ export function formatHeadline(entries: readonly Entry[]): string {
 }
 
 function countOutcomes(entries: readonly Entry[]): Count[] {
-  const counts = new Map<Outcome, number>();
+  const counts = new Map<PageOutcome, number>();
   for (const { outcome } of entries) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
-  return OUTCOMES.flatMap((outcome) => {
+  return PAGE_OUTCOMES.flatMap((outcome) => {
     const runs = counts.get(outcome);
     return runs === undefined ? [] : [[outcome, runs] as const];
   });

@@ -1,7 +1,7 @@
 /** Serializes all runs for the page's script, which renders the table. */
 import { formatDuration } from '../../text/duration.js';
 import { toScriptJson } from './markup.js';
-import { type Entry, OUTCOMES } from './outcome.js';
+import { type Entry, PAGE_OUTCOMES } from './outcome.js';
 
 /**
  * Yields `{rows, texts, outcomes}`. A row is `[id, workflow, version, outcome, status, steps, started, duration, formatted
@@ -26,7 +26,7 @@ export function* serializeRows(
       entry.id,
       indexOfText(entry.workflow),
       indexOfText(entry.version),
-      OUTCOMES.indexOf(entry.outcome),
+      PAGE_OUTCOMES.indexOf(entry.outcome),
       indexOfText(entry.status),
       indexOfText(entry.steps),
       entry.started ?? null,
@@ -38,5 +38,5 @@ export function* serializeRows(
     ];
     yield `${index === 0 ? '\n' : ',\n'}${toScriptJson(row)}`;
   }
-  yield `\n],\n"texts":${toScriptJson([...texts.keys()])},\n"outcomes":${toScriptJson(OUTCOMES)}}`;
+  yield `\n],\n"texts":${toScriptJson([...texts.keys()])},\n"outcomes":${toScriptJson(PAGE_OUTCOMES)}}`;
 }

@@ -28,7 +28,7 @@ describe('batch: rows and tables', () => {
     const args = ['batch', INVOICE, '--rows', 'rows.jsonl', '--results', 'out.jsonl', '-i', 'customer=B'];
     const { exitCode, stdout, stderr } = await runCli(args, { env, clock, cwd });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
-    expect(stderr).toMatch(/2 rows: 2 FINISHED\n$/);
+    expect(stderr).toMatch(/2 rows: 2 finished\n$/);
     expect(posts()).toBe(2);
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: FINISHED_ROW, 2: FINISHED_ROW });
     const customers = readEvents(join(cwd, 'out.jsonl')).flatMap(({ row, run }) =>
@@ -114,7 +114,7 @@ describe('batch: rows and tables', () => {
     expect(stderr).toMatch(/row 2 {2}rows\.jsonl:2: not JSON/);
     expect(stderr).toMatch(/row 3 {2}rows\.jsonl:3: is not a JSON object/);
     expect(stderr).toMatch(/row 4 {2}rows\.jsonl:4: d: none\.pdf: no such file \(ENOENT\)/);
-    expect(stderr).toMatch(/5 rows: 2 FINISHED, 3 invalid\n/);
+    expect(stderr).toMatch(/5 rows: 2 finished, 3 invalid\n/);
     expect(readEvents(join(cwd, 'out.jsonl')).filter(({ exit }) => exit === 2)).toHaveLength(3);
   });
 
@@ -282,7 +282,7 @@ describe('batch: shards', () => {
     const joined = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', '--report', 'json=r.json'], {
       cwd,
     });
-    expect(joined).toMatchObject({ exitCode: 0, stdout: '7 rows: 7 FINISHED\n', stderr: '' });
+    expect(joined).toMatchObject({ exitCode: 0, stdout: '7 rows: 7 finished\n', stderr: '' });
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
     const double = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', 's4.jsonl'], { cwd });
@@ -303,7 +303,7 @@ describe('batch: progress, summary and reports', () => {
     expect(
       stderr.split('\n').filter((line) => /Z row [12] {2}\S+ {2}FAILED {2}1\/3 {2}Check credit: /.test(line)),
     ).toHaveLength(2);
-    expect(stderr).toContain('2 rows: 2 FAILED\n  Failed at step Check credit: 2\n');
+    expect(stderr).toContain('2 rows: 2 failed\n  Failed at step Check credit: 2\n');
     const report = (name: string) => readFileSync(join(cwd, name), 'utf8');
     const { runs } = JSON.parse(report('r.json'));
     expect(runs).toMatchObject([

@@ -24,7 +24,7 @@ describe('batch: resuming from a results file', () => {
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     const before = requests.length;
     const again = await wfr(BATCH_ARGS, { cwd });
-    expect(again).toMatchObject({ exitCode: 0, stderr: '5 rows: 5 FINISHED\n' });
+    expect(again).toMatchObject({ exitCode: 0, stderr: '5 rows: 5 finished\n' });
     expect(requests).toHaveLength(before);
     expect(posts()).toHaveLength(5);
   });
@@ -67,7 +67,7 @@ describe('batch: resuming from a results file', () => {
     const args = [...BATCH_ARGS, '--concurrency', '1'];
     const first = await wfr(args, { cwd });
     expect(first.exitCode).toBe(6);
-    expect(first.stderr).toContain('3 rows: 2 FINISHED, 1 unknown\n');
+    expect(first.stderr).toContain('3 rows: 2 finished, 1 unknown\n');
     expect(first.stderr).toContain('Unknown, a run may exist: row 2. Check the service');
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))[2]).toEqual(['intent', 'sent']);
     isFailing = false;
@@ -193,7 +193,7 @@ describe('batch: resuming from a results file', () => {
       onOutput: (text) => text.includes('row 2 ') && signals.raise('SIGINT'),
     });
     expect(exitCode).toBe(130);
-    expect(stderr).toMatch(/^9 rows: 2 FINISHED, .*[67] not started$/m);
+    expect(stderr).toMatch(/^9 rows: 2 finished, .*[67] not sent$/m);
   });
 });
 
@@ -249,7 +249,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
       });
       expect(exitCode).toBe(130);
       expect(stderr).toContain(
-        '1 row: 1 FINISHED\nInterrupted before the end of the table. To continue, run the same command again.\n',
+        '1 row: 1 finished\nInterrupted before the end of the table. To continue, run the same command again.\n',
       );
     }
   });
@@ -275,7 +275,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     mode = 'fail';
     expect((await wfr([...args, '--resend-unknown'], { cwd })).exitCode).toBe(1);
     mode = 'busy';
-    expect((await wfr([...args, '--retry-failed'], { cwd })).stderr).toContain('1 row: 1 FAILED\n');
+    expect((await wfr([...args, '--retry-failed'], { cwd })).stderr).toContain('1 row: 1 failed\n');
     const before = posts().length;
     expect((await wfr(args, { cwd })).exitCode).toBe(1);
     expect(posts()).toHaveLength(before);
@@ -288,7 +288,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":\n' });
     const first = await wfr(BATCH_ARGS, { cwd });
     expect(first.exitCode).toBe(3);
-    expect(first.stderr).toContain('2 rows: 1 FINISHED, 1 invalid\n  Invalid: row 2. Fix them');
+    expect(first.stderr).toContain('2 rows: 1 finished, 1 invalid\n  Invalid: row 2. Fix them');
     writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(2));
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(2);

@@ -135,7 +135,7 @@ describe('batch: five consecutive unknown outcomes', () => {
     const limits = { stall: 24 * 3_600_000 };
     const first = await runCli(BATCH_ARGS, { cwd, env, onOutput, limits });
     expect(first.exitCode).toBe(6);
-    expect(first.stderr).toContain('8 rows: 3 not sent, 5 unknown\n');
+    expect(first.stderr).toContain('8 rows: 5 unknown, 3 not sent\n');
     const aborted = posts().filter(({ headers }) => isLarge(headers['content-length']));
     expect(aborted).toHaveLength(3);
     for (const { received, headers } of aborted)
@@ -143,7 +143,7 @@ describe('batch: five consecutive unknown outcomes', () => {
     isHealthy = true;
     const second = await runCli(BATCH_ARGS, { cwd, env, limits });
     expect(second.exitCode).toBe(6);
-    expect(second.stderr).toContain('8 rows: 3 FINISHED, 5 unknown\n');
+    expect(second.stderr).toContain('8 rows: 3 finished, 5 unknown\n');
     expect(posts()).toHaveLength(11);
   });
 
@@ -178,7 +178,7 @@ describe('batch: five consecutive unknown outcomes', () => {
     };
     const { exitCode, stderr } = await runCli(BATCH_ARGS, { cwd, env: { WFR_BASE_URL: baseUrl }, onOutput });
     expect(exitCode).toBe(6);
-    expect(stderr).toContain('6 rows: 1 not sent, 5 unknown\n');
+    expect(stderr).toContain('6 rows: 1 unreachable, 5 unknown\n');
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))[1]).toEqual(['intent', 'sent', 'refused']);
   });
 });

@@ -91,7 +91,7 @@ describe('batch: paths in a table', () => {
     ]);
     expect(stderr).toContain(`row 2  data/rows.jsonl:2: x: ../secret.pdf: ${OUTSIDE}`);
     expect(stderr).toContain(`row 3  data/rows.jsonl:3: x: link.pdf: ${OUTSIDE}`);
-    expect(stderr).toContain('4 rows: 2 FINISHED, 2 invalid');
+    expect(stderr).toContain('4 rows: 2 finished, 2 invalid');
   });
 
   test('batch: paths and links that stay inside the folder of the table are sent, however they are written', async () => {

@@ -83,7 +83,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     expect(clock.monotonic()).toBeLessThan(120_000);
     expect(readEvents(path)).toContainEqual(expect.objectContaining({ event: 'lost', row: 1 }));
-    expect(stderr).toContain('2 rows: 1 FINISHED, 1 lost\n');
+    expect(stderr).toContain('2 rows: 1 finished, 1 lost\n');
     expect(stderr).toMatch(/^ {2}Lost.*: row 1 \(run-1-1\)\..*--retry-lost/m);
     expect(triggered).toEqual([]);
   });
@@ -104,7 +104,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     await run();
     const { exitCode, stderr } = await run('--retry-lost');
     expect(exitCode).toBe(0);
-    expect(stderr).toContain('2 rows: 2 FINISHED\n');
+    expect(stderr).toContain('2 rows: 2 finished\n');
     expect(triggered).toEqual([1]);
     expect(eventNamesByRow(path)[1]).toEqual([...ACCEPTED, 'lost', ...FINISHED_ROW]);
     expect((await run('--retry-lost')).exitCode).toBe(0);
@@ -115,7 +115,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     const { run, responses, triggered } = await runLostBatch();
     await run();
     responses.post = () => [422, { message: 'no' }];
-    expect((await run('--retry-lost')).stderr).toContain('2 rows: 1 FINISHED, 1 lost\n');
+    expect((await run('--retry-lost')).stderr).toContain('2 rows: 1 finished, 1 lost\n');
     const { exitCode, stderr } = await run();
     expect(exitCode).toBe(7);
     expect(stderr).toContain('row 1 (run-1-1)');
@@ -181,7 +181,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     responses.get = (id) => (id.startsWith('run-22') ? finished(id) : NOT_FOUND);
     const { exitCode, stderr } = await wfr(ARGS, { cwd });
     expect(exitCode).toBe(7);
-    expect(stderr).toContain('22 rows: 1 FINISHED, 21 lost\n');
+    expect(stderr).toContain('22 rows: 1 finished, 21 lost\n');
     expect(stderr).toContain('20 (run-20-20) and 1 more.');
     expect(triggered).toHaveLength(22);
   });
@@ -193,7 +193,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     const reports = kinds.flatMap((kind) => ['--report', kind]);
     const { exitCode, stdout } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
     expect(exitCode).toBe(7);
-    expect(stdout).toContain('2 rows: 1 FINISHED, 1 lost\n  Lost, ');
+    expect(stdout).toContain('2 rows: 1 finished, 1 lost\n  Lost, ');
     const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
     expect(JSON.parse(read('r.json')).runs[0]).toMatchObject({ row: 1, id: 'run-1-1', exitCode: 7 });
     for (const name of ['r.xml', 'r.md', 'r.html', 'r.json'])
@@ -212,7 +212,7 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
     );
     const { exitCode, stderr } = await run('--adopt', '2=found-1');
     expect(exitCode).toBe(0);
-    expect(stderr).toContain('3 rows: 3 FINISHED\n');
+    expect(stderr).toContain('3 rows: 3 finished\n');
     expect(triggered).toEqual([]);
     expect(reads).toEqual(['found-1', 'found-1']);
     expect(eventNamesByRow(path)[2]).toEqual(FINISHED_ROW);
@@ -259,9 +259,9 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
     const before = eventNamesByRow(path);
     const { exitCode, stderr } = await run('--adopt', '1=x', '--adopt', '4=y', '--adopt', '99=z');
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('--adopt 1=x: row 1 is not unknown; its state is: FINISHED');
-    expect(stderr).toContain('--adopt 4=y: row 4 is not unknown; its state is: not started');
-    expect(stderr).toContain('--adopt 99=z: row 99 is not unknown; its state is: not started');
+    expect(stderr).toContain('--adopt 1=x: row 1 is not unknown; its outcome is: finished');
+    expect(stderr).toContain('--adopt 4=y: row 4 is not unknown; its outcome is: not sent');
+    expect(stderr).toContain('--adopt 99=z: row 99 is not unknown; its outcome is: not sent');
     expect(requests).toEqual([]);
     expect(eventNamesByRow(path)).toEqual(before);
   });
@@ -340,10 +340,10 @@ describe('batch: --resend-unknown takes row numbers', () => {
     const { run, requests } = await runFiveUnknown();
     const { exitCode, stderr } = await run('--resend-unknown', '1-4');
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('--resend-unknown: row 3 is not unknown; its state is: FINISHED');
+    expect(stderr).toContain('--resend-unknown: row 3 is not unknown; its outcome is: finished');
     const far = await run('--resend-unknown', '1,7-999999999999');
     expect(far.exitCode).toBe(2);
-    expect(far.stderr).toContain('--resend-unknown: row 7 is not unknown; its state is: not started');
+    expect(far.stderr).toContain('--resend-unknown: row 7 is not unknown; its outcome is: not sent');
     expect(far.stderr.split('\n').length).toBeLessThan(30);
     expect(requests).toEqual([]);
   });
@@ -398,7 +398,7 @@ describe('batch: row states and flags decide which rows are sent', () => {
     responses.get = (id) => (id === 'lost' ? NOT_FOUND : [200, aRun({ id })]);
     const { stderr } = await service.wfr([...ARGS, '--timeout', '2m'], { cwd });
     expect(stderr).toContain(
-      '8 rows: 1 FINISHED, 1 FAILED, 1 rejected, 1 still running, 1 invalid, 1 not sent, 1 unknown, 1 lost\n',
+      '8 rows: 1 finished, 1 failed, 1 running, 1 rejected, 1 invalid, 1 unreachable, 1 unknown, 1 lost\n',
     );
     delete responses.get;
     delete responses.post;

@@ -430,7 +430,7 @@ describe('run --once: the file', () => {
     const { once, wfr } = await prepareOnce();
     await once();
     const { exitCode, stdout } = await wfr(['results', 'my.once']);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '1 row: 1 FINISHED\n' });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '1 row: 1 finished\n' });
   });
 
   test('run --once --dry-run: creates no file', async () => {

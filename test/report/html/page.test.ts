@@ -34,7 +34,7 @@ describe('--report html', () => {
       /^Began 2026-01-02 03:04:05 UTC , took 4\.0s\. /,
     );
     expect(textOf(html, /<dl class="counts">(.*?)<\/dl>/s)).toBe(
-      'finished 2 33.3 % failed 3 50.0 % still running 1 16.7 %',
+      'finished 2 33.3 % failed 3 50.0 % running 1 16.7 %',
     );
   });
 
@@ -44,7 +44,7 @@ describe('--report html', () => {
     expect(body.split('</tr>').map((row) => textOf(row, /(.*)/s))).toEqual([
       '2 failed sort cannot sort Show',
       '1 failed read cannot read Show',
-      '1 still running still RUNNING; the run continues Show',
+      '1 running still RUNNING; the run continues Show',
       '',
     ]);
   });
@@ -77,7 +77,7 @@ describe('--report html', () => {
     expect(rows.map((row) => row.started)).toEqual(ids.map(() => started));
     expect(rows[1]).toMatchObject({ version: 'v1', steps: '4 of 4', step: 'sort', message: 'cannot sort' });
     expect(rows[5]).toMatchObject({
-      outcome: 'still running',
+      outcome: 'running',
       status: 'RUNNING',
       duration: 4000,
       words: '4.0s',
