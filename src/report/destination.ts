@@ -1,5 +1,11 @@
-/** Where reports are written: a file that is replaced atomically, a file that is appended to, a pipe or a device. */
-import { constants, open as openDescriptor } from 'node:fs';
+/** Where reports are written: a file that is replaced atomically or appended to, an open descriptor, a pipe, a device. */
+import {
+  constants,
+  createWriteStream,
+  fstat,
+  open as openDescriptor,
+  write as writeDescriptor,
+} from 'node:fs';
 import {
   access,
   type FileHandle,
@@ -33,7 +39,7 @@ export interface Report {
 export type Opener = () => Promise<Report>;
 
 /** An opened target: written once, or discarded. */
-interface Destination {
+export interface Destination {
   /** Writes all chunks. Throws the system error. */
   write(chunks: Iterable<string | Uint8Array>): Promise<void>;
   /** Removes what was not written completely. Never throws. */
@@ -49,10 +55,12 @@ export interface AppendFile extends Destination {
 export class DestinationError extends Error {}
 
 /**
- * Opens a file that keeps its old content until the new one is complete. Pipes and character devices are written to
- * directly. Throws DestinationError.
+ * Opens a file that keeps its old content until the new one is complete. Pipes, character devices and descriptors, such
+ * as /dev/stdout, are written to directly. Throws DestinationError.
  */
 export async function openAtomicFile(path: string, uuid: string): Promise<Destination> {
+  const descriptor = await findDescriptor(path);
+  if (descriptor !== undefined) return descriptor;
   const resolved = await resolveTarget(path);
   if ('write' in resolved) return { write: resolved.write, discard: async () => {} };
   const { target, mode } = resolved;
@@ -78,6 +86,35 @@ export async function openAppendFile(path: string): Promise<AppendFile> {
     size: async () => (await handle.stat()).size,
     write: (chunks) => writeFile(handle, chunks),
     discard: () => handle.close().catch(() => {}),
+  };
+}
+
+/** As many symbolic links as Linux follows. */
+const MAX_LINKS = 40;
+
+/**
+ * Returns how to write to a descriptor of this process that a path names, such as /dev/stdout or /dev/fd/3, through any
+ * links. The shell has opened what is behind it, so that replacing or truncating that file would destroy a log. Undefined
+ * for another path, and for a pipe or device, which can be opened again.
+ */
+async function findDescriptor(path: string, links = 0): Promise<Destination | undefined> {
+  const [, number] = /^\/(?:dev\/fd|proc\/self\/fd)\/(\d+)$/.exec(path) ?? [];
+  if (number === undefined) {
+    const link = links < MAX_LINKS ? await readlink(path).catch(() => undefined) : undefined;
+    return link === undefined ? undefined : findDescriptor(resolve(dirname(path), link), links + 1);
+  }
+  const fd = Number(number);
+  const stats = await promisify(fstat)(fd).catch(() => undefined);
+  if (stats?.isFile() !== true) return undefined;
+  try {
+    // Nothing is written, but a descriptor that was opened for reading fails.
+    await promisify(writeDescriptor)(fd, Buffer.alloc(0));
+  } catch (error) {
+    throw new DestinationError(describeSystemError(error));
+  }
+  return {
+    write: (chunks) => pipeline(Readable.from(chunks), createWriteStream('', { fd, autoClose: false })),
+    discard: async () => {},
   };
 }
 

@@ -11,8 +11,8 @@ export class Reports {
 
   private constructor() {}
 
-  /** Opens all requested reports, or none. Throws UsageError with every problem. */
-  static async open(requested: readonly string[], context: Context): Promise<Reports> {
+  /** Opens all requested reports, or none; `hasStdout` lets one be on stdout. Throws UsageError with every problem. */
+  static async open(requested: readonly string[], hasStdout: boolean, context: Context): Promise<Reports> {
     const reports = new Reports();
     const problems: string[] = [];
     const collect = async (work: () => Promise<void>) => {
@@ -23,7 +23,7 @@ export class Reports {
     };
     for (const request of new Set(requested)) {
       await collect(async () => {
-        for (const open of parseReportRequest(request, context)) {
+        for (const open of parseReportRequest(request, hasStdout, context)) {
           await collect(async () => {
             reports.#reports.push(await open());
           });

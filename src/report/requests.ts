@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
-import { DestinationError, type Opener, openAtomicFile } from './destination.js';
+import { type Destination, DestinationError, type Opener, openAtomicFile } from './destination.js';
 import { githubOpeners } from './github-reports.js';
 import { renderJson } from './json.js';
 import { renderJunit } from './junit.js';
@@ -31,8 +31,8 @@ export const REPORT_KINDS: readonly string[] = [
   ...Object.keys(FILE_FORMATS).map((kind) => `${kind}=`),
 ];
 
-/** Returns the openers for one `--report`. Throws UsageError for an invalid value. */
-export function parseReportRequest(raw: string, context: Context): Opener[] {
+/** Returns the openers for one `--report`, `=-` only if stdout is free. Throws UsageError for an invalid value. */
+export function parseReportRequest(raw: string, hasStdout: boolean, context: Context): Opener[] {
   const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(raw) ?? [];
   const usageError = (problem: string) => new UsageError([`--report ${raw}: ${problem}`]);
   if (kind === 'github') {
@@ -44,14 +44,32 @@ export function parseReportRequest(raw: string, context: Context): Opener[] {
     throw usageError('unknown report; use github, junit=<file>, markdown=<file>, json=<file> or html=<file>');
   }
   if (!path) throw usageError(`a file is required, such as --report ${kind}=${format.example}`);
-  if (path === '-') throw usageError("stdout is reserved for the run's output; use a file");
-  return [fileOpener(`--report ${raw}`, resolvePath(path, context.cwd, context), format.load, context)];
+  if (path === '-' && !hasStdout) throw usageError("stdout is reserved for the run's output; use a file");
+  const open = path === '-' ? stdoutDestination(context) : fileDestination(path, context);
+  return [reportOpener(`--report ${raw}`, open, format.load, context)];
 }
 
-function fileOpener(name: string, path: string, load: FileFormat['load'], { secrets }: Context): Opener {
+function stdoutDestination({ stdout }: Context): () => Promise<Destination> {
+  const write: Destination['write'] = async (chunks) => {
+    for (const chunk of chunks) await stdout.write(chunk);
+  };
+  return async () => ({ write, discard: async () => {} });
+}
+
+function fileDestination(path: string, context: Context): () => Promise<Destination> {
+  const resolved = resolvePath(path, context.cwd, context);
+  return () => openAtomicFile(resolved, randomUUID());
+}
+
+function reportOpener(
+  name: string,
+  openDestination: () => Promise<Destination>,
+  load: FileFormat['load'],
+  { secrets }: Context,
+): Opener {
   return async () => {
     const render = await load();
-    const { write, discard } = await openAtomicFile(path, randomUUID()).catch((error) => {
+    const { write, discard } = await openDestination().catch((error) => {
       throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
     });
     return { name, write: (result) => write(secrets.maskChunks(render(result))), discard };

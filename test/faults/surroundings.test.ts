@@ -4,6 +4,7 @@ import {
   existsSync,
   fstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -69,6 +70,35 @@ describe('run: files that cannot be read', () => {
       exitCode: 2,
       stderr: expect.stringContaining('secret.pdf: permission denied (EACCES)'),
     });
+    expect(connections()).toBe(0);
+  });
+});
+
+describe('--report: descriptors that the shell has opened', () => {
+  test.each([
+    ['/dev/stdout', '>> log'],
+    ['/dev/fd/1', '> log'],
+    ['/proc/self/fd/1', '>> log'],
+    ['link', '>> log'],
+    ['/dev/fd/7', '7>> log >&7'],
+  ])(
+    '--report: %s is written after the output, and never truncates the file (fault 74)',
+    async (path, redirection) => {
+      const { env } = await startService();
+      const cwd = temporaryFolder();
+      const line = `echo before > log; ln -s /dev/stdout link; { echo first; wfr run w a=b --report markdown=${path}; } ${redirection}; cat log`;
+      const { stdout } = await bash(line, env, { cwd });
+      expect(stdout).toMatch(/^(before\n)?first\n\{\n {2}"total": 1\n\}\n\| Run \|.*\n.*\n\| run-1 \|.*\n$/);
+      expect(readdirSync(cwd).sort()).toEqual(['link', 'log']);
+    },
+  );
+
+  test('--report: a descriptor that was opened for reading exits 2, and nothing is sent (fault 72)', async () => {
+    const { env, connections } = await startService();
+    const line = 'echo before > log; wfr run w a=b --report json=/dev/fd/7 7< log; echo $?; cat log';
+    const { stdout, stderr } = await bash(line, env, { cwd: temporaryFolder() });
+    expect(stdout).toBe('2\nbefore\n');
+    expect(stderr).toContain('--report json=/dev/fd/7: ');
     expect(connections()).toBe(0);
   });
 });

@@ -100,7 +100,7 @@ export async function planBatch(
 async function openReports(reports: RequestedReports, { report, results = '-' }: BatchFlags): Promise<void> {
   if (report !== undefined && results === '-')
     throw new UsageError(['--report requires --results <file.jsonl>']);
-  await reports.open();
+  await reports.open({ hasStdout: true });
 }
 
 /**

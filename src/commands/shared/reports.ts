@@ -25,8 +25,8 @@ export class RequestedReports {
     private readonly context: Context,
   ) {}
 
-  /** Opens all reports. Throws UsageError with every problem. */
-  async open(): Promise<void> {
+  /** Opens all reports; `hasStdout` if nothing else is on stdout. Throws UsageError with every problem. */
+  async open({ hasStdout = false } = {}): Promise<void> {
     if (this.requested === undefined) return;
     const { Reports } = await import('../../report/reports.js');
     const { requested, context } = this;
@@ -34,7 +34,7 @@ export class RequestedReports {
       files: () => assertDistinctFiles(reportFiles({ report: requested }, context)),
       // Assigned at once, so that close() discards them if another check fails.
       reports: async () => {
-        this.#reports = await Reports.open(requested, context);
+        this.#reports = await Reports.open(requested, hasStdout, context);
       },
     });
   }
@@ -53,6 +53,11 @@ export class RequestedReports {
   async close(): Promise<void> {
     await this.#reports?.discard();
   }
+}
+
+/** Returns whether a report is written to stdout. */
+export function isReportOnStdout({ report = [] }: ReportFlags): boolean {
+  return report.some((raw) => raw.endsWith('=-'));
 }
 
 /** Returns the files that reports are written to. */
