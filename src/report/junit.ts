@@ -1,19 +1,19 @@
 /**
- * `--report junit`: JUnit XML with a test case for each run. It is valid for the schemas of both Jenkins and Ant's JUnit
- * task; Ant's requires the empty elements.
+ * `--report junit`: JUnit XML with a test case for each run, whose name is the same in the next run of a pipeline, so that
+ * CI can show its history. It is valid for the schemas of both Jenkins and Ant's JUnit task, which requires the order of
+ * its elements; a test case has no place for the id of a run, so that the ids are in the output.
  */
 import { VERSION } from '../platform/version.js';
 import { escapeCodePoint, sanitize } from '../text/sanitize.js';
 import {
   type CommandResult,
-  nameOf,
   outcomeOf,
   problemLinesWithStep,
   type ReportedRun,
   verdictOf,
 } from './reported-run.js';
 
-export function* renderJunit({ runs, startedAt }: CommandResult): Generator<string, void, void> {
+export function* renderJunit({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
   const verdicts = runs.map(verdictOf);
   const count = (verdict: string) => verdicts.filter((candidate) => candidate === verdict).length;
   const suite = formatAttributes({
@@ -26,24 +26,38 @@ export function* renderJunit({ runs, startedAt }: CommandResult): Generator<stri
     tests: String(runs.length),
     failures: String(count('failed')),
     errors: String(count('unsettled')),
-    time: formatSeconds(runs.reduce((sum, { duration }) => sum + duration, 0)),
+    time: formatSeconds(durationMs),
   });
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n  <testsuite${suite}>\n`;
   yield `    <properties>\n      <property${formatAttributes({ name: 'wfr', value: VERSION })}/>\n    </properties>\n`;
-  for (const run of runs) yield renderTestCase(run);
-  yield '    <system-out/>\n    <system-err/>\n  </testsuite>\n</testsuites>\n';
+  const names = uniqueNames(runs);
+  for (const [index, run] of runs.entries()) yield renderTestCase(names[index] ?? '', run);
+  yield '    <system-out>';
+  for (const [index, { id }] of runs.entries())
+    if (id !== undefined) yield escapeXml(`${names[index]}: run ${sanitize(id)}\n`);
+  yield '</system-out>\n    <system-err/>\n  </testsuite>\n</testsuites>\n';
 }
 
-function renderTestCase(run: ReportedRun): string {
+/** Returns the label of each row, else the workflow, else the id; with the row's number where labels are equal. */
+function uniqueNames(runs: readonly ReportedRun[]): string[] {
+  const names = runs.map(({ label, workflowId, id }) => sanitize(label ?? workflowId ?? id ?? 'unknown'));
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return names.map((name, index) => {
+    const row = runs[index]?.row;
+    return row === undefined || counts.get(name) === 1 ? name : `${name} (row ${row})`;
+  });
+}
+
+function renderTestCase(name: string, run: ReportedRun): string {
   const classname = sanitize(run.workflowId ?? 'wfr');
-  const head = `    <testcase${formatAttributes({ name: nameOf(run), classname, time: formatSeconds(run.duration) })}`;
+  const head = `    <testcase${formatAttributes({ name, classname, time: formatSeconds(run.duration) })}`;
   const verdict = verdictOf(run);
   if (verdict === 'succeeded') return `${head}/>\n`;
   const element = verdict === 'failed' ? 'failure' : 'error';
   const lines = problemLinesWithStep(run);
-  // In a batch the name is the row's label, so the run id is added.
-  const details =
-    run.label === undefined || run.id === undefined ? lines : [...lines, `run ${sanitize(run.id)}`];
+  const id = run.id === undefined ? [] : [`run ${sanitize(run.id)}`];
+  const details = name === run.id ? lines : [...lines, ...id];
   const summary = formatAttributes({ type: outcomeOf(run), message: lines.join('; ') });
   return `${head}>\n      <${element}${summary}>${escapeXml(details.join('\n'))}</${element}>\n    </testcase>\n`;
 }

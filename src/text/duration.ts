@@ -1,4 +1,4 @@
-/** Parses and formats durations as people write them. */
+/** Parses and formats durations as people write them, and formats times. */
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, '': 1_000 };
 
@@ -21,4 +21,10 @@ export function formatDuration(ms: number): string {
 
 function formatUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`;
+}
+
+/** Formats milliseconds since 1970 as `2026-01-02 03:04:05 UTC`. */
+export function formatUtc(ms: number): string {
+  const iso = new Date(ms).toISOString();
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
 }

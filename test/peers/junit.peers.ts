@@ -54,11 +54,12 @@ describe('JUnit report: the schema of Jenkins', () => {
 
   test('JUnit report: a parser reads back what was written', async () => {
     const read = await validated(await runWithReports(acceptThenShow(aRun(failed)), RUN));
-    expect(await read('//testcase/@name')).toBe('run-1');
+    expect(await read('//testcase/@name')).toBe('w');
     expect(await read('//testcase/@classname')).toBe('w');
     expect(await read('//testcase/@time')).toBe('2.000');
     expect(await read('//failure/@message')).toBe('failed at step Two; a < b & c; "two"');
-    expect(await read('//failure')).toBe('failed at step Two\na < b & c\n"two"');
+    expect(await read('//failure')).toBe('failed at step Two\na < b & c\n"two"\nrun run-1');
+    expect(await read('//system-out')).toBe('w: run run-1\n');
   });
 
   test('JUnit report: hostile text stays text', async () => {

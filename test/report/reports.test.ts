@@ -226,7 +226,9 @@ describe('--report: every way to end is in every report', () => {
       expect(reported.annotations.length).toBe(ending.exitCode === 0 ? 0 : 1);
       if (ending.exitCode !== 0) expect(reported.annotations[0]?.message).toContain(message);
 
-      expect(reported.junit).toContain(`<testcase name="${id ?? 'w'}" classname="${workflowId ?? 'wfr'}" `);
+      expect(reported.junit).toContain(
+        `<testcase name="${workflowId ?? id}" classname="${workflowId ?? 'wfr'}" `,
+      );
       if (ending.junit === undefined) expect(reported.junit).not.toMatch(/<(failure|error) /);
       else expect(reported.junit).toContain(ending.junit);
       const [shown = {}] = readPageRows(reported.html);
@@ -280,7 +282,7 @@ describe('--report: every way to end is in every report', () => {
   test('--report: durations are those of watching, in seconds for JUnit and in milliseconds for JSON', async () => {
     const { junit, json, markdown } = await runWithReports(acceptThenShow(aRun(), aFinishedRun()), RUN);
     expect(junit).toContain('timestamp="2026-01-02T03:04:05"');
-    expect(junit).toContain('<testcase name="run-1" classname="w" time="4.000"/>');
+    expect(junit).toContain('<testcase name="w" classname="w" time="4.000"/>');
     expect(json.runs).toEqual([expect.objectContaining({ durationMs: 4000, error: null })]);
     expect(parseTableRows(markdown)).toEqual([['run-1', 'w', 'v1', 'FINISHED', '4 of 4', '4.0s', '', '']]);
   });
@@ -527,7 +529,7 @@ describe('--report: writing', () => {
     };
     await runWithReports(handler, RUN, { cwd });
     expect(seen).toEqual(['before', 'before']);
-    expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="run-1"');
+    expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="w"');
     expect(statSync(join(cwd, 'real/r.xml')).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(cwd, 'real'))).toEqual(['r.xml']);
   });
@@ -600,7 +602,7 @@ describe('--report: writing', () => {
     symlinkSync('folder/link.xml', join(cwd, 'r.xml'));
     const { exitCode } = await runWithReports(acceptThenShow(aFinishedRun()), RUN, { cwd });
     expect(exitCode).toBe(0);
-    expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="run-1"');
+    expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="w"');
     expect(readdirSync(join(cwd, 'real')).sort()).toEqual(['deep', 'r.xml']);
     expect(readdirSync(join(cwd, 'real/deep'))).toEqual(['link.xml']);
     expect(readFileSync(join(cwd, 'r.xml'), 'utf8')).toContain('run-1');

@@ -10,7 +10,6 @@ import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
-import type { ReportedRun } from '../../report/reported-run.js';
 import type { ServiceEvents } from '../../service/service.js';
 import { adoptRuns } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
@@ -88,9 +87,9 @@ async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): P
   }
   if (run.failure !== undefined && !reporter.error(run.failure)) throw run.failure;
   reporter.block(summaryLines(results.rowStates, run.total, run.notes()));
-  const runs: ReportedRun[] =
-    flags.report === undefined || file === undefined ? [] : await readReportedRuns([file]);
-  return { runs, exit: exitOfSeveral([...run.exits(), ...exitsOfRows(results.rowStates)]) };
+  const reported =
+    flags.report === undefined || file === undefined ? { runs: [] } : await readReportedRuns([file]);
+  return { ...reported, exit: exitOfSeveral([...run.exits(), ...exitsOfRows(results.rowStates)]) };
 }
 
 /** Adds the batch's rate limit to a session, and silences messages about single requests, which would hide the rest. */

@@ -8,12 +8,14 @@ import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
+import type { Output } from '../../platform/output.js';
 import { assertDistinctFiles } from '../../platform/same-file.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
 import { describeSystemError } from '../../platform/system-error.js';
-import { readReportedRuns } from '../shared/reported-rows.js';
-import { type ReportFlags, reportFiles } from '../shared/reports.js';
+import { formatDuration, formatUtc } from '../../text/duration.js';
+import { EventPeriod, type Period, readReportedRuns } from '../shared/reported-rows.js';
+import { isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
 import { exitsOfRows, summaryLines } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 
@@ -33,23 +35,34 @@ export function results(names: readonly string[], flags: ReportFlags, context: C
     const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
     const inputs = files.map((file) => ({ ...file, isWritten: false }));
     await assertDistinctFiles([...reportFiles(flags, context), ...inputs]);
-    await reports.open();
+    await reports.open({ hasStdout: true });
     const joined = await joinFiles(files);
-    await printSummary(joined, context);
+    await printSummary(joined, isReportOnStdout(flags) ? context.stderr : context.stdout, context);
     if (joined.problems.length > 0) throw new UsageError(joined.problems);
-    return { runs: flags.report === undefined ? [] : await readReportedRuns(files), exit: exitOf(joined) };
+    const reported = flags.report === undefined ? { runs: [] } : await readReportedRuns(files);
+    return { ...reported, exit: exitOf(joined) };
   });
 }
 
-async function printSummary({ rowStates, total }: JoinedFiles, context: Context): Promise<void> {
-  const notes =
-    total === undefined
+async function printSummary(
+  { rowStates, total, period }: JoinedFiles,
+  output: Output,
+  context: Context,
+): Promise<void> {
+  const notes = [
+    ...(total === undefined
       ? ['  The total number of rows is unknown: wfr batch stopped before the end of the table.']
-      : [];
+      : []),
+    ...(period === undefined
+      ? []
+      : [`  Began ${formatUtc(period.startedAt)}, took ${formatDuration(period.durationMs)}.`]),
+  ];
   const lines = summaryLines(rowStates, undefined, notes);
   const interruption = new Interruption(context);
   try {
-    await openStdoutQueue(context, interruption).writeSummary(`${lines.join('\n')}\n`);
+    await openStdoutQueue({ stdout: output, secrets: context.secrets }, interruption).writeSummary(
+      `${lines.join('\n')}\n`,
+    );
   } finally {
     interruption.release();
   }
@@ -67,6 +80,8 @@ interface JoinedFiles {
   rowStates: RowStates;
   /** The number of rows of the table; undefined if no file reached its end. */
   total: number | undefined;
+  /** Undefined if no row has a time. */
+  period: Period | undefined;
   /** Why the files cannot be joined. */
   problems: readonly string[];
 }
@@ -76,12 +91,14 @@ async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFiles> {
   const rowStates = new RowStates();
   const rowOwners = new RowOwners();
   const problems = new Set<string>();
+  const events = new EventPeriod();
   let total: number | undefined;
   let first: (BatchHeader & { name: string }) | undefined;
   for (const [index, file] of files.entries()) {
     let header: (BatchHeader & { name: string }) | undefined;
     for await (const event of readFileEvents(file)) {
       const { fields, row } = event;
+      events.add(event);
       if (event.event === 'table') total = Math.max(total ?? 0, Number(fields.rows));
       // A command with --once that created no run may be followed by one with another workflow.
       if (event.event === 'batch') header = { ...(fields as unknown as BatchHeader), name: file.name };
@@ -97,7 +114,8 @@ async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFiles> {
   }
   const listed = [...problems].slice(0, MAX_PROBLEMS);
   if (problems.size > MAX_PROBLEMS) listed.push('more rows are in two files');
-  return { rowStates, total, problems: [...listed, ...missingRows(rowStates, total)] };
+  const { period } = events;
+  return { rowStates, total, period, problems: [...listed, ...missingRows(rowStates, total)] };
 }
 
 /** Returns why a file and the first one do not belong to the same batch. */

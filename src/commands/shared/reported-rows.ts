@@ -7,19 +7,46 @@ const UNKNOWN_OUTCOME = 'the outcome is unknown: a run may have been created';
 const NOT_SENT = 'it was not sent';
 const LOST = 'lost: the service no longer knows the run (404)';
 
-/** Reads the rows of results files, in table order. Throws BatchFileError. */
+/** When a batch began, in milliseconds since 1970, and how long it took. */
+export interface Period {
+  startedAt: number;
+  durationMs: number;
+}
+
+/** The time from the first to the last event of a batch, which may be that of several commands. */
+export class EventPeriod {
+  #first = Number.POSITIVE_INFINITY;
+  #last = Number.NEGATIVE_INFINITY;
+
+  add({ fields }: ReadEvent): void {
+    if (typeof fields.time !== 'string') return;
+    const time = Date.parse(fields.time);
+    this.#first = Math.min(this.#first, time);
+    this.#last = Math.max(this.#last, time);
+  }
+
+  /** Undefined without an event that has a time. */
+  get period(): Period | undefined {
+    if (this.#last < this.#first) return undefined;
+    return { startedAt: this.#first, durationMs: this.#last - this.#first };
+  }
+}
+
+/** Reads the rows of results files, in table order, and their period. Throws BatchFileError. */
 export async function readReportedRuns(
   files: readonly { path: string; name: string }[],
-): Promise<ReportedRun[]> {
+): Promise<{ runs: ReportedRun[]; period: Period | undefined }> {
   const rows = new Map<number, ReportedRun>();
+  const events = new EventPeriod();
   for (const { path, name } of files) {
     let header: BatchHeader | undefined;
     for await (const event of readEvents(path, name)) {
+      events.add(event);
       if (event.event === 'batch') header = event.fields as unknown as BatchHeader;
       else if (event.row > 0) rows.set(event.row, applyEvent(event, rows.get(event.row), header?.workflow));
     }
   }
-  return [...rows].sort(([a], [b]) => a - b).map(([, run]) => run);
+  return { runs: [...rows].sort(([a], [b]) => a - b).map(([, run]) => run), period: events.period };
 }
 
 /** Returns the row after an event; `before` is undefined for its first event. */

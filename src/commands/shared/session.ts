@@ -16,6 +16,7 @@ import { errorText } from '../../view/errors/describe-error.js';
 import type { Presentation, PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { serviceLogger } from '../../view/service-logger.js';
+import type { Period } from './reported-rows.js';
 import { type ReportFlags, type ReportSubject, RequestedReports } from './reports.js';
 
 /** What a command has validated before it opens a session. */
@@ -42,6 +43,8 @@ export interface Session {
 export interface CommandOutcome {
   runs: readonly ReportedRun[];
   exit?: Exit;
+  /** When the runs were sent and watched, if not by this command alone. */
+  period?: Period | undefined;
 }
 
 /**
@@ -59,14 +62,15 @@ export async function runCommand(
   const elapsed = () => context.clock.monotonic() - started;
   const resources = new CommandResources(flags, subjects, context);
   try {
-    const { runs, exit = exitOfRuns(runs) } = await work(resources)
+    const outcome = await work(resources)
       .finally(() => resources.closeSession())
       .catch((error) => {
         if (error instanceof UsageError || flags.report === undefined) throw error;
         const ended = { startedAt, durationMs: elapsed(), color: flags.color };
         return printFailure(error, resources.subjects, ended, context);
       });
-    const failures = await resources.reports.write({ runs, exit, startedAt, durationMs: elapsed() });
+    const { runs, exit = exitOfRuns(runs), period = { startedAt, durationMs: elapsed() } } = outcome;
+    const failures = await resources.reports.write({ runs, exit, ...period });
     return exitOfSeveral([exit, ...failures]);
   } finally {
     resources.interruption.release();

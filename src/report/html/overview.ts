@@ -1,6 +1,6 @@
 /** The top of the page: outcomes of the runs, start and duration of the command. */
 import { VERSION } from '../../platform/version.js';
-import { formatDuration } from '../../text/duration.js';
+import { formatDuration, formatUtc } from '../../text/duration.js';
 import { formatCount, type Markup, markup, pluralize } from './markup.js';
 import { type Entry, PAGE_OUTCOMES, type PageOutcome } from './outcome.js';
 
@@ -10,10 +10,9 @@ type Count = readonly [outcome: PageOutcome, runs: number];
 export function renderOverview(entries: readonly Entry[], startedAt: number, durationMs: number): Markup {
   const counts = countOutcomes(entries);
   const iso = new Date(startedAt).toISOString();
-  const began = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
   return markup`<header>
 <h1>${formatHeadline(entries)}</h1>
-<p class="facts">Began <time datetime="${iso}">${began}</time>, took ${formatDuration(durationMs)}. Written by wfr ${VERSION}.</p>
+<p class="facts">Began <time datetime="${iso}">${formatUtc(startedAt)}</time>, took ${formatDuration(durationMs)}. Written by wfr ${VERSION}.</p>
 </header>
 <section aria-label="Outcomes">
 ${renderShares(counts, entries.length)}

@@ -1,4 +1,6 @@
-/** `wfr results`: the summary of a results file. */
+/** `wfr results`: the summary of a results file, and its reports. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startBatchService } from '../../helpers/batch.js';
 import { folderWith } from '../../helpers/files.js';
@@ -22,5 +24,63 @@ describe('results', () => {
     expect(exitCode).toBe(1);
     expect(stdout).toContain('Failed at step Read: 300\n  Failed at step (other steps): 201\n');
     expect(stdout).toContain('  Failed at 991 more steps; see the results file\n');
+  });
+
+  const RUN = (id: string) => ({ id, status: 'FINISHED', steps: 1, stepsCompleted: 1, output: {} });
+
+  /** Returns a folder with the results file of a batch of two rows that took 25 s, and was resumed. */
+  function folderOfBatch(...labels: [string, string]): string {
+    const at = (seconds: number) => ({ time: new Date(Date.UTC(2026, 4, 6, 7, 8, seconds)).toISOString() });
+    const row = (number: number, label: string, from: number, to: number) => [
+      { event: 'intent', row: number, label, digest: '0123456789abcdef', ...at(from) },
+      { event: 'sent', row: number, ...at(from) },
+      { event: 'accepted', row: number, id: `run-${number}`, ...at(from) },
+      { event: 'ended', row: number, run: RUN(`run-${number}`), ...at(to) },
+    ];
+    const events = [
+      { event: 'batch', workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1', ...at(9) },
+      ...row(1, labels[0], 10, 12),
+      ...row(2, labels[1], 30, 34),
+      { event: 'table', rows: 2, ...at(34) },
+    ];
+    return folderWith({ 'out.jsonl': events.map((event) => `${JSON.stringify(event)}\n`).join('') });
+  }
+
+  test('results: began and took are the times of the batch, on stdout and in the reports', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderOfBatch('t.csv:2', 't.csv:3');
+    const reports = ['--report', 'html=r.html', '--report', 'junit=r.xml'];
+    const { stdout, exitCode } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
+    expect(exitCode).toBe(0);
+    expect(stdout).toBe('2 rows: 2 finished\n  Began 2026-05-06 07:08:09 UTC, took 25s.\n');
+    expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain(
+      'Began <time datetime="2026-05-06T07:08:09.000Z">2026-05-06 07:08:09 UTC</time>, took 25s.',
+    );
+    const junit = readFileSync(join(cwd, 'r.xml'), 'utf8');
+    expect(junit).toMatch(/<testsuite [^>]*timestamp="2026-05-06T07:08:09"[^>]* time="25.000">/);
+    expect(junit.match(/<testcase [^>]*>/g)).toEqual([
+      '<testcase name="t.csv:2" classname="w" time="2.000"/>',
+      '<testcase name="t.csv:3" classname="w" time="4.000"/>',
+    ]);
+    expect(junit).toContain('<system-out>t.csv:2: run run-1\nt.csv:3: run run-2\n</system-out>');
+  });
+
+  test('results --report junit: rows with the same label have distinct names', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderOfBatch('ACME', 'ACME');
+    const { stdout } = await wfr(['results', 'out.jsonl', '--report', 'junit=-'], { cwd });
+    expect(stdout.match(/ name="ACME[^"]*"/g)).toEqual([' name="ACME (row 1)"', ' name="ACME (row 2)"']);
+  });
+
+  test('results --report x=-: stdout has the report and nothing else, and stderr has the summary', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderOfBatch('a', 'b');
+    const { stdout, stderr } = await wfr(['results', 'out.jsonl', '--report', 'json=-'], { cwd });
+    expect(JSON.parse(stdout).runs.map(({ label }: { label: string }) => label)).toEqual(['a', 'b']);
+    expect(stderr).toContain('2 rows: 2 finished\n');
+    const twice = ['results', 'out.jsonl', '--report', 'json=-', '--report', 'html=-'];
+    const { stdout: nothing, stderr: error, exitCode } = await wfr(twice, { cwd });
+    expect({ nothing, exitCode }).toEqual({ nothing: '', exitCode: 2 });
+    expect(error).toContain('--report html=-: same file as --report json=-; use another file');
   });
 });
