@@ -15,6 +15,8 @@ export interface Presentation {
   quiet: boolean;
   verbose: boolean;
   color: boolean;
+  /** The value of --color. */
+  colorFlag: string | undefined;
   /** Whether stderr shows one live line rather than a line for each change. */
   live: boolean;
   /** Whether the terminal has a progress display of its own. */
@@ -37,15 +39,16 @@ export function decidePresentation(flags: PresentationFlags, { env, stderr }: Co
     quiet,
     verbose: flags.verbose === true && !quiet,
     color: hasColor(color, env, stderr),
+    colorFlag: color,
     live,
     terminalProgress: live && hasTerminalProgress(env),
   };
 }
 
-/** Returns whether messages are colored; `flag` is the value of --color. */
-export function hasColor(flag: string | undefined, env: Context['env'], stderr: Output): boolean {
+/** Returns whether an output is colored; `flag` is the value of --color. */
+export function hasColor(flag: string | undefined, env: Context['env'], output: Output): boolean {
   if (flag === 'always' || flag === 'never') return flag === 'always';
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return !['0', 'false'].includes(env.FORCE_COLOR);
-  return stderr.isTerminal && env.TERM !== 'dumb';
+  return output.isTerminal && env.TERM !== 'dumb';
 }

@@ -1,4 +1,5 @@
-/** The colors of stderr. No message depends on them. */
+/** The colors of messages and results. Nothing depends on them. */
+import type { JsonColors } from '../text/json/format-json.js';
 
 export type Paint = (text: string) => string;
 
@@ -25,3 +26,14 @@ export async function createStyle(color: boolean): Promise<Style> {
   const chalk = new Chalk({ level: 1 });
   return { success: chalk.green, error: chalk.red, warning: chalk.yellow, dim: chalk.dim, bold: chalk.bold };
 }
+
+/** The colors of jq 1.7. They are sequences, as a string of any length is colored without holding it. */
+export const JSON_COLORS: JsonColors = {
+  key: '\u001b[1;34m',
+  string: '\u001b[32m',
+  number: '',
+  boolean: '',
+  null: '\u001b[90m',
+  punctuation: '\u001b[1m',
+  end: '\u001b[0m',
+};

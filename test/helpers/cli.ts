@@ -22,6 +22,8 @@ export interface CliOptions {
   limits?: Partial<Limits>;
   /** The columns of stderr as a terminal; by default stderr is a pipe. */
   terminal?: number;
+  /** The columns of stdout as a terminal; by default stdout is a pipe. */
+  stdoutTerminal?: number;
   /** Called on each write with all text of that stream so far. */
   onOutput?: (text: string, stream: 'stdout' | 'stderr') => void;
   /** Raises signals in wfr. */
@@ -79,12 +81,15 @@ export function createTestContext(options: CliOptions, captured = { stdout: '', 
     });
   const stderr = options.stderr ?? record('stderr');
   if (options.terminal !== undefined) Object.assign(stderr, terminalMembers(options.terminal, stderr));
+  const stdout = options.stdout ?? record('stdout');
+  if (options.stdoutTerminal !== undefined)
+    Object.assign(stdout, terminalMembers(options.stdoutTerminal, stdout));
   const signals = options.signals ?? new Signals();
   const { stdin = '', clock = new VirtualClock() } = options;
   const secrets = new SecretMask();
   return {
     stdin: stdin instanceof Readable ? stdin : Readable.from([Buffer.from(stdin)]),
-    stdout: new Output(options.stdout ?? record('stdout'), true),
+    stdout: new Output(stdout, true),
     stderr: new Output(stderr, false, secrets),
     secrets,
     env: options.env ?? {},

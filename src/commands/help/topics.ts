@@ -84,7 +84,8 @@ line. wfr run --detach prints the id (text, id) or the accepted Run.
 
 JSON is printed as the service sent it: numbers, the order of keys and unknown
 fields are unchanged. Only white space differs, and characters that a terminal
-or a CI log would act on are escaped as \\uXXXX.
+or a CI log would act on are escaped as \\uXXXX. A FINISHED run without an output
+prints null. On a terminal, JSON is colored; --color always colors it in a pipe.
 
 --save-documents <folder> saves the documents in the output as files; the JSON
 has their paths instead. With --quiet, stderr has only the run's id, warnings

@@ -6,14 +6,15 @@ import type { Trigger } from '../../service/create-run.js';
 import { runsUrl } from '../../service/service.js';
 import { fieldsFor, variantsOf } from '../../service/workflow-id-field.js';
 import { formatJson } from '../../text/json/format-json.js';
-import { sanitize } from '../../text/sanitize.js';
+import { openLayout } from '../../view/layout.js';
+import { Reporter } from '../../view/reporter.js';
 import type { RunPlan } from './plan.js';
 
 /** Prints `{method, url, headers, body}`, with header values hidden and documents replaced by size and SHA-256. */
 export async function printDryRun(plan: RunPlan, context: Context): Promise<void> {
-  const { trigger, settings, warnings, credentials } = plan;
-  for (const warning of [...settings.warnings, ...warnings])
-    await context.stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
+  const { trigger, settings, warnings, credentials, presentation } = plan;
+  const reporter = await Reporter.open(presentation, context);
+  for (const warning of [...settings.warnings, ...warnings]) reporter.warn(warning);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
   const head = {
     method: 'POST',
@@ -24,7 +25,8 @@ export async function printDryRun(plan: RunPlan, context: Context): Promise<void
       ...(credentials.source === undefined ? {} : { authorization: 'Bearer (hidden)' }),
     },
   };
-  for (const chunk of formatJson(Buffer.from(await requestText(head, trigger))))
+  const { jsonColors } = await openLayout(presentation.colorFlag, context);
+  for (const chunk of formatJson(Buffer.from(await requestText(head, trigger)), jsonColors))
     await context.stdout.write(chunk);
 }
 

@@ -39,12 +39,12 @@ async function triggerOnce(plan: RunPlan, once: OncePlan, session: Session): Pro
 async function detach(
   { id, accepted, ended }: KnownRun,
   { format, trigger }: RunPlan,
-  { stdout, context }: Session,
+  session: Session,
 ): Promise<CommandOutcome> {
-  if (accepted === undefined) await printId(stdout, { id });
-  else await printAccepted(stdout, format, accepted);
+  if (accepted === undefined) await printId(session, { id });
+  else await printAccepted(session, format, accepted);
   const { workflowId } = trigger;
-  const started = context.clock.now();
+  const started = session.context.clock.now();
   const run = accepted ?? ended;
   return { runs: [{ id, workflowId, run, exit: ExitCode.ok, started, duration: 0, error: undefined }] };
 }
@@ -55,10 +55,10 @@ async function watch(
   { trigger, settings, wait, format, documents }: RunPlan,
   session: Session,
 ): Promise<CommandOutcome> {
-  const { reporter, stdout } = session;
+  const { reporter } = session;
   const seen = accepted ?? ended;
   const exists = accepted === undefined;
-  const printer = new RunPrinter(stdout, format, false);
+  const printer = new RunPrinter(session, format, false);
   const options = { id, wait, exists, ...(seen && { accepted: seen }), ...(recorder && { recorder }) };
   const watched = await watchAndShow(options, { printer, progress, documents }, session);
   reporter.stopProgress();

@@ -20,7 +20,7 @@ function messageFlags(): Option[] {
   return [
     new Option('-q, --quiet', "print only the run's id, warnings and errors"),
     new Option('-v, --verbose', 'also print requests, retries and timings'),
-    new Option('--color <when>', 'color messages: auto, always or never (default: auto)'),
+    new Option('--color <when>', 'color messages and JSON: auto, always or never (default: auto)'),
   ];
 }
 

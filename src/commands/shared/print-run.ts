@@ -1,18 +1,21 @@
 /** What stdout carries, in each output format. */
 import { OutputError } from '../../errors.js';
-import type { StdoutQueue } from '../../platform/stdout-queue.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
 import { runSummary, runSummaryLine } from '../../view/summary.js';
 import type { OutputFormat } from './output-flags.js';
+import type { Session } from './session.js';
+
+/** Where results go, and how they are shown there. */
+type ResultOutput = Pick<Session, 'stdout' | 'layout'>;
 
 /** Prints runs while they are watched. All methods throw OutputError. */
 export class RunPrinter {
   readonly #identified = new Set<string>();
 
   constructor(
-    private readonly output: StdoutQueue,
+    private readonly output: ResultOutput,
     private readonly format: OutputFormat,
     readonly severalRuns: boolean,
   ) {}
@@ -25,7 +28,7 @@ export class RunPrinter {
 
   /** Prints a run that is new or has changed. */
   async printChange(run: Run): Promise<void> {
-    if (this.format === 'jsonl') await this.output.write(compactJson(run.json));
+    if (this.format === 'jsonl') await printRun(this.output, run, true);
     if (this.format === 'id' && !this.#identified.has(run.id)) await printId(this.output, run);
     this.#identified.add(run.id);
   }
@@ -34,40 +37,43 @@ export class RunPrinter {
   async printEnd(run: Run): Promise<void> {
     if (this.format === 'json') await printRun(this.output, run, this.severalRuns);
     if (this.format !== 'text') return;
-    if (this.severalRuns) await this.output.writeSummary(`${runSummaryLine(run)}\n`);
-    else if (hasEnded(run) && run.status === 'FINISHED') await this.output.write(formatJson(outputOf(run)));
+    const { stdout, layout } = this.output;
+    if (this.severalRuns) await stdout.writeSummary(`${runSummaryLine(run)}\n`);
+    else if (hasEnded(run) && run.status === 'FINISHED')
+      await stdout.write(formatJson(outputOf(run), layout.jsonColors));
   }
 }
 
 /** Prints a run that was accepted and is not watched. Throws OutputError. */
-export async function printAccepted(output: StdoutQueue, format: OutputFormat, run: Run): Promise<void> {
+export async function printAccepted(output: ResultOutput, format: OutputFormat, run: Run): Promise<void> {
   if (format === 'json' || format === 'jsonl') await printRun(output, run, format === 'jsonl');
   else await printId(output, run);
 }
 
 /** Prints a run for `wfr status`. Throws OutputError. */
 export async function printStatus(
-  output: StdoutQueue,
+  output: ResultOutput,
   format: OutputFormat,
   run: Run,
   severalRuns: boolean,
 ): Promise<void> {
   if (format === 'id') return printId(output, run);
   if (format === 'text')
-    return output.writeSummary(severalRuns ? `${runSummaryLine(run)}\n` : runSummary(run));
+    return output.stdout.writeSummary(severalRuns ? `${runSummaryLine(run)}\n` : runSummary(run));
   return printRun(output, run, severalRuns || format === 'jsonl');
 }
 
-async function printRun(output: StdoutQueue, run: Run, oneLine: boolean): Promise<void> {
-  await output.write(oneLine ? compactJson(run.json) : formatJson(run.json));
+async function printRun({ stdout, layout }: ResultOutput, run: Run, oneLine: boolean): Promise<void> {
+  const format = oneLine ? compactJson : formatJson;
+  await stdout.write(format(run.json, layout.jsonColors));
 }
 
 /** Prints an id. Throws OutputError for an unsafe one: escaped or truncated, it would be another id. */
-export async function printId(output: StdoutQueue, { id }: Pick<Run, 'id'>): Promise<void> {
+export async function printId({ stdout }: ResultOutput, { id }: Pick<Run, 'id'>): Promise<void> {
   if (!isSanitized(id)) {
     throw new OutputError(new Error('it contains control characters'), 'the run id');
   }
-  await output.write([`${id}\n`]);
+  await stdout.write([`${id}\n`]);
 }
 
 function outputOf(run: Run): Uint8Array {

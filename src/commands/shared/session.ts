@@ -13,6 +13,7 @@ import { VERSION } from '../../platform/version.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 import type { Service } from '../../service/service.js';
 import { errorText } from '../../view/errors/describe-error.js';
+import { type Layout, openLayout } from '../../view/layout.js';
 import type { Presentation, PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { serviceLogger } from '../../view/service-logger.js';
@@ -36,6 +37,8 @@ export interface Session {
   readonly reporter: Reporter;
   readonly service: Service;
   readonly stdout: StdoutQueue;
+  /** How results are shown on stdout. */
+  readonly layout: Layout;
   readonly history: History;
 }
 
@@ -116,13 +119,14 @@ class CommandResources {
     for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
     const { service, close } = await openService(plan, reporter, context);
     const stdout = openStdoutQueue(context, interruption);
+    const layout = await openLayout(plan.presentation.colorFlag, context);
     const history = History.open(context);
     this.#closeSession = async () => {
       reporter.stopProgress();
       await flushHistory(history, reporter);
       await close();
     };
-    return { context, interruption, reporter, service, stdout, history };
+    return { context, interruption, reporter, service, stdout, layout, history };
   }
 
   async closeSession(): Promise<void> {

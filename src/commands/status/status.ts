@@ -58,11 +58,12 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
 async function print(
   { id, run, error }: WatchOutcome,
   { ids, format, exitStatus }: StatusPlan,
-  { reporter, stdout, history, service }: Session,
+  session: Session,
 ): Promise<Exit> {
+  const { reporter, history, service } = session;
   const severalRuns = ids.length > 1;
   if (run !== undefined) {
-    await printStatus(stdout, format, run, severalRuns);
+    await printStatus(session, format, run, severalRuns);
     history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
     return exitStatus ? exitOfRun(run) : ExitCode.ok;
   }

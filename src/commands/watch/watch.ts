@@ -43,7 +43,7 @@ export function watch(rawIds: readonly string[], flags: WatchFlags, context: Con
 async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutcome> {
   const { ids, format, documents } = plan;
   const progress = await session.reporter.startProgress(ids.length);
-  const printer = new RunPrinter(session.stdout, format, ids.length > 1);
+  const printer = new RunPrinter(session, format, ids.length > 1);
   const display = { printer, progress, documents };
   const [id] = ids;
   return id !== undefined && ids.length === 1

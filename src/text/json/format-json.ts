@@ -1,32 +1,45 @@
 /** Formats the service's JSON token for token: only white space changes, and unsafe code points are escaped. */
 
 import { escapeCodePoint, isUnsafe } from '../sanitize.js';
-import { JsonScanner } from './scanner.js';
+import { JsonScanner, type JsonToken } from './scanner.js';
 
 const CHUNK_SIZE = 64 * 1024;
 
+/** The control sequences that begin each kind of token, and the one that ends them all. Empty ones are not written. */
+export interface JsonColors {
+  key: string;
+  string: string;
+  number: string;
+  boolean: string;
+  null: string;
+  punctuation: string;
+  end: string;
+}
+
 /** Formats a JSON text (UTF-8) with an indentation of two spaces and a line feed at the end; yields chunks. */
-export function* formatJson(bytes: Uint8Array): Generator<Buffer, void, void> {
+export function* formatJson(bytes: Uint8Array, colors?: JsonColors): Generator<Buffer, void, void> {
   yield* format(bytes, {
     line: (depth) => `\n${'  '.repeat(Math.min(depth, MAX_INDENT))}`,
-    colon: ': ',
+    afterColon: ' ',
+    colors,
   });
 }
 
 /** Formats a JSON text (UTF-8) on one line, with a line feed at the end; yields chunks. */
-export function* compactJson(bytes: Uint8Array): Generator<Buffer, void, void> {
-  yield* format(bytes, { line: () => '', colon: ':' });
+export function* compactJson(bytes: Uint8Array, colors?: JsonColors): Generator<Buffer, void, void> {
+  yield* format(bytes, { line: () => '', afterColon: '', colors });
 }
 
 /** Deeper levels are not indented further, or n levels would become n x n bytes. */
 const MAX_INDENT = 64;
 
-interface Whitespace {
+interface JsonLayout {
   line(depth: number): string;
-  colon: string;
+  afterColon: string;
+  colors: JsonColors | undefined;
 }
 
-function* format(bytes: Uint8Array, { line, colon }: Whitespace): Generator<Buffer, void, void> {
+function* format(bytes: Uint8Array, { line, afterColon, colors }: JsonLayout): Generator<Buffer, void, void> {
   const scanner = new JsonScanner(bytes);
   const writer = new ChunkWriter();
   let justOpened = false;
@@ -35,19 +48,29 @@ function* format(bytes: Uint8Array, { line, colon }: Whitespace): Generator<Buff
     const closes = token === '}' || token === ']';
     if (justOpened && !closes) writer.ascii(line(depth - (token === '{' || token === '[' ? 1 : 0)));
     if (closes && !justOpened) writer.ascii(line(depth));
+    const color = colors === undefined ? '' : colorOf(token, bytes[scanner.start], colors);
+    if (color !== '') writer.ascii(color);
     if (token === 'string' || token === 'key') {
       for (const piece of sanitizedPieces(bytes, scanner.start, scanner.end)) yield* writer.add(piece);
-    } else if (token === ':') {
-      writer.ascii(colon);
     } else {
       yield* writer.add(bytes.subarray(scanner.start, scanner.end));
-      if (token === ',') writer.ascii(line(depth));
     }
+    if (color !== '') writer.ascii(colors?.end ?? '');
+    if (token === ':') writer.ascii(afterColon);
+    if (token === ',') writer.ascii(line(depth));
     justOpened = token === '{' || token === '[';
   }
   writer.ascii('\n');
   yield writer.flush();
 }
+
+function colorOf(token: JsonToken, firstByte: number | undefined, colors: JsonColors): string {
+  if (token === 'key' || token === 'string' || token === 'number') return colors[token];
+  if (token === 'literal') return firstByte === LETTER_N ? colors.null : colors.boolean;
+  return colors.punctuation;
+}
+
+const LETTER_N = 0x6e;
 
 /** Of code points from U+007F: DEL, U+0080 to U+00AD, U+061C, U+200B to U+2069, U+FEFF, U+E0000 to U+E007F. */
 const UNSAFE_FIRST_BYTES: ReadonlySet<number> = new Set([0x7f, 0xc2, 0xd8, 0xe2, 0xef, 0xf3]);

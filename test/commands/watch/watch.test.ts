@@ -94,6 +94,15 @@ describe('watch: a run that has ended', () => {
   });
 });
 
+test('watch: a FINISHED run without an output prints null, which is JSON', async () => {
+  for (const output of [undefined, null]) {
+    expect(await watch(inTurn(showRun({ status: 'FINISHED', output })))).toMatchObject({
+      exitCode: 0,
+      stdout: 'null\n',
+    });
+  }
+});
+
 describe('watch: several runs', () => {
   const byPath: Handler = (request, reply) => {
     const id = request.path.slice('/runs/'.length);
