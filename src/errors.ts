@@ -264,6 +264,26 @@ export class InterruptedError extends WfrError {
   }
 }
 
+/** What a JSON Pointer leads to: an object's keys or an array's length tell what it could have led to. */
+export type FoundValue =
+  | { type: 'object'; keys: FieldNames }
+  | { type: 'array'; length: number }
+  | { type: 'string' | 'number' | 'boolean' | 'null' };
+
+/** The run finished, but has no value at the JSON Pointer of --get. */
+export class NoSuchValueError extends WfrError {
+  constructor(
+    readonly pointer: string,
+    /** What the pointer is into. */
+    readonly subject: 'output' | 'Run',
+    /** The longest part of the pointer that leads to a value, and that value. */
+    readonly prefix: string,
+    readonly found: FoundValue,
+  ) {
+    super('no such value');
+  }
+}
+
 /** The result is known but could not be written; `what` names the part. */
 export class OutputError extends WfrError {
   constructor(

@@ -8,6 +8,7 @@ import {
   MissingTokenError,
   NetworkError,
   NoSuchRunError,
+  NoSuchValueError,
   NotTriggeredError,
   OutputError,
   type SignalName,
@@ -31,6 +32,7 @@ export const ExitCode = {
   unknownOutcome: 6,
   unreachable: 7,
   stillRunning: 8,
+  noSuchValue: 65,
   internalError: 70,
   outputNotWritten: 74,
 } as const;
@@ -57,6 +59,7 @@ export const EXIT_CODE_MEANINGS: readonly (readonly [codes: string, meaning: str
   ['6', 'the outcome is unknown: a run may exist; check before you run the command again'],
   ['7', 'the service could not be reached (no run was created), or no longer while watching'],
   ['8', 'still PENDING or RUNNING when wfr stopped waiting (--timeout, status --exit-status)'],
+  ['65', 'the run finished, but its output has no value at the --get pointer'],
   ['70', 'internal error'],
   ['74', 'the result is known but could not be written'],
   ['129, 130, 143', 'ended by SIGHUP, SIGINT (Ctrl-C), SIGTERM'],
@@ -85,6 +88,7 @@ export function exitOfError(error: unknown): Exit {
   if (error instanceof NoSuchRunError) return ExitCode.rejected;
   if (error instanceof UnknownOutcomeError || error instanceof UnsettledRunError)
     return ExitCode.unknownOutcome;
+  if (error instanceof NoSuchValueError) return ExitCode.noSuchValue;
   if (error instanceof OutputError) return ExitCode.outputNotWritten;
   if (error instanceof UnreachableRunError) {
     const tooLarge = error.cause instanceof NetworkError && error.cause.fault === 'too-large';

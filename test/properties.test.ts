@@ -5,6 +5,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ItemError, parseItem } from '../src/inputs/item.js';
 import { compactJson, formatJson } from '../src/text/json/format-json.js';
+import { followPointer, parsePointer } from '../src/text/json/pointer.js';
+import { findPositions } from '../src/text/json/positions.js';
+import { rawString } from '../src/text/json/raw-string.js';
 import { quoteLines, sanitize } from '../src/text/sanitize.js';
 import { shellCommand } from '../src/text/shell-quote.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
@@ -285,3 +288,40 @@ describe('property: text on a terminal', () => {
     );
   });
 });
+
+describe('property: JSON Pointer', () => {
+  test('property: every pointer into a JSON text leads to the value that JSON.parse gives it', () => {
+    fc.assert(
+      fc.property(jsonText, (json) => {
+        const bytes = Buffer.from(json);
+        for (const pointer of findPositions(bytes).positions.keys()) {
+          const segments = parsePointer(pointer) ?? [];
+          const expected = segments.reduce<unknown>(childOf, JSON.parse(json));
+          const { value, depth } = followPointer(bytes, segments);
+          // Of duplicate names the last one counts, which may have no such children.
+          if (expected === undefined) expect(depth).toBeLessThan(segments.length);
+          else expect(JSON.parse(Buffer.from(value).toString())).toEqual(expected);
+        }
+      }),
+    );
+  });
+
+  test('property: a raw string is the text of the JSON string and a line feed, except for control characters', () => {
+    fc.assert(
+      fc.property(text, (value) => {
+        const printed = all(rawString(Buffer.from(JSON.stringify(value))));
+        const expected = [...value.toWellFormed()].map((character) =>
+          /[^\P{Cc}\t\n\v\f\r]/u.test(character)
+            ? `\\u00${character.charCodeAt(0).toString(16).padStart(2, '0')}`
+            : character,
+        );
+        expect(printed).toBe(`${expected.join('')}\n`);
+      }),
+    );
+  });
+});
+
+function childOf(value: unknown, segment: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, segment)) return undefined;
+  return (value as Record<string, unknown>)[segment];
+}

@@ -29,6 +29,11 @@ export function hasEnded(run: Run): run is EndedRun {
   return TERMINAL_STATUSES.some((status) => status === run.status);
 }
 
+/** Returns the output as JSON text (UTF-8): `null` where the service sent none. */
+export function outputOf({ output }: Run): Uint8Array {
+  return output ?? Buffer.from('null');
+}
+
 /** Returns whether the interface defines this status. */
 export function isKnownStatus(status: string): boolean {
   return KNOWN_STATUSES.includes(status);

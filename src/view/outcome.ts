@@ -14,6 +14,7 @@ export const OUTCOMES = [
   'unknown',
   'lost',
   'not sent',
+  'no value',
   'not written',
   'interrupted',
   'internal error',
@@ -44,6 +45,7 @@ const OUTCOME_BY_EXIT: ReadonlyMap<Exit, Outcome> = new Map([
   [ExitCode.unknownOutcome, 'unknown'],
   [ExitCode.unreachable, 'unreachable'],
   [ExitCode.stillRunning, 'running'],
+  [ExitCode.noSuchValue, 'no value'],
   [ExitCode.outputNotWritten, 'not written'],
 ]);
 

@@ -87,12 +87,18 @@ fields are unchanged. Only white space differs, and characters that a terminal
 or a CI log would act on are escaped as \\uXXXX. A FINISHED run without an output
 prints null. On a terminal, JSON is colored; --color always colors it in a pipe.
 
+--get <pointer> prints one value of the output, named by a JSON Pointer such as
+/lines/0/total: a string as its text, everything else as JSON. With -o json, the
+pointer is into the Run. A run that is not FINISHED keeps its exit code; a
+pointer to nothing exits 65. In a name, write ~1 for / and ~0 for ~. Control
+characters in a string are printed as \\uXXXX, with a warning.
+
 --save-documents <folder> saves the documents in the output as files; the JSON
 has their paths instead. With --quiet, stderr has only the run's id, warnings
 and errors; --verbose adds requests, retries and timings.
 
 Examples:
-  wfr run "$workflow" invoice@scan.pdf | jq -r .total
+  total=$(wfr run "$workflow" invoice@scan.pdf --get /total)
   wfr watch --output jsonl "$id" | jq -r .status
   wfr run "$workflow" invoice@scan.pdf --save-documents out > output.json
 `;
@@ -115,9 +121,8 @@ a second one may cost a second time. 7 while triggering means that no run was
 created. After 8 or a signal the run continues, and wfr prints the command to
 watch it.
 
-To keep wfr's exit code in a pipe:
-  set -o pipefail
-  wfr run --quiet "$workflow" customer=ACME | jq -r .total
+To keep wfr's exit code, print one value without a pipe (65: there is none):
+  total=$(wfr run --quiet --get /total "$workflow" customer=ACME) || exit
 
 Everything after the first separator is the value, so quote variables:
 "customer=$customer". With a backslash, escape an @ at the start of a value, and

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import {
   addDocumentFlags,
+  addGetFlag,
   addOutputFlags,
   addReportFlags,
   addServiceFlags,
@@ -22,7 +23,7 @@ second run; an unknown outcome is 6 until --adopt or --resend-unknown.
 
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
-  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e amount:=12.50 | jq .total
+  wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e amount:=12.50 --get /total
   id=$(wfr run --detach 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf)`;
 
 /** Rejects a second value, which would silently override the first. */
@@ -54,7 +55,7 @@ function define(command: Command, start: Start): void {
       ).argParser(onlyOnce),
     )
     .option('--no-documents', 'reject documents in the inputs file, for JSON from outside')
-    .option('-d, --detach', 'print the id once the run is accepted, and do not wait')
+    .option('-d, --detach', 'print the id once accepted, and do not wait')
     .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
     .option('--dry-run', 'print what would be sent, without sending it')
     .optionsGroup('At most once:')
@@ -67,6 +68,7 @@ function define(command: Command, start: Start): void {
   addTriggerFlags(command);
   addWaitFlags(command);
   addOutputFlags(command);
+  addGetFlag(command);
   addDocumentFlags(command);
   addReportFlags(command);
   addServiceFlags(command)

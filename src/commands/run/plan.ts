@@ -18,9 +18,11 @@ import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import {
   type DocumentFlags,
+  type GetFlags,
   type OutputFlags,
   type OutputFormat,
   openDocumentFolder,
+  parseGet,
   parseOutputFormat,
 } from '../shared/output-flags.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
@@ -30,6 +32,7 @@ export interface RunFlags
   extends ServiceFlags,
     WaitFlags,
     OutputFlags,
+    GetFlags,
     DocumentFlags,
     PresentationFlags,
     OnceFlags,
@@ -63,9 +66,11 @@ export async function planRun(
     settings: () => resolveServiceSettings(flags, profile, context),
     wait: () => resolveWaitSettings(flags, profile),
     format: () => parseRunFormat(flags),
+    pointer: () => parseGet(assertWatched('--get', flags.get, flags), false),
     once: () => planOnce(flags, context),
     presentation: () => decidePresentation(flags, context),
-    documents: () => openDocumentFolder(assertWatched(flags), false, context),
+    documents: () =>
+      openDocumentFolder(assertWatched('--save-documents', flags.saveDocuments, flags), false, context),
     field: () => resolveWorkflowIdField(flags, profile, context),
     credentials: () => loadCredentials(flags, profile, context),
     reports: () => reports.open(),
@@ -110,7 +115,7 @@ function isDetached({ detach, wait }: RunFlags): boolean {
 }
 
 /** Throws UsageError where --detach is given with a flag that requires watching. */
-function assertWatched(flags: RunFlags): RunFlags {
-  if (flags.saveDocuments === undefined || !isDetached(flags)) return flags;
-  throw new UsageError(['--save-documents cannot be used with --detach; pass it to wfr watch']);
+function assertWatched(flag: string, value: string | undefined, flags: RunFlags): RunFlags {
+  if (value === undefined || !isDetached(flags)) return flags;
+  throw new UsageError([`${flag} cannot be used with --detach; pass it to wfr watch`]);
 }

@@ -52,13 +52,13 @@ async function detach(
 async function watch(
   { id, accepted, ended, recorder }: KnownRun,
   progress: ProgressView,
-  { trigger, settings, wait, format, documents }: RunPlan,
+  { trigger, settings, wait, format, pointer, documents }: RunPlan,
   session: Session,
 ): Promise<CommandOutcome> {
   const { reporter } = session;
   const seen = accepted ?? ended;
   const exists = accepted === undefined;
-  const printer = new RunPrinter(session, format, false);
+  const printer = new RunPrinter(session, { format, pointer, severalRuns: false });
   const options = { id, wait, exists, ...(seen && { accepted: seen }), ...(recorder && { recorder }) };
   const watched = await watchAndShow(options, { printer, progress, documents }, session);
   reporter.stopProgress();

@@ -55,6 +55,12 @@ function outputFlags(): Option[] {
   ];
 }
 
+/** Adds --get, for commands that print one run. */
+export function addGetFlag(command: Command): Command {
+  const flag = new Option('--get <pointer>', 'print one value of the output, such as /total');
+  return addAll(command, [flag], OUTPUT_GROUP);
+}
+
 function documentFlags(): Option[] {
   return [
     new Option(

@@ -22,6 +22,35 @@ export function parseOutputFormat({ output, json }: OutputFlags): OutputFormat {
   return format;
 }
 
+export interface GetFlags {
+  get?: string;
+}
+
+/** The pointer of --get. */
+export interface ValuePointer {
+  text: string;
+  segments: readonly string[];
+}
+
+/** Returns the pointer of --get; undefined without it. Throws UsageError for an invalid one, or one that cannot be used. */
+export async function parseGet(
+  { get, ...output }: GetFlags & OutputFlags,
+  severalRuns: boolean,
+): Promise<ValuePointer | undefined> {
+  if (get === undefined) return undefined;
+  const { parsePointer } = await import('../../text/json/pointer.js');
+  const segments = parsePointer(get);
+  if (segments === undefined)
+    throw new UsageError([
+      `--get ${JSON.stringify(get)}: is not a JSON Pointer, which is empty or begins with /, such as /total; in a name, write ~1 for / and ~0 for ~`,
+    ]);
+  if (severalRuns) throw new UsageError([`--get ${get}: prints a value of one run; pass one id`]);
+  const { output: format } = output;
+  if (format === 'jsonl' || format === 'id')
+    throw new UsageError([`--get and --output ${format} exclude each other`]);
+  return { text: get, segments };
+}
+
 export interface DocumentFlags {
   saveDocuments?: string;
   force?: boolean;

@@ -1,14 +1,19 @@
 /** What stdout carries, in each output format. */
 import { OutputError } from '../../errors.js';
-import { hasEnded, type Run } from '../../service/run.js';
+import { outputOf, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
 import { runSummary, runSummaryLine } from '../../view/summary.js';
-import type { OutputFormat } from './output-flags.js';
-import type { Session } from './session.js';
+import type { OutputFormat, ValuePointer } from './output-flags.js';
+import type { ResultOutput } from './session.js';
 
-/** Where results go, and how they are shown there. */
-type ResultOutput = Pick<Session, 'stdout' | 'layout'>;
+/** What stdout carries of runs. */
+interface PrintOptions {
+  format: OutputFormat;
+  /** Of --get: the value that is printed instead of the whole. */
+  pointer: ValuePointer | undefined;
+  severalRuns: boolean;
+}
 
 /** Prints runs while they are watched. All methods throw OutputError. */
 export class RunPrinter {
@@ -16,30 +21,35 @@ export class RunPrinter {
 
   constructor(
     private readonly output: ResultOutput,
-    private readonly format: OutputFormat,
-    readonly severalRuns: boolean,
+    private readonly options: PrintOptions,
   ) {}
 
   /** Returns whether stdout carries the complete output of a run that has ended. */
   carriesOutput({ status }: Run): boolean {
-    if (this.format === 'text') return !this.severalRuns && status === 'FINISHED';
-    return this.format !== 'id';
+    const { format, pointer, severalRuns } = this.options;
+    if (pointer !== undefined) return false;
+    if (format === 'text') return !severalRuns && status === 'FINISHED';
+    return format !== 'id';
   }
 
   /** Prints a run that is new or has changed. */
   async printChange(run: Run): Promise<void> {
-    if (this.format === 'jsonl') await printRun(this.output, run, true);
-    if (this.format === 'id' && !this.#identified.has(run.id)) await printId(this.output, run);
+    const { format } = this.options;
+    if (format === 'jsonl') await printRun(this.output, run, true);
+    if (format === 'id' && !this.#identified.has(run.id)) await printId(this.output, run);
     this.#identified.add(run.id);
   }
 
-  /** Prints a run that has ended or is no longer watched, as last seen. */
+  /** Prints a run that has ended or is no longer watched, as last seen. Throws NoSuchValueError. */
   async printEnd(run: Run): Promise<void> {
-    if (this.format === 'json') await printRun(this.output, run, this.severalRuns);
-    if (this.format !== 'text') return;
+    const { format, pointer, severalRuns } = this.options;
     const { stdout, layout } = this.output;
-    if (this.severalRuns) await stdout.writeSummary(`${runSummaryLine(run)}\n`);
-    else if (hasEnded(run) && run.status === 'FINISHED')
+    if (pointer !== undefined) {
+      const { printValue } = await import('./print-value.js');
+      await printValue(run, format, pointer, this.output);
+    } else if (format === 'json') await printRun(this.output, run, severalRuns);
+    else if (format === 'text' && severalRuns) await stdout.writeSummary(`${runSummaryLine(run)}\n`);
+    else if (format === 'text' && run.status === 'FINISHED')
       await stdout.write(formatJson(outputOf(run), layout.jsonColors));
   }
 }
@@ -74,8 +84,4 @@ export async function printId({ stdout }: ResultOutput, { id }: Pick<Run, 'id'>)
     throw new OutputError(new Error('it contains control characters'), 'the run id');
   }
   await stdout.write([`${id}\n`]);
-}
-
-function outputOf(run: Run): Uint8Array {
-  return run.output ?? Buffer.from('null');
 }

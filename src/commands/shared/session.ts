@@ -42,6 +42,9 @@ export interface Session {
   readonly history: History;
 }
 
+/** Where results go, how they are shown there, and where warnings about them go. */
+export type ResultOutput = Pick<Session, 'stdout' | 'layout' | 'reporter'>;
+
 /** How a command ended; `exit` is that of its runs unless given. */
 export interface CommandOutcome {
   runs: readonly ReportedRun[];

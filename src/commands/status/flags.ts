@@ -1,7 +1,7 @@
 /** The flags and the help of `wfr status`. */
 import type { Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
-import { addOutputFlags, addServiceFlags, rawFlags } from '../shared/flags.js';
+import { addGetFlag, addOutputFlags, addServiceFlags, rawFlags } from '../shared/flags.js';
 import type { StatusFlags } from './status.js';
 
 const HELP = `
@@ -22,6 +22,7 @@ function define(command: Command, start: Start): void {
     .argument('<run-id...>', 'ids that wfr run printed, or @last')
     .option('--exit-status', 'exit with 0 for FINISHED, 1 for FAILED, 8 while running');
   addOutputFlags(command);
+  addGetFlag(command);
   addServiceFlags(command)
     .addHelpText('after', HELP)
     .action((ids: string[]) =>

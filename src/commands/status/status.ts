@@ -9,13 +9,20 @@ import type { Context } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import { type OutputFlags, parseOutputFormat } from '../shared/output-flags.js';
+import {
+  type GetFlags,
+  type OutputFlags,
+  type OutputFormat,
+  parseGet,
+  parseOutputFormat,
+  type ValuePointer,
+} from '../shared/output-flags.js';
 import { printStatus } from '../shared/print-run.js';
 import { parseRunIds, resolvePastRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { pollOnce, type WatchOutcome } from '../shared/watch-run.js';
 
-export interface StatusFlags extends ServiceFlags, OutputFlags, PresentationFlags {
+export interface StatusFlags extends ServiceFlags, OutputFlags, GetFlags, PresentationFlags {
   exitStatus?: boolean;
 }
 
@@ -47,6 +54,7 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
     ids: () => parseRunIds(rawIds),
     settings: () => resolveServiceSettings(flags, profile, context),
     format: () => parseOutputFormat(flags),
+    pointer: () => parseGet(flags, new Set(rawIds).size > 1),
     presentation: () => decidePresentation(flags, context),
     credentials: () => loadCredentials(flags, profile, context),
   });
@@ -57,20 +65,39 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
 /** Prints one run, or why it could not be read. Throws OutputError, and internal errors. */
 async function print(
   { id, run, error }: WatchOutcome,
-  { ids, format, exitStatus }: StatusPlan,
+  { ids, format, pointer, exitStatus }: StatusPlan,
   session: Session,
 ): Promise<Exit> {
   const { reporter, history, service } = session;
   const severalRuns = ids.length > 1;
   if (run !== undefined) {
-    await printStatus(session, format, run, severalRuns);
     history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
-    return exitStatus ? exitOfRun(run) : ExitCode.ok;
+    if (pointer === undefined) await printStatus(session, format, run, severalRuns);
+    const hasValue = pointer === undefined || (await printValueNow(run, format, pointer, session));
+    return exitStatus || !hasValue ? exitOfRun(run) : ExitCode.ok;
   }
   if (!reporter.error(error)) throw error;
   // Other errors include the id.
   if (severalRuns && error instanceof HttpError) reporter.notice(`Run ${sanitize(id)} could not be read.`);
   return exitOfError(error);
+}
+
+/** Prints the value of --get. Returns false, and says why on stderr, where the run does not have it yet. */
+async function printValueNow(
+  run: Run,
+  format: OutputFormat,
+  pointer: ValuePointer,
+  session: Session,
+): Promise<boolean> {
+  const { printValue } = await import('../shared/print-value.js');
+  const hasValue = await printValue(run, format, pointer, session);
+  if (!hasValue) {
+    const status = sanitize(run.status ?? 'accepted');
+    session.reporter.notice(
+      `Run ${sanitize(run.id)} is ${status} and has no value at ${sanitize(pointer.text)}.`,
+    );
+  }
+  return hasValue;
 }
 
 const exitOfRun = (run: Run) => (hasEnded(run) ? exitCodeOfStatus(run.status) : ExitCode.stillRunning);

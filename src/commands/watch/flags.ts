@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import {
   addDocumentFlags,
+  addGetFlag,
   addOutputFlags,
   addReportFlags,
   addServiceFlags,
@@ -33,6 +34,7 @@ function define(command: Command, start: Start): void {
     .argument('<run-id...>', 'ids that wfr run printed, or @last');
   addWaitFlags(command);
   addOutputFlags(command);
+  addGetFlag(command);
   addDocumentFlags(command);
   addReportFlags(command);
   addServiceFlags(command)

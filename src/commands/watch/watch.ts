@@ -11,8 +11,10 @@ import { hasEnded } from '../../service/run.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import {
   type DocumentFlags,
+  type GetFlags,
   type OutputFlags,
   openDocumentFolder,
+  parseGet,
   parseOutputFormat,
 } from '../shared/output-flags.js';
 import { printOutcome, resumeCommands } from '../shared/print-outcome.js';
@@ -27,6 +29,7 @@ export interface WatchFlags
   extends ServiceFlags,
     WaitFlags,
     OutputFlags,
+    GetFlags,
     DocumentFlags,
     PresentationFlags,
     ReportFlags {}
@@ -41,9 +44,9 @@ export function watch(rawIds: readonly string[], flags: WatchFlags, context: Con
 }
 
 async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutcome> {
-  const { ids, format, documents } = plan;
+  const { ids, format, pointer, documents } = plan;
   const progress = await session.reporter.startProgress(ids.length);
-  const printer = new RunPrinter(session, format, ids.length > 1);
+  const printer = new RunPrinter(session, { format, pointer, severalRuns: ids.length > 1 });
   const display = { printer, progress, documents };
   const [id] = ids;
   return id !== undefined && ids.length === 1
@@ -63,13 +66,15 @@ async function planWatch(
   context: Context,
 ) {
   const profile = await chooseProfile(flags, context);
+  const severalRuns = new Set(rawIds).size > 1;
   const plan = await collectUsageErrors({
     ids: () => parseRunIds(rawIds),
     settings: () => resolveServiceSettings(flags, profile, context),
     wait: () => resolveWaitSettings(flags, profile),
     format: () => parseOutputFormat(flags),
+    pointer: () => parseGet(flags, severalRuns),
     presentation: () => decidePresentation(flags, context),
-    documents: () => openDocumentFolder(flags, new Set(rawIds).size > 1, context),
+    documents: () => openDocumentFolder(flags, severalRuns, context),
     reports: () => reports.open(),
     credentials: () => loadCredentials(flags, profile, context),
   });

@@ -9,6 +9,8 @@ export interface Member {
 
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
+/** Bytes with escapes that are decoded at once. */
+const MAX_ESCAPED = 64 * 1024;
 
 /** Decodes a JSON string token, with its quotes, to the text that it stands for. */
 export function decodeString(token: Uint8Array): string {
@@ -18,24 +20,50 @@ export function decodeString(token: Uint8Array): string {
 
 /** Decodes a JSON string token to UTF-8, without a string of its length, which the heap may not have room for. */
 export function decodeStringBytes(token: Uint8Array): Buffer {
-  const end = token.length - 1;
   // An escape is never shorter than what it stands for.
   const decoded = Buffer.allocUnsafe(token.length);
   let length = 0;
-  for (let offset = 1; offset < end; ) {
-    const backslash = token.indexOf(BACKSLASH, offset);
-    const plain = token.subarray(offset, backslash < 0 ? end : backslash);
-    decoded.set(plain, length);
-    length += plain.length;
-    if (backslash < 0) break;
-    offset = endOfCharacter(token, backslash);
-    // A character beyond U+FFFF is a pair of escapes.
-    if (/^\\ud[89ab]/i.test(Buffer.from(token.subarray(backslash, offset)).toString('latin1')))
-      offset = Math.min(end, endOfCharacter(token, offset));
-    const escaped = Buffer.from(token.subarray(backslash, offset)).toString('utf8');
-    length += decoded.write(JSON.parse(`"${escaped}"`) as string, length);
+  for (const piece of decodedPieces(token)) {
+    decoded.set(piece, length);
+    length += piece.length;
   }
   return decoded.subarray(0, length);
+}
+
+/** Decodes a JSON string token to UTF-8; yields pieces: long ones without escapes are not copied. */
+export function* decodedPieces(token: Uint8Array): Generator<Uint8Array, void, void> {
+  const end = token.length - 1;
+  for (let offset = 1; offset < end; ) {
+    const plainEnd = nextEscape(token, offset);
+    yield token.subarray(offset, plainEnd);
+    offset = endOfEscapes(token, plainEnd);
+    const escaped = Buffer.from(token.subarray(plainEnd, offset)).toString('utf8');
+    yield Buffer.from(JSON.parse(`"${escaped}"`) as string);
+  }
+}
+
+/** Returns the offset of the next escape in a string token, or of its end. */
+function nextEscape(token: Uint8Array, offset: number): number {
+  const backslash = token.indexOf(BACKSLASH, offset);
+  return backslash < 0 ? token.length - 1 : backslash;
+}
+
+/** Returns the offset after the escape at `start` and those that follow closely, with the text between them. */
+function endOfEscapes(token: Uint8Array, start: number): number {
+  const limit = Math.min(start + MAX_ESCAPED, token.length - 1);
+  let end = start;
+  for (let next = start; next < limit; next = nextEscape(token, end)) {
+    end = endOfCharacter(token, next);
+    // A character beyond U+FFFF is a pair of escapes.
+    if (isHighSurrogate(token, next) && end < token.length - 1) end = endOfCharacter(token, end);
+  }
+  return end;
+}
+
+/** Returns whether an escape is one of \ud800 to \udbff. */
+function isHighSurrogate(token: Uint8Array, start: number): boolean {
+  if (token[start + 1] !== LETTER_U || ((token[start + 2] ?? 0) | 0x20) !== 0x64) return false;
+  return /[89ab]/i.test(String.fromCharCode(token[start + 3] ?? 0));
 }
 
 /** Decodes at most `maxBytes` of a JSON string token, so that a text of any length takes little memory; "…" marks a cut. */
@@ -67,7 +95,7 @@ interface MemberSpan {
  * Calls `onMember` for each member of a JSON object, in their order; the span is reused. Returns whether the text is an
  * object. Throws JsonSyntaxError if it is not JSON.
  */
-function forEachMember(bytes: Uint8Array, onMember: (span: MemberSpan) => void): boolean {
+export function forEachMember(bytes: Uint8Array, onMember: (span: MemberSpan) => void): boolean {
   const scanner = new JsonScanner(bytes);
   if (!scanner.next()) return false;
   const isObject = scanner.token === '{';

@@ -6,6 +6,7 @@ import {
   type FieldNames,
   FileChangedError,
   FileReadError,
+  type FoundValue,
   HttpError,
   type HttpErrorInfo,
   InterruptedError,
@@ -14,6 +15,7 @@ import {
   NetworkError,
   type NetworkFault,
   NoSuchRunError,
+  NoSuchValueError,
   NotTriggeredError,
   OutputError,
   type RunEvidence,
@@ -251,6 +253,7 @@ function describeWatchError(error: unknown): ErrorDescription | undefined {
     };
   }
   if (error instanceof UnreachableRunError) return describeUnreachableRun(error, `run ${sanitize(error.id)}`);
+  if (error instanceof NoSuchValueError) return describeNoSuchValue(error);
   if (error instanceof UnknownStatusError) {
     const duration = formatDuration(error.forMs);
     return {
@@ -266,6 +269,21 @@ function describeUnreachableRun(error: UnreachableRunError, subject: string): Er
   const duration = seen && unreachableMs >= 1_000 ? ` for ${formatDuration(unreachableMs)}` : '';
   const description = describeCause(cause);
   return { ...description, summary: [`${subject} could not be read${duration}`, ...description.summary] };
+}
+
+function describeNoSuchValue({ pointer, subject, prefix, found }: NoSuchValueError): ErrorDescription {
+  const parent = prefix === '' ? `the ${subject}` : sanitize(prefix);
+  return {
+    summary: [`the ${subject} has no value at ${sanitize(pointer)}`, `${parent} ${describeFound(found)}`],
+    hints: [],
+  };
+}
+
+function describeFound(found: FoundValue): string {
+  if (found.type === 'object') return `has the keys ${formatFields(found.keys)}`;
+  if (found.type === 'array')
+    return `is an array of ${found.length} ${found.length === 1 ? 'value' : 'values'}`;
+  return found.type === 'null' ? 'is null' : `is a ${found.type}`;
 }
 
 // Causes: HTTP, responses that cannot be read, the network

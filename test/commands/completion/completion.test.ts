@@ -126,6 +126,8 @@ describe('completion: candidates', () => {
       ['github', 'junit=', 'markdown=', 'json=', 'html='],
     ],
     [['run', '--timeout', ''], []],
+    [['run', '--get', ''], []],
+    [['status', '--ge'], ['--get']],
     [
       ['run', '--profile', ''],
       ['production', 'test'],

@@ -1,0 +1,58 @@
+/** --get: prints one value of a run. */
+import { type FoundValue, NoSuchValueError } from '../../errors.js';
+import { outputOf, type Run } from '../../service/run.js';
+import { formatJson } from '../../text/json/format-json.js';
+import { pickMembers } from '../../text/json/members.js';
+import { countElements, followPointer, pointerOf } from '../../text/json/pointer.js';
+import { rawString } from '../../text/json/raw-string.js';
+import type { OutputFormat, ValuePointer } from './output-flags.js';
+import type { ResultOutput } from './session.js';
+
+const QUOTE = 0x22;
+const ESCAPED =
+  'the value has control characters, which are printed as \\uXXXX; the JSON without --get has it unchanged';
+
+/**
+ * Prints the value at a pointer into the output, or with the format `json` into the Run: a string as its text, everything
+ * else as JSON. Returns false where a run that is not FINISHED has none. Throws NoSuchValueError and OutputError.
+ */
+export async function printValue(
+  run: Run,
+  format: OutputFormat,
+  { text, segments }: ValuePointer,
+  { stdout, layout, reporter }: ResultOutput,
+): Promise<boolean> {
+  const isFinished = run.status === 'FINISHED';
+  const ofRun = format === 'json';
+  if (!ofRun && !isFinished) return false;
+  const { value, depth } = followPointer(ofRun ? run.json : outputOf(run), segments);
+  if (depth < segments.length) {
+    if (!isFinished) return false;
+    const prefix = pointerOf(segments.slice(0, depth));
+    throw new NoSuchValueError(text, ofRun ? 'Run' : 'output', prefix, describeValue(value));
+  }
+  if (value[0] !== QUOTE) {
+    await stdout.write(formatJson(value, layout.jsonColors));
+    return true;
+  }
+  let hasEscapes = false;
+  await stdout.write(
+    (function* () {
+      hasEscapes = yield* rawString(value);
+    })(),
+  );
+  if (hasEscapes) reporter.warn(ESCAPED);
+  return true;
+}
+
+function describeValue(value: Uint8Array): FoundValue {
+  const first = String.fromCharCode(value[0] ?? 0);
+  if (first === '{') {
+    const { names = [], omitted = 0 } = pickMembers(value, new Set()) ?? {};
+    return { type: 'object', keys: { names, omitted } };
+  }
+  if (first === '[') return { type: 'array', length: countElements(value) };
+  if (first === 'n') return { type: 'null' };
+  if (first === '"') return { type: 'string' };
+  return { type: first === 't' || first === 'f' ? 'boolean' : 'number' };
+}
