@@ -11,6 +11,8 @@ export type ConfigError = { path: JsonPath } & (
   | { code: 'invalid-name'; schema: NameSchema }
   | { code: 'unknown-setting'; value: unknown; known: readonly string[] }
   | { code: 'unknown-profile'; value: string; known: readonly string[] }
+  | { code: 'invalid-declaration'; isAboutName: boolean; problem: string }
+  | { code: 'missing-member'; member: string }
   | { code: 'missing-base-url' }
   | { code: 'excluded'; by: string }
   | { code: 'invalid-base-url'; value: string; allowHttp: boolean }
@@ -22,6 +24,8 @@ export function checkConfig(content: unknown): ConfigError[] {
 }
 
 function checkValue(value: unknown, schema: ValueSchema, path: JsonPath): ConfigError[] {
+  const { shorthand, declaration, required = [] } = schema;
+  if (shorthand !== undefined && typeOf(value) === shorthand.type) return checkValue(value, shorthand, path);
   if (typeOf(value) !== schema.type) return [{ code: 'wrong-type', path, value, schema }];
   if (!isAllowed(value, schema)) return [{ code: 'invalid-value', path, value, schema }];
   const { items } = schema;
@@ -30,9 +34,17 @@ function checkValue(value: unknown, schema: ValueSchema, path: JsonPath): Config
       ? []
       : value.flatMap((item, index) => checkValue(item, items, [...path, index]));
   }
-  return Object.entries(asObject(value)).flatMap(([name, member]) =>
-    checkMember(name, member, schema, [...path, name]),
-  );
+  if (declaration !== undefined) {
+    return declaration
+      .check(value)
+      .map((problem) => ({ code: 'invalid-declaration', ...problem, path: [...path, ...problem.path] }));
+  }
+  const members = Object.entries(asObject(value));
+  const missing = required.filter((name) => !members.some(([member]) => member === name));
+  return [
+    ...missing.map((member) => ({ code: 'missing-member' as const, path, member })),
+    ...members.flatMap(([name, member]) => checkMember(name, member, schema, [...path, name])),
+  ];
 }
 
 function checkMember(name: string, value: unknown, schema: ValueSchema, path: JsonPath): ConfigError[] {

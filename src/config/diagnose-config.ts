@@ -43,8 +43,10 @@ function locateErrors(bytes: Buffer): LocatedError[] {
   }
 }
 
-function isAboutName({ code }: ConfigError): boolean {
-  return ['invalid-name', 'unknown-setting', 'missing-base-url', 'excluded'].includes(code);
+function isAboutName(error: ConfigError): boolean {
+  const { code } = error;
+  if (code === 'invalid-declaration') return error.isAboutName;
+  return ['invalid-name', 'unknown-setting', 'missing-member', 'missing-base-url', 'excluded'].includes(code);
 }
 
 /** Returns what is wrong and how to fix it, without what may be a secret. */
@@ -53,6 +55,10 @@ function describe(error: ConfigError): string {
   switch (error.code) {
     case 'missing-base-url':
       return `${quote(name)} requires "baseUrl" in the same profile`;
+    case 'missing-member':
+      return `${quote(name)} requires ${quote(error.member)}`;
+    case 'invalid-declaration':
+      return `${quote(name)} ${error.problem}`;
     case 'excluded':
       return `${quote(name)} and ${quote(error.by)} cannot be used together; remove one`;
     case 'invalid-name': {

@@ -9,9 +9,14 @@ export function createJsonSchema(): Json {
 }
 
 function toJsonSchema(schema: ValueSchema | NameSchema): Json {
+  if ('shorthand' in schema && schema.shorthand !== undefined) {
+    const { shorthand, description, ...object } = schema;
+    return { description, anyOf: [toJsonSchema(shorthand), toJsonSchema(object)] };
+  }
   // All properties of either kind of schema, each of which may be missing.
   const setting: Partial<Setting> = schema;
-  const { flag, variable, isBoundToBaseUrl, excludes, isSensitive, pattern, ...keywords } = setting;
+  const { flag, variable, isBoundToBaseUrl, excludes, isSensitive, pattern, declaration, ...keywords } =
+    setting;
   const { items, propertyNames, properties, additionalProperties, ...plain } = keywords;
   const overriddenBy = [flag, variable].filter((name) => name !== undefined).join(', ');
   return {
@@ -25,6 +30,7 @@ function toJsonSchema(schema: ValueSchema | NameSchema): Json {
     ...(setting.type === 'object' && {
       additionalProperties: additionalProperties ? toJsonSchema(additionalProperties) : false,
     }),
+    ...declaration?.jsonSchema,
   };
 }
 

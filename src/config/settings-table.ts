@@ -2,6 +2,7 @@
  * The settings of the config file, each described once. Validation, error messages, flags and variables, defaults,
  * `wfr config show` and config.schema.json (`npm run schema`) come from this table: a new setting is one more row.
  */
+import { type DeclarationProblem, PARAMETERS_SCHEMA, parseParameters } from '../parameters/declaration.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../service/workflow-id-field.js';
 
 /** A value of the file, in keywords of JSON Schema. */
@@ -20,6 +21,12 @@ export interface ValueSchema {
   properties?: Readonly<Record<string, ValueSchema>>;
   additionalProperties?: ValueSchema;
   propertyNames?: NameSchema;
+  /** The properties that must not be missing. */
+  required?: readonly string[];
+  /** What may stand in place of an object. */
+  shorthand?: ValueSchema;
+  /** Checks what these keywords do not express, and its JSON Schema. */
+  declaration?: { check(value: unknown): readonly DeclarationProblem[]; jsonSchema: object };
   /** A mistyped value may contain a secret, so messages never quote it. */
   isSensitive?: true;
 }
@@ -57,6 +64,14 @@ const DURATION = /^(\d{1,9}ms|(\d{1,9}(\.\d{1,3})?|\.\d{1,3})[smh]?)$/;
 const POSITIVE_DURATION = new RegExp(`^(?=.*[1-9])${DURATION.source.slice(1)}`);
 const UUID = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
 const NOT_UUID_URL_OR_FLAG = /^(?!.*:\/\/)(?!.*[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12})[^-]/;
+
+const WORKFLOW_UUID = {
+  type: 'string',
+  title: 'the UUID of a workflow',
+  description: "The workflow's UUID, which is part of its URL.",
+  pattern: UUID,
+  examples: ['5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e'],
+} as const satisfies ValueSchema;
 
 const ROWS = {
   baseUrl: {
@@ -168,7 +183,8 @@ const ROWS = {
   workflows: {
     type: 'object',
     title: 'an object of workflow UUIDs by name',
-    description: 'Names for workflows, for wfr run <name>.',
+    description:
+      'Names for workflows, for wfr run <name>. With names, wfr run rejects any other that is no UUID.',
     examples: [{ invoice: '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e' }],
     propertyNames: {
       title: 'workflow name',
@@ -177,11 +193,28 @@ const ROWS = {
       examples: ['invoice'],
     },
     additionalProperties: {
-      type: 'string',
-      title: 'the UUID of a workflow',
-      description: "The workflow's UUID, which is part of its URL.",
-      pattern: UUID,
+      type: 'object',
+      title: 'the UUID of a workflow, or an object with "id" and "parameters"',
+      description:
+        "The workflow's UUID, which is part of its URL, or an object that also declares its parameters.",
       examples: ['5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e'],
+      shorthand: WORKFLOW_UUID,
+      required: ['id'],
+      properties: {
+        id: WORKFLOW_UUID,
+        parameters: {
+          type: 'object',
+          title: 'an object of types by parameter name',
+          description:
+            'The parameters of the Start Node: string, document, number, boolean, object or array. A name that ends with ?' +
+            ' is optional. Inputs are checked before anything is sent.',
+          examples: [{ invoice: 'document', customer: 'string', 'amount?': 'number' }],
+          declaration: {
+            check: (value: unknown) => parseParameters(value).problems,
+            jsonSchema: PARAMETERS_SCHEMA,
+          },
+        },
+      },
     },
   },
 } as const satisfies Record<string, Setting>;
@@ -191,8 +224,11 @@ type ValueOf<S extends ValueSchema> = S extends { type: 'boolean' }
   : S extends { type: 'array' }
     ? string[]
     : S extends { type: 'object' }
-      ? Record<string, string>
+      ? Record<string, WorkflowSetting>
       : string;
+
+/** A workflow: its UUID, or an object that also declares its parameters. */
+export type WorkflowSetting = string | { id: string; parameters?: Record<string, unknown> };
 
 /** The settings of one profile that passed the checks. */
 export type ProfileSettings = { [Name in keyof typeof ROWS]?: ValueOf<(typeof ROWS)[Name]> };

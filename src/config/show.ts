@@ -1,4 +1,5 @@
 /** The effective settings and where each comes from, for `wfr config show`. Reads no token and runs no command. */
+import { describeParameter, type Parameter } from '../parameters/declaration.js';
 import type { Context } from '../platform/context.js';
 import { redactUrl } from './base-url.js';
 import type { Profile } from './profile.js';
@@ -12,6 +13,7 @@ import {
   type TokenFlags,
   type TokenLocation,
 } from './token-source.js';
+import { namedWorkflows } from './workflow.js';
 
 export interface EffectiveSetting {
   name: string;
@@ -58,11 +60,18 @@ function plainSetting(
 }
 
 function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
-  return Object.entries(profile?.settings.workflows ?? {}).map(([name, id]) => ({
-    name: `workflows.${name}`,
-    value: id,
-    source: profile === undefined ? '' : formatSource(profile.sourceOf('workflows', name)),
-  }));
+  return namedWorkflows(profile).flatMap(({ name, id, parameters = new Map<string, Parameter>() }) => {
+    const sourceOf = (...names: string[]) =>
+      profile === undefined ? '' : formatSource(profile.sourceOf('workflows', name, ...names));
+    return [
+      { name: `workflows.${name}`, value: id, source: sourceOf() },
+      ...[...parameters.values()].map((parameter) => ({
+        name: `workflows.${name}.parameters.${parameter.name}`,
+        value: describeParameter(parameter),
+        source: sourceOf('parameters', parameter.name + (parameter.isOptional ? '?' : '')),
+      })),
+    ];
+  });
 }
 
 /** One setting for all sources of a token. */

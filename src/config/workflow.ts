@@ -1,8 +1,10 @@
 /** Resolves the workflow to run, and the field that carries its id. */
 
 import { UsageError } from '../errors.js';
+import { declare, type Parameters } from '../parameters/declaration.js';
 import type { Context } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES, type WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
+import { findNearest } from '../text/nearest.js';
 import type { Profile } from './profile.js';
 import { isOn, resolveSetting } from './resolve-setting.js';
 import { formatSource } from './setting-source.js';
@@ -33,27 +35,68 @@ export function mayResend503(
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 
-/** Resolves a workflow, given as id, URL or name in the profile, to its id. Throws UsageError. */
+/** A workflow to which a profile gives a name. */
+export interface NamedWorkflow {
+  name: string;
+  id: string;
+  /** Undefined if the profile does not declare them. */
+  parameters: Parameters | undefined;
+}
+
+/** Returns the workflows that a profile names. */
+export function namedWorkflows(profile: Profile | undefined): NamedWorkflow[] {
+  return Object.entries(profile?.settings.workflows ?? {}).map(([name, setting]) => {
+    if (typeof setting === 'string') return { name, id: setting, parameters: undefined };
+    const { id, parameters } = setting;
+    return { name, id, parameters: parameters && declare(parameters) };
+  });
+}
+
+/**
+ * Resolves a workflow, given as id, URL or name in the profile, to its id. Throws UsageError, also for an unknown name if
+ * the profile has names.
+ */
 export function resolveWorkflowId(workflow: string, profile: Profile | undefined): string {
   if (workflow === '') throw new UsageError(['the workflow is empty; pass its UUID or its URL']);
-  const { workflows = {} } = profile?.settings ?? {};
-  if (Object.hasOwn(workflows, workflow)) return workflows[workflow] ?? workflow;
-  if (!/^https?:\/\//i.test(workflow)) return workflow;
-  const ids = [...new Set((workflow.match(UUID) ?? []).map((id) => id.toLowerCase()))];
+  const named = namedWorkflows(profile);
+  const own = named.find(({ name }) => name === workflow);
+  if (own !== undefined) return own.id;
+  const ids = idsIn(workflow);
   if (ids.length > 1) {
     throw new UsageError([
       `${workflow}: contains several UUIDs; pass only the workflow's: ${ids.join(' or ')}`,
     ]);
   }
-  return ids[0] ?? workflow;
+  const [id] = ids;
+  if (id !== undefined) return isUrl(workflow) ? id : workflow;
+  if (profile === undefined || named.length === 0) return workflow;
+  const names = named.map(({ name }) => name);
+  const nearest = findNearest(workflow, names);
+  const suggestion = nearest === undefined ? `choose one of ${names.join(', ')}` : `did you mean ${nearest}?`;
+  throw new UsageError([
+    `${workflow}: is neither a UUID, a URL with one, nor a workflow of profile ${profile.name}; ${suggestion}`,
+  ]);
 }
 
-/** Returns a warning for a workflow that is not a UUID, a URL or a name in the profile; none if the profile has no names. */
-export function checkWorkflowName(workflow: string, profile: Profile | undefined): string[] {
-  const names = Object.keys(profile?.settings.workflows ?? {});
-  if (profile === undefined || names.length === 0 || names.includes(workflow)) return [];
-  if (new RegExp(`^(https?://|${UUID.source}$)`, 'i').test(workflow)) return [];
-  return [
-    `${workflow} is neither a UUID nor a workflow name in profile ${profile.name} (${names.join(', ')}); it is sent unchanged`,
-  ];
+/** Returns the parameters that the profile declares for a workflow, given in any way; undefined if it does not. */
+export function findParameters(workflow: string, profile: Profile | undefined): Parameters | undefined {
+  const named = namedWorkflows(profile);
+  const own = named.find(({ name }) => name === workflow);
+  if (own !== undefined) return own.parameters;
+  const [id, another] = idsIn(workflow);
+  if (id === undefined || another !== undefined) return undefined;
+  const declared = named.filter((one) => one.id.toLowerCase() === id && one.parameters !== undefined);
+  // Two names of one id may be for two versions of it.
+  return declared.length === 1 ? declared[0]?.parameters : undefined;
+}
+
+/** Returns the UUIDs in a URL, or a text that is one, in lower case. */
+function idsIn(workflow: string): string[] {
+  const isId = new RegExp(`^${UUID.source}$`, 'i').test(workflow);
+  if (!isId && !isUrl(workflow)) return [];
+  return [...new Set((workflow.match(UUID) ?? []).map((id) => id.toLowerCase()))];
+}
+
+function isUrl(workflow: string): boolean {
+  return /^https?:\/\//i.test(workflow);
 }

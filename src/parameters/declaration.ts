@@ -30,7 +30,35 @@ export interface DeclarationProblem {
 }
 
 const FIELDS = ['type', 'description', 'accept'];
-const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/(\*|[a-z0-9][a-z0-9!#$&^_.+-]{0,126})$/i;
+const MEDIA_TYPE = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}[/](\*|[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126})$/;
+
+/** The declaration as JSON Schema (draft-07), for editors. */
+export const PARAMETERS_SCHEMA = {
+  type: 'object',
+  propertyNames: { pattern: '^(?!\\??$)' },
+  additionalProperties: {
+    anyOf: [
+      { enum: PARAMETER_TYPES },
+      {
+        type: 'object',
+        properties: {
+          type: { enum: PARAMETER_TYPES, description: 'The type of the value.' },
+          description: { type: 'string', minLength: 1, description: 'Shown by wfr help and completion.' },
+          accept: {
+            type: 'array',
+            minItems: 1,
+            items: { type: 'string', pattern: MEDIA_TYPE.source },
+            description: 'The accepted media types of a document, such as application/pdf or image/*.',
+            examples: [['application/pdf']],
+          },
+        },
+        required: ['type'],
+        dependencies: { accept: { properties: { type: { const: 'document' } } } },
+        additionalProperties: false,
+      },
+    ],
+  },
+};
 
 /** Parses a declaration. The parameters are complete only if there are no problems. */
 export function parseParameters(declaration: unknown): {
@@ -57,6 +85,12 @@ export function parseParameters(declaration: unknown): {
 /** Returns the parameters of a declaration that was checked before, or is part of wfr. */
 export function declare(declaration: unknown): Parameters {
   return parseParameters(declaration).parameters;
+}
+
+/** Describes what a parameter takes, for people: `document (application/pdf), optional: The scanned invoice`. */
+export function describeParameter({ type, accept, isOptional, description }: Parameter): string {
+  const types = accept === undefined ? '' : ` (${accept.join(', ')})`;
+  return `${type}${types}${isOptional ? ', optional' : ''}${description === undefined ? '' : `: ${description}`}`;
 }
 
 function checkFields(

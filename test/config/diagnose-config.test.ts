@@ -277,7 +277,40 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'a workflow name with punctuation',
     profile('{"workflows": {"a/b~c d%23#ä": 1}}'),
-    `1:51: "a/b~c d%23#ä" must be the UUID of a workflow, such as "${UUID}"; found a number`,
+    `1:51: "a/b~c d%23#ä" must be the UUID of a workflow, or an object with "id" and "parameters", such as "${UUID}"; found a number`,
+  ],
+  [
+    'a workflow object without an id and with an unknown key',
+    profile('{"workflows": {\n"a": {"params": {}}}}'),
+    '2:1: "a" requires "id"',
+    '2:7: unknown setting "params"; valid settings: id, parameters',
+  ],
+  [
+    'a workflow object whose id is not a UUID',
+    profile('{"workflows": {"a": {"id": "b", "parameters": []}}}'),
+    `1:47: "id" must be the UUID of a workflow, such as "${UUID}"; found "b"`,
+    '1:66: "parameters" must be an object of types by parameter name, such as {"invoice":"document","customer":"string","amount?":"number"}; found a list',
+  ],
+  [
+    'declared parameters with mistakes',
+    profile(`{"workflows": {"a": {"id": "${UUID}", "parameters": {
+"n": "nmuber",
+"m": 5,
+"": "string",
+"x": "string", "x?": "string",
+"d": {"accept": ["pdf"], "type": "document"},
+"s": {"type": "string", "accept": ["application/pdf"], "description": "", "typ": 1},
+"o": {}
+}}}}`),
+    '2:6: "n" must be one of string, document, number, boolean, object, array; did you mean number?',
+    '3:6: "m" must be one of string, document, number, boolean, object, array',
+    '4:1: "" must have a name',
+    '5:16: "x?" is declared twice',
+    '6:17: "accept" must be a list of media types, such as ["application/pdf"]',
+    '7:25: "accept" requires the type document',
+    '7:71: "description" must be a non-empty string',
+    '7:75: "typ" is unknown; expected type, description, accept',
+    '8:6: "o" must have a "type": string, document, number, boolean, object, array',
   ],
   [
     'several mistakes',

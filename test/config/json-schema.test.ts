@@ -53,6 +53,35 @@ describe('the schema', () => {
       fc.array(fc.oneof(text, fc.constant(1)), { maxLength: 2 }),
       fc.dictionary(text, fc.oneof(text, fc.constant(UUID)), { maxKeys: 2 }),
     );
+    const type = fc.constantFrom<unknown>('string', 'document', 'document', 'number', 'array', 'int', '', 1);
+    const accept = fc.constantFrom<unknown>(
+      ['application/pdf'],
+      ['Image/*'],
+      ['pdf'],
+      ['a/b', '*/*'],
+      [],
+      'a/b',
+    );
+    const parameter = fc.oneof(
+      type,
+      fc.record(
+        { type, description: fc.constantFrom<unknown>('x', '', 1), accept, other: type },
+        { requiredKeys: [] },
+      ),
+      fc.record({ type, accept }),
+      value,
+    );
+    const parameterName = fc.constantFrom('a', 'b?', '', '?', '??', 'a\nb?', '__proto__');
+    const workflow = fc.oneof(
+      fc.record(
+        {
+          id: fc.constantFrom(UUID, UUID, 'x'),
+          parameters: fc.dictionary(parameterName, parameter, { maxKeys: 2 }),
+        },
+        { requiredKeys: ['id'] },
+      ),
+      value,
+    );
     const good = {
       baseUrl: 'https://h',
       tokenFile: 'x',
@@ -65,7 +94,10 @@ describe('the schema', () => {
       workflows: { a: UUID },
     };
     const names = [...Object.keys(good), 'tokenCommand', 'other', '__proto__', 'constructor'];
-    const changes = fc.array(fc.tuple(fc.constantFrom(...names), value), { maxLength: 1 });
+    const workflows = fc.tuple(fc.constant('workflows'), fc.dictionary(fc.constantFrom('w', '-w'), workflow));
+    const changes = fc.array(fc.oneof(fc.tuple(fc.constantFrom(...names), value), workflows), {
+      maxLength: 1,
+    });
     // As text, because an object has no duplicate keys and no own __proto__.
     const object = (members: [name: string, json: string][]) =>
       `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join()}}`;

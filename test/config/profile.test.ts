@@ -29,17 +29,44 @@ describe('the profile', () => {
     expect(stderr).toContain('or choose a --profile');
   });
 
-  test('profile: an unknown workflow name gives a warning and is sent unchanged', async () => {
-    const { baseUrl, posts } = await scriptedService(acceptThenShow(aFinishedRun()));
-    const workflows = { invoice: UUID, claims: UUID };
+  test.each([
+    ['invoce', 'did you mean invoice?'],
+    ['Claims', 'did you mean claims?'],
+    ['constructor', 'choose one of invoice, claims'],
+    ['__proto__', 'choose one of invoice, claims'],
+    ['https://h.example/invoice', 'choose one of invoice, claims'],
+    [`${UUID}0`, 'choose one of invoice, claims'],
+  ])('profile: the unknown workflow name %s exits 2 and sends nothing', async (workflow, suggestion) => {
+    const { baseUrl, requests } = await scriptedService(acceptThenShow(aFinishedRun()));
+    const workflows = { invoice: UUID, claims: { id: UUID } };
     const { env } = writeTestConfig({ defaultProfile: 'a', profiles: { a: { baseUrl, workflows } } });
-    const stderrOf = async (workflow: string) => (await runCli(['run', workflow, '-q'], { env })).stderr;
-    expect(await stderrOf('invoce')).toContain(
-      'warning: invoce is neither a UUID nor a workflow name in profile a (invoice, claims); it is sent unchanged\n',
-    );
-    expect(JSON.parse(String(await posts()[0]?.body())).workflowId).toBe('invoce');
-    for (const known of ['invoice', UUID, `https://h.example/w/${UUID}`])
-      expect(await stderrOf(known)).not.toContain('warning');
+    const message = `wfr: error: ${workflow}: is neither a UUID, a URL with one, nor a workflow of profile a; ${suggestion}\n`;
+    const commands = [
+      ['run', workflow, '-q'],
+      ['run', workflow, '--dry-run'],
+      ['batch', workflow, '--each', 'x', '/dev/null'],
+      ['batch', workflow, '--each', 'x', '/dev/null', '--check'],
+    ];
+    for (const args of commands)
+      expect(await runCli(args, { env })).toMatchObject({ stderr: message, exitCode: 2 });
+    expect(requests).toEqual([]);
+  });
+
+  test('profile: a name, an object with it, a UUID and a URL with one are sent as UUID', async () => {
+    const workflows = { invoice: UUID, claims: { id: UUID.toUpperCase() } };
+    const profile = { baseUrl: 'https://h.example', workflows };
+    const { env } = writeTestConfig({ defaultProfile: 'a', profiles: { a: profile } });
+    const other = '0b8f6c1e-2f57-4a53-9a8e-3d2f4c5b6a79';
+    for (const [workflow, id] of [
+      ['invoice', UUID],
+      ['claims', UUID.toUpperCase()],
+      [other, other],
+      [other.toUpperCase(), other.toUpperCase()],
+      [`https://h.example/w/${other}/edit`, other],
+    ] as const) {
+      const { stdout, stderr } = await runCli(['run', '--dry-run', workflow], { env });
+      expect({ id: JSON.parse(stdout).body.workflowId, stderr }).toEqual({ id, stderr: '' });
+    }
   });
 
   test.each(['run', 'status', 'watch'])(
@@ -116,8 +143,7 @@ describe('the profile', () => {
     const sent = async (...args: string[]) =>
       JSON.parse((await runCli(['run', '--dry-run', ...args], { env })).stdout).body.workflowId;
     expect(await sent('invoice')).toBe(UUID);
-    for (const other of ['Invoice', 'constructor', '__proto__', 'toString'])
-      expect(await sent(other)).toBe(other);
-    expect(await sent('invoice', '--profile', 'b')).toBe('invoice');
+    for (const other of ['invoice', 'constructor', '__proto__', 'toString'])
+      expect(await sent(other, '--profile', 'b')).toBe(other);
   });
 });

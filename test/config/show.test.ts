@@ -31,6 +31,27 @@ describe('wfr config show', () => {
     return { settings: JSON.parse(stdout), path: world.path };
   };
 
+  test('config show: lists the declared parameters of a workflow with their lines', async () => {
+    const parameters = {
+      scan: { type: 'document', accept: ['application/pdf', 'image/*'], description: 'The \u001b[2Jinvoice' },
+      'amount?': 'number',
+    };
+    const world = writeTestConfig({
+      defaultProfile: 'p',
+      profiles: { p: { workflows: { invoice: { id: UUID, parameters } } } },
+    });
+    const { stdout } = await runCli(['config', 'show', '--json'], world);
+    const at = (value: string, line: number) => ({ value, source: `profile p in ${world.path}:${line}` });
+    expect(JSON.parse(stdout)).toMatchObject({
+      'workflows.invoice': at(UUID, 6),
+      'workflows.invoice.parameters.scan': at('document (application/pdf, image/*): The \u001b[2Jinvoice', 9),
+      'workflows.invoice.parameters.amount': at('number, optional', 17),
+    });
+    const { stdout: text } = await runCli(['config', 'show'], world);
+    expect(text).toMatch(/^workflows\.invoice\.parameters\.amount {2}number, optional {2,}profile p/m);
+    expect(text).toContain('The \\u001b[2Jinvoice');
+  });
+
   test('config show: names the line of each setting of the profile', async () => {
     const { settings, path } = await shown();
     const at = (value: string, line: number) => ({ value, source: `profile prod in ${path}:${line}` });

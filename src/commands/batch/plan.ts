@@ -6,12 +6,7 @@ import { loadCredentials } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
-import {
-  checkWorkflowName,
-  mayResend503,
-  resolveWorkflowId,
-  resolveWorkflowIdField,
-} from '../../config/workflow.js';
+import { mayResend503, resolveWorkflowId, resolveWorkflowIdField } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { findFileLikeTexts } from '../../inputs/file-like-text.js';
 import { FileError, openRereadable } from '../../inputs/files.js';
@@ -83,10 +78,7 @@ export async function planBatch(
   return {
     ...checked,
     ...source,
-    warnings: [
-      ...checkWorkflowName(workflow, profile),
-      ...(await findFileLikeTexts(checked.defaults, context.cwd)),
-    ],
+    warnings: await findFileLikeTexts(checked.defaults, context.cwd),
     resend503: mayResend503(flags, profile, context),
     subjects: [{ id: undefined, workflowId: checked.workflowId }],
     failFast: flags.failFast === true,

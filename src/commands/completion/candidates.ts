@@ -2,6 +2,7 @@
 import { loadConfig } from '../../config/load-config.js';
 import { chooseProfile, type Profile } from '../../config/profile.js';
 import { resolveSetting } from '../../config/resolve-setting.js';
+import { namedWorkflows } from '../../config/workflow.js';
 import { History } from '../../history/history.js';
 import { findPathStart } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
@@ -84,8 +85,8 @@ async function profiles(_request: CompletionRequest, context: Context): Promise<
 }
 
 async function aliases({ flags }: CompletionRequest, context: Context): Promise<Completion> {
-  const { workflows = {} } = (await profileOf(flags, context))?.settings ?? {};
-  return { candidates: Object.entries(workflows).map(([value, description]) => ({ value, description })) };
+  const workflows = namedWorkflows(await profileOf(flags, context));
+  return { candidates: workflows.map(({ name, id }) => ({ value: name, description: id })) };
 }
 
 async function pastRuns({ text, flags, operands }: CompletionRequest, context: Context): Promise<Completion> {
@@ -135,8 +136,7 @@ function profileOf(flags: CompletionRequest['flags'], context: Context): Promise
 
 /** Returns a function that gives a workflow's name in the profile, or its id. */
 function workflowNames(profile: Profile | undefined): (id: string) => string {
-  const entries = Object.entries(profile?.settings.workflows ?? {});
-  const names = new Map(entries.map(([name, id]) => [id.toLowerCase(), name]));
+  const names = new Map(namedWorkflows(profile).map(({ name, id }) => [id.toLowerCase(), name]));
   return (id) => names.get(id.toLowerCase()) ?? id;
 }
 

@@ -15,10 +15,24 @@ source of each, check the errors in the file. All settings are optional:
         "baseUrl": "https://workflows.example.com/api/v1",
         "tokenCommand": ["pass", "show", "workflows"],
         "timeout": "30m",
-        "workflows": { "invoice": "5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e" }
+        "workflows": {
+          "claims": "0b8f6c1e-2f57-4a53-9a8e-3d2f4c5b6a79",
+          "invoice": {
+            "id": "5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e",
+            "parameters": {
+              "invoice": { "type": "document", "accept": ["application/pdf"] },
+              "customer": { "type": "string", "description": "its number" },
+              "amount?": "number"
+            }
+          }
+        }
       }
     }
   }
+
+The parameters of a workflow are string, document, number, boolean, object or
+array, and optional with a ? after the name. With them, inputs are checked
+before anything is sent.
 
 Other settings: tokenFile, headerFile, allowHttp, workflowIdField, resend503,
 interval, maxInterval. A flag overrides the environment, and both override the

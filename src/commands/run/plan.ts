@@ -4,12 +4,7 @@ import { loadCredentials } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
-import {
-  checkWorkflowName,
-  mayResend503,
-  resolveWorkflowId,
-  resolveWorkflowIdField,
-} from '../../config/workflow.js';
+import { mayResend503, resolveWorkflowId, resolveWorkflowIdField } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
@@ -92,7 +87,7 @@ export async function planRun(
     ...plan,
     trigger: { workflowId: id, inputs: resolved.inputs, field, resend503 },
     detached: isDetached(flags),
-    warnings: [...checkWorkflowName(workflow, profile), ...resolved.warnings],
+    warnings: resolved.warnings,
     subjects: [{ id: undefined, workflowId: id }],
     close: () => resolved.close(),
   };
