@@ -228,7 +228,7 @@ type ValueOf<S extends ValueSchema> = S extends { type: 'boolean' }
       : string;
 
 /** A workflow: its UUID, or an object that also declares its parameters. */
-export type WorkflowSetting = string | { id: string; parameters?: Record<string, unknown> };
+type WorkflowSetting = string | { id: string; parameters?: Record<string, unknown> };
 
 /** The settings of one profile that passed the checks. */
 export type ProfileSettings = { [Name in keyof typeof ROWS]?: ValueOf<(typeof ROWS)[Name]> };

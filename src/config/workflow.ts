@@ -1,6 +1,7 @@
 /** Resolves the workflow to run, and the field that carries its id. */
 
 import { UsageError } from '../errors.js';
+import type { DeclaredWorkflow } from '../inputs/check-declared.js';
 import { declare, type Parameters } from '../parameters/declaration.js';
 import type { Context } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES, type WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
@@ -78,8 +79,18 @@ export function resolveWorkflowId(workflow: string, profile: Profile | undefined
   ]);
 }
 
-/** Returns the parameters that the profile declares for a workflow, given in any way; undefined if it does not. */
-export function findParameters(workflow: string, profile: Profile | undefined): Parameters | undefined {
+/** Returns the parameters that the inputs of a workflow must match; undefined if the profile declares none. */
+export function findDeclaredWorkflow(
+  workflow: string,
+  { checkParameters }: { checkParameters?: boolean },
+  profile: Profile | undefined,
+): DeclaredWorkflow | undefined {
+  const parameters = checkParameters === false ? undefined : findParameters(workflow, profile);
+  return parameters && { workflow, parameters };
+}
+
+/** Returns the parameters that a profile declares for a workflow, given in any way; undefined if it does not. */
+function findParameters(workflow: string, profile: Profile | undefined): Parameters | undefined {
   const named = namedWorkflows(profile);
   const own = named.find(({ name }) => name === workflow);
   if (own !== undefined) return own.parameters;

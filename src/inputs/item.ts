@@ -101,7 +101,7 @@ export interface ColumnHeader {
 
 /** Parses the header of a column; a name without a separator means `name=`. Throws ItemError. */
 export function parseColumnHeader(text: string): ColumnHeader {
-  const { name, separator, value } = splitHeader(text);
+  const { name, separator, value } = trySplit(text) ?? split(`${text}=`);
   if (name === '') throw new ItemError(text, 'the column has no name');
   const start = separator === '@' ? value.lastIndexOf(TYPE_SUFFIX) : -1;
   const suffix = start < 0 ? '' : value.slice(start);
@@ -109,14 +109,6 @@ export function parseColumnHeader(text: string): ColumnHeader {
   const mediaType = suffix === '' ? undefined : parseMediaType(text, suffix);
   if (rest !== '') throw new ItemError(text, describeHeaderText(text, separator, rest, suffix));
   return { text, name, separator, mediaType };
-}
-
-function splitHeader(text: string): ReturnType<typeof split> {
-  try {
-    return split(text);
-  } catch {
-    return split(`${text}=`);
-  }
 }
 
 /** Describes a header with text after its separator; `note=@` is how other tools name a column of files. */
@@ -135,11 +127,20 @@ export function parseCell({ text, name, separator, mediaType }: ColumnHeader, ce
   return { raw, name, type: 'document', path: requirePath(raw, separator, cell), mediaType, column: text };
 }
 
+/** Returns the name in an item, complete or not; undefined for a text without a separator. */
+export function findName(raw: string): string | undefined {
+  return trySplit(raw)?.name;
+}
+
 /** Returns the offset of the path in an item, complete or not, that names a file; undefined for any other text. */
 export function findPathStart(raw: string): number | undefined {
+  const { separator = '', value = '' } = trySplit(raw) ?? {};
+  return separator.startsWith('@') ? raw.length - value.length : undefined;
+}
+
+function trySplit(raw: string): ReturnType<typeof split> | undefined {
   try {
-    const { separator, value } = split(raw);
-    return separator.startsWith('@') ? raw.length - value.length : undefined;
+    return split(raw);
   } catch (error) {
     if (error instanceof ItemError) return undefined;
     throw error;

@@ -14,12 +14,12 @@ const EXAMPLES: Readonly<Record<ParameterType, readonly [separator: string, valu
 };
 
 /** Returns the name of a parameter with the separator of its type, such as `invoice@`. */
-function itemStart({ name, type }: Pick<Parameter, 'name' | 'type'>): string {
+export function itemStart({ name, type }: Pick<Parameter, 'name' | 'type'>): string {
   return escapeName(name) + EXAMPLES[type][0];
 }
 
 /** Returns an item with an example value. */
-function exampleItem(parameter: Parameter): string {
+export function exampleItem(parameter: Parameter): string {
   return itemStart(parameter) + EXAMPLES[parameter.type][1];
 }
 

@@ -7,10 +7,11 @@ import { resolvePath } from '../platform/files.js';
 import type { NamedFile } from '../platform/same-file.js';
 import type { Input, Part } from '../service/body.js';
 import type { PathRules } from './boundary.js';
+import { checkDeclared, type DeclaredWorkflow, type GivenInput } from './check-declared.js';
 import { findFileLikeTexts } from './file-like-text.js';
 import { FileError, readBytes } from './files.js';
 import { assertNoDocuments, parseInputsFile } from './inputs-file.js';
-import { type Item, ItemError, parseItem } from './item.js';
+import { findName, type Item, ItemError, parseItem } from './item.js';
 import { PartReader } from './parts.js';
 import { decodeUtf8, TextError } from './text.js';
 
@@ -20,6 +21,8 @@ export interface InputArguments {
   inputsFile: string | undefined;
   /** Whether the inputs file may name documents. */
   hasDocuments?: boolean | undefined;
+  /** The inputs must match its parameters. */
+  declared?: DeclaredWorkflow | undefined;
   /** The flag that reads standard input already, as the user wrote it. */
   otherStdin?: string | undefined;
 }
@@ -38,7 +41,7 @@ export interface ResolvedInputs {
  * override the keys of the inputs file. Throws UsageError with every error, or FileReadError.
  */
 export async function resolveInputs(args: InputArguments, context: Context): Promise<ResolvedInputs> {
-  return new Resolver(context, args.otherStdin).resolve(args);
+  return new Resolver(context, args.declared, args.otherStdin).resolve(args);
 }
 
 /** The inputs of one row of a table: items or a JSON object, and the rules for their paths. */
@@ -48,59 +51,80 @@ export interface RowInputs {
   paths: PathRules;
 }
 
-/** Resolves the inputs of a row, which override `defaults`. Throws UsageError with every error, named by the row's `label`. */
+/** What the inputs of all rows have in common. */
+export interface CommonInputs {
+  /** Overridden by the inputs of a row. */
+  defaults: readonly Item[];
+  /** The inputs of each row must match its parameters. */
+  declared: DeclaredWorkflow | undefined;
+}
+
+/** Resolves the inputs of a row. Throws UsageError with every error, named by the row's `label`. */
 export async function resolveRow(
   row: RowInputs,
   label: string,
-  defaults: readonly Item[],
+  { defaults, declared }: CommonInputs,
   context: Context,
 ): Promise<ResolvedInputs> {
-  return new Resolver(context, 'the table').resolveRow(row, label, defaults);
+  return new Resolver(context, declared, 'the table').resolveRow(row, label, defaults);
 }
 
 class Resolver {
   readonly #context: Context;
+  readonly #declared: DeclaredWorkflow | undefined;
   readonly #problems: string[] = [];
   readonly #reader: PartReader;
+  /** The items that are not valid, by their names. */
+  readonly #invalid = new Map<string, string>();
+  /** Whether the names of all inputs are known. */
+  #isComplete = true;
 
-  constructor(context: Context, otherStdin: string | undefined) {
+  constructor(context: Context, declared: DeclaredWorkflow | undefined, otherStdin: string | undefined) {
     this.#context = context;
+    this.#declared = declared;
     this.#reader = new PartReader(context, otherStdin);
   }
 
   async resolve({ items, inputsFile, hasDocuments = true }: InputArguments): Promise<ResolvedInputs> {
     const parsed = this.#parseItems(items);
-    const fileInputs = new Map<string, Input>();
+    const inputs = new Map<string, GivenInput>();
     if (inputsFile !== undefined) {
       const label = inputsFile === '-' ? '--inputs-file -' : inputsFile;
-      await this.#collect(label, () =>
-        this.#readInputsFile(inputsFile, hasDocuments, fileInputs, new Set(parsed.keys())),
+      const overridden = new Set(parsed.keys());
+      this.#isComplete &&= await this.#collect(label, () =>
+        this.#readInputsFile(inputsFile, label, hasDocuments, inputs, overridden),
       );
     }
-    const resolved = new Map(fileInputs);
-    for (const item of parsed.values()) {
-      await this.#collect(item.raw, async () => {
-        resolved.set(item.name, {
-          name: item.name,
-          parts: await this.#reader.readItem(item, this.#ownPaths()),
-        });
-      });
+    for (const [name, label] of this.#invalid) inputs.set(name, { name, label });
+    for (const [name, item] of parsed) {
+      const given: GivenInput = { name, label: item.raw, item };
+      inputs.set(name, given);
+      await this.#collect(item.raw, () => this.#read(given, item, this.#ownPaths()));
     }
     this.#reader.warnings.push(...(await findFileLikeTexts([...parsed.values()], this.#context.cwd)));
-    return this.#finish(resolved);
+    return this.#finish(inputs);
   }
 
   async resolveRow(row: RowInputs, label: string, defaults: readonly Item[]): Promise<ResolvedInputs> {
     const { json, paths } = row;
-    const own = new Map<string, Input>();
-    if (json !== undefined)
-      await this.#collect(label, () => this.#readObject(json, paths, label, own, new Set()));
-    for (const item of row.items) await this.#resolveItem(item, paths, `${label}: ${item.raw}`, own);
-    const inputs = new Map<string, Input>();
-    for (const item of defaults) {
-      if (!own.has(item.name)) await this.#resolveItem(item, this.#ownPaths(), item.raw, inputs);
+    const own = new Map<string, GivenInput>();
+    if (json !== undefined) {
+      this.#isComplete = await this.#collect(label, () =>
+        this.#readObject(json, paths, label, own, new Set()),
+      );
     }
-    return this.#finish(new Map([...inputs, ...own]));
+    for (const item of row.items)
+      await this.#addItem(
+        { name: item.name, label: `${label}: ${item.raw}`, item, isCell: true },
+        paths,
+        own,
+      );
+    const inputs = new Map<string, GivenInput>();
+    for (const item of defaults) {
+      if (own.has(item.name)) continue;
+      await this.#addItem({ name: item.name, label: item.raw, item }, this.#ownPaths(), inputs);
+    }
+    return this.#finish(new Map([...inputs, ...own]), `${label}: `);
   }
 
   /** The rules for the paths of a command line, which are the user's own. */
@@ -108,20 +132,33 @@ class Resolver {
     return { base: this.#context.cwd, within: undefined };
   }
 
-  async #resolveItem(item: Item, paths: PathRules, label: string, into: Map<string, Input>): Promise<void> {
+  async #addItem(
+    given: GivenInput & { item: Item },
+    paths: PathRules,
+    into: Map<string, GivenInput>,
+  ): Promise<void> {
+    const { name, label, item } = given;
     await this.#collect(label, async () => {
-      if (into.has(item.name)) throw new TextError(`duplicate input "${item.name}"; remove one of the two`);
-      into.set(item.name, { name: item.name, parts: await this.#reader.readItem(item, paths) });
+      if (into.has(name)) throw new TextError(`duplicate input "${name}"; remove one of the two`);
+      into.set(name, given);
+      await this.#read(given, item, paths);
     });
   }
 
-  async #finish(inputs: ReadonlyMap<string, Input>): Promise<ResolvedInputs> {
+  async #read(given: GivenInput, item: Item, paths: PathRules): Promise<void> {
+    given.parts = await this.#reader.readItem(item, paths);
+  }
+
+  /** `subject` begins a message about a missing input. */
+  async #finish(given: ReadonlyMap<string, GivenInput>, subject?: string): Promise<ResolvedInputs> {
+    if (this.#declared !== undefined && this.#isComplete)
+      this.#problems.push(...checkDeclared(this.#declared, given, subject));
     if (this.#problems.length > 0) {
       await this.#reader.close();
       throw new UsageError(this.#problems);
     }
     return {
-      inputs: [...inputs.values()],
+      inputs: [...given.values()].map(({ name, parts = [] }): Input => ({ name, parts })),
       warnings: this.#reader.warnings,
       files: this.#reader.files,
       close: () => this.#reader.close(),
@@ -139,15 +176,21 @@ class Resolver {
       } catch (error) {
         if (!(error instanceof ItemError)) throw error;
         this.#problems.push(error.message);
+        const name = findName(raw);
+        if (name) this.#invalid.set(name, raw);
       }
     }
     return items;
   }
 
-  /** Runs one step and collects its error behind `label`, which is what the user wrote. */
-  async #collect(label: string, step: () => Promise<void>): Promise<void> {
+  /**
+   * Runs one step and collects its error behind `label`, which is what the user wrote. Resolves with whether there was
+   * none.
+   */
+  async #collect(label: string, step: () => Promise<void>): Promise<boolean> {
     try {
       await step();
+      return true;
     } catch (error) {
       if (!(error instanceof FileError || error instanceof TextError || error instanceof UsageError)) {
         await this.#reader.close();
@@ -156,13 +199,15 @@ class Resolver {
       this.#problems.push(
         error.message.startsWith(`${label}:`) ? error.message : `${label}: ${error.message}`,
       );
+      return false;
     }
   }
 
   async #readInputsFile(
     path: string,
+    label: string,
     hasDocuments: boolean,
-    into: Map<string, Input>,
+    into: Map<string, GivenInput>,
     overridden: ReadonlySet<string>,
   ): Promise<void> {
     this.#reader.claimStdin(path, '--inputs-file -');
@@ -170,24 +215,26 @@ class Resolver {
     const base = path === '-' ? cwd : dirname(resolvePath(path, cwd, this.#context));
     const bytes = await readBytes(path, cwd, this.#context);
     if (!hasDocuments) assertNoDocuments(bytes);
-    await this.#readObject(bytes, { base, within: undefined }, path, into, overridden);
+    await this.#readObject(bytes, { base, within: undefined }, label, into, overridden);
   }
 
   async #readObject(
     bytes: Buffer,
     paths: PathRules,
     label: string,
-    into: Map<string, Input>,
+    into: Map<string, GivenInput>,
     overridden: ReadonlySet<string>,
   ): Promise<void> {
     decodeUtf8(bytes);
     for (const { name, segments } of parseInputsFile(bytes)) {
-      const parts: Part[] = [];
-      into.set(name, { name, parts });
+      const given: GivenInput = { name, label: `${label}: ${name}` };
+      into.set(name, given);
       // An item overrides this input, so its documents are not opened.
       if (overridden.has(name)) continue;
-      await this.#collect(`${label}: ${name}`, async () => {
+      await this.#collect(given.label, async () => {
+        const parts: Part[] = [];
         for (const segment of segments) parts.push(...(await this.#reader.readSegment(segment, paths)));
+        given.parts = parts;
       });
     }
   }

@@ -6,7 +6,12 @@ import { loadCredentials } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
-import { mayResend503, resolveWorkflowId, resolveWorkflowIdField } from '../../config/workflow.js';
+import {
+  findDeclaredWorkflow,
+  mayResend503,
+  resolveWorkflowId,
+  resolveWorkflowIdField,
+} from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { findFileLikeTexts } from '../../inputs/file-like-text.js';
 import { FileError, openRereadable } from '../../inputs/files.js';
@@ -28,6 +33,8 @@ export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, 
   shard?: string;
   workflowIdField?: string;
   resend503?: boolean;
+  /** False for --no-check-parameters. */
+  checkParameters?: boolean;
   check?: boolean;
   failFast?: boolean;
   adopt?: string[];
@@ -54,6 +61,7 @@ export async function planBatch(
   context: Context,
 ) {
   const profile = await chooseProfile(flags, context);
+  const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { source, ...checked } = await collectUsageErrors({
     workflowId: () => resolveWorkflowId(workflow, profile),
     settings: () => resolveServiceSettings(flags, profile, context),
@@ -78,6 +86,7 @@ export async function planBatch(
   return {
     ...checked,
     ...source,
+    declared,
     warnings: await findFileLikeTexts(checked.defaults, context.cwd),
     resend503: mayResend503(flags, profile, context),
     subjects: [{ id: undefined, workflowId: checked.workflowId }],

@@ -6,8 +6,7 @@ import type { RowEvent } from '../../batch/row-states.js';
 import type { WaitSettings } from '../../config/wait.js';
 import { NoSuchRunError, OutputError, type UnknownOutcomeError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfError } from '../../exit-code.js';
-import type { Item } from '../../inputs/item.js';
-import { type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
+import { type CommonInputs, type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
@@ -19,8 +18,7 @@ import { watchRun } from '../shared/watch-run.js';
 import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
 
 /** What all rows have in common. */
-export interface RowPlan extends TriggerPlan, ResendOptions {
-  defaults: readonly Item[];
+export interface RowPlan extends TriggerPlan, ResendOptions, CommonInputs {
   wait: WaitSettings;
 }
 
@@ -155,12 +153,12 @@ function joinLines(text: string): string {
   return sanitizeLines(text).join('; ');
 }
 
-/** Reads the texts and opens the documents of a row, which overrides `defaults`. Throws UsageError with the row's label. */
+/** Reads the texts and opens the documents of a row. Throws UsageError with the row's label. */
 export async function resolveRowInputs(
   { inputs, label }: Row,
-  { defaults }: { defaults: readonly Item[] },
+  common: CommonInputs,
   context: Context,
 ): Promise<ResolvedInputs> {
   if ('problem' in inputs) throw new UsageError([`${label}: ${inputs.problem}`]);
-  return resolveRow(inputs, label, defaults, context);
+  return resolveRow(inputs, label, common, context);
 }

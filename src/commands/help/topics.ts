@@ -26,7 +26,9 @@ the path is relative to that file. --no-documents rejects it there: with values
 from outside, send JSON that others control with --inputs-file - --no-documents.
 
 Duplicate names and unknown media types are errors. All errors are reported
-together, before anything is sent. --dry-run prints what would be sent.
+together, before anything is sent. --dry-run prints what would be sent. If the
+config file declares the parameters of the workflow, inputs must match them; see
+wfr help config.
 
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME

@@ -4,7 +4,12 @@ import { loadCredentials } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
-import { mayResend503, resolveWorkflowId, resolveWorkflowIdField } from '../../config/workflow.js';
+import {
+  findDeclaredWorkflow,
+  mayResend503,
+  resolveWorkflowId,
+  resolveWorkflowIdField,
+} from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
@@ -38,6 +43,8 @@ export interface RunFlags
   documents?: boolean;
   workflowIdField?: string;
   resend503?: boolean;
+  /** False for --no-check-parameters. */
+  checkParameters?: boolean;
   detach?: boolean;
   wait?: boolean;
   dryRun?: boolean;
@@ -56,6 +63,7 @@ export async function planRun(
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
   const { inputsFile, input = [], documents: hasDocuments } = flags;
   const profile = await chooseProfile(flags, context);
+  const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { id, field, resolved, ...plan } = await collectUsageErrors({
     id: () => resolveWorkflowId(workflow, profile),
     settings: () => resolveServiceSettings(flags, profile, context),
@@ -70,7 +78,7 @@ export async function planRun(
     credentials: () => loadCredentials(flags, profile, context),
     reports: () => reports.open(),
     resolved: () =>
-      resolveInputs({ items: [...items, ...input], inputsFile, hasDocuments, otherStdin }, context),
+      resolveInputs({ items: [...items, ...input], inputsFile, hasDocuments, declared, otherStdin }, context),
   });
   const files = [
     ...onceFile(flags, context),

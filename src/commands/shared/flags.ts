@@ -20,7 +20,7 @@ function messageFlags(): Option[] {
   return [
     new Option('-q, --quiet', "print only the run's id, warnings and errors"),
     new Option('-v, --verbose', 'also print requests, retries and timings'),
-    new Option('--color <when>', 'color messages and JSON: auto, always or never (default: auto)'),
+    new Option('--color <when>', 'color messages and JSON: auto, always or never'),
   ];
 }
 
@@ -30,6 +30,7 @@ function triggerFlags(): Option[] {
       '--workflow-id-field <field>',
       'workflow field to send: auto, worfklowId, workflowId or both (default: auto)',
     ),
+    new Option('--no-check-parameters', 'send inputs that differ from declared parameters'),
     new Option(
       '--resend-503',
       'send again after a 503 with Retry-After; only if the operator guarantees that it created nothing',

@@ -1,0 +1,107 @@
+/** Compares inputs with the parameters that a profile declares, and says how to correct what the user wrote. */
+import { checkInputs, type InputKind, type Mismatch } from '../parameters/check-inputs.js';
+import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
+import type { Part } from '../service/body.js';
+import { shellCommand } from '../text/shell-quote.js';
+import { kindOf } from './input-kind.js';
+import { escapeName, type Item, isPlainPath } from './item.js';
+import { exampleCommand, exampleItem, itemStart } from './parameter-items.js';
+
+/** A workflow whose parameters are declared. */
+export interface DeclaredWorkflow {
+  /** As the user wrote it. */
+  workflow: string;
+  parameters: Parameters;
+}
+
+/** An input as the user gave it. */
+export interface GivenInput {
+  name: string;
+  /** What the user wrote, or where, for messages. */
+  label: string;
+  item?: Item;
+  /** Whether the item is a cell of a table, whose column decides its type. */
+  isCell?: boolean;
+  /** Undefined if the value could not be read. */
+  parts?: readonly Part[];
+}
+
+/** Returns a message for each input that does not match, and for each that is missing, behind `subject` if given. */
+export function checkDeclared(
+  { workflow, parameters }: DeclaredWorkflow,
+  inputs: ReadonlyMap<string, GivenInput>,
+  subject = '',
+): string[] {
+  const kinds = new Map<string, InputKind | undefined>();
+  for (const { name, parts } of inputs.values())
+    kinds.set(name, parts && kindOf(parts, parameters.get(name)?.type));
+  const mismatches = checkInputs(parameters, kinds);
+  const problems = mismatches.map((mismatch) => {
+    const given = inputs.get(mismatch.name);
+    const label = given === undefined ? subject : `${given.label}: `;
+    return label + describeMismatch(mismatch, given, parameters);
+  });
+  const isMissing = mismatches.some(({ code }) => code === 'missing');
+  return isMissing ? [...problems, `${workflow} takes: ${exampleCommand(workflow, parameters)}`] : problems;
+}
+
+/** Describes a mismatch, and how to correct it. */
+function describeMismatch(mismatch: Mismatch, given: GivenInput | undefined, parameters: Parameters): string {
+  switch (mismatch.code) {
+    case 'missing':
+      return `missing input ${mismatch.name} (${mismatch.parameter.type})`;
+    case 'unknown': {
+      const { name, nearest } = mismatch;
+      const all = [...parameters.keys()].join(', ');
+      const known = all === '' ? 'the workflow has none' : `expected ${all}`;
+      return `unknown parameter "${name}"; ${nearest === undefined ? known : `did you mean "${nearest}"?`}`;
+    }
+    case 'not-accepted':
+      return `must be ${mismatch.parameter.accept?.join(' or ')}, found ${mismatch.mediaType}`;
+    case 'mistyped': {
+      const { parameter, found } = mismatch;
+      if (found.type === 'malformed-document') return `must be a document; ${found.problem}`;
+      const fix = given === undefined ? undefined : describeFix(given, parameter);
+      const problem = `must be ${NOUNS[parameter.type]}, found ${NOUNS[found.type]}`;
+      return fix === undefined ? problem : `${problem}; ${fix}`;
+    }
+  }
+}
+
+const NOUNS: Readonly<Record<ParameterType | 'null', string>> = {
+  string: 'a string',
+  document: 'a document',
+  number: 'a number',
+  boolean: 'a boolean',
+  object: 'an object',
+  array: 'an array',
+  null: 'null',
+};
+
+function describeFix({ item, isCell }: GivenInput, parameter: Parameter): string | undefined {
+  if (item === undefined)
+    return parameter.type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
+  if (isCell) return `name the column ${itemStart(parameter)}`;
+  return `write ${shellCommand([correctItem(item, parameter)])}`;
+}
+
+/** Returns an item with the separator of the parameter's type, and the same value if that can be of this type. */
+function correctItem(item: Item, parameter: Parameter): string {
+  const name = escapeName(item.name);
+  if (parameter.type === 'string') return 'path' in item ? `${name}@=${item.path}` : `${name}=${item.text}`;
+  if (parameter.type === 'document') {
+    const path = 'path' in item ? item.path : item.text;
+    return isPlainPath(path) ? `${name}@${path}` : exampleItem(parameter);
+  }
+  if ('path' in item) return `${name}@:=${item.path}`;
+  return isJsonOf(parameter.type, item.text) ? `${name}:=${item.text}` : exampleItem(parameter);
+}
+
+function isJsonOf(type: ParameterType, text: string): boolean {
+  try {
+    JSON.parse(text);
+  } catch {
+    return false;
+  }
+  return kindOf([Buffer.from(text)], type).type === type;
+}
