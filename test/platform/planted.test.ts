@@ -239,6 +239,18 @@ test('batch: a new results file has mode 0600, and an existing one keeps its mod
   expect(modeOf(join(cwd, 'results.jsonl'))).toBe('644');
 });
 
+test('run: a new file of --once has mode 0600, and an existing one keeps its mode', async () => {
+  withUmask(0);
+  const { env, clock } = await startTestSandbox();
+  const cwd = temporaryFolder();
+  const once = () => runCli(['run', SLOW, 'label=x', '--once', 'once'], { env, clock, cwd });
+  expect((await once()).exitCode).toBe(0);
+  expect(modeOf(join(cwd, 'once'))).toBe('600');
+  chmodSync(join(cwd, 'once'), 0o644);
+  expect((await once()).exitCode).toBe(0);
+  expect(modeOf(join(cwd, 'once'))).toBe('644');
+});
+
 test('run: reports and saved documents that the user names follow the umask', async () => {
   withUmask(0o022);
   const { env, clock } = await startTestSandbox();

@@ -92,7 +92,7 @@ function apply({ event, fields, run }: ReadEvent, record: OnceRecord): void {
 async function createWhole(path: string, bytes: Uint8Array): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString('hex')}.tmp`);
   try {
-    const handle = await promises.open(temporary, 'wx', 0o644);
+    const handle = await promises.open(temporary, 'wx', 0o600);
     try {
       await handle.writeFile(bytes);
       await handle.sync();
