@@ -13,6 +13,9 @@ interface Step {
   id?: string;
   run?: string;
   env?: Record<string, string>;
+  uses?: string;
+  if?: string;
+  with?: Record<string, string>;
 }
 
 interface Action {
@@ -254,38 +257,56 @@ describe('GitHub action', () => {
 describe('examples/ci', () => {
   const { jobs } = read<{ jobs: Record<string, { steps: Step[] }> }>('examples/ci/github.yml');
   const gitlab =
-    read<Record<string, { script: string[]; artifacts: { paths: string[] } }>>('examples/ci/gitlab-ci.yml');
-  const scriptOf = (job: string) =>
-    jobs[job]?.steps.find(({ run }) => run?.includes('pipeline.sh'))?.run ?? '';
+    read<Record<string, { script: string[]; cache: { paths: string[]; when: string; key: string } }>>(
+      'examples/ci/gitlab-ci.yml',
+    );
+  const step = (action: string) => jobs.read?.steps.find(({ uses }) => uses?.startsWith(action));
+  const github = jobs.read?.steps.find(({ run }) => run?.includes('pipeline.sh'))?.run ?? '';
 
-  /** Runs lines of two jobs with `bash -e`, each in its own checkout; `between` passes files from the first to the second. */
-  async function twoJobs(first: string, between: string, second: string) {
+  /** Runs the lines of a job twice, each time in a checkout of its own that gets `cached` from the one before. */
+  async function twoAttempts(lines: string, cached: string) {
     const cwd = temporaryFolder();
-    for (const job of ['one', 'two']) {
-      mkdirSync(join(cwd, job));
-      copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(cwd, job, 'pipeline.sh'));
-      copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, job, 'scan.pdf'));
+    const { env, posts } = await startTestSandbox(fast);
+    const exits: number[] = [];
+    for (const [index, waitFor] of ['0', '1m'].entries()) {
+      const checkout = join(cwd, String(index));
+      mkdirSync(checkout);
+      copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(checkout, 'pipeline.sh'));
+      copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(checkout, 'scan.pdf'));
+      if (index > 0) copyFileSync(join(cwd, '0', cached), join(checkout, cached));
+      const variables = { ...env, WAIT_FOR: waitFor };
+      exits.push((await bash(lines, variables, { cwd: checkout })).exitCode);
     }
-    writeFileSync(join(cwd, 'first.sh'), first);
-    writeFileSync(join(cwd, 'second.sh'), second);
-    const lines = `(cd one && bash -e ../first.sh) && ${between} && (cd two && bash -e ../second.sh)`;
-    writeFileSync(join(cwd, 'both.sh'), lines);
-    const env = { GITHUB_OUTPUT: join(cwd, 'outputs') };
-    const { exitCode } = await bash('wfr sandbox --slow 0.01 -- bash both.sh', env, { cwd });
-    return { exitCode, output: JSON.parse(readFileSync(join(cwd, 'two/output.json'), 'utf8')) };
+    return { exits, posts: posts(), output: JSON.parse(readFileSync(join(cwd, '1/output.json'), 'utf8')) };
   }
+  const continued = { exits: [8, 0], posts: 1, output: { customer: 'ACME' } };
 
-  test('examples/ci/github.yml: the run id is passed between jobs as an output', async () => {
-    const between = 'RUN_ID=$(sed -n s/^run-id=//p outputs) && export RUN_ID';
-    const { exitCode, output } = await twoJobs(scriptOf('start'), between, scriptOf('wait'));
-    expect({ exitCode, customer: output.customer }).toEqual({ exitCode: 0, customer: 'ACME' });
+  test('examples/ci/github.yml: a second attempt continues with the run of the first', async () => {
+    const save = step('actions/cache/save@');
+    expect(await twoAttempts(`set -e; ${github}`, save?.with?.path ?? '')).toMatchObject(continued);
+    expect(save?.if).toBe('always()');
   });
 
-  test('examples/ci/gitlab-ci.yml: the run id is passed between jobs as an artifact', async () => {
-    const linesOf = (job: string) => gitlab[job]?.script.join('\n') ?? '';
-    const between = `cp one/${gitlab.start?.artifacts.paths[0]} two`;
-    const { exitCode, output } = await twoJobs(linesOf('start'), between, linesOf('wait'));
-    expect({ exitCode, customer: output.customer }).toEqual({ exitCode: 0, customer: 'ACME' });
+  test('examples/ci/github.yml: an attempt restores the file of the latest attempt of the same workflow run', () => {
+    const { key, path, 'restore-keys': prefix } = step('actions/cache/restore@')?.with ?? {};
+    const inRun = (text = '', run: number, attempt: number) =>
+      text
+        .replace(/\$\{\{ github\.run_id \}\}/, String(run))
+        .replace(/\$\{\{ github\.run_attempt \}\}/, String(attempt))
+        .trim();
+    const saved = step('actions/cache/save@')?.with;
+    expect(saved).toEqual({ path, key });
+    expect(inRun(key, 47, 2)).not.toBe(inRun(key, 47, 1));
+    expect(inRun(saved?.key, 47, 1).startsWith(inRun(prefix, 47, 2))).toBe(true);
+    for (const other of [4, 471])
+      expect(inRun(saved?.key, other, 1).startsWith(inRun(prefix, 47, 1))).toBe(false);
+  });
+
+  test('examples/ci/gitlab-ci.yml: a retry continues with the run of the first attempt', async () => {
+    const { script = [], cache } = gitlab.read ?? {};
+    const lines = script.filter((line) => line !== 'npm ci').join('\n');
+    expect(await twoAttempts(`set -e; ${lines}`, cache?.paths[0] ?? '')).toMatchObject(continued);
+    expect(cache).toMatchObject({ when: 'always', key: expect.stringContaining('$CI_PIPELINE_ID') });
   });
 
   test.each([
