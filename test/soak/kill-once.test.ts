@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { killOnce, measure, openSoak, pairOnce } from './kill-once.js';
 import { Random } from './random.js';
 
-test('run --once: commands that are killed at random times trigger one run, or exit 6', async () => {
+test('run --once: commands that are killed at random times trigger one run, or exit 6 (fault 97)', async () => {
   const soak = await openSoak();
   const duration = await measure(soak);
   const random = new Random(5);

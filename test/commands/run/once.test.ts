@@ -81,7 +81,7 @@ describe('run --once: the same command again', () => {
     expect(eventNames(path)).toContain('ended');
   });
 
-  test('run --once: a request without an answer exits 6, and so does each later command, without a POST', async () => {
+  test('run --once: a request without an answer exits 6, and so does each later command, without a POST (fault 96)', async () => {
     const { once, state, posts } = await prepareOnce();
     state.answers = [loseAnswer];
     const first = await once();
@@ -197,7 +197,7 @@ describe('run --once: the same command again', () => {
     expect(posts().length).toBe(2);
   });
 
-  test('run --once: a run that the service has forgotten exits 7, and --retry-lost triggers another', async () => {
+  test('run --once: a run that the service has forgotten exits 7, and --retry-lost triggers another (fault 99)', async () => {
     const { once, state, posts } = await prepareOnce();
     state.run = undefined;
     const first = await once(['a=1', '--detach']);
@@ -251,7 +251,7 @@ describe('run --once: the same command again', () => {
 });
 
 describe('run --once: other values than recorded', () => {
-  test('run --once: another workflow, service or input exits 2, names each, and says how to watch the run', async () => {
+  test('run --once: another workflow, service or input exits 2, names each, and says how to watch the run (fault 100)', async () => {
     const { once, wfr, cwd, requests } = await prepareOnce();
     await once(['a=1', 'b=2', '--detach']);
     const { exitCode, stderr } = await wfr(['run', 'v', '--once', 'my.once', 'a=9', 'c=3'], {
@@ -345,7 +345,7 @@ describe('run --once: the file', () => {
     expect(posts().length).toBe(1);
   });
 
-  test('run --once: cut after any byte, the file never leads to a second run of a sent request', async () => {
+  test('run --once: cut after any byte, the file never leads to a second run of a sent request (fault 101)', async () => {
     const { once, path, accepted, cwd, env, wfr } = await prepareOnce();
     await once();
     const whole = readFileSync(path);
@@ -371,7 +371,7 @@ describe('run --once: the file', () => {
     [4, 'sent', 0, [0, 1]],
     [5, 'accepted', 1, [6, 1]],
   ] as const)(
-    'run --once: a disk that is full from write %i on, of %s, never leads to a second run',
+    'run --once: a disk that is full from write %i on, of %s, never leads to a second run (fault 102)',
     async (write, _what, runs, then) => {
       const { once, accepted, cwd } = await prepareOnce();
       const restore = fillDisk(cwd, write);
@@ -450,7 +450,7 @@ describe('run --once: the file', () => {
 });
 
 describe('run --once: two processes', () => {
-  test('run --once: a second process waits for the first to be accepted, then watches the same run', async () => {
+  test('run --once: a second process waits for the first to be accepted, then watches the same run (fault 98)', async () => {
     const { once, state, accepted, posts } = await prepareOnce();
     let release = () => {};
     const held = new Promise<void>((resolve) => {
