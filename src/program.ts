@@ -38,7 +38,8 @@ Examples:
   wfr sandbox --list
 
 Help topics: inputs, output, exit-codes, environment, scripting. To read one:
-  wfr help inputs`;
+  wfr help inputs
+Instructions for agents: wfr help --skill`;
 
 /** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {

@@ -33,13 +33,14 @@ describe('npm package', () => {
       'dist/LICENSES.txt',
       'examples/invoice.pdf',
       'config.schema.json',
+      'skills/wfr/SKILL.md',
     ]) {
       expect(paths).toContain(path);
     }
     expect(
       paths.filter(
         (path) =>
-          !/^(bin|dist|examples)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json|config\.schema\.json)$/.test(
+          !/^(bin|dist|examples|skills)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json|config\.schema\.json)$/.test(
             path,
           ),
       ),

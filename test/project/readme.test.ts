@@ -10,6 +10,7 @@ import { startTestSandbox } from '../helpers/sandbox.js';
 
 const PAGES = [
   'README.md',
+  'skills/wfr/SKILL.md',
   ...readdirSync(join(ROOT, 'docs'))
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`),

@@ -14,15 +14,25 @@ function define(command: Command, start: Start): void {
   command
     .description('Show help on a command, or on a topic: inputs, output, exit-codes, environment, scripting.')
     .argument('[topic]', 'a command or a topic')
-    .action((topic: string | undefined) =>
+    .option('--skill', 'print instructions for agents, in the format of skills')
+    .action((topic: string | undefined, flags: HelpFlags) =>
       start(async (context) => {
-        await context.stdout.write(await helpText(topic, command.parent ?? command));
+        await context.stdout.write(await helpText(topic, flags, command.parent ?? command));
         return ExitCode.ok;
       }),
     );
 }
 
-async function helpText(topic: string | undefined, program: Command): Promise<string> {
+interface HelpFlags {
+  skill?: boolean;
+}
+
+async function helpText(topic: string | undefined, { skill }: HelpFlags, program: Command): Promise<string> {
+  if (skill === true) {
+    if (topic !== undefined) throw new UsageError(['--skill is not about one command or topic']);
+    const { SKILL } = await import('./skill.js');
+    return SKILL;
+  }
   if (topic === undefined) return commandHelp(program);
   const commands = program.createHelp().visibleCommands(program);
   const command = commands.find((candidate) => candidate.name() === topic);
