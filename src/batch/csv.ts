@@ -5,6 +5,7 @@ import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse';
 import { BatchFileError } from '../errors.js';
 import type { PathRules } from '../inputs/boundary.js';
+import type { Columns } from '../inputs/check-declared.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
@@ -38,7 +39,20 @@ export async function* csvRows({ open, name, paths }: TableFile): AsyncGenerator
     const digest = digestOf(...heads.map(({ text }) => text), ...cells);
     yield { number, label, digest, inputs: inputsOf(cells, heads, paths) };
   }
-  if (heads === undefined) throw new BatchFileError(`${name}: is empty; CSV must begin with a header`);
+  if (heads === undefined) throw emptyTable(name);
+}
+
+/** Reads the header. Throws BatchFileError if it is invalid. */
+export async function csvColumns({ open, name }: TableFile): Promise<Columns> {
+  for await (const cells of recordsOf(open(), name)) {
+    const label = `${name}:${cells.line}`;
+    return { label, headers: headsOf(cells, label) };
+  }
+  throw emptyTable(name);
+}
+
+function emptyTable(name: string): BatchFileError {
+  return new BatchFileError(`${name}: is empty; CSV must begin with a header`);
 }
 
 async function* recordsOf(file: Readable, name: string): AsyncGenerator<CsvRecord, void, void> {

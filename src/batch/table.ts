@@ -1,10 +1,13 @@
 /** The table of a batch, read as a stream: JSON Lines, CSV, or a list of files. */
 import { BatchFileError } from '../errors.js';
+import type { Columns } from '../inputs/check-declared.js';
 import { FileError } from '../inputs/files.js';
 import { digestOf, type Row, type TableFile } from './row.js';
 
 /** Can be read more than once. */
 export interface Table {
+  /** Reads the columns; undefined for rows that name their inputs themselves. Throws BatchFileError. */
+  columns(): Promise<Columns | undefined>;
   /** Throws BatchFileError if the table cannot be read. */
   rows(): AsyncGenerator<Row, void, void>;
   /** The number of rows, if it is known without reading them. */
@@ -15,6 +18,10 @@ export interface Table {
 export function tableOfFiles(name: string, files: readonly string[], cwd: string): Table {
   return {
     size: files.length,
+    columns: async () => ({
+      label: `--each ${name}`,
+      headers: [{ text: '', name, separator: '@', mediaType: undefined }],
+    }),
     async *rows() {
       for (const [index, path] of files.entries()) {
         const item = { raw: `${name}@${path}`, name, type: 'document', path, mediaType: undefined } as const;
@@ -32,9 +39,13 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
 /** Detects the format of a file: CSV if named .csv, or if it does not begin with a JSON object; otherwise JSON Lines. */
 export async function tableOfFile(file: TableFile): Promise<Table> {
   const isCsv = /\.csv$/i.test(file.name) || !(await beginsWithObject(file));
-  const { csvRows } = isCsv ? await import('./csv.js') : { csvRows: undefined };
+  const { csvRows, csvColumns } = isCsv ? await import('./csv.js') : {};
   const { jsonRows } = await import('./json-rows.js');
-  return { size: undefined, rows: () => readableRows((csvRows ?? jsonRows)(file)) };
+  return {
+    size: undefined,
+    columns: async () => csvColumns?.(file),
+    rows: () => readableRows((csvRows ?? jsonRows)(file)),
+  };
 }
 
 /** Adds the last row that was read to the error of an unreadable file. Throws BatchFileError. */

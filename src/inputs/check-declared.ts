@@ -4,7 +4,7 @@ import type { Parameter, Parameters, ParameterType } from '../parameters/declara
 import type { Part } from '../service/body.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { kindOf } from './input-kind.js';
-import { escapeName, type Item, isPlainPath } from './item.js';
+import { type ColumnHeader, escapeName, type Item, isPlainPath } from './item.js';
 import { exampleCommand, exampleItem, itemStart } from './parameter-items.js';
 
 /** A workflow whose parameters are declared. */
@@ -24,18 +24,28 @@ export interface GivenInput {
   isCell?: boolean;
   /** Undefined if the value could not be read. */
   parts?: readonly Part[];
+  /** Known without a value, of a column. */
+  kind?: InputKind | undefined;
 }
 
-/** Returns a message for each input that does not match, and for each that is missing, behind `subject` if given. */
+/** The columns of a table. */
+export interface Columns {
+  /** Where they are, for messages. */
+  label: string;
+  headers: readonly ColumnHeader[];
+}
+
+/** Returns a message for each input that does not match, and for each that is missing unless others may follow. */
 export function checkDeclared(
   { workflow, parameters }: DeclaredWorkflow,
   inputs: ReadonlyMap<string, GivenInput>,
-  subject = '',
+  /** `subject` begins a message about a missing input. */
+  { subject, isComplete }: { subject: string; isComplete: boolean },
 ): string[] {
   const kinds = new Map<string, InputKind | undefined>();
-  for (const { name, parts } of inputs.values())
-    kinds.set(name, parts && kindOf(parts, parameters.get(name)?.type));
-  const mismatches = checkInputs(parameters, kinds);
+  for (const { name, parts, kind } of inputs.values())
+    kinds.set(name, parts === undefined ? kind : kindOf(parts, parameters.get(name)?.type));
+  const mismatches = checkInputs(parameters, kinds).filter(({ code }) => isComplete || code !== 'missing');
   const problems = mismatches.map((mismatch) => {
     const given = inputs.get(mismatch.name);
     const label = given === undefined ? subject : `${given.label}: `;
@@ -43,6 +53,22 @@ export function checkDeclared(
   });
   const isMissing = mismatches.some(({ code }) => code === 'missing');
   return isMissing ? [...problems, `${workflow} takes: ${exampleCommand(workflow, parameters)}`] : problems;
+}
+
+/** Returns the columns of a table as inputs, with what their separators say about all cells. */
+export function columnInputs({ label, headers }: Columns, { parameters }: DeclaredWorkflow): GivenInput[] {
+  return headers.map(({ text, name, separator, mediaType }) => {
+    const kind = kindOfColumn(separator, mediaType);
+    // A cell may have a data URI.
+    const isOpen = kind?.type === 'string' && parameters.get(name)?.type === 'document';
+    const given = { name, kind: isOpen ? undefined : kind };
+    return text === '' ? { ...given, label } : { ...given, label: `${label}: ${text}`, isCell: true };
+  });
+}
+
+function kindOfColumn(separator: string, mediaType: string | undefined): InputKind | undefined {
+  if (separator === '@') return { type: 'document', mediaType };
+  return separator.endsWith(':=') ? undefined : { type: 'string' };
 }
 
 /** Describes a mismatch, and how to correct it. */
@@ -79,9 +105,9 @@ const NOUNS: Readonly<Record<ParameterType | 'null', string>> = {
 };
 
 function describeFix({ item, isCell }: GivenInput, parameter: Parameter): string | undefined {
+  if (isCell) return `name the column ${itemStart(parameter)}`;
   if (item === undefined)
     return parameter.type === 'document' ? 'write {"$document": "document.pdf"}' : undefined;
-  if (isCell) return `name the column ${itemStart(parameter)}`;
   return `write ${shellCommand([correctItem(item, parameter)])}`;
 }
 

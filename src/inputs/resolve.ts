@@ -7,7 +7,13 @@ import { resolvePath } from '../platform/files.js';
 import type { NamedFile } from '../platform/same-file.js';
 import type { Input, Part } from '../service/body.js';
 import type { PathRules } from './boundary.js';
-import { checkDeclared, type DeclaredWorkflow, type GivenInput } from './check-declared.js';
+import {
+  type Columns,
+  checkDeclared,
+  columnInputs,
+  type DeclaredWorkflow,
+  type GivenInput,
+} from './check-declared.js';
 import { findFileLikeTexts } from './file-like-text.js';
 import { FileError, readBytes } from './files.js';
 import { assertNoDocuments, parseInputsFile } from './inputs-file.js';
@@ -42,6 +48,19 @@ export interface ResolvedInputs {
  */
 export async function resolveInputs(args: InputArguments, context: Context): Promise<ResolvedInputs> {
   return new Resolver(context, args.declared, args.otherStdin).resolve(args);
+}
+
+/**
+ * Checks what all rows have in common against the declared parameters, before any row is read: the columns, if the table
+ * has them, and the defaults. Throws UsageError with every error.
+ */
+export async function checkColumns(
+  columns: Columns | undefined,
+  { defaults, declared }: CommonInputs & { declared: DeclaredWorkflow },
+  context: Context,
+): Promise<void> {
+  const inputs = columns === undefined ? [] : columnInputs(columns, declared);
+  await new Resolver(context, declared, 'the table').checkColumns(inputs, defaults, columns?.label);
 }
 
 /** The inputs of one row of a table: items or a JSON object, and the rules for their paths. */
@@ -120,16 +139,36 @@ class Resolver {
         own,
       );
     const inputs = new Map<string, GivenInput>();
-    for (const item of defaults) {
-      if (own.has(item.name)) continue;
-      await this.#addItem({ name: item.name, label: item.raw, item }, this.#ownPaths(), inputs);
-    }
-    return this.#finish(new Map([...inputs, ...own]), `${label}: `);
+    await this.#addDefaults(defaults, own, inputs);
+    return this.#finish(new Map([...inputs, ...own]), label);
+  }
+
+  /** `label` is undefined if each row names its inputs. */
+  async checkColumns(
+    columns: readonly GivenInput[],
+    defaults: readonly Item[],
+    label: string | undefined,
+  ): Promise<void> {
+    const inputs = new Map(columns.map((column) => [column.name, column]));
+    await this.#addDefaults(defaults, new Map(inputs), inputs);
+    this.#isComplete &&= label !== undefined;
+    await (await this.#finish(inputs, label)).close();
   }
 
   /** The rules for the paths of a command line, which are the user's own. */
   #ownPaths(): PathRules {
     return { base: this.#context.cwd, within: undefined };
+  }
+
+  async #addDefaults(
+    defaults: readonly Item[],
+    overridden: ReadonlyMap<string, unknown>,
+    into: Map<string, GivenInput>,
+  ): Promise<void> {
+    for (const item of defaults) {
+      const { name, raw } = item;
+      if (!overridden.has(name)) await this.#addItem({ name, label: raw, item }, this.#ownPaths(), into);
+    }
   }
 
   async #addItem(
@@ -149,10 +188,13 @@ class Resolver {
     given.parts = await this.#reader.readItem(item, paths);
   }
 
-  /** `subject` begins a message about a missing input. */
-  async #finish(given: ReadonlyMap<string, GivenInput>, subject?: string): Promise<ResolvedInputs> {
-    if (this.#declared !== undefined && this.#isComplete)
-      this.#problems.push(...checkDeclared(this.#declared, given, subject));
+  /** `label` begins a message about a missing input. */
+  async #finish(given: ReadonlyMap<string, GivenInput>, label?: string): Promise<ResolvedInputs> {
+    if (this.#declared !== undefined) {
+      const subject = label === undefined ? '' : `${label}: `;
+      const options = { subject, isComplete: this.#isComplete };
+      this.#problems.push(...checkDeclared(this.#declared, given, options));
+    }
     if (this.#problems.length > 0) {
       await this.#reader.close();
       throw new UsageError(this.#problems);

@@ -16,6 +16,7 @@ import { collectUsageErrors, UsageError } from '../../errors.js';
 import { findFileLikeTexts } from '../../inputs/file-like-text.js';
 import { FileError, openRereadable } from '../../inputs/files.js';
 import { type Item, ItemError, parseItem } from '../../inputs/item.js';
+import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
@@ -79,7 +80,13 @@ export async function planBatch(
     filesUnder: () => assertTable(flags),
     source: () => openTable(files, flags, context),
   });
-  await assertDistinctFiles(namedFiles(files, checked.defaults, flags, context)).catch(async (error) => {
+  const validateFiles = async () => {
+    await assertDistinctFiles(namedFiles(files, checked.defaults, flags, context));
+    if (declared === undefined) return;
+    const columns = await source.table.columns();
+    await checkColumns(columns, { defaults: checked.defaults, declared }, context);
+  };
+  await validateFiles().catch(async (error) => {
     await source.close();
     throw error;
   });

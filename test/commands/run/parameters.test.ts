@@ -156,7 +156,10 @@ describe('wfr run with declared parameters', () => {
   test('parameters: nothing is called missing that may be in a file or item that is not valid', async () => {
     const { wfr } = await prepare();
     const { stderr } = await wfr(['run', 'invoice', '--inputs-file', 'none.json', 'amount=1']);
-    expect(stderr).toBe('wfr: error: none.json: no such file (ENOENT)\n');
+    expect(stderr).toBe(
+      'wfr: error: none.json: no such file (ENOENT)\n' +
+        '  amount=1: must be a number, found a string; write amount:=1\n',
+    );
     const items = ['invoice@scan.pdf', 'customer:=ACME', 'invoice@'];
     expect((await wfr(['run', 'invoice', ...items])).stderr).not.toContain('missing');
     expect((await wfr(['run', 'invoice', 'invoice@', 'customer=x'])).stderr).not.toContain('missing');
