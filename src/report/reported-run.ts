@@ -15,6 +15,8 @@ export interface ReportedRun {
   id: string | undefined;
   /** Undefined for a run that was only watched, as a Run does not name its workflow. */
   workflowId: string | undefined;
+  /** The names of its inputs, if known. */
+  inputs?: readonly string[];
   /** The last response for it. */
   run: Run | undefined;
   exit: Exit;

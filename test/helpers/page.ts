@@ -90,6 +90,9 @@ const COLUMNS = [
     'step',
     'message',
     'group',
+    'label',
+    'inputs',
+    'output',
   ],
 ];
 
@@ -97,12 +100,13 @@ const COLUMNS = [
 export function readPageRows(page: string): Record<string, unknown>[] {
   const [block, ...others] = page.matchAll(/<script type="application\/json" id="data">(.*?)<\/script>/gs);
   if (block === undefined || others.length > 0) throw new Error('not one block of data');
-  const { rows, texts, outcomes } = JSON.parse(block[1] ?? '');
+  const { rows, texts, outcomes, outputs } = JSON.parse(block[1] ?? '');
   return rows.map((row: unknown[]) =>
     Object.fromEntries(
       COLUMNS.map((name, place) => {
         const value = row[place];
         if (name === 'outcome') return [name, outcomes[Number(value)].label];
+        if (name === 'output') return [name, outputs[Number(value ?? Number.NaN)]];
         return [
           name,
           typeof value !== 'number' || /^(started|duration|group)$/.test(name) ? value : texts[value],

@@ -23,6 +23,7 @@ const RUN: Check = { accepts: (value) => value !== undefined, expected: 'a run w
 const TIME: Check = { accepts: isTime, expected: 'a time' };
 const SALT: Check = { accepts: optional(matches(/^[0-9a-f]{32}$/)), expected: '32 hexadecimal digits' };
 const DIGESTS: Check = { accepts: optional(isRecordOf(/^[0-9a-f]{64}$/)), expected: 'digests by input' };
+const NAMES: Check = { accepts: optional(isListOfTexts), expected: 'names' };
 const OWNER: Check = { accepts: (value) => isClaim({ owner: value, file: '' }), expected: 'a process' };
 
 /** Events that are not listed come from a newer wfr and are ignored. */
@@ -30,7 +31,7 @@ const MEMBERS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   open: { owner: OWNER, file: TEXT },
   close: { by: TEXT },
   batch: { workflow: TEXT, baseUrl: TEXT, shard: SHARD, salt: SALT },
-  intent: { row: ROW, digest: DIGEST, time: TIME },
+  intent: { row: ROW, digest: DIGEST, inputs: NAMES, time: TIME },
   sent: { row: ROW, inputs: DIGESTS, time: TIME },
   accepted: { row: ROW, id: ID, time: TIME },
   refused: { row: ROW, exit: EXIT, reason: TEXT, time: TIME },
@@ -66,6 +67,10 @@ function isTime(value: unknown): boolean {
 function isRecordOf(pattern: RegExp) {
   return (value: unknown) =>
     typeof value === 'object' && value !== null && Object.values(value).every(matches(pattern));
+}
+
+function isListOfTexts(value: unknown) {
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
 }
 
 function optional(accepts: (value: unknown) => boolean) {

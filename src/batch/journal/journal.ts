@@ -12,8 +12,8 @@ import type { OwnedFile } from './owned-file.js';
 export type BatchEvent =
   /** `salt` is set in the file of `run --once`: the key of its digests, 32 hexadecimal digits. */
   | { event: 'batch'; workflow: string; baseUrl: string; shard: string; salt?: string }
-  /** `label` identifies the row in messages: `rows.csv:12`, or the path of its file. */
-  | { event: 'intent'; row: number; label: string; digest: string }
+  /** `label` identifies the row in messages; `inputs` are the names of its inputs, unless they are invalid. */
+  | { event: 'intent'; row: number; label: string; digest: string; inputs?: readonly string[] }
   /** `inputs` has the digest of each input, in the file of `run --once`. */
   | { event: 'sent'; row: number; inputs?: Readonly<Record<string, string>> }
   | { event: 'accepted'; row: number; id: string }

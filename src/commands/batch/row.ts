@@ -77,7 +77,8 @@ export class RowRunner {
     const inputs = await resolveRowInputs(row, this.#plan, context);
     for (const warning of inputs.warnings) reporter.warn(`${row.label}: ${warning}`);
     try {
-      this.#recordIntent(row);
+      const names = inputs.inputs.map(({ name }) => name);
+      this.#recordIntent(row, names);
       const accepted = await this.#trigger.send(row, inputs.inputs);
       this.#record({ event: 'accepted', row: row.number, id: accepted.id });
       return await this.#watch(row, accepted.id, accepted);
@@ -130,8 +131,8 @@ export class RowRunner {
     return { exit, summary: joinLines(reason) };
   }
 
-  #recordIntent({ number, label, digest }: Row): void {
-    this.#record({ event: 'intent', row: number, label, digest });
+  #recordIntent({ number, label, digest }: Row, inputs?: readonly string[]): void {
+    this.#record({ event: 'intent', row: number, label, digest, ...(inputs && { inputs }) });
   }
 
   #recordRefusal(row: Row, exit: number, reason: string): void {

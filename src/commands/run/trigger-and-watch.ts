@@ -44,9 +44,12 @@ async function detach(
   if (accepted === undefined) await printId(session, { id });
   else await printAccepted(session, format, accepted);
   const { workflowId } = trigger;
+  const inputs = namesOf(trigger);
   const started = session.context.clock.now();
   const run = accepted ?? ended;
-  return { runs: [{ id, workflowId, run, exit: ExitCode.ok, started, duration: 0, error: undefined }] };
+  return {
+    runs: [{ id, workflowId, inputs, run, exit: ExitCode.ok, started, duration: 0, error: undefined }],
+  };
 }
 
 async function watch(
@@ -66,5 +69,9 @@ async function watch(
   const error = isLost ? await recorder.lost() : watched.error;
   const outcome = { ...watched, error, wasTriggered: accepted !== undefined };
   const reported = await printOutcome(outcome, resumeCommands([id], settings, documents), printer, reporter);
-  return { runs: [{ ...reported, workflowId: trigger.workflowId }] };
+  return { runs: [{ ...reported, workflowId: trigger.workflowId, inputs: namesOf(trigger) }] };
+}
+
+function namesOf({ inputs }: RunPlan['trigger']): string[] {
+  return inputs.map(({ name }) => name);
 }

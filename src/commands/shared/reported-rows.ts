@@ -57,16 +57,21 @@ function applyEvent(
 ): ReportedRun {
   const time = typeof fields.time === 'string' ? Date.parse(fields.time) : (before?.started ?? 0);
   const label = before?.label ?? (typeof fields.label === 'string' ? fields.label : undefined);
+  const inputs = namesOfInputs(fields.inputs) ?? before?.inputs;
   const unsent = {
     row,
     ...(label !== undefined && { label }),
+    ...(inputs !== undefined && { inputs }),
     id: undefined,
     workflowId,
     run: undefined,
     exit: ExitCode.unreachable,
     duration: 0,
   };
-  const { outcome: _, ...known } = before ?? { ...unsent, error: undefined };
+  const { outcome: _, ...known } = {
+    ...(before ?? { ...unsent, error: undefined }),
+    ...(inputs && { inputs }),
+  };
   switch (event) {
     case 'sent':
       return { ...known, exit: ExitCode.unknownOutcome, error: UNKNOWN_OUTCOME };
@@ -90,6 +95,12 @@ function applyEvent(
     default:
       return { ...unsent, outcome: 'not sent', error: NOT_SENT };
   }
+}
+
+/** Returns the names that an `intent` lists, or those of the digests in the file of `run --once`. */
+function namesOfInputs(inputs: unknown): readonly string[] | undefined {
+  if (Array.isArray(inputs)) return inputs;
+  return typeof inputs === 'object' && inputs !== null ? Object.keys(inputs) : undefined;
 }
 
 /** A signal or the end of the batch may have kept a row from being sent, which is no failure of its own. */

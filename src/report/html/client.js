@@ -4,7 +4,7 @@
  */
 const SLICE = 100;
 
-const { rows, texts, outcomes } = JSON.parse(document.getElementById('data').textContent);
+const { rows, outputs, texts, outcomes } = JSON.parse(document.getElementById('data').textContent);
 
 /** Indexes of a row's values; see rows.ts. */
 const [
@@ -20,7 +20,10 @@ const [
   STEP,
   MESSAGE,
   GROUP,
-] = Array(12).keys();
+  LABEL,
+  INPUTS,
+  OUTPUT,
+] = Array(15).keys();
 
 /** The rank of each text, so that rows are compared by number. */
 const order = Intl.Collator('en', { numeric: true }).compare;
@@ -30,8 +33,8 @@ const rankAt = (index) => (row) => (texts[row[index]] === '' ? null : ranks[row[
 
 /** `key` returns a number, or null for a missing value, which is last in both directions. */
 const COLUMNS = [
-  { name: '#', kind: 'number', cell: (_row, index) => String(index + 1), key: (_row, index) => index },
-  { name: 'Run', kind: 'id', cell: (row) => row[ID], keys: () => idRanks() },
+  { name: '#', kind: 'number', cell: createToggle, key: (_row, index) => index },
+  { name: 'Run', kind: 'id', cell: nameOf, keys: () => nameRanks() },
   { name: 'Workflow', kind: 'id', cell: textAt(WORKFLOW), key: rankAt(WORKFLOW) },
   { name: 'Version', kind: 'version', cell: textAt(VERSION), key: rankAt(VERSION) },
   { name: 'Status', kind: 'status', cell: statusCell, key: (row) => row[OUTCOME] },
@@ -65,6 +68,10 @@ let searchTexts;
 start();
 
 function start() {
+  table.classList.toggle(
+    'labelled',
+    rows.every((row) => row[LABEL] !== ''),
+  );
   table.tHead.rows[0].append(...COLUMNS.map(createHead));
   const present = new Set(rows.map((row) => row[OUTCOME]));
   for (const [index, { label }] of outcomes.entries()) {
@@ -81,15 +88,33 @@ function start() {
     button.addEventListener('click', () => showGroup(button));
   }
   chosen.addEventListener('click', () => chooseGroup(undefined, ''));
+  table.tBodies[0].addEventListener('click', toggleRow);
+  addEventListener('hashchange', showLinkedRun);
   form.hidden = table.hidden = false;
   filter();
+  showLinkedRun();
+}
+
+/** Shows the run that the address names, such as #run-12, with its details. */
+function showLinkedRun() {
+  const [, number] = /^#run-(\d+)$/.exec(location.hash) ?? [];
+  const index = Number(number) - 1;
+  if (rows[index] === undefined) return;
+  search.value = choice.value = '';
+  chooseGroup(undefined, '');
+  while (matching.indexOf(index) >= renderedCount) appendRows();
+  const line = document.getElementById(`run-${number}`);
+  setDetails(line, true);
+  line.scrollIntoView({ block: 'start' });
+  line.querySelector('.toggle').focus({ preventScroll: true });
 }
 
 /** Shows all runs of one group of failures. */
 function showGroup(button) {
   const [, , step, message] = button.closest('tr').cells;
+  const text = message.querySelector('div').textContent;
   search.value = choice.value = '';
-  chooseGroup(Number(button.dataset.group), oneLine(`${step.textContent} ${message.textContent}`));
+  chooseGroup(Number(button.dataset.group), oneLine(`${step.textContent} ${text}`));
   document.getElementById('runs').scrollIntoView();
   chosen.focus({ preventScroll: true });
 }
@@ -164,16 +189,81 @@ function createHead(column) {
 
 function createRow(index) {
   const line = document.createElement('tr');
+  line.id = `run-${index + 1}`;
   for (const { name, kind, cell } of COLUMNS) {
     const content = cell(rows[index], index);
     const td = createElement('td', kind);
     // The label of the cell on narrow screens, where the table has no head.
     td.dataset.name = name;
     td.append(kind === 'message' ? collapse(content) : content);
-    if (kind === 'id') td.title = content;
+    if (kind === 'id') td.title = name === 'Run' ? idsOf(rows[index]).join(' ') : content;
     line.append(td);
   }
   return line;
+}
+
+function createToggle(_row, index) {
+  const button = createElement('button', 'toggle', String(index + 1));
+  button.type = 'button';
+  button.title = 'Details';
+  button.setAttribute('aria-expanded', 'false');
+  return button;
+}
+
+/** A click on a row shows its details, except one on its own controls, or one that selects text. */
+function toggleRow({ target }) {
+  const line = target.closest('tr');
+  const isControl = target.closest('summary, a, button:not(.toggle)') !== null;
+  if (isControl || line.className === 'details' || !getSelection().isCollapsed) return;
+  setDetails(line, line.nextElementSibling?.className !== 'details');
+}
+
+function setDetails(line, isOpen) {
+  const next = line.nextElementSibling;
+  if (next?.className === 'details') next.remove();
+  if (isOpen) line.after(createDetails(Number(line.id.slice('run-'.length)) - 1));
+  line.querySelector('.toggle').setAttribute('aria-expanded', String(isOpen));
+}
+
+function createDetails(index) {
+  const row = rows[index];
+  const facts = [
+    ['Row', row[LABEL]],
+    ['Run', row[ID]],
+    ['Workflow', texts[row[WORKFLOW]]],
+    ['Version', texts[row[VERSION]]],
+    ['Inputs', texts[row[INPUTS]]],
+    ['Start', row[STARTED] === null ? '' : formatDate(row[STARTED])],
+    ['Duration', texts[row[DURATION_TEXT]]],
+    ['Failing step', texts[row[STEP]]],
+    ['Message', texts[row[MESSAGE]]],
+    ['Output', outputOf(row)],
+  ];
+  const list = document.createElement('dl');
+  for (const [name, text] of facts) {
+    if (text === '') continue;
+    // On narrow screens, the row has the same facts as the table has columns.
+    const kind = COLUMNS.some((column) => column.name === name && name !== 'Run') ? 'repeated' : '';
+    const value = createElement('dd', kind);
+    value.append(createElement(name === 'Message' || name === 'Output' ? 'pre' : 'span', '', text));
+    list.append(createElement('dt', kind, name), value);
+  }
+  const link = createElement('a', '', 'Link to this run');
+  link.href = `#run-${index + 1}`;
+  const cell = document.createElement('td');
+  cell.colSpan = COLUMNS.length;
+  cell.append(list, link);
+  const line = createElement('tr', 'details');
+  line.append(cell);
+  return line;
+}
+
+function outputOf(row) {
+  if (row[OUTPUT] === null) return '';
+  return (
+    outputs[row[OUTPUT]] ??
+    'omitted, as the outputs of all runs are too long for one page; --report json has it'
+  );
 }
 
 function statusCell(row) {
@@ -204,7 +294,7 @@ function searchTextOf(row) {
   const { label } = outcomes[row[OUTCOME]];
   const fields = [WORKFLOW, VERSION, STATUS].map((index) => texts[row[index]]);
   const why = oneLine(`${texts[row[STEP]]} ${texts[row[MESSAGE]]}`);
-  return [row[ID], ...fields, label, why].join('\n').toLowerCase();
+  return [...idsOf(row), ...fields, label, texts[row[INPUTS]], why].join('\n').toLowerCase();
 }
 
 function oneLine(text) {
@@ -219,13 +309,21 @@ function rankAll(values, compare) {
   return ranked;
 }
 
-function idRanks() {
-  // By code unit, as digits in an id are not numbers.
-  const ranked = rankAll(
-    rows.map((row) => row[ID]),
-    (a, b) => (a < b ? -1 : Number(a > b)),
-  );
-  return rows.map((row, index) => (row[ID] === '' ? null : ranked[index]));
+/** The label of the row, else the id of the run. */
+function nameOf(row) {
+  return row[LABEL] || row[ID];
+}
+
+function idsOf(row) {
+  return [row[LABEL], row[ID]].filter((text) => text !== '');
+}
+
+function nameRanks() {
+  // Ids are compared by code unit, as digits in an id are not numbers; those in the label of a row are.
+  const hasLabels = rows.some((row) => row[LABEL] !== '');
+  const byCodeUnit = (a, b) => (a < b ? -1 : Number(a > b));
+  const ranked = rankAll(rows.map(nameOf), hasLabels ? order : byCodeUnit);
+  return rows.map((row, index) => (nameOf(row) === '' ? null : ranked[index]));
 }
 
 function parseSteps(steps) {
@@ -234,6 +332,10 @@ function parseSteps(steps) {
 
 function formatTime(ms) {
   return ms === null ? '' : new Date(ms).toISOString().slice(11, 19);
+}
+
+function formatDate(ms) {
+  return new Date(ms).toISOString().replace(/T(.*)\.\d+Z/, ' $1 UTC');
 }
 
 function formatCount(number) {

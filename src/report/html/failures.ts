@@ -63,8 +63,18 @@ ${groups.map(renderGroup)}</tbody>
 function renderGroup({ id, count, first, step, message }: Group): Markup {
   const { label, tone } = first[0].outcome;
   const shown = `Show ${count === 1 ? 'this run' : `these ${formatCount(count)} runs`} in the table`;
-  return markup`<tr><td class="number">${formatCount(count)}</td><td class="which"><span class="outcome ${tone}">${label}</span></td><td class="step">${step}</td><td class="message">${renderMessage(message)}</td><td class="action"><button type="button" class="show" hidden data-group="${id}" aria-label="${shown}">Show</button></td></tr>
+  return markup`<tr><td class="number">${formatCount(count)}</td><td class="which"><span class="outcome ${tone}">${label}</span></td><td class="step">${step}</td><td class="message">${renderMessage(message)}${renderFirst(first, count)}</td><td class="action"><button type="button" class="show" hidden data-group="${id}" aria-label="${shown}">Show</button></td></tr>
 `;
+}
+
+/** Links to the first runs of a group; the page's script shows a run that the address names. */
+function renderFirst(first: readonly Entry[], count: number): Markup {
+  const links = first.map(
+    ({ number, label, id, workflow }, index) =>
+      markup`${index === 0 ? '' : ', '}<a href="#run-${number}">${label || id || workflow || number}</a>`,
+  );
+  const more = count > first.length ? ` and ${formatCount(count - first.length)} more` : '';
+  return markup`<p class="note">${links}${more}</p>`;
 }
 
 function renderMessage(message: string): Markup {

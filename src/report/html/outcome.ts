@@ -28,9 +28,15 @@ export const PAGE_OUTCOMES: readonly PageOutcome[] = OUTCOMES.map((label) => ({
 
 /** A run as the page shows it; all texts are sanitized. */
 export interface Entry {
-  /** The run's id; in a batch, after the row's label. */
+  /** Its position on the page, from 1. */
+  number: number;
+  /** In a batch: identifies the row; else empty. */
+  label: string;
+  /** Empty if the service never returned it. */
   id: string;
   workflow: string;
+  /** The names of the inputs; empty if unknown. */
+  inputs: string;
   version: string;
   outcome: PageOutcome;
   /** The service's status. */
@@ -43,15 +49,21 @@ export interface Entry {
   failingStep: string;
   /** May have several lines; empty if the run succeeded. */
   message: string;
+  /** JSON text (UTF-8), if there is one. */
+  output: Uint8Array | undefined;
   succeeded: boolean;
 }
 
-export function toEntry(reported: ReportedRun): Entry {
-  const { label, id, workflowId = '', run, started, duration } = reported;
+/** `index` is the position on the page, from 0. */
+export function toEntry(reported: ReportedRun, index: number): Entry {
+  const { label, id = '', workflowId = '', inputs = [], run, started, duration } = reported;
   const toLine = (text: string) => escapeUnencodable(sanitize(text));
   return {
-    id: toLine([label, id].filter((name) => name !== undefined).join(' · ')),
+    number: index + 1,
+    label: toLine(label ?? ''),
+    id: toLine(id),
     workflow: toLine(workflowId),
+    inputs: toLine(inputs.join(', ')),
     version: toLine(run?.versionName ?? ''),
     outcome: pageOutcomeOf(reported),
     status: escapeUnencodable(statusOf(reported)),
@@ -60,6 +72,7 @@ export function toEntry(reported: ReportedRun): Entry {
     duration,
     failingStep: escapeUnencodable(failingStepOf(reported)),
     message: escapeUnencodable(withoutLabel(messageLines(reported).join('\n'), label && sanitize(label))),
+    output: run?.status === 'FINISHED' ? run.output : undefined,
     succeeded: verdictOf(reported) === 'succeeded',
   };
 }

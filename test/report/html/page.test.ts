@@ -1,6 +1,10 @@
 /** `--report html`: the text of the page; test/peers/page.peers.ts opens it in a browser. */
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { startBatchService } from '../../helpers/batch.js';
+import { folderWith } from '../../helpers/files.js';
 import { readPageRows, renderPage, sampleRuns } from '../../helpers/page.js';
 import { HOSTILE_TEXT, runWithReports } from '../../helpers/reports.js';
 import { acceptThenShow, aFinishedRun, aRun, type Handler } from '../../helpers/service.js';
@@ -42,9 +46,9 @@ describe('--report html', () => {
     const { html } = await watched();
     const [, body = ''] = /<table class="groups">.*?<tbody>(.*?)<\/tbody>/s.exec(html) ?? [];
     expect(body.split('</tr>').map((row) => textOf(row, /(.*)/s))).toEqual([
-      '2 failed sort cannot sort Show',
-      '1 failed read cannot read Show',
-      '1 running still RUNNING; the run continues Show',
+      '2 failed sort cannot sort sort-1 , sort-2 Show',
+      '1 failed read cannot read read-1 Show',
+      '1 running still RUNNING; the run continues open-1 Show',
       '',
     ]);
   });
@@ -58,8 +62,8 @@ describe('--report html', () => {
     const { html } = await runWithReports(show, ['watch', 'a', 'b', 'c']);
     const [, body = ''] = /<table class="groups">.*?<tbody>(.*?)<\/tbody>/s.exec(html) ?? [];
     expect(body.split('</tr>').map((row) => textOf(row, /(.*)/s))).toEqual([
-      '2 failed read page … of … has no text Show',
-      '1 failed read no total Show',
+      '2 failed read page … of … has no text a , b Show',
+      '1 failed read no total c Show',
       '',
     ]);
     expect(body.match(/data-group="\d"/g)).toEqual(['data-group="0"', 'data-group="1"']);
@@ -82,6 +86,34 @@ describe('--report html', () => {
       duration: 4000,
       words: '4.0s',
     });
+  });
+
+  test('--report html: has the names of the inputs and the output of a run, of at most 64 KiB', async () => {
+    const document = `data:application/pdf;base64,${'QUJD'.repeat(1_000)}`;
+    const output = { total: 1.0, scan: document, text: 'ü'.repeat(50_000), end: true };
+    const { html } = await runWithReports(acceptThenShow(aFinishedRun(output)), ['run', 'w', 'b=1', 'a:=2']);
+    const [row] = readPageRows(html);
+    expect(row).toMatchObject({ id: 'run-1', label: '', inputs: 'b, a' });
+    const text = String(row?.output);
+    expect(text).toContain(
+      `{\n  "total": 1,\n  "scan": "data:application/pdf;base64,${'QUJD'.repeat(8)}… (4030 bytes)",\n  "text": "üüü`,
+    );
+    expect(Buffer.byteLength(text)).toBeLessThan(64 * 1024 + 100);
+    expect(text).toMatch(/üü…\n\(\d{5} more bytes\)$/);
+  });
+
+  test('--report html: a batch has the label, the id and the names of the inputs of each row', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 't.csv': 'n,scan@\n1,a.pdf\n2,none.pdf\n', 'a.pdf': '%PDF' });
+    const args = ['batch', 'w', '--rows', 't.csv', '--results', 'o.jsonl', '--report', 'html=r.html'];
+    await wfr(args, { cwd });
+    const rows = readPageRows(readFileSync(join(cwd, 'r.html'), 'utf8'));
+    expect(rows).toMatchObject(
+      [
+        { label: 't.csv:2', id: 'run-1', inputs: 'n, scan', output: '{\n  "total": 1\n}' },
+        { label: 't.csv:3', id: '', inputs: '', output: undefined, message: /^scan@none.pdf: / },
+      ].map((row) => ({ ...row, ...(row.message && { message: expect.stringMatching(row.message) }) })),
+    );
   });
 
   test('--report html: has a bar for each run in the timeline, at its time', async () => {
@@ -108,7 +140,7 @@ describe('--report html: text from the service', () => {
     const markup = html.replace(/<(style|script)([^>]*)>.*?<\/\1>/gs, '<$1$2>');
     const NAME =
       'id|class|role|type|name|lang|charset|content|http-equiv|scope|datetime|hidden|width|height|d|x|y';
-    const attribute = ` (${NAME}|autocomplete|spellcheck|value|viewBox|preserveAspectRatio|(aria|data)-[a-z]+)(="[^"<>]*")?`;
+    const attribute = ` (${NAME}|autocomplete|spellcheck|value|viewBox|preserveAspectRatio|(aria|data)-[a-z]+)(="[^"<>]*")?| href="#run-\\d+"`;
     const left = markup.replace(new RegExp(`</?[a-z][a-z0-9]*(${attribute})*/?>`, 'g'), '');
     expect(left.replace('<!doctype html>', '')).not.toMatch(/[<>]|&(?!(amp|lt|gt|quot|#39);)/);
     expect(markup.match(/<script/g)?.length).toBe(2);
