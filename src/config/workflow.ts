@@ -111,3 +111,9 @@ function idsIn(workflow: string): string[] {
 function isUrl(workflow: string): boolean {
   return /^https?:\/\//i.test(workflow);
 }
+
+/** Returns a function that gives the name of a workflow in the profile; undefined for one without a name. */
+export function workflowNames(profile: Profile | undefined): (id: string) => string | undefined {
+  const names = new Map(namedWorkflows(profile).map(({ name, id }) => [id.toLowerCase(), name]));
+  return (id) => names.get(id.toLowerCase());
+}

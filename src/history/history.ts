@@ -18,6 +18,8 @@ export interface PastRun {
   inputs: readonly string[];
   /** The last status that was seen. */
   status: string | undefined;
+  /** In a batch: how users know its row, such as `rows.csv:12`. */
+  label?: string;
 }
 
 type StatusRecord = Pick<PastRun, 'id' | 'baseUrl' | 'status'>;
@@ -128,7 +130,9 @@ function isSame(run: StatusRecord, other: StatusRecord): boolean {
 }
 
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {
-  const { id, workflow, baseUrl, triggered, inputs, status = '' } = record;
+  const { id, workflow, baseUrl, triggered, inputs, status = '', label = '' } = record;
   if (!Array.isArray(inputs)) return false;
-  return [id, workflow, baseUrl, triggered, status, ...inputs].every((text) => typeof text === 'string');
+  return [id, workflow, baseUrl, triggered, status, label, ...inputs].every(
+    (text) => typeof text === 'string',
+  );
 }

@@ -5,7 +5,7 @@ const TERMINAL_STATUSES = ['FINISHED', 'FAILED'] as const;
 export type TerminalStatus = (typeof TERMINAL_STATUSES)[number];
 
 /** Every status that the interface defines. */
-const KNOWN_STATUSES: readonly string[] = ['PENDING', 'RUNNING', ...TERMINAL_STATUSES];
+export const KNOWN_STATUSES: readonly string[] = ['PENDING', 'RUNNING', ...TERMINAL_STATUSES];
 
 export interface Run {
   id: string;
@@ -26,7 +26,12 @@ export type EndedRun = Run & { status: TerminalStatus };
 
 /** Returns whether the status is FINISHED or FAILED. */
 export function hasEnded(run: Run): run is EndedRun {
-  return TERMINAL_STATUSES.some((status) => status === run.status);
+  return hasEndedStatus(run.status);
+}
+
+/** Returns whether a status is FINISHED or FAILED. */
+export function hasEndedStatus(status: string | undefined): status is TerminalStatus {
+  return TERMINAL_STATUSES.some((terminal) => terminal === status);
 }
 
 /** Returns the output as JSON text (UTF-8): `null` where the service sent none. */

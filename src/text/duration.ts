@@ -19,6 +19,19 @@ export function formatDuration(ms: number): string {
   return formatUnits(Math.floor(seconds / 3_600), 'h', Math.floor((seconds % 3_600) / 60), 'm');
 }
 
+/** Formats how long ago something was (ms), for a table: `now`, `12s ago`, `3m ago`, `2h ago`, `5d ago`. */
+export function formatAge(ms: number): string {
+  const units = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'm'],
+    [1_000, 's'],
+  ] as const;
+  const [length, unit] = units.find(([length]) => ms >= length) ?? [];
+  // The clock of another machine may be ahead of ours.
+  return length === undefined ? 'now' : `${Math.floor(ms / length)}${unit} ago`;
+}
+
 function formatUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`;
 }

@@ -2,10 +2,11 @@
 import { loadConfig } from '../../config/load-config.js';
 import { chooseProfile, type Profile } from '../../config/profile.js';
 import { resolveSetting } from '../../config/resolve-setting.js';
-import { namedWorkflows } from '../../config/workflow.js';
+import { namedWorkflows, workflowNames } from '../../config/workflow.js';
 import { History } from '../../history/history.js';
 import { findPathStart } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
+import { KNOWN_STATUSES } from '../../service/run.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../../service/workflow-id-field.js';
 import { parseUrl } from '../../text/url.js';
 import { COLOR_CHOICES } from '../../view/presentation.js';
@@ -47,6 +48,7 @@ export const COMPLETERS: Readonly<Record<string, Completer>> = {
   input,
   item: input,
   kind: report,
+  status: () => ({ candidates: KNOWN_STATUSES.map(toCandidate) }),
   format: () => ({ candidates: OUTPUT_FORMATS.map(toCandidate) }),
   when: () => ({ candidates: COLOR_CHOICES.map(toCandidate) }),
   field: () => ({ candidates: WORKFLOW_ID_FIELD_CHOICES.map(toCandidate) }),
@@ -95,11 +97,11 @@ async function pastRuns({ text, flags, operands }: CompletionRequest, context: C
   const runs = (await History.open(context).readRuns()).filter(
     (run) => baseUrl === undefined || run.baseUrl === baseUrl,
   );
-  const getName = workflowNames(profile);
+  const nameOf = workflowNames(profile);
   const latest = new Map<string, Candidate>();
   const ids: Candidate[] = [];
   for (const { id, workflow, status = 'accepted', triggered } of runs) {
-    const name = getName(workflow);
+    const name = nameOf(workflow) ?? workflow;
     const time = triggered.replace(/\.\d+Z$/, 'Z');
     const references = [
       { value: '@last', description: `${status} ${name} ${time} ${id}` },
@@ -132,12 +134,6 @@ async function step({ flags }: CompletionRequest, context: Context): Promise<Com
 /** Returns the profile; undefined where it is invalid, as the history may still have runs. */
 function profileOf(flags: CompletionRequest['flags'], context: Context): Promise<Profile | undefined> {
   return chooseProfile(flags, context).catch(() => undefined);
-}
-
-/** Returns a function that gives a workflow's name in the profile, or its id. */
-function workflowNames(profile: Profile | undefined): (id: string) => string {
-  const names = new Map(namedWorkflows(profile).map(({ name, id }) => [id.toLowerCase(), name]));
-  return (id) => names.get(id.toLowerCase()) ?? id;
 }
 
 function toCandidate(value: string): Candidate {

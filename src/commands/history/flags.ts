@@ -1,12 +1,14 @@
 /** The flags and the help of `wfr history`. */
 import type { Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
-import { addOutputFlags, rawFlags } from '../shared/flags.js';
+import { addOutputFlags, addServiceFlags, rawFlags } from '../shared/flags.js';
 import type { HistoryFlags } from './history.js';
 
 const HELP = `
-Each line has a run's id, the status last seen, the time of the trigger, the
-workflow, the names of the inputs (never their values) and the service.
+Each line has the beginning of a run's id, the status last seen, the age, the
+workflow by its name in the profile, the row in a batch, and the names of the
+inputs (never their values). -o id prints whole ids, and --json all that is
+known: see docs/output.md. Where an id is expected, its beginning is enough.
 
 In wfr status and wfr watch, @last is the id of the latest run at the current
 service, and @last:<workflow> that of a workflow. The history is stored in
@@ -14,6 +16,7 @@ $XDG_STATE_HOME/wfr or ~/.local/state/wfr; WFR_HISTORY=0 turns it off.
 
 Examples:
   wfr history
+  wfr history --refresh --status failed
   wfr watch @last
   wfr history --json | jq -r '.[] | select(.status == "FAILED").id'`;
 
@@ -26,8 +29,12 @@ export const HISTORY: CommandEntry = {
 function define(command: Command, start: Start): void {
   command
     .description('List the runs that you triggered on this machine, latest first.')
-    .option('-n, --limit <number>', 'maximum number of runs to list (default: 20)');
-  addOutputFlags(command)
+    .option('-n, --limit <number>', 'maximum number of runs to list (default: 20)')
+    .option('--status <status>', 'only runs with this status, such as FAILED')
+    .option('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name')
+    .option('--refresh', 'ask the service for runs that have not been seen to their end');
+  addOutputFlags(command);
+  addServiceFlags(command)
     .addHelpText('after', HELP)
     .action(() =>
       start(async (context) => {

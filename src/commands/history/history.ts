@@ -1,36 +1,87 @@
 /** `wfr history`: lists the runs that this user triggered on this machine. */
+import { chooseProfile, type Profile, type ProfileFlags } from '../../config/profile.js';
+import type { ServiceFlags } from '../../config/service.js';
+import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { History, type PastRun } from '../../history/history.js';
+import { idShortener } from '../../history/short-id.js';
 import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
-import { formatJson } from '../../text/json/format-json.js';
-import { isSanitized, sanitize, sanitizeJson } from '../../text/sanitize.js';
+import { formatAge } from '../../text/duration.js';
+import { compactJson, formatJson } from '../../text/json/format-json.js';
+import { isSanitized, sanitize } from '../../text/sanitize.js';
+import { type Layout, openLayout } from '../../view/layout.js';
+import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import { Reporter } from '../../view/reporter.js';
+import { statusPaint } from '../../view/status-color.js';
+import { type Column, formatTable } from '../../view/table.js';
 import { type OutputFlags, type OutputFormat, parseOutputFormat } from '../shared/output-flags.js';
 
-export interface HistoryFlags extends OutputFlags {
+export interface HistoryFlags extends OutputFlags, ServiceFlags, PresentationFlags {
   limit?: string;
+  status?: string;
+  workflow?: string;
+  refresh?: boolean;
 }
+
+/** A run of the history, with the name of its workflow in the profile. */
+type ListedRun = PastRun & { workflowName?: string | undefined };
 
 const DEFAULT_LIMIT = 20;
 
-/** Runs the command. Throws UsageError and OutputError. */
+/** Runs the command. Throws UsageError and OutputError, and with --refresh what a request throws. */
 export async function history(flags: HistoryFlags, context: Context): Promise<Exit> {
-  const { format, limit } = await collectUsageErrors({
+  const plan = await planHistory(flags, context);
+  const exit = flags.refresh === true ? await refresh(plan, flags, context) : ExitCode.ok;
+  const log = History.open(context);
+  const known = await log.readRuns();
+  const runs = known.filter(plan.isWanted).slice(0, plan.limit).map(plan.withName);
+  if (runs.length === 0) await context.stderr.write(`${await emptyText(log, known.length)}\n`);
+  await print(runs, known, plan, context);
+  return exit;
+}
+
+type HistoryPlan = Awaited<ReturnType<typeof planHistory>>;
+
+/** Validates a command line. Throws UsageError with every problem. */
+async function planHistory(flags: HistoryFlags, context: Context) {
+  const presentation = decidePresentation(flags, context);
+  const profile = await chooseUsableProfile(flags, presentation, context);
+  const { workflow, ...plan } = await collectUsageErrors({
     format: () => parseOutputFormat(flags),
     limit: () => parseLimit(flags.limit),
+    workflow: () => flags.workflow && resolveWorkflowId(flags.workflow, profile).toLowerCase(),
   });
-  const log = History.open(context);
-  const runs = (await log.readRuns()).slice(0, limit);
-  if (runs.length === 0) await context.stderr.write(`${await emptyText(log)}\n`);
-  const interruption = new Interruption(context);
+  const nameOf = workflowNames(profile);
+  const status = flags.status?.toLowerCase();
+  const isOfWorkflow = (run: PastRun) => workflow === undefined || run.workflow.toLowerCase() === workflow;
+  return {
+    ...plan,
+    profile,
+    presentation,
+    isOfWorkflow,
+    isWanted: (run: PastRun) =>
+      isOfWorkflow(run) && (status === undefined || statusOf(run).toLowerCase() === status),
+    withName: (run: PastRun): ListedRun => ({ ...run, workflowName: nameOf(run.workflow) }),
+  };
+}
+
+/** A config file with mistakes hides the names of workflows, but no run. Throws UsageError for a --profile that is not there. */
+async function chooseUsableProfile(
+  flags: ProfileFlags,
+  presentation: HistoryPlan['presentation'],
+  context: Context,
+): Promise<Profile | undefined> {
   try {
-    await openStdoutQueue(context, interruption).write(formatRuns(runs, format));
-  } finally {
-    interruption.release();
+    return await chooseProfile(flags, context);
+  } catch (error) {
+    if (!(error instanceof UsageError) || flags.profile !== undefined) throw error;
+    const reporter = await Reporter.open(presentation, context);
+    reporter.warn('the names of workflows are unknown: the config file has mistakes; see wfr config check');
+    return undefined;
   }
-  return ExitCode.ok;
 }
 
 function parseLimit(raw: string | undefined): number {
@@ -39,47 +90,88 @@ function parseLimit(raw: string | undefined): number {
   throw new UsageError([`--limit ${raw}: expected a whole number of at least 1, such as 50`]);
 }
 
-async function emptyText(log: History): Promise<string> {
+async function refresh(plan: HistoryPlan, flags: HistoryFlags, context: Context): Promise<Exit> {
+  const { refreshRuns } = await import('./refresh.js');
+  return refreshRuns(plan, flags, context);
+}
+
+async function emptyText(log: History, known: number): Promise<string> {
   const { folder } = log;
   const risk = await log.findRisk();
   if (risk !== undefined) return `The history is skipped: ${sanitize(risk)}.`;
-  return folder === undefined
-    ? 'The history is off: WFR_HISTORY is 0, or there is no home folder.'
-    : `The history has no runs yet (${sanitize(folder)}).`;
+  if (folder === undefined) return 'The history is off: WFR_HISTORY is 0, or there is no home folder.';
+  return known === 0
+    ? `The history has no runs yet (${sanitize(folder)}).`
+    : 'No run in the history matches --status and --workflow.';
 }
 
-function formatRuns(runs: readonly PastRun[], format: OutputFormat): Iterable<string | Uint8Array> {
-  switch (format) {
-    case 'json':
-      return formatJson(Buffer.from(JSON.stringify(runs)));
-    case 'jsonl':
-      return runs.map((run) => `${sanitizeJson(run)}\n`);
-    case 'id':
-      // An escaped id would be another id, so it is left out; the other formats escape it.
-      return runs.flatMap(({ id }) => (isSanitized(id) ? [`${id}\n`] : []));
-    case 'text':
-      return [formatTable(runs.map(toRow))];
+async function print(
+  runs: readonly ListedRun[],
+  known: readonly PastRun[],
+  { format, presentation }: HistoryPlan,
+  context: Context,
+): Promise<void> {
+  const layout = await openLayout(presentation.colorFlag, context);
+  const interruption = new Interruption(context);
+  try {
+    const stdout = openStdoutQueue(context, interruption);
+    if (format !== 'text') await stdout.write(formatData(runs, format, layout));
+    else if (runs.length > 0) await stdout.writeSummary(formatRuns(runs, known, layout, context));
+  } finally {
+    interruption.release();
   }
 }
 
-/** The cells that distinguish runs come first, where a narrow terminal shows them. */
-function toRow({ id, status, triggered, workflow, inputs, baseUrl }: PastRun): string[] {
-  const time = triggered.replace(/\.\d+Z$/, 'Z');
-  return [id, status ?? 'accepted', time, workflow, inputs.join(',') || '-', baseUrl].map(sanitize);
+function* formatData(
+  runs: readonly ListedRun[],
+  format: Exclude<OutputFormat, 'text'>,
+  { jsonColors }: Layout,
+): Generator<string | Uint8Array, void, void> {
+  if (format === 'json') yield* formatJson(Buffer.from(JSON.stringify(runs)), jsonColors);
+  for (const run of format === 'json' ? [] : runs) {
+    if (format === 'jsonl') yield* compactJson(Buffer.from(JSON.stringify(run)), jsonColors);
+    // An escaped id would be another id, so it is left out; the other formats escape it.
+    else if (isSanitized(run.id)) yield `${run.id}\n`;
+  }
 }
 
-function formatTable(rows: readonly string[][]): string {
-  const widths = rows.reduce<number[]>(
-    (widest, row) => row.map((cell, index) => Math.max(widest[index] ?? 0, cell.length)),
-    [],
+/** Returns the table; ids are shortened as far as no run in the whole history has the same. */
+function formatRuns(
+  runs: readonly ListedRun[],
+  known: readonly PastRun[],
+  layout: Layout,
+  { clock, secrets }: Pick<Context, 'clock' | 'secrets'>,
+): string {
+  const shorten = idShortener(known.map(({ id }) => id));
+  // A secret that is cut could not be masked later.
+  const cell = (text: string) => sanitize(secrets.mask(text));
+  const columns: Column<ListedRun>[] = [
+    { header: 'ID', text: ({ id }) => cell(shorten(id)) },
+    {
+      header: 'STATUS',
+      text: (run) => cell(statusOf(run)),
+      paint: ({ status }) => statusPaint(status, layout.style),
+    },
+    { header: 'AGE', text: ({ triggered }) => ageOf(triggered, clock.now()) },
+    { header: 'WORKFLOW', text: ({ workflow, workflowName = workflow }) => cell(workflowName) },
+    { header: 'LABEL', text: ({ label = '' }) => cell(label), isOptional: true },
+    { header: 'INPUTS', text: ({ inputs }) => cell(inputs.join(', ')), isOptional: true },
+    { header: 'SERVICE', text: ({ baseUrl }) => cell(baseUrl), isOptional: true },
+  ];
+  const isShown: Readonly<Record<string, boolean>> = {
+    LABEL: runs.some(({ label = '' }) => label !== ''),
+    SERVICE: new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1,
+  };
+  return formatTable(
+    runs,
+    columns.filter(({ header }) => isShown[header] ?? true),
+    layout,
   );
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+}
+
+const statusOf = ({ status = 'accepted' }: PastRun) => status;
+
+function ageOf(triggered: string, now: number): string {
+  const time = Date.parse(triggered);
+  return Number.isNaN(time) ? '-' : formatAge(now - time);
 }

@@ -1,8 +1,9 @@
-/** The run ids of a command line, with @last resolved from the history. */
+/** The run ids of a command line, with @last and the beginnings of ids resolved from the history. */
 import type { Profile } from '../../config/profile.js';
 import { resolveWorkflowId } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
 import type { History, PastRun } from '../../history/history.js';
+import { findByShortId, isShortId } from '../../history/short-id.js';
 import { isUsableId } from '../../service/parse-run.js';
 
 /** Returns the ids without duplicates, in order. Throws UsageError for ids that cannot be part of a URL path. */
@@ -14,25 +15,60 @@ export function parseRunIds(raw: readonly string[]): string[] {
   return [...new Set(raw)];
 }
 
-/** Replaces `@last` and `@last:<workflow>` by ids from the history. Throws UsageError where it has no such run. */
+export interface ResolvedRuns {
+  ids: string[];
+  /** Which run each resolved text stands for, for people. */
+  notes: string[];
+}
+
+/**
+ * Replaces `@last`, `@last:<workflow>` and the beginnings of UUIDs by ids from the history; any other text may be an id
+ * that the history does not know. Throws UsageError where it has no such run, or several.
+ */
 export async function resolvePastRuns(
-  ids: readonly string[],
+  raw: readonly string[],
   baseUrl: URL,
   history: History,
   profile: Profile | undefined,
-): Promise<string[]> {
-  if (!ids.some((id) => id.startsWith('@'))) return [...ids];
+): Promise<ResolvedRuns> {
+  if (!raw.some((text) => text.startsWith('@') || isShortId(text))) return { ids: [...raw], notes: [] };
   const runs = (await history.readRuns()).filter((run) => run.baseUrl === baseUrl.href);
   const problems: string[] = [];
-  const found = ids.map((id) => {
-    const matches = parseReference(id, profile);
-    if (matches === undefined) return id;
+  const ids = raw.map((text) => {
+    const matches = parseReference(text, profile);
+    if (matches === undefined) return resolveShortId(text, runs, problems);
     const run = runs.find(matches);
-    if (run === undefined) problems.push(`${id}: the history has no such run at ${baseUrl.href}`);
-    return run?.id ?? id;
+    if (run === undefined) problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
+    return run?.id ?? text;
   });
   if (problems.length > 0) throw new UsageError(problems, 'wfr history');
-  return [...new Set(found)];
+  const isShortened = (text: string, index: number) => isShortId(text) && text !== ids[index];
+  const notes = raw.flatMap((text, index) =>
+    isShortened(text, index) ? [`${text} is run ${ids[index]}`] : [],
+  );
+  return { ids: [...new Set(ids)], notes };
+}
+
+/** The most runs that are listed where an id is ambiguous. */
+const MAX_CANDIDATES = 10;
+
+/** Returns the id that a text stands for, or the text. Adds a problem where it stands for several. */
+function resolveShortId(text: string, runs: readonly PastRun[], problems: string[]): string {
+  if (!isShortId(text)) return text;
+  const ids = findByShortId(
+    text,
+    runs.map(({ id }) => id),
+  );
+  if (ids.length < 2) return ids[0] ?? text;
+  const candidates = runs.filter(({ id }) => ids.includes(id)).slice(0, MAX_CANDIDATES);
+  problems.push(
+    `${text}: ${ids.length} runs in the history begin with it; use more of the id:`,
+    ...candidates.map(
+      ({ id, status = 'accepted', triggered }) => `  ${id}  ${status}  ${triggered.replace(/\.\d+Z$/, 'Z')}`,
+    ),
+  );
+  if (ids.length > candidates.length) problems.push(`  and ${ids.length - candidates.length} more`);
+  return text;
 }
 
 /** Returns a predicate for the runs that `@last` or `@last:<workflow>` refers to; undefined for an id. */

@@ -12,6 +12,7 @@ import { setV8Flags } from '../../platform/v8-flags.js';
 import { VERSION } from '../../platform/version.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 import type { Service } from '../../service/service.js';
+import { sanitize } from '../../text/sanitize.js';
 import { errorText } from '../../view/errors/describe-error.js';
 import { type Layout, openLayout } from '../../view/layout.js';
 import type { Presentation, PresentationFlags } from '../../view/presentation.js';
@@ -27,6 +28,8 @@ interface SessionPlan {
   presentation: Presentation;
   /** Printed before anything is sent. */
   warnings: readonly string[];
+  /** Printed after the warnings, even with --quiet. */
+  notes?: readonly string[];
   /** The runs to report if the command fails before any of them was seen. */
   subjects: readonly ReportSubject[];
 }
@@ -120,6 +123,7 @@ class CommandResources {
     this.subjects = plan.subjects;
     const reporter = await Reporter.open(plan.presentation, context);
     for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
+    for (const note of plan.notes ?? []) reporter.notice(sanitize(note));
     const { service, close } = await openService(plan, reporter, context);
     const stdout = openStdoutQueue(context, interruption);
     const layout = await openLayout(plan.presentation.colorFlag, context);

@@ -19,7 +19,7 @@ export const STATUS: CommandEntry = {
 function define(command: Command, start: Start): void {
   command
     .description('Show the current state of runs, without waiting.')
-    .argument('<run-id...>', 'ids that wfr run printed, or @last')
+    .argument('<run-id...>', 'ids that wfr run printed, their first 4 or more characters, or @last')
     .option('--exit-status', 'exit with 0 for FINISHED, 1 for FAILED, 8 while running');
   addOutputFlags(command);
   addGetFlag(command);

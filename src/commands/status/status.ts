@@ -58,8 +58,13 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
     presentation: () => decidePresentation(flags, context),
     credentials: () => loadCredentials(flags, profile, context),
   });
-  const ids = await resolvePastRuns(plan.ids, plan.settings.baseUrl, History.open(context), profile);
-  return { ...plan, ids, exitStatus: flags.exitStatus === true, warnings: [], subjects: [] };
+  const { ids, notes } = await resolvePastRuns(
+    plan.ids,
+    plan.settings.baseUrl,
+    History.open(context),
+    profile,
+  );
+  return { ...plan, ids, notes, exitStatus: flags.exitStatus === true, warnings: [], subjects: [] };
 }
 
 /** Prints one run, or why it could not be read. Throws OutputError, and internal errors. */

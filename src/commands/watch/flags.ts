@@ -31,7 +31,7 @@ export const WATCH: CommandEntry = {
 function define(command: Command, start: Start): void {
   command
     .description('Wait for existing runs to end, and print the output if there is one run.')
-    .argument('<run-id...>', 'ids that wfr run printed, or @last');
+    .argument('<run-id...>', 'ids that wfr run printed, their first 4 or more characters, or @last');
   addWaitFlags(command);
   addOutputFlags(command);
   addGetFlag(command);

@@ -78,10 +78,15 @@ async function planWatch(
     reports: () => reports.open(),
     credentials: () => loadCredentials(flags, profile, context),
   });
-  const ids = await resolvePastRuns(plan.ids, plan.settings.baseUrl, History.open(context), profile);
+  const { ids, notes } = await resolvePastRuns(
+    plan.ids,
+    plan.settings.baseUrl,
+    History.open(context),
+    profile,
+  );
   // Runs end in any order; each gets the same folder whenever the command is repeated.
   for (const id of ids) plan.documents?.runFolder(id);
-  return { ...plan, ids, warnings: [], subjects: subjectsOf(ids) };
+  return { ...plan, ids, notes, warnings: [], subjects: subjectsOf(ids) };
 }
 
 async function watchOne(

@@ -79,7 +79,23 @@ describe('completion: candidates', () => {
     ],
     [
       ['history', '-'],
-      ['--limit', '--output', '--json', '--help'],
+      [
+        '--limit',
+        '--status',
+        '--workflow',
+        '--refresh',
+        '--output',
+        '--json',
+        '--profile',
+        '--base-url',
+      ].concat(
+        ['--allow-http', '--token-file', '--no-token', '--header', '--header-file', '--quiet', '--verbose'],
+        ['--color', '--help'],
+      ),
+    ],
+    [
+      ['history', '--status', 'f'],
+      ['FINISHED', 'FAILED'],
     ],
     [['run', '--exit'], []],
     [['status', '--exit'], ['--exit-status']],

@@ -1,0 +1,76 @@
+/** `wfr history --refresh`: asks the service for the runs that have not been seen to their end. */
+import { forEachConcurrent } from '../../batch/for-each-concurrent.js';
+import { loadCredentials, requireToken } from '../../config/credentials.js';
+import type { Profile } from '../../config/profile.js';
+import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import { collectUsageErrors, NoSuchRunError } from '../../errors.js';
+import { type Exit, ExitCode, exitOfError } from '../../exit-code.js';
+import { History, type PastRun } from '../../history/history.js';
+import type { Context } from '../../platform/context.js';
+import { hasEndedStatus } from '../../service/run.js';
+import { sanitize } from '../../text/sanitize.js';
+import type { Presentation } from '../../view/presentation.js';
+import { runCommand, type Session } from '../shared/session.js';
+import { pollOnce } from '../shared/watch-run.js';
+
+/** The most runs that are asked for at the same time. */
+const CONCURRENCY = 8;
+
+interface RefreshPlan {
+  profile: Profile | undefined;
+  presentation: Presentation;
+  limit: number;
+  isOfWorkflow(run: PastRun): boolean;
+}
+
+/**
+ * Records the status of runs at the current service, the latest `limit` of them. Prints why one could not be read, and
+ * returns its exit; after that, no other run is asked for. Throws UsageError and MissingTokenError.
+ */
+export function refreshRuns(plan: RefreshPlan, flags: ServiceFlags, context: Context): Promise<Exit> {
+  const { profile, presentation } = plan;
+  return runCommand({}, [], context, async (resources) => {
+    const { settings, credentials } = await collectUsageErrors({
+      settings: () => resolveServiceSettings(flags, profile, context),
+      credentials: () => loadCredentials(flags, profile, context),
+    });
+    await requireToken(credentials, settings.baseUrl, resources.interruption.signal);
+    const open = (await History.open(context).readRuns()).filter(
+      (run) => plan.isOfWorkflow(run) && !hasEndedStatus(run.status),
+    );
+    const session = await resources.openSession({
+      settings,
+      credentials,
+      presentation,
+      warnings: [],
+      subjects: [],
+    });
+    const here = open.filter(({ baseUrl }) => baseUrl === settings.baseUrl.href);
+    const elsewhere = open.length - here.length;
+    if (elsewhere > 0) {
+      const runs = elsewhere === 1 ? '1 run is' : `${elsewhere} runs are`;
+      session.reporter.info(`${runs} at another service; choose it with --profile or --base-url.`);
+    }
+    return { runs: [], exit: await pollAll(here.slice(0, plan.limit), session) };
+  });
+}
+
+async function pollAll(runs: readonly PastRun[], session: Session): Promise<Exit> {
+  let exit: Exit = ExitCode.ok;
+  const poll = async ({ id, baseUrl }: PastRun) => {
+    const { run, error } = await pollOnce(id, id, session);
+    if (run !== undefined) session.history.recordStatus({ ...run, id, baseUrl });
+    else if (error instanceof NoSuchRunError)
+      session.reporter.warn(`the service no longer knows run ${sanitize(id)}`);
+    else if (exit === ExitCode.ok) {
+      exit = exitOfError(error);
+      if (!session.reporter.error(error)) throw error;
+    }
+  };
+  await forEachConcurrent(inOrder(runs), CONCURRENCY, poll, () => exit !== ExitCode.ok);
+  return exit;
+}
+
+async function* inOrder<T>(items: readonly T[]): AsyncGenerator<T, void, void> {
+  yield* items;
+}

@@ -1,0 +1,78 @@
+/** Tables for people: a header, aligned columns, and rows that fit the window. */
+import stringWidth from 'string-width';
+import type { Layout } from './layout.js';
+import type { Paint } from './style.js';
+
+/** A column whose cells are sanitized texts of one line. */
+export interface Column<Row> {
+  header: string;
+  text(row: Row): string;
+  paint?(row: Row): Paint;
+  /** Whether the column is left out where the window is too narrow for all; the last such column first. */
+  isOptional?: boolean;
+}
+
+const GAP = '  ';
+/** A column is not made narrower than this. */
+const MIN_WIDTH = 8;
+
+/** Returns a header and a line for each row. Wider than `layout.width`, columns are left out, then cells are cut. */
+export function formatTable<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { style, width }: Pick<Layout, 'style' | 'width'>,
+): string {
+  const shown = fitColumns(
+    columns.map((column) => ({ ...column, width: naturalWidth(column, rows) })),
+    width === 0 ? Number.POSITIVE_INFINITY : width,
+  );
+  const line = (cell: (column: Column<Row>) => { text: string; paint?: Paint | undefined }) => {
+    const cells = shown.map((column, index) => {
+      const { text, paint = (plain: string) => plain } = cell(column);
+      const cut = cutText(text, column.width);
+      const isLast = index === shown.length - 1;
+      return paint(cut) + (isLast ? '' : ' '.repeat(column.width - stringWidth(cut)));
+    });
+    return `${cells.join(GAP).trimEnd()}\n`;
+  };
+  const header = line(({ header }) => ({ text: header, paint: style.bold }));
+  return (
+    header + rows.map((row) => line(({ text, paint }) => ({ text: text(row), paint: paint?.(row) }))).join('')
+  );
+}
+
+type SizedColumn<Row> = Column<Row> & { width: number };
+
+function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]): number {
+  return rows.reduce((widest, row) => Math.max(widest, stringWidth(text(row))), header.length);
+}
+
+/** Leaves out optional columns, then narrows the widest ones, until a line has at most `width` columns. */
+function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
+  const shown = [...columns];
+  const isTooWide = (smallest: number) =>
+    lineWidth(shown.map((column) => Math.min(column.width, smallest))) > width;
+  for (let index = shown.length - 1; index >= 0 && isTooWide(MIN_WIDTH * 2); index--) {
+    if (shown[index]?.isOptional) shown.splice(index, 1);
+  }
+  while (isTooWide(Number.POSITIVE_INFINITY)) {
+    const widest = shown.reduce((one, other) => (other.width > one.width ? other : one));
+    if (widest.width <= MIN_WIDTH) break;
+    shown[shown.indexOf(widest)] = { ...widest, width: widest.width - 1 };
+  }
+  return shown;
+}
+
+const lineWidth = (widths: readonly number[]) =>
+  widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
+
+/** Returns as much of a text as fits `width` columns of a terminal; "…" marks a cut. */
+function cutText(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let cut = '';
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (stringWidth(cut + segment) > width - 1) break;
+    cut += segment;
+  }
+  return `${cut}…`;
+}

@@ -1,0 +1,294 @@
+/** The table of `wfr history`: what fits the window, which runs it lists, and what --refresh asks for. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
+import { VirtualClock } from '../../helpers/clock.js';
+import { aFinishedRun, aRun, type Handler, scriptedService } from '../../helpers/service.js';
+
+const INVOICE = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+const OTHER = 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d';
+const BASE = 'http://127.0.0.1:1/';
+const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+interface Recorded {
+  id: string;
+  ago?: number;
+  workflow?: string;
+  baseUrl?: string;
+  status?: string;
+  label?: string;
+  inputs?: string[];
+}
+
+/** Writes a history (the oldest run first) and a config file that names a workflow. */
+function past(runs: readonly Recorded[], baseUrl = BASE) {
+  const [state, config] = [temporaryFolder(), temporaryFolder()];
+  mkdirSync(join(state, 'wfr'), { mode: 0o700 });
+  const records = runs.map(({ ago = 0, ...run }) => ({
+    workflow: INVOICE,
+    baseUrl,
+    inputs: ['invoice'],
+    triggered: new Date(NOW - ago).toISOString(),
+    ...run,
+  }));
+  writeFileSync(
+    join(state, 'wfr', 'history.jsonl'),
+    records.map((record) => `${JSON.stringify(record)}\n`).join(''),
+  );
+  mkdirSync(join(config, 'wfr'));
+  const profiles = { p: { baseUrl, workflows: { invoice: INVOICE } } };
+  writeFileSync(join(config, 'wfr', 'config.json'), JSON.stringify({ defaultProfile: 'p', profiles }));
+  const env = { XDG_STATE_HOME: state, XDG_CONFIG_HOME: config };
+  const history = (args: readonly string[] = [], options: CliOptions = {}) =>
+    runCli(['history', ...args], { ...options, env: { ...env, ...options.env }, clock: new VirtualClock() });
+  return { env, history, list: async (...args: string[]) => linesOf((await history(args)).stdout) };
+}
+
+const linesOf = (text: string) => text.trimEnd().split('\n');
+const uuid = (start: string) => `${start}-2f57-4a53-9a8e-3d2f4c5b6a79`;
+
+const RUNS: readonly Recorded[] = [
+  { id: uuid('10fa8c1e'), ago: 3 * 86_400_000, status: 'FINISHED' },
+  { id: uuid('20fa8c1e'), ago: 2 * 3_600_000, status: 'FAILED', workflow: OTHER },
+  { id: uuid('30fa8c1e'), ago: 754_000, status: 'RUNNING', label: 'rows.csv:12 (Smith & Sons, Inc.)' },
+  { id: uuid('40fa8c1e'), ago: 12_000, status: 'PENDING', inputs: ['invoice', 'customer', 'amount'] },
+  { id: 'order-1' },
+];
+
+describe('history: the table', () => {
+  test('the table has short ids, ages, names of workflows and labels', async () => {
+    expect(await past(RUNS).list()).toEqual([
+      'ID        STATUS    AGE      WORKFLOW                              LABEL                             INPUTS',
+      'order-1   accepted  now      invoice                                                                 invoice',
+      '40fa8c1e  PENDING   12s ago  invoice                                                                 invoice, customer, amount',
+      '30fa8c1e  RUNNING   12m ago  invoice                               rows.csv:12 (Smith & Sons, Inc.)  invoice',
+      `20fa8c1e  FAILED    2h ago   ${OTHER}                                    invoice`,
+      '10fa8c1e  FINISHED  3d ago   invoice                                                                 invoice',
+    ]);
+  });
+
+  test.each([200, 120, 80, 60, 40])(
+    'in a window of %i columns, no line of the table is wider',
+    async (stdoutTerminal) => {
+      const wide = [...RUNS, { id: 'x', label: '請求書'.repeat(20), workflow: '👩‍👩‍👧'.repeat(30) }];
+      const { stdout } = await past(wide).history([], { stdoutTerminal });
+      const lines = linesOf(stdout);
+      expect(lines).toHaveLength(7);
+      const { default: stringWidth } = await import('string-width');
+      for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(stdoutTerminal);
+      expect(stdout).toContain('ID');
+      expect(stdout).toContain('WORKFLOW');
+    },
+  );
+
+  test('a status has a color on a terminal, and the text is otherwise the same', async () => {
+    const { history } = past(RUNS);
+    const { stdout } = await history([], { stdoutTerminal: 200, env: { TERM: 'xterm' } });
+    expect(stdout).toContain('\u001b[31mFAILED\u001b[39m');
+    expect(stdout).toContain('\u001b[32mFINISHED\u001b[39m');
+    expect(stripVTControlCharacters(stdout)).toBe((await history()).stdout);
+  });
+
+  test('an id is as long as it must be to differ from all others in the history', async () => {
+    const twins = [
+      { id: uuid('30fa8c1e') },
+      { id: '30fa8c1e-2f57-4a53-9b00-3d2f4c5b6a79' },
+      { id: uuid('40fa8c1e') },
+    ];
+    const ids = (await past(twins).list()).slice(1).map((line) => line.split(' ')[0]);
+    expect(ids).toEqual(['40fa8c1e', '30fa8c1e-2f57-4a53-9b', '30fa8c1e-2f57-4a53-9a']);
+  });
+
+  test('runs of several services have a column for the service', async () => {
+    const { list } = past([{ id: 'a' }, { id: 'b', baseUrl: 'https://other.example.com/' }]);
+    expect((await list()).map((line) => /SERVICE$|https?:.*$/.exec(line)?.[0])).toEqual([
+      'SERVICE',
+      'https://other.example.com/',
+      BASE,
+    ]);
+  });
+
+  test('a secret in a label is masked, also where the cell is cut', async () => {
+    const { history } = past([{ id: 'a', label: `row of ${'top-secret-token'}` }]);
+    const options = { env: { WFR_TOKEN: 'top-secret-token', WFR_BASE_URL: BASE } };
+    for (const columns of [200, 60]) {
+      const { stdout } = await history([], { ...options, stdoutTerminal: columns });
+      expect(stdout).not.toContain('top-se');
+    }
+  });
+
+  test('--json has the documented members of every run, and the name of a workflow that has one', async () => {
+    const { stdout } = await past(RUNS).history(['--json']);
+    const [accepted, , running, failed] = JSON.parse(stdout) as Record<string, unknown>[];
+    expect(running).toEqual({
+      id: uuid('30fa8c1e'),
+      workflow: INVOICE,
+      workflowName: 'invoice',
+      baseUrl: BASE,
+      triggered: '2026-01-02T02:51:31.000Z',
+      inputs: ['invoice'],
+      status: 'RUNNING',
+      label: 'rows.csv:12 (Smith & Sons, Inc.)',
+    });
+    expect(Object.keys(accepted ?? {})).not.toContain('status');
+    expect(Object.keys(failed ?? {})).not.toContain('workflowName');
+  });
+
+  test('a config file with mistakes hides the names of workflows, with a warning, and no run', async () => {
+    const { history, env } = past(RUNS);
+    writeFileSync(join(env.XDG_CONFIG_HOME, 'wfr', 'config.json'), '{');
+    const { stdout, stderr, exitCode } = await history();
+    expect({ lines: linesOf(stdout).length, exitCode }).toEqual({ lines: 6, exitCode: 0 });
+    expect(stderr).toContain('wfr: warning: the names of workflows are unknown');
+    expect((await history(['--profile', 'p'])).exitCode).toBe(2);
+  });
+});
+
+describe('history: the runs that are listed', () => {
+  const ids = async (...args: string[]) => past(RUNS).list('-o', 'id', ...args);
+
+  test('--status and --workflow select runs, and --limit counts what they select', async () => {
+    expect(await ids('--status', 'failed')).toEqual([uuid('20fa8c1e')]);
+    expect(await ids('--status', 'accepted')).toEqual(['order-1']);
+    expect(await ids('--workflow', 'invoice', '--limit', '2')).toEqual(['order-1', uuid('40fa8c1e')]);
+    expect(await ids('--workflow', `https://example.com/workflows/${OTHER.toUpperCase()}`)).toEqual([
+      uuid('20fa8c1e'),
+    ]);
+  });
+
+  test('a selection without runs says so on stderr', async () => {
+    const { stdout, stderr, exitCode } = await past(RUNS).history(['--status', 'PAUSED']);
+    expect({ stdout, stderr, exitCode }).toEqual({
+      stdout: '',
+      stderr: 'No run in the history matches --status and --workflow.\n',
+      exitCode: 0,
+    });
+  });
+});
+
+describe('history: --refresh', () => {
+  async function refreshed(handler: Handler, args: readonly string[] = []) {
+    const service = await scriptedService(handler);
+    const elsewhere = { id: 'elsewhere', baseUrl: 'https://other.example.com/' };
+    const { history } = past([...RUNS, elsewhere], `${service.baseUrl}/`);
+    const result = await history(['--refresh', ...args]);
+    return { ...result, ...service, lines: linesOf(result.stdout) };
+  }
+
+  const idOf = (path: string) => path.slice('/runs/'.length);
+
+  test('only runs at this service that have not ended are asked for, and the table shows what was read', async () => {
+    const { lines, requests, stderr, exitCode } = await refreshed((request, reply) => {
+      const id = idOf(request.path);
+      reply.send(200, id === 'order-1' ? aRun({ id }) : { ...aFinishedRun(), id });
+    });
+    expect(requests.map(({ method, path }) => `${method} ${idOf(path)}`).sort()).toEqual([
+      `GET ${uuid('30fa8c1e')}`,
+      `GET ${uuid('40fa8c1e')}`,
+      'GET order-1',
+    ]);
+    expect(lines.map((line) => line.split(/ +/)[1])).toEqual([
+      'STATUS',
+      'accepted',
+      'RUNNING',
+      'FINISHED',
+      'FINISHED',
+      'FAILED',
+      'FINISHED',
+    ]);
+    expect(exitCode).toBe(0);
+    expect(stderr).toBe('1 run is at another service; choose it with --profile or --base-url.\n');
+  });
+
+  test('--status selects by the status that was read', async () => {
+    const { lines } = await refreshed(
+      (request, reply) => reply.send(200, { ...aFinishedRun(), id: idOf(request.path) }),
+      ['--status', 'finished', '-o', 'id'],
+    );
+    expect(lines).toEqual(['order-1', uuid('40fa8c1e'), uuid('30fa8c1e'), uuid('10fa8c1e')]);
+  });
+
+  test('a run that the service no longer knows is a warning, and the others are read', async () => {
+    const { lines, stderr, exitCode } = await refreshed((request, reply) => {
+      const id = idOf(request.path);
+      if (id === 'order-1') reply.send(404);
+      else reply.send(200, { ...aFinishedRun(), id });
+    });
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('wfr: warning: the service no longer knows run order-1\n');
+    expect(lines[2]).toMatch(/^order-1 +accepted/);
+    expect(lines[3]).toMatch(/^40fa8c1e +FINISHED/);
+  });
+
+  test('a rejected token is one error, the table is printed, and the exit code is 4', async () => {
+    const { lines, stderr, exitCode } = await refreshed((_request, reply) => reply.send(401));
+    expect({ exitCode, rows: lines.length }).toEqual({ exitCode: 4, rows: 7 });
+    expect(stderr.match(/wfr: error:/g)).toHaveLength(1);
+  });
+
+  test('without a base URL it exits 2, and nothing is printed', async () => {
+    const { stdout, stderr, exitCode } = await runCli(['history', '--refresh']);
+    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
+    expect(stderr).toContain('base URL');
+  });
+});
+
+describe('the beginning of a run id', () => {
+  const RUN = aRun({ id: uuid('30fa8c1e') });
+
+  async function command(args: readonly string[], runs = RUNS) {
+    const service = await scriptedService((request, reply) =>
+      reply.send(200, { ...RUN, id: idOf(request.path) }),
+    );
+    const { env } = past(runs, `${service.baseUrl}/`);
+    const result = await runCli(args, { env, clock: new VirtualClock() });
+    return { ...result, asked: service.requests.map(({ path }) => idOf(path)) };
+  }
+
+  const idOf = (path: string) => path.slice('/runs/'.length);
+
+  test('four characters of a UUID in the history stand for it in status and watch, which name it on stderr', async () => {
+    const status = await command(['status', '-o', 'id', '30FA', '20fa8c1e-2f57-4']);
+    expect(status).toMatchObject({
+      exitCode: 0,
+      stdout: `${uuid('30fa8c1e')}\n${uuid('20fa8c1e')}\n`,
+      stderr: `30FA is run ${uuid('30fa8c1e')}\n20fa8c1e-2f57-4 is run ${uuid('20fa8c1e')}\n`,
+    });
+    const watch = await command(['watch', '-q', '--timeout', '0', '30fa8']);
+    expect(watch.asked).toEqual([uuid('30fa8c1e')]);
+    expect(watch.stderr).toContain(`30fa8 is run ${uuid('30fa8c1e')}\n`);
+  });
+
+  test.each(['30f', 'order', '50fa', '30fa8c1x', uuid('50fa8c1e')])('%s is sent as it is', async (id) => {
+    const { asked, stderr } = await command(['status', id]);
+    expect({ asked, stderr }).toEqual({ asked: [id], stderr: '' });
+  });
+
+  test('an id of several runs exits 2 with the candidates, and nothing is sent', async () => {
+    const { asked, stderr, exitCode } = await command(
+      ['status', '30fa'],
+      [...RUNS, { id: uuid('30fa0000'), status: 'FAILED' }],
+    );
+    expect({ asked, exitCode }).toEqual({ asked: [], exitCode: 2 });
+    expect(stderr).toBe(
+      [
+        'wfr: error: 30fa: 2 runs in the history begin with it; use more of the id:',
+        `    ${uuid('30fa0000')}  FAILED  2026-01-02T03:04:05Z`,
+        `    ${uuid('30fa8c1e')}  RUNNING  2026-01-02T02:51:31Z`,
+        '  See: wfr history\n',
+      ].join('\n'),
+    );
+  });
+
+  test('a whole id wins over a UUID that begins with it, and runs of other services do not count', async () => {
+    const whole = await command(['status', '-o', 'id', '30fa'], [...RUNS, { id: '30fa' }]);
+    expect(whole.stdout).toBe('30fa\n');
+    const elsewhere = await command(
+      ['status', '-o', 'id', '30fa'],
+      [...RUNS, { id: uuid('30fa0000'), baseUrl: 'https://other.example.com/' }],
+    );
+    expect(elsewhere.stdout).toBe(`${uuid('30fa8c1e')}\n`);
+  });
+});
