@@ -84,7 +84,8 @@ export class RateLimiter implements RequestLimiter {
     if (now - this.#lastRejection < SAME_REJECTION) return;
     this.#lastRejection = now;
     if (pause >= LONG_PAUSE) this.#onPause(pause);
-    this.#lastRise = now;
+    // During the pause nothing is sent, so its end says nothing about the rate.
+    this.#lastRise = now + pause;
     if (!Number.isFinite(this.#rate)) {
       this.#normalRate = Math.max(1, (this.#sent / Math.max(1, now - this.#countedSince)) * 1_000);
       this.#rate = this.#normalRate;
@@ -93,7 +94,7 @@ export class RateLimiter implements RequestLimiter {
   }
 
   #recover(now: number): void {
-    if (this.#rate >= this.#limit) return;
+    if (this.#rate >= this.#limit || now < this.#lastRise) return;
     const seconds = (now - this.#lastRise) / 1_000;
     this.#lastRise = now;
     this.#rate = Math.min(this.#rate + (this.#normalRate / RECOVERY_SECONDS) * seconds, this.#limit);

@@ -50,6 +50,32 @@ describe('RateLimiter', () => {
     expect(limiter.rate).toBe(Number.POSITIVE_INFINITY);
   });
 
+  test('RateLimiter: requests after an idle time are spaced like any others, without a burst', async () => {
+    const clock = new VirtualClock();
+    const limiter = new RateLimiter(10, clock);
+    const { signal } = new AbortController();
+    await limiter.acquire(signal);
+    clock.advance(60_000);
+    const at: number[] = [];
+    const turns = [1, 2, 3].map(() => limiter.acquire(signal).then(() => at.push(clock.monotonic())));
+    await Promise.all(turns);
+    expect(at).toEqual([60_000, 60_100, 60_200]);
+  });
+
+  test('RateLimiter: a single success does not end the slow-down of an unlimited rate, even after a long pause', async () => {
+    const clock = new VirtualClock();
+    const limiter = new RateLimiter(Number.POSITIVE_INFINITY, clock);
+    for (let turn = 0; turn < 100; turn++) await limiter.acquire(new AbortController().signal);
+    clock.advance(1_000);
+    limiter.onResponse(429, 60_000);
+    clock.advance(30_000);
+    limiter.onResponse(200, undefined);
+    expect(limiter.rate).toBe(50);
+    clock.advance(30_100);
+    limiter.onResponse(200, undefined);
+    expect(limiter.rate).toBe(52.5);
+  });
+
   /** Sends `count` requests to a service that rejects some with 429; returns the requests per second and the number of rejections. */
   async function measure(rejects: (at: number, n: number) => boolean, count: number) {
     const clock = new VirtualClock();
