@@ -445,6 +445,56 @@ describe('run: Ctrl-C after the request has been sent', () => {
     expect(stderr).toContain(WARNING);
   });
 
+  test('run: Ctrl-C while the body of a rejection is read waits for the rest of it, and exits 5', async () => {
+    const signals = new Signals();
+    const { exitCode, stderr, posts } = await runAgainst(
+      (_request, reply) => {
+        reply.raw('HTTP/1.1 422 No\r\ncontent-length: 25\r\n\r\n{"message":');
+        setImmediate(() => {
+          signals.raise('SIGINT');
+          reply.raw('"no customer"} ');
+        });
+      },
+      { signals },
+    );
+    expect({ exitCode, posts }).toEqual({ exitCode: 5, posts: 1 });
+    expect(stderr).toContain('rejected the trigger (422)\n| no customer\n');
+  });
+
+  test('run: a second Ctrl-C while the body of a rejection is read exits 130 at once', async () => {
+    const signals = new Signals();
+    const { exitCode, posts, clock } = await runAgainst(
+      (_request, reply) => {
+        reply.raw('HTTP/1.1 422 No\r\ncontent-length: 25\r\n\r\n{"message":');
+        setImmediate(() => {
+          signals.raise('SIGINT');
+          signals.raise('SIGINT');
+        });
+      },
+      { signals },
+    );
+    expect({ exitCode, posts, elapsed: clock.monotonic() }).toEqual({ exitCode: 130, posts: 1, elapsed: 0 });
+  });
+
+  test('status: Ctrl-C while the body of a rejection is read exits 130 at once', async () => {
+    const signals = new Signals();
+    const clock = new VirtualClock();
+    const { baseUrl, requests } = await scriptedService((_request, reply) => {
+      reply.raw('HTTP/1.1 422 No\r\ncontent-length: 25\r\n\r\n{"message":');
+      setImmediate(() => signals.raise('SIGINT'));
+    });
+    const { exitCode } = await runCli(['status', 'run-1'], {
+      signals,
+      clock,
+      env: { WFR_BASE_URL: baseUrl },
+    });
+    expect({ exitCode, requests: requests.length, elapsed: clock.monotonic() }).toEqual({
+      exitCode: 130,
+      requests: 1,
+      elapsed: 0,
+    });
+  });
+
   test('run: a second Ctrl-C exits at once (fault 64)', async () => {
     const signals = new Signals();
     let raised = 0;

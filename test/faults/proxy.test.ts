@@ -59,6 +59,7 @@ describe('run: a proxy that works', () => {
     ['*.test', true],
     ['*', true],
     ['SERVICE.TEST', true],
+    ['service.test:9', true],
     ['service.test:1', false],
     ['vice.test', false],
     ['', false],

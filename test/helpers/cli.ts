@@ -71,14 +71,17 @@ export async function runCli(args: readonly string[], options: CliOptions = {}):
 
 /** Returns a context of wfr for `options`, whose output is added to `captured`. */
 export function createTestContext(options: CliOptions, captured = { stdout: '', stderr: '' }): Context {
-  const record = (name: 'stdout' | 'stderr') =>
-    new Writable({
+  const record = (name: 'stdout' | 'stderr') => {
+    // Fails the test for a byte that is not UTF-8.
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+    return new Writable({
       write(chunk: Buffer, _encoding, callback) {
-        captured[name] += chunk.toString('utf8');
+        captured[name] += decoder.decode(chunk, { stream: true });
         options.onOutput?.(captured[name], name);
         callback();
       },
     });
+  };
   const stderr = options.stderr ?? record('stderr');
   if (options.terminal !== undefined) Object.assign(stderr, terminalMembers(options.terminal, stderr));
   const stdout = options.stdout ?? record('stdout');

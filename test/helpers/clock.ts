@@ -141,5 +141,16 @@ export class AutoAdvancingClock extends VirtualClock {
   }
 }
 
+/** Returns the clock, whose time passes at once when wfr sets a timeout of `ms` milliseconds. */
+export function endingTimeout(clock: VirtualClock, ms: number): VirtualClock {
+  const after = clock.after.bind(clock);
+  clock.after = (duration, action) => {
+    const cancel = after(duration, action);
+    if (duration === ms) setImmediate(() => clock.advance(ms));
+    return cancel;
+  };
+  return clock;
+}
+
 /** Real time, without randomness. */
 export const realClock: Clock = { ...systemClock, random: () => 1 };

@@ -3,6 +3,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
 import { temporaryFolder } from './cli.js';
 
 export const BIN = fileURLToPath(new URL('../../bin/wfr.js', import.meta.url));
@@ -27,6 +28,13 @@ export interface RunningProcess {
   ended: Promise<ProcessResult>;
 }
 
+/** What a test that failed has left running ends with its file. */
+const running = new Set<ChildProcess>();
+
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
 const SIGNAL_NUMBERS: Partial<Record<NodeJS.Signals, number>> = {
   SIGHUP: 1,
   SIGINT: 2,
@@ -49,6 +57,8 @@ export function start(
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...OWN_FOLDERS, ...env },
     ...options,
   });
+  running.add(child);
+  child.on('exit', () => running.delete(child));
   const result = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();
   for (const name of ['stdout', 'stderr'] as const) {
@@ -77,6 +87,23 @@ export function start(
       void ended.then(() => reject(new Error(`ended without the output ${text}: ${result.stderr}`)));
     });
   return { child, waitForOutput, ended };
+}
+
+/** Resolves once the process with this id has ended. Rejects after 15 s. */
+export async function waitForEnd(pid: number): Promise<void> {
+  for (const started = Date.now(); isRunning(pid); ) {
+    if (Date.now() - started > 15_000) throw new Error(`process ${pid} has not ended`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Starts `wfr`. */

@@ -286,6 +286,35 @@ describe('--report: every way to end is in every report', () => {
     expect(json.runs).toEqual([expect.objectContaining({ durationMs: 4000, error: null })]);
     expect(parseTableRows(markdown)).toEqual([['run-1', 'w', 'v1', 'FINISHED', '4 of 4', '4.0s', '', '']]);
   });
+
+  test('--report junit: the time of the suite is that of the whole command, whenever its runs began', async () => {
+    const polls = new Map<string, number>();
+    const finishedAtPoll: Handler = (request, reply) => {
+      const id = request.path.slice('/runs/'.length);
+      const count = (polls.get(id) ?? 0) + 1;
+      polls.set(id, count);
+      reply.send(200, { ...(count > (id === 'short' ? 1 : 3) ? aFinishedRun() : aRun()), id });
+    };
+    const args = ['watch', 'short', 'long', '--interval', '2s', '--max-interval', '2s'];
+    const { junit } = await runWithReports(finishedAtPoll, args);
+    expect(junit).toMatch(/<testsuite [^>]* time="6\.000">/);
+    expect(junit.match(/<testcase [^>]* time="([\d.]+)"/g)?.map((text) => text.slice(-6, -1))).toEqual([
+      '2.000',
+      '6.000',
+    ]);
+  });
+
+  test.each([
+    ['no steps', { steps: undefined }, ''],
+    ['no completed steps', { stepsCompleted: undefined }, '0 of 4'],
+    ['steps that are no number', { steps: 'four' }, ''],
+  ])('--report: a run with %s has this progress in each report: %j', async (_what, changes, progress) => {
+    const run = { ...aFinishedRun(), ...changes };
+    const { markdown, html, junit, stderr } = await runWithReports(acceptThenShow(run), RUN);
+    expect(parseTableRows(markdown)[0]?.[4]).toBe(progress);
+    expect(readPageRows(html)[0]?.steps).toBe(progress);
+    expect(markdown + html + junit + stderr).not.toMatch(/undefined of|of undefined|NaN/);
+  });
 });
 
 describe('--report: text from the service stays text', () => {

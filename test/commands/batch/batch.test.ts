@@ -1,6 +1,7 @@
 /** `wfr batch`: rows, command line, shards, progress and reports. */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import {
   BATCH_ARGS,
@@ -16,6 +17,7 @@ import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
 import { ROOT } from '../../helpers/process.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
+import { aFinishedRun } from '../../helpers/service.js';
 
 describe('batch: rows and tables', () => {
   test('batch: rows of JSON Lines run in the sandbox, and the results file records each step', async () => {
@@ -231,6 +233,10 @@ describe('batch: the command line', () => {
       [['--each', 'd'], '--each d: requires files'],
       [['--rows', 'rows.jsonl', 'x.pdf'], 'x.pdf: files require --each'],
       [['--rows', 'rows.jsonl', '--report', 'json=r.json'], '--report requires --results'],
+      [
+        ['--rows', '-', '--token-file', '-'],
+        '--rows -: --token-file - already reads standard input, which can be read only once',
+      ],
     ] as const) {
       const result = await wfr(['batch', 'w', ...args], { cwd });
       expect([args, result.exitCode]).toEqual([args, 2]);
@@ -250,6 +256,32 @@ describe('batch: the command line', () => {
       .map((line) => (JSON.parse(line) as BatchEvent).event);
     expect(events.filter((event) => event === 'ended')).toHaveLength(2);
   });
+});
+
+test('batch --results -: events of concurrent rows are whole lines in the order of each row, however slowly stdout is read', async () => {
+  const large = { text: 'x'.repeat(300_000) };
+  const { wfr } = await startBatchService(undefined, (request, reply) =>
+    reply.send(200, { ...aFinishedRun(large), id: request.path.split('/').at(-1) }),
+  );
+  const cwd = folderWith({ 'rows.jsonl': numberedRows(6) });
+  let text = '';
+  const stdout = new Writable({
+    highWaterMark: 1,
+    write(chunk: Buffer, _encoding, callback) {
+      text += chunk.toString('utf8');
+      setImmediate(callback);
+    },
+  });
+  const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', '-', '--rate', '0'];
+  expect((await wfr(args, { cwd, stdout })).exitCode).toBe(0);
+  const events = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as BatchEvent);
+  for (const number of [1, 2, 3, 4, 5, 6]) {
+    const ofRow = events.filter(({ row }) => row === number).map(({ event }) => event);
+    expect(ofRow).toEqual(['intent', 'sent', 'accepted', 'ended']);
+  }
 });
 
 describe('batch: shards', () => {

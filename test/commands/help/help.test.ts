@@ -30,6 +30,17 @@ describe('help', () => {
     expect((await runCli([command, '--help'])).stdout).toBe((await runCli(['help', command])).stdout);
   });
 
+  test.each(COMMANDS)('help: every flag of wfr %s has a description', async (command) => {
+    const { stdout } = await runCli(['help', command]);
+    const flags = [...stdout.matchAll(/^ {2}(-.*?)(?: {2,}(\S.*))?$(?:\n {10,}(\S.*)$)?/gm)];
+    expect(flags.length).toBeGreaterThan(0);
+    for (const [, flag, beside, below] of flags)
+      expect({ flag, text: beside ?? below ?? '' }).toEqual({
+        flag,
+        text: expect.stringMatching(/[a-z]{3}/),
+      });
+  });
+
   test('help: wfr without arguments prints the help to stderr and exits 2', async () => {
     const { stdout, stderr, exitCode } = await runCli([]);
     expect(exitCode).toBe(2);

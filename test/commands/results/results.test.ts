@@ -3,9 +3,32 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startBatchService } from '../../helpers/batch.js';
+import { runCli } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
 
+const HEAD = '{"event":"batch","workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
+
 describe('results', () => {
+  test.each([
+    ['{"event":"sent","row":ROW}', 'Unknown, a run may exist: '],
+    ['{"event":"accepted","row":ROW,"id":"r"}\n{"event":"lost","row":ROW}', 'Lost, '],
+    ['{"event":"refused","row":ROW,"exit":2,"reason":"x"}', 'Invalid: '],
+  ])('results: rows with the events %s are listed from row 1', async (events, label) => {
+    const lines = [1, 2, 3].map((row) => `${events.replaceAll('ROW', String(row))}\n`).join('');
+    const cwd = folderWith({ 'out.jsonl': `${HEAD}${lines}{"event":"table","rows":3}\n` });
+    const { stdout } = await runCli(['results', 'out.jsonl'], { cwd });
+    const [, rows = ''] = stdout.split(label);
+    expect(rows.replaceAll(' (r)', '')).toMatch(/rows 1, 2, 3\. /);
+  });
+
+  test('results: a table whose row 1 is missing exits 2 and names it', async () => {
+    const events = '{"event":"sent","row":2}\n{"event":"table","rows":2}\n';
+    const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
+    const { stdout, stderr, exitCode } = await runCli(['results', 'out.jsonl'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stdout + stderr).toContain('1 of 2 rows are missing; the first is row 1');
+  });
+
   test('results: the summary names the steps at which most rows failed, and counts the others', async () => {
     const { wfr } = await startBatchService();
     const ended = Array.from({ length: 1_500 }, (_, n) => {

@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
+import { writeTestConfig } from '../../helpers/config.js';
+import { folderWith } from '../../helpers/files.js';
+import { startProxy } from '../../helpers/proxy.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
@@ -273,6 +276,20 @@ test('run: the watch command repeats the flags that select the service, quoted f
   );
   const { stderr } = await runCli(['run', 'w', '--base-url', baseUrl, '--no-token', '--detach'], { clock });
   expect(stderr).toContain(`To watch it: wfr watch --base-url ${baseUrl} --no-token 'it'"'"'s 1'\n`);
+});
+
+test('run: the watch command repeats --allow-http, --token-file, --header-file and --profile, so that it can be pasted', async () => {
+  const service = await scriptedService(acceptThenShow());
+  const proxy = await startProxy();
+  const { env } = writeTestConfig({ profiles: { p: { baseUrl: 'https://example.com' } } });
+  const cwd = folderWith({ token: 't\n', headers: 'X-Team: a\n' });
+  const flags = ['--base-url', `http://service.test:${service.port}`, '--profile', 'p', '--allow-http'];
+  const files = ['--token-file', 'token', '--header-file', 'headers'];
+  const { stderr } = await runCli(['run', 'w', '--detach', ...flags, ...files], {
+    cwd,
+    env: { ...env, HTTP_PROXY: proxy.url },
+  });
+  expect(stderr).toContain(`To watch it: wfr watch ${[...flags, ...files].join(' ')} run-1\n`);
 });
 
 test('run: --quiet prints only the id, and --verbose adds the requests', async () => {

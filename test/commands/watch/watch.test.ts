@@ -3,6 +3,7 @@ import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals } from '../../helpers/cli.js';
 import { realClock, VirtualClock } from '../../helpers/clock.js';
+import { parseTableRows, runWithReports } from '../../helpers/reports.js';
 import { aFinishedRun, aRun, type Handler, inTurn, scriptedService, showRun } from '../../helpers/service.js';
 
 const finished: Handler = (_request, reply) => reply.send(200, aFinishedRun());
@@ -79,6 +80,25 @@ describe('watch: the interval of polls', () => {
     const { exitCode } = await watch(inTurn(showRun(), finished), ['--timeout', '1s']);
     expect(exitCode).toBe(0);
   });
+});
+
+test.each([
+  ['900ms', '900ms'],
+  ['9.9s', '9.9s'],
+  ['9.96s', '10s'],
+  ['59.4s', '59s'],
+  ['60s', '1m'],
+  ['125s', '2m 5s'],
+  ['3599.6s', '1h'],
+  ['63m', '1h 3m'],
+  ['25h', '25h'],
+])('watch: a run that took %s is reported as having taken %s', async (interval, duration) => {
+  let polls = 0;
+  const { markdown } = await runWithReports(
+    (_request, reply) => reply.send(200, polls++ === 0 ? aRun() : aFinishedRun()),
+    ['watch', 'run-1', '--interval', interval, '--max-interval', interval],
+  );
+  expect(parseTableRows(markdown)[0]?.[5]).toBe(duration);
 });
 
 describe('watch: a run that has ended', () => {

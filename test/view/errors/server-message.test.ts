@@ -49,6 +49,20 @@ test('error messages: the message of the service is found in every common format
   expect(await serverLines('')).toEqual([]);
 });
 
+test.each([
+  ['["customer is missing","total is late"]', ['| customer is missing; total is late']],
+  ['[{"field":"total","message":"is late"}]', ['| total: is late']],
+  ['"no such customer"', ['| no such customer']],
+  ['42', ['| 42']],
+  ['false', ['| false']],
+  ['null', ['| null']],
+  ['[]', []],
+  ['{}', []],
+])('error messages: a rejection whose body is the JSON %s shows it, and exits 5', async (body, lines) => {
+  expect(await serverLines(body)).toEqual(lines);
+  expect(await stderrFor(422, body)).toContain('rejected the trigger (422)');
+});
+
 describe('error messages: nothing of an error response is lost', () => {
   test.each<[string, unknown, string]>([
     [

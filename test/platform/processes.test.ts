@@ -1,0 +1,83 @@
+/** What wfr learns from the system about processes, and how it is suspended: with real processes, on Linux. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { appendClaim, BATCH_ARGS, prepareBatch, readEvents } from '../helpers/batch.js';
+import { temporaryFolder } from '../helpers/cli.js';
+import { start, startWfr, WFR } from '../helpers/process.js';
+import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
+
+describe.skipIf(process.platform !== 'linux')('processes', () => {
+  test('batch: the lock of a process that has ended but was never reaped is taken over', async () => {
+    const { cwd, path, baseUrl } = await prepareBatch(1);
+    const batch = () => startWfr(BATCH_ARGS, { WFR_BASE_URL: baseUrl }, { cwd }).ended;
+    expect((await batch()).exitCode).toBe(0);
+    const [claim] = readEvents(path).filter(({ event }) => event === 'open');
+    const blocked = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
+    const script = `console.log('zombie ' + require('child_process').spawn('true').pid); ${blocked}`;
+    const parent = start(process.execPath, ['-e', script]);
+    let zombie = 0;
+    parent.child.stdout?.on('data', (chunk: Buffer) => {
+      zombie ||= Number(/zombie (\d+)/.exec(String(chunk))?.[1] ?? 0);
+    });
+    await parent.waitForOutput('zombie ');
+    await waitForState(zombie, 'Z');
+    appendClaim(path, { ...claim?.owner, pid: zombie, token: '0badcafe' });
+    const { exitCode, stderr } = await batch();
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining('1 finished') });
+    parent.child.kill('SIGKILL');
+  });
+
+  test.skipIf(!existsSync('/usr/bin/script'))(
+    'run: Ctrl-Z shows the cursor and stops the process, and fg continues the live line until the run ends',
+    async () => {
+      const service = await scriptedService(async (request, reply) => {
+        await request.body();
+        const isEnded = existsSync(join(folder, 'ended'));
+        if (request.method === 'POST') return reply.send(201, aRun());
+        reply.send(200, isEnded ? aFinishedRun() : aRun());
+      });
+      const folder = temporaryFolder();
+      const command = [...WFR, 'run', 'w', '--interval', '50ms'].map((word) => `'${word}'`).join(' ');
+      const terminal = start(
+        'script',
+        ['-qec', `stty cols 80 rows 24; echo "pid $$"; exec ${command}`, '/dev/null'],
+        {
+          WFR_BASE_URL: service.baseUrl,
+          TERM: 'xterm-256color',
+        },
+      );
+      let output = '';
+      terminal.child.stdout?.on('data', (chunk: Buffer) => {
+        output += chunk;
+      });
+      await terminal.waitForOutput('RUNNING');
+      const pid = Number(/pid (\d+)/.exec(output)?.[1]);
+      const before = output.length;
+      process.kill(pid, 'SIGTSTP');
+      await waitForState(pid, 'T');
+      // script stops with its command, and continues it.
+      await waitForState(terminal.child.pid ?? 0, 'T');
+      writeFileSync(join(folder, 'ended'), '');
+      terminal.child.kill('SIGCONT');
+      const { exitCode } = await terminal.ended;
+      const codes = output
+        .slice(before)
+        .match(/\u001b\[\?25[hl]/g)
+        ?.map((code) => code.at(-1));
+      expect({ exitCode, codes: codes?.slice(0, 2) }).toEqual({ exitCode: 0, codes: ['h', 'l'] });
+      expect(output).toContain('"total": 1');
+    },
+  );
+});
+
+/** Resolves once /proc shows the state of a process, such as T (stopped) and Z (zombie). Rejects after 15 s. */
+async function waitForState(pid: number, state: string): Promise<void> {
+  for (const started = Date.now(); ; ) {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    if (stat.slice(stat.lastIndexOf(')') + 2).startsWith(state)) return;
+    if (Date.now() - started > 15_000)
+      throw new Error(`process ${pid} is not in the state ${state}: ${stat}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,163 @@
+/** `--report html`: the sections with charts and reasons, at the limits of what they show. */
+import { describe, expect, test } from 'vitest';
+import type { ReportedRun } from '../../../src/report/reported-run.js';
+import { renderPage } from '../../helpers/page.js';
+
+const START = Date.UTC(2026, 0, 2, 3, 4, 5);
+
+/** Returns a run that ended after `duration` ms; `message` makes it a failed one. */
+function endedAfter(duration: number, message?: string): ReportedRun {
+  const failed = message !== undefined;
+  const run = {
+    id: 'r',
+    status: failed ? 'FAILED' : 'FINISHED',
+    versionName: 'v1',
+    createdAt: undefined,
+    steps: 4,
+    stepsCompleted: 4,
+    error: failed ? { step: 'Read', message } : undefined,
+    output: undefined,
+    json: new Uint8Array(),
+  };
+  return { id: 'r', workflowId: 'w', run, exit: failed ? 1 : 0, started: START, duration, error: undefined };
+}
+
+/** Returns a section of the page, by the id of its heading; empty if the page does not have it. */
+function section(runs: readonly ReportedRun[], id: string): string {
+  return new RegExp(`<h2 id="${id}">.*?</section>`, 's').exec(renderPage(runs))?.[0] ?? '';
+}
+
+const texts = (html: string, element: string) =>
+  [...html.matchAll(new RegExp(`<${element}[^>]*>(.*?)</${element}>`, 'gs'))].map(([, text = '']) =>
+    text
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  );
+
+describe('--report html: the histogram of durations', () => {
+  test('--report html: a histogram has a bar with its range and count for each bin that has runs, and marks the median', () => {
+    const html = section(
+      [1_000, 1_100, 2_000, 3_000, 4_000].map((ms) => endedAfter(ms)),
+      'durations',
+    );
+    expect(texts(html, 'title')).toEqual([
+      '1s to 1.2s: 2 runs',
+      '2s to 2.2s: 1 run',
+      '3s to 3.2s: 1 run',
+      '4s to 4.2s: 1 run',
+    ]);
+    expect(html.match(/<rect [^>]*>/g)).toEqual([
+      '<rect x="5.06" y="0" width="0.88" height="100">',
+      ...[10, 15, 20].map((bin) => `<rect x="${bin}.06" y="50" width="0.88" height="50">`),
+    ]);
+    expect(html).toContain('viewBox="0 0 24 100"');
+    expect(html).toContain('<path class="mark" d="M10 0v100M20 0v100"/>');
+    expect(texts(html, 'li')).toEqual(['0', '800ms', '1.6s', '2.4s', '3.2s', '4s 4.8s']);
+    expect(texts(html, 'dd')).toEqual(['1.0s', '2.0s', '4.0s', '4.0s']);
+    expect(html).toContain('the highest bar is 2 runs');
+  });
+
+  test('--report html: a few runs that took much longer share a last bar without an end, which stays visible', () => {
+    const html = section(
+      [...Array(199).fill(1_000), 60_000].map((ms) => endedAfter(ms)),
+      'durations',
+    );
+    expect(texts(html, 'title')).toEqual(['1s to 1.1s: 199 runs', '1.5s or more: 1 run']);
+    expect(html).toContain('<rect x="15.06" y="98.5" width="0.88" height="1.5" class="rest">');
+    expect(texts(html, 'li')).toEqual(['0', '400ms', '800ms', '1.2s longer']);
+  });
+
+  test('--report html: a longest run of three times the 95th percentile has a bar of its own', () => {
+    const html = section(
+      [...Array(99).fill(1_000), 3_000].map((ms) => endedAfter(ms)),
+      'durations',
+    );
+    expect(texts(html, 'title')).toEqual(['1s to 1.2s: 99 runs', '3s to 3.2s: 1 run']);
+  });
+
+  test.each([
+    ['a single run', [endedAfter(1_000)]],
+    ['runs without a duration', [endedAfter(0), endedAfter(0)]],
+    ['runs that continue', [1, 2].map(() => ({ ...endedAfter(1_000), exit: 8 as const }))],
+  ])('--report html: there is no histogram of %s', (_what, runs) => {
+    expect(section(runs, 'durations')).toBe('');
+  });
+
+  test('--report html: axes of minutes, hours and days have round steps', () => {
+    const labels = (longest: number) =>
+      texts(section([endedAfter(longest / 2), endedAfter(longest)], 'durations'), 'li');
+    expect(labels(600_000).slice(0, 3)).toEqual(['0', '2m', '4m']);
+    expect(labels(24 * 3_600_000).slice(0, 3)).toEqual(['0', '4h', '8h']);
+    expect(labels(96 * 24 * 3_600_000).slice(0, 3)).toEqual(['0', '384h', '768h']);
+  });
+});
+
+describe('--report html: the timeline', () => {
+  test('--report html: runs that overlap are in lanes of their own, and a lane is used again', () => {
+    const at = (from: number, duration: number) => ({ ...endedAfter(duration), started: START + from });
+    const html = section([at(0, 2_000), at(1_000, 2_000), at(2_000, 2_000)], 'timeline');
+    expect(html).toContain('A bar for each run, from its start to its end; at most 2 in parallel.');
+    expect(html).toContain('viewBox="0 0 2000 28" height="28"');
+    expect(html).toContain(
+      '<path class="good" d="M0 0H998v11H0zM1000 0H1998v11H1000zM500 14H1498v11H500z"/>',
+    );
+    expect(texts(html, 'li')).toEqual(['0', '500ms', '1s', '1.5s', '2s', '2.5s', '3s', '3.5s 4s']);
+    expect(html).toContain('M0 0v28M250 0v28M500 0v28');
+  });
+
+  test('--report html: a run without duration is visible, and one without a known start is counted', () => {
+    const { started: _unknown, ...withoutStart } = endedAfter(1_000);
+    const html = section(
+      [endedAfter(1_000), { ...endedAfter(0), started: START + 500 }, withoutStart],
+      'timeline',
+    );
+    expect(html).toContain('M1000 14H1003v11H1000z');
+    expect(html).toContain(' 1 run without a known start is not shown.');
+    expect(section([withoutStart], 'timeline')).toBe('');
+  });
+
+  test('--report html: a chart of many lanes keeps its height, and says that bars may be merged', () => {
+    const html = section(
+      Array.from({ length: 400 }, () => endedAfter(1_000)),
+      'timeline',
+    );
+    expect(html).toContain('viewBox="0 0 2000 320" height="320"');
+    expect(html).toContain('at most 400 in parallel; neighboring bars may be merged.');
+    expect(html.match(/<path class="good" d="([^"]*)"/)?.[1]?.match(/M/g)).toHaveLength(320);
+  });
+});
+
+describe('--report html: the reasons', () => {
+  const failing = (count: number) =>
+    Array.from({ length: count }, (_, n) =>
+      endedAfter(1_000, `reason ${String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26))}`),
+    );
+
+  test('--report html: twelve reasons are open, and the others are collapsed and counted', () => {
+    const reasons = failing(14);
+    const html = section([...reasons, ...reasons.slice(13)], 'failures');
+    const [open = '', rarer = ''] = html.split('<details class="rarer">');
+    expect(open.match(/<tr>/g)).toHaveLength(1 + 12);
+    expect(rarer.match(/<tr>/g)).toHaveLength(1 + 2);
+    expect(texts(rarer, 'summary')).toEqual(['2 more reasons, of 2 runs']);
+    expect(section(failing(12), 'failures')).not.toContain('class="rarer"');
+  });
+
+  test('--report html: of more than 200 reasons, the rest is counted', () => {
+    const html = section(failing(203), 'failures');
+    expect(html.match(/<tr>/g)).toHaveLength(2 + 200);
+    expect(html).toContain('<p class="note">3 more reasons, of 3 runs: see the table of all runs.</p>');
+    expect(section(failing(200), 'failures')).not.toContain('class="note"');
+  });
+
+  test.each([
+    ['400 characters', 'x'.repeat(400), false],
+    ['401 characters', 'x'.repeat(401), true],
+    ['6 lines', `${'a\n'.repeat(5)}b`, false],
+    ['7 lines', `${'a\n'.repeat(6)}b`, true],
+  ])('--report html: a message of %s is collapsed: %s', (_length, message, isCollapsed) => {
+    const html = section([endedAfter(1_000, message)], 'failures');
+    expect(html.includes('<details><summary>')).toBe(isCollapsed);
+  });
+});
