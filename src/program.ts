@@ -79,10 +79,11 @@ function createProgram(args: readonly string[], start: Start, written: string[])
     .configureOutput({ writeOut: (text) => written.push(text), writeErr: () => {} })
     .addHelpText('after', EXAMPLES);
   addHiddenGlobalFlags(program);
+  const isReference = args.includes(HELP.name) && args.includes('--json');
   for (const { name, summary, define, isHidden = false } of COMMANDS) {
     const command = program.command(name, { hidden: isHidden }).summary(summary);
-    // Defining the flags of all commands would take 3 ms at every start.
-    if (args.includes(name)) define(command, start);
+    // Defining the flags of all commands would take 3 ms at every start; wfr help --json describes them.
+    if (args.includes(name) || isReference) define(command, start);
   }
   return program;
 }

@@ -14,6 +14,7 @@ function define(command: Command, start: Start): void {
   command
     .description('Show help on a command, or on a topic: inputs, output, exit-codes, environment, scripting.')
     .argument('[topic]', 'a command or a topic')
+    .option('--json', 'print all commands, flags, variables and exit codes as JSON')
     .option('--skill', 'print instructions for agents, in the format of skills')
     .action((topic: string | undefined, flags: HelpFlags) =>
       start(async (context) => {
@@ -24,17 +25,23 @@ function define(command: Command, start: Start): void {
 }
 
 interface HelpFlags {
+  json?: boolean;
   skill?: boolean;
 }
 
-async function helpText(topic: string | undefined, { skill }: HelpFlags, program: Command): Promise<string> {
+async function helpText(
+  topic: string | undefined,
+  { json, skill }: HelpFlags,
+  program: Command,
+): Promise<string> {
   if (skill === true) {
     if (topic !== undefined) throw new UsageError(['--skill is not about one command or topic']);
     const { SKILL } = await import('./skill.js');
     return SKILL;
   }
+  if (json === true) return referenceText(topic, program);
   if (topic === undefined) return commandHelp(program);
-  const commands = program.createHelp().visibleCommands(program);
+  const commands = visibleCommands(program);
   const command = commands.find((candidate) => candidate.name() === topic);
   if (command !== undefined) return commandHelp(command);
   const { TOPICS } = await import('./topics.js');
@@ -42,6 +49,19 @@ async function helpText(topic: string | undefined, { skill }: HelpFlags, program
   if (text !== undefined) return text();
   const names = [...commands.map((candidate) => candidate.name()), ...Object.keys(TOPICS)];
   throw new UsageError([`no help on "${topic}"; choose one of ${names.join(', ')}`]);
+}
+
+/** Returns the reference, or that of one command, as JSON. */
+async function referenceText(name: string | undefined, program: Command): Promise<string> {
+  const { createReference, describeCommand } = await import('./reference.js');
+  const command = visibleCommands(program).find((candidate) => candidate.name() === name);
+  if (name !== undefined && command === undefined)
+    throw new UsageError([`--json: "${name}" is not a command`]);
+  return `${JSON.stringify(command ? describeCommand(command) : createReference(program), null, 2)}\n`;
+}
+
+function visibleCommands(program: Command): readonly Command[] {
+  return program.createHelp().visibleCommands(program);
 }
 
 /** Returns a command's whole help; helpInformation() would leave out the text after the flags. */

@@ -1,6 +1,7 @@
 /** The help topics of `wfr help <topic>`, each on one screen of 80 columns. */
 import { EXIT_CODE_MEANINGS } from '../../exit-code.js';
 import { wrap } from '../../text/wrap.js';
+import { environmentHelp } from './environment.js';
 
 const INPUTS = `Inputs
 
@@ -34,39 +35,6 @@ Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
   pdfunite *.pdf - | wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\
     'invoice@-;type=application/pdf' customer=ACME
-`;
-
-const ENVIRONMENT = `Environment
-
-A flag overrides a variable, and both override the profile of the config file
-(see wfr help config). An empty variable counts as unset.
-
-  WFR_BASE_URL            the service's address, with its path prefix: https, or
-                          http to this machine
-  WFR_TOKEN               the access token
-  WFR_TOKEN_FILE          a file with the access token; WFR_TOKEN overrides it.
-                          The token of a profile that --profile names overrides
-                          both at the service of that profile
-  WFR_ALLOW_HTTP=1        allow http to other hosts
-  WFR_WORKFLOW_ID_FIELD   auto, worfklowId, workflowId or both
-  WFR_PROFILE             the profile of the config file to use
-  WFR_CONFIG              the config file (default: wfr/config.json in
-                          XDG_CONFIG_HOME, ~/.config or, on Windows, APPDATA)
-
-  HTTPS_PROXY, HTTP_PROXY, NO_PROXY
-                          the proxy, and the hosts to reach without it; this
-                          machine is always reached directly
-  NODE_EXTRA_CA_CERTS     a file with additional CA certificates
-  WFR_HISTORY=0           keep no history of runs
-  XDG_STATE_HOME          where the history is stored (default: ~/.local/state)
-  NO_COLOR, FORCE_COLOR   turn colors off; turn them on without a terminal
-  CI, TERM=dumb           print a line for each change instead of a live line
-  GITHUB_STEP_SUMMARY, GITHUB_OUTPUT
-                          the files that --report github appends to
-
-Examples:
-  export WFR_BASE_URL=https://workflows.example.com/api/v1
-  export WFR_TOKEN_FILE=~/.secrets/workflows
 `;
 
 const OUTPUT = `Output
@@ -166,6 +134,6 @@ export const TOPICS: Readonly<Record<string, () => string>> = {
   inputs: () => INPUTS,
   output: () => OUTPUT,
   'exit-codes': exitCodes,
-  environment: () => ENVIRONMENT,
+  environment: environmentHelp,
   scripting: () => SCRIPTING,
 };

@@ -28,7 +28,7 @@ function triggerFlags(): Option[] {
   return [
     new Option(
       '--workflow-id-field <field>',
-      'workflow field to send: auto, worfklowId, workflowId or both (default: auto)',
+      'workflow field: auto, worfklowId, workflowId or both (WFR_WORKFLOW_ID_FIELD) (default: auto)',
     ),
     new Option('--no-check-parameters', 'send inputs that differ from declared parameters'),
     new Option(
