@@ -71,6 +71,7 @@ export type NetworkFault =
   | 'certificate'
   | 'not-tls'
   | 'expects-tls'
+  | 'not-permitted'
   | 'proxy-refused'
   | 'proxy-closed'
   | 'local'

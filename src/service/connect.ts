@@ -152,6 +152,7 @@ const FAULTS: Readonly<Record<string, NetworkFault>> = {
   ECONNRESET: 'connect-reset',
   EPIPE: 'connect-reset',
   EPROTO: 'not-tls',
+  ERR_ACCESS_DENIED: 'not-permitted',
 };
 
 /** Node's error codes for a certificate that is not trusted. */

@@ -30,7 +30,12 @@ export const MAX_RETRY_AFTER = 5 * 60_000;
 const LONGEST_RETRY_AFTER = 365 * 24 * 3_600_000;
 
 /** Connection faults that a retry does not fix. */
-const PERMANENT_FAULTS: readonly NetworkFault[] = ['certificate', 'not-tls', 'proxy-refused'];
+const PERMANENT_FAULTS: readonly NetworkFault[] = [
+  'certificate',
+  'not-tls',
+  'not-permitted',
+  'proxy-refused',
+];
 /** Faults of a service that is still starting: retried sooner. */
 const STARTUP_FAULTS: readonly NetworkFault[] = ['refused', 'unreachable', 'connect-reset'];
 

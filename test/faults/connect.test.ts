@@ -5,6 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { AutoAdvancingClock, realClock } from '../helpers/clock.js';
+import { folderWith } from '../helpers/files.js';
 import { startWfr } from '../helpers/process.js';
 import { aRun, findFreePort, scriptedService } from '../helpers/service.js';
 import { CA_FILE, certificate } from '../helpers/tls.js';
@@ -145,6 +146,29 @@ describe('run: a network that cannot be reached', () => {
     expect(exitCode).toBe(7);
     expect(stderr).toContain('255.255.255.255:80 cannot be reached from here (ENETUNREACH)');
     expect(clock.sleeps).toEqual([250, 500, 1000]);
+  });
+});
+
+describe('run: Node.js without permission for the network', () => {
+  test('run, status and batch: a denied connection exits 7 without a retry, and names the flag of Node.js (fault 103)', async () => {
+    const lookup = failLookups('ERR_ACCESS_DENIED');
+    const cwd = folderWith({ 'rows.jsonl': '{"a":1}\n{"a":2}\n' });
+    for (const args of [
+      ['run', 'w', 'a=1'],
+      ['status', 'run-1'],
+      ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'results.jsonl'],
+    ]) {
+      lookup.mockClear();
+      const env = { WFR_BASE_URL: 'https://service.test', WFR_TOKEN: 't' };
+      const { exitCode, stderr, clock } = await runCli(args, { env, cwd });
+      const lookups = args[0] === 'batch' ? 2 : 1;
+      expect({ exitCode, lookups: lookup.mock.calls.length }).toEqual({ exitCode: 7, lookups });
+      expect(stderr).toContain(
+        'Node.js was not permitted to connect to service.test:443 (ERR_ACCESS_DENIED)',
+      );
+      if (args[0] !== 'batch') expect(stderr).toContain('add --allow-net');
+      expect(clock.sleeps.filter((ms) => ms > 0)).toEqual([]);
+    }
   });
 });
 

@@ -398,6 +398,7 @@ const FAULT_TEXTS: Readonly<Record<NetworkFault, FaultText>> = {
   certificate: ({ facts }) => `the certificate of ${facts.host} is not trusted`,
   'not-tls': ({ facts }) => `${facts.host} does not speak TLS`,
   'expects-tls': ({ facts }) => `${facts.host} expects TLS: use https`,
+  'not-permitted': ({ facts }) => `Node.js was not permitted to connect to ${facts.host}`,
   'proxy-refused': ({ facts }) => `the proxy ${facts.host} rejected the tunnel with ${facts.status}`,
   'proxy-closed': ({ facts }) => `the proxy ${facts.host} closed the tunnel`,
   local: ({ facts }) => `no connection to ${facts.host}`,
@@ -416,6 +417,7 @@ const FAULT_HINTS: Partial<Record<NetworkFault, string>> = {
   refused: 'Check the base URL; to try wfr without a service: wfr sandbox',
   certificate:
     'If you trust its issuer, set NODE_EXTRA_CA_CERTS to the certificate of the issuer; otherwise do not send anything to this host.',
+  'not-permitted': 'Node.js runs with --permission: add --allow-net, or leave out --permission.',
   'not-tls': 'Check whether the base URL should begin with http://.',
 };
 
