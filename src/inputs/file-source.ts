@@ -2,6 +2,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { FileChangedError, FileReadError } from '../errors.js';
+import { fileId } from '../platform/files.js';
 import type { BlockBuffers, Source } from '../service/body.js';
 
 /** What must not change about a file while it is sent. */
@@ -101,7 +102,6 @@ async function assertUnchanged(
     actual.size === expected.size &&
     actual.mtimeNs === expected.mtimeNs &&
     actual.ctimeNs === expected.ctimeNs &&
-    actual.ino === expected.ino &&
-    actual.dev === expected.dev;
+    fileId(actual) === fileId(expected);
   if (!isUnchanged) throw new FileChangedError(name);
 }

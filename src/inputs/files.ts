@@ -121,9 +121,10 @@ async function isSizeReal(handle: FileHandle, size: bigint, path: string): Promi
 }
 
 /** Returns standard input, and tells a person at a terminal that wfr reads it. */
-async function openStdin({ stdin, stderr }: Context): Promise<Context['stdin']> {
+async function openStdin({ stdin, stderr, platform }: Context): Promise<Context['stdin']> {
+  const keys = platform === 'win32' ? 'Ctrl-Z and Enter' : 'Ctrl-D';
   if (stdin.isTTY === true)
-    await stderr.write('wfr: reading standard input; to end it, press Ctrl-D at the start of a line\n');
+    await stderr.write(`wfr: reading standard input; to end it, press ${keys} at the start of a line\n`);
   return stdin;
 }
 

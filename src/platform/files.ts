@@ -2,11 +2,20 @@
 import { promises } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { UsageError } from '../errors.js';
+import type { Context } from './context.js';
 import { errorCode } from './system-error.js';
 
-/** Resolves a path as people write it: `~/` is the home folder. Throws UsageError without one, and as `absolutePath`. */
-export function resolvePath(path: string, base: string, { home }: { home: string }): string {
-  if (!path.startsWith('~/')) return absolutePath(path, base);
+/**
+ * Resolves a path as people write it: `~/`, and `~\` on Windows, is the home folder. Throws UsageError without one, and as
+ * `absolutePath`.
+ */
+export function resolvePath(
+  path: string,
+  base: string,
+  { home, platform }: Pick<Context, 'home' | 'platform'>,
+): string {
+  if (!path.startsWith('~/') && !(platform === 'win32' && path.startsWith('~\\')))
+    return absolutePath(path, base);
   // Joined with an empty home folder, it would be a path in the working folder.
   if (home !== '') return join(home, path.slice(2));
   throw new UsageError([`${path}: there is no home folder; set HOME, or give an absolute path`]);
@@ -42,5 +51,34 @@ async function isFolder(path: string): Promise<boolean> {
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return false;
     throw error;
+  }
+}
+
+/**
+ * Identifies a file on this machine. Of the device, only the low 32 bits count: on Windows, libuv 1.49 and 1.50 report
+ * more of them for a path than for an open file.
+ */
+export function fileId({ dev, ino }: { dev: bigint; ino: bigint }): string {
+  return `${BigInt.asUintN(32, dev)}:${ino}`;
+}
+
+/** On Windows, how long another process, such as a virus scanner, may hold a file, and the time between attempts (ms). */
+const HELD_TIMEOUT = 2_000;
+const HELD_INTERVAL = 100;
+
+/** Renames a file, replacing `to`; on Windows, waits for a process that holds one of the two. Throws the system's error. */
+export async function renameFile(
+  from: string,
+  to: string,
+  { platform, clock }: Pick<Context, 'platform' | 'clock'>,
+): Promise<void> {
+  for (let waited = 0; ; waited += HELD_INTERVAL) {
+    try {
+      return await promises.rename(from, to);
+    } catch (error) {
+      const isHeld = platform === 'win32' && ['EPERM', 'EBUSY', 'EACCES'].includes(errorCode(error) ?? '');
+      if (!isHeld || waited >= HELD_TIMEOUT) throw error;
+    }
+    await clock.sleep(HELD_INTERVAL);
   }
 }

@@ -2,6 +2,7 @@
 import { readlink, stat } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { UsageError } from '../errors.js';
+import { fileId } from './files.js';
 
 /** A file that a command line names. */
 export interface NamedFile {
@@ -44,9 +45,9 @@ export async function assertDistinctFiles(files: readonly NamedFile[]): Promise<
  */
 async function findIdentity(path: string, links = 0): Promise<string | undefined> {
   const stats = await stat(path, { bigint: true }).catch(() => undefined);
-  if (stats !== undefined) return stats.isFile() ? `${stats.dev}:${stats.ino}` : undefined;
+  if (stats !== undefined) return stats.isFile() ? fileId(stats) : undefined;
   const link = links < MAX_LINKS ? await readlink(path).catch(() => undefined) : undefined;
   if (link !== undefined) return findIdentity(resolve(dirname(path), link), links + 1);
   const folder = await stat(dirname(path), { bigint: true }).catch(() => undefined);
-  return folder === undefined ? path : `${folder.dev}:${folder.ino}/${basename(path)}`;
+  return folder === undefined ? path : `${fileId(folder)}/${basename(path)}`;
 }

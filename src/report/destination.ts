@@ -6,22 +6,14 @@ import {
   open as openDescriptor,
   write as writeDescriptor,
 } from 'node:fs';
-import {
-  access,
-  type FileHandle,
-  open,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { access, type FileHandle, open, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
+import type { Context } from '../platform/context.js';
+import { renameFile } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { CommandResult } from './reported-run.js';
 
@@ -58,7 +50,11 @@ export class DestinationError extends Error {}
  * Opens a file that keeps its old content until the new one is complete. Pipes, character devices and descriptors, such
  * as /dev/stdout, are written to directly. Throws DestinationError.
  */
-export async function openAtomicFile(path: string, uuid: string): Promise<Destination> {
+export async function openAtomicFile(
+  path: string,
+  uuid: string,
+  context: Pick<Context, 'platform' | 'clock'>,
+): Promise<Destination> {
   const descriptor = await findDescriptor(path);
   if (descriptor !== undefined) return descriptor;
   const resolved = await resolveTarget(path);
@@ -70,7 +66,7 @@ export async function openAtomicFile(path: string, uuid: string): Promise<Destin
     async write(chunks) {
       await writeFile(handle, chunks);
       await handle.close();
-      await rename(temporary, target);
+      await renameFile(temporary, target, context);
     },
     async discard() {
       await handle.close().catch(() => {});

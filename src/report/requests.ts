@@ -58,7 +58,7 @@ function stdoutDestination({ stdout }: Context): () => Promise<Destination> {
 
 function fileDestination(path: string, context: Context): () => Promise<Destination> {
   const resolved = resolvePath(path, context.cwd, context);
-  return () => openAtomicFile(resolved, randomUUID());
+  return () => openAtomicFile(resolved, randomUUID(), context);
 }
 
 function reportOpener(

@@ -7,6 +7,7 @@ import { type BigIntStats, constants, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BatchFileError, OutputError } from '../../errors.js';
+import { fileId } from '../../platform/files.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
 import { acquireLock, type ByteRange, type LockOptions, parseLine, readBytes } from './lock.js';
 import { isClaim, isOwnershipLine } from './ownership.js';
@@ -52,7 +53,7 @@ export class OwnedFile {
       const stats = await handle.stat({ bigint: true });
       if (!stats.isFile()) throw new BatchFileError('it is not a regular file');
       await syncDirectory(dirname(options.path));
-      const { end, torn } = await acquireLock(handle, inodeKey(stats), options);
+      const { end, torn } = await acquireLock(handle, fileId(stats), options);
       await repairTornLines(torn, stats, options.path);
       const file = new OwnedFile(handle, options, end);
       file.#scheduleHeartbeat();
@@ -139,7 +140,7 @@ export class OwnedFile {
   /** Throws OutputError if this process lost the file. `ownBytes` is what it has appended since the last check. */
   async #assertOurs(ownBytes: Uint8Array): Promise<void> {
     const [opened, atPath] = await Promise.all([this.#handle.stat({ bigint: true }), this.#statPath()]);
-    if (inodeKey(opened) !== inodeKey(atPath)) this.#lose(`it was replaced by another file; ${RESTORE}`);
+    if (fileId(opened) !== fileId(atPath)) this.#lose(`it was replaced by another file; ${RESTORE}`);
     const size = Number(opened.size);
     const expected = this.#end + ownBytes.length;
     if (size < expected)
@@ -194,15 +195,13 @@ export class OwnedFile {
   }
 }
 
-const inodeKey = ({ dev, ino }: BigIntStats) => `${dev}:${ino}`;
-
 /** Overwrites incomplete lines with an event without meaning, so that every line of the file is JSON. */
 async function repairTornLines(torn: readonly ByteRange[], file: BigIntStats, path: string): Promise<void> {
   if (torn.length === 0) return;
   // A handle opened for appending cannot write elsewhere.
   const handle = await promises.open(path, 'r+');
   try {
-    if (inodeKey(await handle.stat({ bigint: true })) !== inodeKey(file)) return;
+    if (fileId(await handle.stat({ bigint: true })) !== fileId(file)) return;
     for (const { start, length } of torn) {
       const text = TORN.length <= length ? TORN.padEnd(length) : ' '.repeat(length);
       await handle.write(Buffer.from(text), 0, length, start);

@@ -1,0 +1,85 @@
+/** What is different on Windows, with its platform in the context of a test that runs anywhere. */
+import { mkdirSync, promises, readFileSync, writeFileSync } from 'node:fs';
+import fsPromises from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runCli, temporaryFolder } from '../helpers/cli.js';
+import { folderWith } from '../helpers/files.js';
+import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
+
+const platform = 'win32';
+
+describe('Windows: files', () => {
+  test('Windows: a document whose device has more bits by path than by handle is sent', async () => {
+    // As libuv 1.49 and 1.50 report it.
+    const { stat } = fsPromises;
+    fsPromises.stat = (async (...args: Parameters<typeof stat>) => {
+      const stats = await stat(...args);
+      if (typeof stats.dev === 'bigint') stats.dev |= 0x1234_0000_0000n as never;
+      return stats;
+    }) as typeof stat;
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      fsPromises.stat = stat;
+      syncBuiltinESMExports();
+    });
+    const { baseUrl, posts } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
+    const cwd = folderWith({ 'a.pdf': '%PDF' });
+    const options = { env: { WFR_BASE_URL: baseUrl }, cwd, platform } as const;
+    expect((await runCli(['run', 'w', 'scan@a.pdf'], options)).exitCode).toBe(0);
+    expect(posts().length).toBe(1);
+  });
+
+  test.each([
+    ['EPERM', 3, 0],
+    ['EBUSY', 20, 0],
+    ['EBUSY', 22, 74],
+    ['ENOSPC', 1, 74],
+  ])(
+    'Windows: a report whose file another process holds is replaced once it is free (%s, %i times: exit %i)',
+    async (code, failures, exitCode) => {
+      const { rename } = promises;
+      let attempts = 0;
+      promises.rename = async (...args) => {
+        if (++attempts <= failures) throw Object.assign(new Error(code), { code });
+        return rename(...args);
+      };
+      onTestFinished(() => {
+        promises.rename = rename;
+      });
+      const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
+      const cwd = folderWith({ 'r.json': 'old' });
+      const env = { WFR_BASE_URL: baseUrl };
+      const result = await runCli(['run', 'w', '--report', 'json=r.json'], { env, cwd, platform });
+      expect(result.exitCode).toBe(exitCode);
+      expect(readFileSync(join(cwd, 'r.json'), 'utf8')).toMatch(exitCode === 0 ? /run-1/ : /^old$/);
+      expect(attempts).toBe(code === 'ENOSPC' ? 1 : Math.min(failures + 1, 21));
+    },
+  );
+
+  test('Windows: ~\\ is the home folder, and elsewhere a name like any other', async () => {
+    const home = temporaryFolder();
+    mkdirSync(join(home, 'secrets'));
+    writeFileSync(join(home, 'token'), 'of-the-home');
+    const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const args = ['status', 'run-1', '--token-file', '~\\token', '--base-url', baseUrl];
+    expect((await runCli(args, { home, platform })).exitCode).toBe(0);
+    expect(requests[0]?.headers.authorization).toBe('Bearer of-the-home');
+    expect((await runCli(args, { home })).stderr).toContain('~\\token: no such file');
+  });
+});
+
+test.each([
+  ['win32', 'Ctrl-Z and Enter'],
+  ['linux', 'Ctrl-D'],
+] as const)('standard input: on %s, a person is told to end it with %s', async (platform, keys) => {
+  const stdin = Object.assign(new PassThrough().end('{}'), { isTTY: true });
+  const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
+  const { stderr } = await runCli(['run', 'w', '--inputs-file', '-', '--base-url', baseUrl], {
+    stdin,
+    platform,
+  });
+  expect(stderr).toContain(`to end it, press ${keys} at the start of a line\n`);
+});
