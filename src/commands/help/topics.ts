@@ -94,9 +94,9 @@ watch it.
 To keep wfr's exit code, print one value without a pipe (65: there is none):
   total=$(wfr run --quiet --get /total "$workflow" customer=ACME) || exit
 
-Everything after the first separator is the value, so quote variables:
-"customer=$customer". With a backslash, escape an @ at the start of a value, and
-= : @ \\ in a name. Begin a path from a variable with ./ if it is relative.
+Everything after the first separator is the value, sent unchanged, so quote
+variables: "customer=$customer". In a name, escape = : @ \\ with a backslash.
+Begin a path from a variable with ./ if it is relative.
 
 Keep the token in WFR_TOKEN, or in a file that WFR_TOKEN_FILE names, and API
 keys in a --header-file; other users of the machine can read command lines.
