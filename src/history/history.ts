@@ -90,11 +90,21 @@ export class History {
    * in time; undefined if there was none.
    */
   async flush(): Promise<unknown> {
+    return this.#inTime(this.#writes, new HistoryTimeoutError());
+  }
+
+  /** Returns the runs at a service, the latest first; none if the disk does not respond in time. */
+  async runsAt(baseUrl: URL): Promise<PastRun[]> {
+    const runs = await this.#inTime(this.readRuns(), []);
+    return runs.filter((run) => run.baseUrl === baseUrl.href);
+  }
+
+  async #inTime<T>(work: Promise<T>, late: T): Promise<T> {
     let cancel = () => {};
-    const timeout = new Promise((resolve) => {
-      cancel = this.#clock.after(this.#limit, () => resolve(new HistoryTimeoutError()));
+    const timeout = new Promise<T>((resolve) => {
+      cancel = this.#clock.after(this.#limit, () => resolve(late));
     });
-    return Promise.race([this.#writes, timeout]).finally(() => cancel());
+    return Promise.race([work, timeout]).finally(() => cancel());
   }
 
   #inBackground(write: () => Promise<unknown>): void {

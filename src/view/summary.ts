@@ -1,7 +1,11 @@
 /** Runs in `-o text`. */
 import type { Run } from '../service/run.js';
-import { sanitize } from '../text/sanitize.js';
+import { formatAge } from '../text/duration.js';
+import { sanitize, sanitizeLines } from '../text/sanitize.js';
+import { wrap, wrapLines } from '../text/wrap.js';
+import type { Layout } from './layout.js';
 import { stepsDone, totalSteps } from './progress/run-progress.js';
+import { statusPaint } from './status-color.js';
 
 /** Returns one line: id, status, steps, and the step and message of a failure. */
 export function runSummaryLine(run: Run): string {
@@ -19,19 +23,66 @@ export function runSummaryLine(run: Run): string {
   return parts.join('  ');
 }
 
-/** Returns one line for each known field. */
-export function runSummary(run: Run): string {
+/** Returns that line for a screen: wrapped to its width, and with the status in color. */
+export function layOutSummaryLine(run: Run, { style, width }: Layout): string {
+  const lines = wrapLines([runSummaryLine(run)], width).join('\n');
+  const status = sanitize(run.status ?? 'accepted');
+  const start = lines.indexOf(status, sanitize(run.id).length);
+  if (start < 0) return lines;
+  return lines.slice(0, start) + statusPaint(run.status, style)(status) + lines.slice(start + status.length);
+}
+
+/** What a summary says of a run that the service does not. */
+export interface SummaryFacts {
+  /** The name or id of its workflow, if known. */
+  workflow: string | undefined;
+  /** Milliseconds since 1970. */
+  now: number;
+}
+
+/** Returns a row for each known field, whose text is wrapped to the width of the layout. */
+export function runSummary(run: Run, { workflow, now }: SummaryFacts, { style, width }: Layout): string {
   const steps = totalSteps(run);
+  const created = run.createdAt === undefined ? undefined : run.createdAt + ageText(run.createdAt, now);
   const rows: [string, string | undefined][] = [
     ['run', run.id],
+    ['workflow', workflow],
     ['status', run.status],
     ['steps', steps === undefined ? undefined : `${stepsDone(run)} of ${steps}`],
     ['version', run.versionName],
-    ['created', run.createdAt],
+    ['created', created],
     ['failed at', run.error?.step],
     ['message', run.error?.message],
   ];
   return rows
-    .flatMap(([label, text]) => (text === undefined ? [] : [`${label.padEnd(10)} ${sanitize(text)}\n`]))
+    .flatMap(([label, text]) => (text === undefined ? [] : [[label, formatRow(label, text, width)] as const]))
+    .map(([label, row]) => (label === 'status' ? paintStatus(row, run, style) : row))
     .join('');
+}
+
+function paintStatus(row: string, { status = '' }: Run, style: Layout['style']): string {
+  const text = sanitize(status);
+  return row.replace(text, () => statusPaint(status, style)(text));
+}
+
+const LABEL_WIDTH = 11;
+
+/** Returns a label, and its text from the twelfth column; on a line of its own where a word would not fit there. */
+function formatRow(label: string, text: string, width: number): string {
+  const space = width === 0 ? Number.POSITIVE_INFINITY : width - LABEL_WIDTH;
+  const lines = sanitizeLines(text).flatMap((line) => wrap(line, space));
+  if (lines.every((line) => line.length <= space)) {
+    return `${label.padEnd(LABEL_WIDTH)}${lines.join(`\n${' '.repeat(LABEL_WIDTH)}`)}\n`;
+  }
+  const indented = sanitizeLines(text).flatMap((line) => wrap(line, width - 2));
+  return `${label}\n${indented.map((line) => `  ${line}\n`).join('')}`;
+}
+
+/** The clocks of two machines differ by this much without one of them being wrong (ms). */
+const MAX_AHEAD = 60_000;
+
+/** Returns ` (3m ago)`, or nothing for what is no time, or one that is far ahead of this machine's clock. */
+function ageText(createdAt: string, now: number): string {
+  const age = now - Date.parse(createdAt);
+  return age >= -MAX_AHEAD ? ` (${formatAge(age)})` : '';
 }

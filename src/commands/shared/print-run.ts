@@ -3,7 +3,7 @@ import { OutputError } from '../../errors.js';
 import { outputOf, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
-import { runSummary, runSummaryLine } from '../../view/summary.js';
+import { layOutSummaryLine, runSummary, type SummaryFacts } from '../../view/summary.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { ResultOutput } from './session.js';
 
@@ -48,7 +48,8 @@ export class RunPrinter {
       const { printValue } = await import('./print-value.js');
       await printValue(run, format, pointer, this.output);
     } else if (format === 'json') await printRun(this.output, run, severalRuns);
-    else if (format === 'text' && severalRuns) await stdout.writeSummary(`${runSummaryLine(run)}\n`);
+    else if (format === 'text' && severalRuns)
+      await stdout.writeSummary(`${layOutSummaryLine(run, layout)}\n`);
     else if (format === 'text' && run.status === 'FINISHED')
       await stdout.write(formatJson(outputOf(run), layout.jsonColors));
   }
@@ -60,17 +61,19 @@ export async function printAccepted(output: ResultOutput, format: OutputFormat, 
   else await printId(output, run);
 }
 
-/** Prints a run for `wfr status`. Throws OutputError. */
+/** Prints a run for `wfr status`, in text with what else is known of it. Throws OutputError. */
 export async function printStatus(
   output: ResultOutput,
   format: OutputFormat,
   run: Run,
-  severalRuns: boolean,
+  { severalRuns, ...facts }: SummaryFacts & { severalRuns: boolean },
 ): Promise<void> {
+  const { stdout, layout } = output;
   if (format === 'id') return printId(output, run);
-  if (format === 'text')
-    return output.stdout.writeSummary(severalRuns ? `${runSummaryLine(run)}\n` : runSummary(run));
-  return printRun(output, run, severalRuns || format === 'jsonl');
+  if (format !== 'text') return printRun(output, run, severalRuns || format === 'jsonl');
+  await stdout.writeSummary(
+    severalRuns ? `${layOutSummaryLine(run, layout)}\n` : runSummary(run, facts, layout),
+  );
 }
 
 async function printRun({ stdout, layout }: ResultOutput, run: Run, oneLine: boolean): Promise<void> {

@@ -123,7 +123,7 @@ class CommandResources {
     this.subjects = plan.subjects;
     const reporter = await Reporter.open(plan.presentation, context);
     for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
-    for (const note of plan.notes ?? []) reporter.notice(sanitize(note));
+    for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
     const { service, close } = await openService(plan, reporter, context);
     const stdout = openStdoutQueue(context, interruption);
     const layout = await openLayout(plan.presentation.colorFlag, context);

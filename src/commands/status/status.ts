@@ -2,6 +2,7 @@
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, HttpError } from '../../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError, exitOfSeveral } from '../../exit-code.js';
 import { History } from '../../history/history.js';
@@ -9,6 +10,7 @@ import type { Context } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import { isSameId } from '../shared/adopt-runs.js';
 import {
   type GetFlags,
   type OutputFlags,
@@ -40,9 +42,18 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   const polls = plan.ids.map((id) => pollOnce(id, plan.ids.length > 1 ? id : undefined, session));
   const cancelNotice = scheduleNotice(session);
   void Promise.all(polls).finally(cancelNotice);
+  const workflow = plan.format === 'text' ? findWorkflow(plan, session) : Promise.resolve(undefined);
   const exits: Exit[] = [];
-  for (const poll of polls) exits.push(await print(await poll, plan, session));
+  for (const poll of polls) exits.push(await print(await poll, await workflow, plan, session));
   return { runs: [], exit: exitOfSeveral(exits) };
+}
+
+/** Returns the name or id of the only run's workflow; undefined for several runs, or where the history does not know it. */
+async function findWorkflow({ ids, nameOf }: StatusPlan, { history, service }: Session) {
+  const [id, another] = ids;
+  if (id === undefined || another !== undefined) return undefined;
+  const run = (await history.runsAt(service.baseUrl)).find((past) => isSameId(past.id, id));
+  return run && (nameOf(run.workflow) ?? run.workflow);
 }
 
 type StatusPlan = Awaited<ReturnType<typeof planStatus>>;
@@ -64,12 +75,14 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
     History.open(context),
     profile,
   );
-  return { ...plan, ids, notes, exitStatus: flags.exitStatus === true, warnings: [], subjects: [] };
+  const nameOf = workflowNames(profile);
+  return { ...plan, ids, notes, nameOf, exitStatus: flags.exitStatus === true, warnings: [], subjects: [] };
 }
 
 /** Prints one run, or why it could not be read. Throws OutputError, and internal errors. */
 async function print(
   { id, run, error }: WatchOutcome,
+  workflow: string | undefined,
   { ids, format, pointer, exitStatus }: StatusPlan,
   session: Session,
 ): Promise<Exit> {
@@ -77,7 +90,8 @@ async function print(
   const severalRuns = ids.length > 1;
   if (run !== undefined) {
     history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
-    if (pointer === undefined) await printStatus(session, format, run, severalRuns);
+    if (pointer === undefined)
+      await printStatus(session, format, run, { severalRuns, workflow, now: service.clock.now() });
     const hasValue = pointer === undefined || (await printValueNow(run, format, pointer, session));
     return exitStatus || !hasValue ? exitOfRun(run) : ExitCode.ok;
   }

@@ -1,8 +1,13 @@
 /** `wfr status`: what it prints of one run and of several, and its exit codes. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { runCli } from '../../helpers/cli.js';
+import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { aRun, type Handler, scriptedService, showRun } from '../../helpers/service.js';
+
+const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
 describe('status', () => {
   const status = async (handler: Handler, args: readonly string[]) => {
@@ -17,7 +22,7 @@ describe('status', () => {
     expect(exitCode).toBe(0);
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /runs/run-1']);
     expect(stdout).toBe(
-      'run        run-1\nstatus     RUNNING\nsteps      1 of 4\nversion    v1\ncreated    2026-01-02T03:04:05Z\n',
+      'run        run-1\nstatus     RUNNING\nsteps      1 of 4\nversion    v1\ncreated    2026-01-02T03:04:05Z (now)\n',
     );
   });
 
@@ -28,6 +33,72 @@ describe('status', () => {
     );
     expect(exitCode).toBe(0);
     expect(stdout).toContain('failed at  s\nmessage    m\n');
+  });
+
+  test('status: a run of the history has the name of its workflow, or its id', async () => {
+    const { baseUrl } = await scriptedService(showRun());
+    const [state, config] = [temporaryFolder(), temporaryFolder()];
+    const past = { id: 'run-1', workflow: UUID, baseUrl: `${baseUrl}/`, triggered: 't', inputs: [] };
+    mkdirSync(join(state, 'wfr'), { mode: 0o700 });
+    writeFileSync(join(state, 'wfr', 'history.jsonl'), `${JSON.stringify(past)}\n`);
+    mkdirSync(join(config, 'wfr'));
+    const profiles = { p: { baseUrl, workflows: { invoice: UUID } } };
+    writeFileSync(join(config, 'wfr', 'config.json'), JSON.stringify({ profiles }));
+    const env = { XDG_STATE_HOME: state, XDG_CONFIG_HOME: config };
+    const named = await runCli(['status', '--profile', 'p', 'run-1'], { env });
+    expect(named.stdout).toContain('\nworkflow   invoice\nstatus ');
+    const unnamed = await runCli(['status', '--base-url', baseUrl, 'run-1'], { env });
+    expect(unnamed.stdout).toContain(`\nworkflow   ${UUID}\nstatus `);
+  });
+
+  const CREATED = Date.parse('2026-01-02T03:04:05Z');
+
+  test.each([
+    [CREATED + 754_000, ' (12m ago)'],
+    [CREATED - 30_000, ' (now)'],
+    [CREATED - 3_600_000, ''],
+  ])('status: at %i, a run that was created at 03:04:05 has the age "%s"', async (now, age) => {
+    const { baseUrl } = await scriptedService(showRun());
+    const { stdout } = await runCli(['status', 'run-1'], {
+      env: { WFR_BASE_URL: baseUrl },
+      clock: new VirtualClock(now),
+    });
+    expect(stdout).toContain(`created    2026-01-02T03:04:05Z${age}\n`);
+  });
+
+  test.each([
+    [['run-1'], 30],
+    [['run-1'], 80],
+    [['run-1', 'run-2'], 40],
+  ])(
+    'status: of %j, the message wraps between words in a window of %i columns, and the status has a color',
+    async (ids, columns) => {
+      const message = `${'The customer has no account. '.repeat(8)}\nSecond line.`;
+      const { baseUrl } = await scriptedService((request, reply) =>
+        reply.send(
+          200,
+          aRun({ id: request.path.slice('/runs/'.length), status: 'FAILED', error: { step: 's', message } }),
+        ),
+      );
+      const { stdout } = await runCli(['status', ...ids], {
+        env: { WFR_BASE_URL: baseUrl, TERM: 'xterm' },
+        stdoutTerminal: columns,
+      });
+      expect(stdout).toContain('\u001b[31mFAILED\u001b[39m');
+      const lines = stripVTControlCharacters(stdout).split('\n');
+      expect(lines.filter((line) => line.length > columns)).toEqual([]);
+      const words = (text: string) => text.split(/\s+|\\u000a/).filter((word) => word !== '');
+      expect(words(lines.join('\n')).join(' ')).toContain(words(message).join(' '));
+    },
+  );
+
+  test('status: an id that does not fit beside its label is on a line of its own', async () => {
+    const id = '20c1d2e3-2f57-4a53-9a8e-3d2f4c5b6a70';
+    const { baseUrl } = await scriptedService(showRun({ id }));
+    const { stdout } = await runCli(['status', id], { env: { WFR_BASE_URL: baseUrl }, stdoutTerminal: 40 });
+    expect(stripVTControlCharacters(stdout)).toMatch(
+      /^run\n {2}20c1d2e3-2f57-4a53-9a8e-3d2f4c5b6a70\nstatus {5}RUNNING\n/,
+    );
   });
 
   test.each([
