@@ -38,7 +38,15 @@ const CONFIG = {
   profiles: {
     production: {
       baseUrl: BASE_URL,
-      workflows: { invoice: WORKFLOW, 'eu:report': REPORT, "x's $(echo)": REPORT },
+      workflows: {
+        order: {
+          id: WORKFLOW,
+          parameters: { scan: 'document', customer: 'string', 'amount?': 'number', 'the size?': 'number' },
+        },
+        invoice: WORKFLOW,
+        'eu:report': REPORT,
+        "x's $(echo)": REPORT,
+      },
     },
     test: { baseUrl: 'https://test.example.com' },
   },
@@ -126,6 +134,20 @@ const RUNS: Lines = [
   ['wfr watch hos', 'wfr watch hostile\\ \\$\\(touch\\ pwned\\)\\;touch\\ pwned '],
 ];
 
+const PARAMETERS: Lines = [
+  ['wfr run order sc', 'wfr run order scan@'],
+  ['wfr run order cu', 'wfr run order customer='],
+  ['wfr run order scan@x.pdf am', 'wfr run order scan@x.pdf amount:='],
+  ['wfr run order th', 'wfr run order the\\ size:='],
+  ['wfr run order cu customer=x', 'wfr run order cu customer=x'],
+  ['wfr run order customer=x cu', 'wfr run order customer=x cu'],
+  ['wfr run order -i cu', 'wfr run order -i customer='],
+  ['wfr run order --input=am', 'wfr run order --input=amount:='],
+  ['wfr run order scan@my', 'wfr run order scan@my\\ note.txt '],
+  ['wfr batch order -i cu', 'wfr batch order -i customer='],
+  ['wfr batch order --each s', 'wfr batch order --each scan '],
+];
+
 const PATHS: Lines = [
   ['wfr run w invoice@my', 'wfr run w invoice@my\\ note.txt '],
   ['wfr run w invoice@', 'wfr run w invoice@'],
@@ -162,6 +184,7 @@ describe.each(SHELLS)('completion in $shell', (shell) => {
     ['names of commands, flags and topics', NAMES],
     ['values of flags', VALUES],
     ['workflows and runs', RUNS],
+    ['declared parameters with their separators', PARAMETERS],
     ['files and folders', PATHS],
   ])('completion: completes %s', async (_what, lines) => {
     const screen = await prepared(shell);
@@ -177,7 +200,7 @@ describe.each(SHELLS)('completion in $shell', (shell) => {
     // zsh itself leaves a quote open if the file name contains one.
     const inputs = shell.shell === 'zsh' ? INPUTS : [...INPUTS, "'my note@=it"];
     for (const input of inputs) {
-      screen.typeText(`wfr run --dry-run w ${input}`);
+      screen.typeText(`wfr run --dry-run invoice ${input}`);
       screen.press('Tab');
       screen.press('Tab');
       screen.press('Enter');

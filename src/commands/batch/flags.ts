@@ -41,7 +41,7 @@ function define(command: Command, start: Start): void {
     .optionsGroup('Rows:')
     .option('--rows <file|->', 'read a table: JSON Lines, or CSV with a header')
     .option('--files-under <folder>', 'let a table name files in this folder, too')
-    .option('--each <name>', 'one run for each file, sent as document <name>')
+    .option('--each <parameter>', 'one run for each file, sent as this document')
     .addOption(new Option('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect))
     .option('--shard <i/n>', 'only the rows of shard i of n, such as 2/5')
     .option('--check', 'check all rows and files, and send nothing')

@@ -154,11 +154,13 @@ async function openTable(
 ): Promise<{ table: Table; close(): Promise<void> }> {
   const { rows, each, tokenFile } = flags;
   if ((rows === undefined) === (each === undefined)) {
-    throw new UsageError(['requires rows: --rows <file>, or --each <name> and files']);
+    throw new UsageError(['requires rows: --rows <file>, or --each <parameter> and files']);
   }
   if (each !== undefined) return { table: filesTable(each, files, context), close: async () => {} };
   if (files.length > 0)
-    throw new UsageError([`${files[0]}: files require --each <name>; --rows takes its rows from the table`]);
+    throw new UsageError([
+      `${files[0]}: files require --each <parameter>; --rows takes its rows from the table`,
+    ]);
   const path = rows ?? '';
   if (path === '-' && tokenFile === '-') {
     throw new UsageError([

@@ -2,9 +2,11 @@
 import { loadConfig } from '../../config/load-config.js';
 import { chooseProfile, type Profile } from '../../config/profile.js';
 import { resolveSetting } from '../../config/resolve-setting.js';
-import { namedWorkflows, workflowNames } from '../../config/workflow.js';
+import { findDeclaredWorkflow, namedWorkflows, workflowNames } from '../../config/workflow.js';
 import { History } from '../../history/history.js';
-import { findPathStart } from '../../inputs/item.js';
+import { findName, findPathStart } from '../../inputs/item.js';
+import { itemStart } from '../../inputs/parameter-items.js';
+import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { KNOWN_STATUSES } from '../../service/run.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../../service/workflow-id-field.js';
@@ -30,6 +32,7 @@ interface CompletionRequest {
   text: string;
   flags: Readonly<Record<string, string>>;
   operands: readonly string[];
+  items: readonly string[];
 }
 
 type Completer = (request: CompletionRequest, context: Context) => Completion | Promise<Completion>;
@@ -47,6 +50,7 @@ export const COMPLETERS: Readonly<Record<string, Completer>> = {
   folder: () => ({ paths: 'folders' }),
   input,
   item: input,
+  parameter,
   kind: report,
   status: () => ({ candidates: KNOWN_STATUSES.map(toCandidate) }),
   format: () => ({ candidates: OUTPUT_FORMATS.map(toCandidate) }),
@@ -63,9 +67,31 @@ export const COMPLETERS: Readonly<Record<string, Completer>> = {
   }),
 };
 
-function input({ text }: CompletionRequest): Completion {
+/** Offers the declared parameters that are still missing, and then the files of those that are read from one. */
+async function input(request: CompletionRequest, context: Context): Promise<Completion> {
+  const { text, operands, items } = request;
   const pathStart = findPathStart(text);
-  return pathStart === undefined ? {} : { paths: 'files', pathStart };
+  if (pathStart !== undefined) return { paths: 'files', pathStart };
+  if (findName(text) !== undefined) return {};
+  const given = new Set([...operands.slice(1), ...items].map(findName));
+  const missing = (await declaredParameters(request, context)).filter(({ name }) => !given.has(name));
+  const candidates = missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));
+  return { candidates };
+}
+
+/** The names of documents, for `--each`. */
+async function parameter(request: CompletionRequest, context: Context): Promise<Completion> {
+  const documents = (await declaredParameters(request, context)).filter(({ type }) => type === 'document');
+  const candidates = documents.map((one) => ({ value: one.name, description: describeParameter(one) }));
+  return { candidates };
+}
+
+async function declaredParameters(
+  { flags, operands: [workflow = ''] }: CompletionRequest,
+  context: Context,
+): Promise<Parameter[]> {
+  const declared = findDeclaredWorkflow(workflow, {}, await profileOf(flags, context));
+  return [...(declared?.parameters.values() ?? [])];
 }
 
 async function report({ text }: CompletionRequest): Promise<Completion> {

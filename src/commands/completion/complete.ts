@@ -17,6 +17,8 @@ export interface Cursor {
   /** The command's flags that have a value, by commander's attribute name. */
   flags: Readonly<Record<string, string>>;
   operands: readonly string[];
+  /** The inputs that flags have given. */
+  items: readonly string[];
 }
 
 /**
@@ -40,14 +42,14 @@ export async function complete(
 }
 
 async function formatCandidates(
-  { word, prefix, operands, flags, expected }: Cursor,
+  { word, prefix, expected, ...line }: Cursor,
   hasDescriptions: boolean,
   context: Context,
 ): Promise<string> {
   const text = word.slice(prefix.length);
   const completion: Completion =
     typeof expected === 'string'
-      ? ((await COMPLETERS[expected]?.({ text, operands, flags }, context)) ?? {})
+      ? ((await COMPLETERS[expected]?.({ text, ...line }, context)) ?? {})
       : { candidates: expected };
   const candidates = (completion.candidates ?? [])
     .filter(({ value }) => isSafeWord(value) && (typeof expected !== 'string' || !value.startsWith('-')))

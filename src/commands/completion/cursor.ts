@@ -18,6 +18,8 @@ class CommandLine {
   #command: Command | undefined;
   #flags: Record<string, string> = {};
   #operands: string[] = [];
+  /** The inputs that flags have given. */
+  #items: string[] = [];
   /** The flag whose value comes next. */
   #pendingFlag: Option | undefined;
   /** Whether flags are no longer allowed. */
@@ -29,7 +31,7 @@ class CommandLine {
 
   take(word: string): void {
     if (this.#pendingFlag !== undefined) {
-      this.#flags[this.#pendingFlag.attributeName()] = word;
+      this.#setFlag(this.#pendingFlag, word);
       this.#pendingFlag = undefined;
     } else if (this.#flagsEnded || !word.startsWith('-') || word === '-') this.#takeOperand(word);
     else if (word === '--') this.#flagsEnded = true;
@@ -50,7 +52,7 @@ class CommandLine {
     const expected = isTopic
       ? [...this.#commandNames(), ...Object.keys(TOPICS).map(toCandidate)]
       : placeholder;
-    return { word, prefix, expected, flags: this.#flags, operands: this.#operands };
+    return { word, prefix, expected, flags: this.#flags, operands: this.#operands, items: this.#items };
   }
 
   #locateFlag(word: string, command: Command): Cursor {
@@ -68,7 +70,12 @@ class CommandLine {
     const { option, value } = parseFlag(word, this.#command?.options ?? []) ?? {};
     if (option === undefined) return;
     if (value === undefined) this.#pendingFlag = option;
-    else this.#flags[option.attributeName()] = value;
+    else this.#setFlag(option, value);
+  }
+
+  #setFlag(option: Option, value: string): void {
+    this.#flags[option.attributeName()] = value;
+    if (placeholderOf(option) === 'item') this.#items.push(value);
   }
 
   #takeOperand(word: string): void {
@@ -88,6 +95,7 @@ class CommandLine {
     this.#command = this.program;
     this.#flags = {};
     this.#operands = [];
+    this.#items = [];
     this.#flagsEnded = false;
   }
 

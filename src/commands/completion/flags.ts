@@ -6,9 +6,9 @@ import type { CommandEntry, Start } from '../shared/command.js';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 const HELP = `
-Completes commands, flags and their values, profiles, workflow names, recent run
-ids, @last, and the files of inputs. Completion reads the config file and the
-history, and never contacts the service.
+Completes commands, flags and their values, profiles, workflow names, declared
+parameters, recent run ids, @last, and the files of inputs. Completion reads the
+config file and the history, and never contacts the service.
 
 Examples, with the startup file of each shell:
   source <(wfr completion bash)         # ~/.bashrc

@@ -90,7 +90,7 @@ _wfr() {
     COMPREPLY+=("$_wfr_reply")
   done
   compopt -o nosort 2>/dev/null
-  if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[=/] ]]; then
+  if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[=/@] ]]; then
     compopt -o nospace 2>/dev/null
     # With a second candidate, readline does not close the quotation mark.
     [[ $_wfr_quote ]] && COMPREPLY+=("${COMPREPLY[0]}.")

@@ -26,7 +26,7 @@ _wfr() {
     line=${line//\\/\\\\}
     value=${${line%%$'\t'*}//:/\\:}
     [[ $line == *$'\t'* ]] && line=$value:${line#*$'\t'} || line=$value
-    if [[ $value == *= ]]; then begun+=("$line"); else whole+=("$line"); fi
+    if [[ $value == *[=@] ]]; then begun+=("$line"); else whole+=("$line"); fi
   done
   (( $#whole )) && _describe -V -t values wfr whole && found=0
   (( $#begun )) && _describe -V -t values wfr begun -S '' && found=0

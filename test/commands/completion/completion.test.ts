@@ -10,11 +10,24 @@ import { scriptedService } from '../../helpers/service.js';
 const BASE_URL = 'https://workflows.example.com/v1';
 const INVOICE = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 const REPORT = '11111111-2222-3333-4444-555555555555';
+const ORDER = {
+  id: '0b8f6c1e-2f57-4a53-9a8e-3d2f4c5b6a79',
+  parameters: {
+    scan: { type: 'document', accept: ['application/pdf'], description: 'The order' },
+    'a=b': 'string',
+    'amount?': 'number',
+    'count?': { type: 'array' },
+  },
+};
 const CONFIG = {
   defaultProfile: 'production',
   profiles: {
     production: { baseUrl: BASE_URL, workflows: { invoice: INVOICE, 'my report': REPORT } },
-    test: { baseUrl: 'https://test.example.com', tokenCommand: ['false'], workflows: { trial: REPORT } },
+    test: {
+      baseUrl: 'https://test.example.com',
+      tokenCommand: ['false'],
+      workflows: { trial: REPORT, order: ORDER },
+    },
   },
 };
 const TIME = '2026-01-02T03:04:05.000Z';
@@ -154,8 +167,36 @@ describe('completion: candidates', () => {
       ['invoice', 'my report'],
     ],
     [['run', '--timeout', '5m', 'MY'], ['my report']],
-    [['run', '--profile', 'test', ''], ['trial']],
-    [['--profile=test', 'run', ''], ['trial']],
+    [
+      ['run', '--profile', 'test', ''],
+      ['trial', 'order'],
+    ],
+    [['--profile=test', 'run', 't'], ['trial']],
+    [
+      ['--profile=test', 'run', 'order', ''],
+      ['scan@', 'a\\=b=', 'amount:=', 'count:='],
+    ],
+    [['--profile=test', 'run', ORDER.id, 'S'], ['scan@']],
+    [['--profile=test', 'run', 'order', 'a\\'], ['a\\=b=']],
+    [['--profile=test', 'run', 'order', 'scan'], ['scan@']],
+    [['--profile=test', 'run', 'order', 'scan='], []],
+    [
+      ['--profile=test', 'run', 'order', 'amount:=1', '-i', 'a\\=b=x', '--input=scan@x', 'other=1', ''],
+      ['count:='],
+    ],
+    [['--profile=test', 'run', 'order', 'amount=1', '-iscan@x', 'a'], ['a\\=b=']],
+    [['--profile=test', 'run', 'trial', ''], []],
+    [
+      ['--profile=test', 'batch', 'order', '-i', 'a'],
+      ['a\\=b=', 'amount:='],
+    ],
+    [
+      ['--profile=test', 'batch', 'order', '--input=a'],
+      ['--input=a\\=b=', '--input=amount:='],
+    ],
+    [['--profile=test', 'batch', 'order', '--each', ''], ['scan']],
+    [['--profile=test', 'batch', '--each', ''], []],
+    [['sandbox', '--', 'wfr', '--profile=test', 'run', 'order', 'am'], ['amount:=']],
     [['run', '--profile', 'none', ''], []],
     [['run', 'w', ''], []],
     [['sandbox', '--', 'wfr', 'run', 'w', '--dry'], ['--dry-run']],
@@ -223,6 +264,12 @@ describe('completion: candidates', () => {
       'abc-1\taccepted w 2026-01-02T03:04:05Z',
     ]);
     expect(await complete(['run', 'i'])).toEqual([`invoice\t${INVOICE}`]);
+    expect(await complete(['--profile=test', 'run', 'order', ''])).toEqual([
+      'scan@\tdocument (application/pdf): The order',
+      'a\\=b=\tstring',
+      'amount:=\tnumber, optional',
+      'count:=\tarray, optional',
+    ]);
     expect(await complete(['--profile', 'p'])).toEqual([`production\t${BASE_URL}`]);
     expect(await complete(['run', '--det'])).toEqual([expect.stringMatching(/^--detach\tprint the id/)]);
     const { stdout } = await runCli(['__complete', 'bash', '--', 'run', 'i'], optionsWith());
