@@ -77,37 +77,70 @@ export function exitCodeOfStatus(status: TerminalStatus): ExitCode {
   }
 }
 
-/** Returns the exit code of a thrown value, or its signal; an unknown error is an internal error. */
-export function exitOfError(error: unknown): Exit {
-  if (error instanceof InterruptedError) return error.signal;
-  if (error instanceof UsageError || error instanceof FileChangedError) return ExitCode.usage;
-  if (error instanceof FileReadError)
-    return isResourceExhaustion(error.cause) ? ExitCode.unreachable : ExitCode.usage;
-  if (error instanceof MissingTokenError) return ExitCode.unauthorized;
-  if (error instanceof HttpError) return exitCodeOfHttpStatus(error.info.status);
-  if (error instanceof NoSuchRunError) return ExitCode.rejected;
-  if (error instanceof UnknownOutcomeError || error instanceof UnsettledRunError)
-    return ExitCode.unknownOutcome;
-  if (error instanceof NoSuchValueError) return ExitCode.noSuchValue;
-  if (error instanceof OutputError) return ExitCode.outputNotWritten;
+/** What ends a command, in one word for programs: its exit code, and its meaning in `wfr help errors`. */
+export const ERROR_CODES = {
+  usage: [ExitCode.usage, 'invalid flags, inputs, files or configuration; no run was created'],
+  'no-token': [ExitCode.unauthorized, 'an access token is required, and there is none'],
+  unauthorized: [ExitCode.unauthorized, 'the service rejected the access token (401)'],
+  forbidden: [ExitCode.unauthorized, 'the access token has no permission for this (403)'],
+  rejected: [ExitCode.rejected, 'the service rejected the request; no run was created'],
+  'no-such-run': [ExitCode.rejected, 'the service has no run of this id'],
+  'unknown-outcome': [ExitCode.unknownOutcome, 'a run may exist whose id is unknown'],
+  'not-triggered': [ExitCode.unreachable, 'the service could not be reached or is busy; no run was created'],
+  unreachable: [ExitCode.unreachable, 'the run could not be read, or no longer'],
+  'unknown-status': [ExitCode.unreachable, 'the run keeps a status that wfr does not know'],
+  'run-failed': [ExitCode.runFailed, 'the run ended FAILED; "step" names its step'],
+  'still-running': [ExitCode.stillRunning, 'wfr stopped waiting; the run continues'],
+  mixed: [ExitCode.mixed, 'several runs ended differently; "details" has each'],
+  interrupted: ['signal', 'a signal ended wfr'],
+  'no-such-value': [ExitCode.noSuchValue, 'the run finished, and has no value at the --get pointer'],
+  'output-not-written': [ExitCode.outputNotWritten, 'the result is known but could not be written'],
+  internal: [ExitCode.internalError, 'an error of wfr itself'],
+} as const satisfies Record<string, readonly [ExitCode | 'signal', string]>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Returns the code of a thrown value; an unknown error is internal. */
+export function errorCodeOf(error: unknown): ErrorCode {
+  if (error instanceof InterruptedError) return 'interrupted';
+  if (error instanceof UsageError || error instanceof FileChangedError) return 'usage';
+  if (error instanceof FileReadError) return isResourceExhaustion(error.cause) ? 'not-triggered' : 'usage';
+  if (error instanceof MissingTokenError) return 'no-token';
+  if (error instanceof HttpError) return codeOfHttpStatus(error.info.status);
+  if (error instanceof NoSuchRunError) return 'no-such-run';
+  if (error instanceof UnknownOutcomeError || error instanceof UnsettledRunError) return 'unknown-outcome';
+  if (error instanceof NotTriggeredError) return 'not-triggered';
+  if (error instanceof NoSuchValueError) return 'no-such-value';
+  if (error instanceof OutputError) return 'output-not-written';
+  if (error instanceof UnknownStatusError) return 'unknown-status';
   if (error instanceof UnreachableRunError) {
-    const tooLarge = error.cause instanceof NetworkError && error.cause.fault === 'too-large';
-    return tooLarge ? ExitCode.outputNotWritten : ExitCode.unreachable;
+    const isTooLarge = error.cause instanceof NetworkError && error.cause.fault === 'too-large';
+    return isTooLarge ? 'output-not-written' : 'unreachable';
   }
   if (
-    error instanceof NotTriggeredError ||
     error instanceof LostRunError ||
-    error instanceof UnknownStatusError ||
     error instanceof NetworkError ||
     error instanceof UnreadableResponseError
   ) {
-    return ExitCode.unreachable;
+    return 'unreachable';
   }
-  return ExitCode.internalError;
+  return 'internal';
 }
 
-function exitCodeOfHttpStatus(status: number): ExitCode {
-  return status === 401 || status === 403 ? ExitCode.unauthorized : ExitCode.rejected;
+function codeOfHttpStatus(status: number): ErrorCode {
+  if (status === 401) return 'unauthorized';
+  return status === 403 ? 'forbidden' : 'rejected';
+}
+
+/** Returns the exit code of a thrown value, or its signal; an unknown error is an internal error. */
+export function exitOfError(error: unknown): Exit {
+  const [exit] = ERROR_CODES[errorCodeOf(error)];
+  return exit === 'signal' ? (error as InterruptedError).signal : exit;
+}
+
+/** Returns an exit as a number. */
+export function toExitCode(exit: Exit): number {
+  return typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
 }
 
 /**

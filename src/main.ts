@@ -11,9 +11,10 @@ export { processContext } from './platform/context.js';
 export async function main(args: readonly string[], context: Context): Promise<Exit> {
   // Even a mistake in the arguments is quoted without it.
   context.secrets.add(context.env.WFR_TOKEN, '(the token)');
+  context.errorsAsData = requestsData(args);
   const exit = await runProgram(args, context).catch(async (error) => {
-    const { printError } = await import('./view/errors/print-error.js');
-    return printError(error, colorFlag(args), context);
+    const { printFinalError } = await import('./view/errors/print-error.js');
+    return printFinalError(error, colorFlag(args), context);
   });
   await context.stderr.write('');
   return exit;
@@ -21,7 +22,18 @@ export async function main(args: readonly string[], context: Context): Promise<E
 
 /** Returns the value of --color, of a command line that may be invalid. */
 function colorFlag(args: readonly string[]): string | undefined {
-  const words = args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
+  const words = flagsOf(args);
   const index = words.findLastIndex((word) => /^--color(=|$)/.test(word));
   return index < 0 ? undefined : (words[index]?.split('=')[1] ?? words[index + 1]);
+}
+
+/** Returns whether --json, -o json or -o jsonl is given, also in a command line that is invalid otherwise. */
+function requestsData(args: readonly string[]): boolean {
+  // The value may be attached, and flags without a value may precede -o in one word: -ojson, -qo json.
+  return /\0(--json|(--output[=\0]|-[dqv]*o[=\0]?)jsonl?)\0/.test(`\0${flagsOf(args).join('\0')}\0`);
+}
+
+/** Returns the words before `--`. */
+function flagsOf(args: readonly string[]): readonly string[] {
+  return args.slice(0, args.includes('--') ? args.indexOf('--') : undefined);
 }

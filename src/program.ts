@@ -59,7 +59,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
       return ExitCode.usage;
     }
     // commander also throws after --help and --version, which have been written.
-    if (error.exitCode !== 0) throw usageError(error, args);
+    if (error.exitCode !== 0) return failParsing(usageError(error, args), program, context);
     await context.stdout.write(written.join(''));
     return ExitCode.ok;
   }
@@ -86,6 +86,14 @@ function createProgram(args: readonly string[], start: Start, written: string[])
     if (args.includes(name) || isReference) define(command, start);
   }
   return program;
+}
+
+/** Writes the reports that were parsed before the mistake. Throws the error, unless it is a part of them. */
+async function failParsing(error: UsageError, program: Command, context: Context): Promise<Exit> {
+  const report = program.commands.map((command) => command.opts().report).find(Array.isArray);
+  if (report === undefined) throw error;
+  const { runCommand } = await import('./commands/shared/session.js');
+  return runCommand({ report }, { subjects: [] }, context, () => Promise.reject(error));
 }
 
 /** Converts an error of commander, such as `error: unknown option '--x'\n(Did you mean --y?)`. */

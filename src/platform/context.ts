@@ -44,6 +44,8 @@ export interface Context {
   stderr: Output;
   /** What no message and no report may contain. */
   secrets: SecretMask;
+  /** Whether what ends the command is one JSON line; main decides it from the arguments. */
+  errorsAsData: boolean;
   env: Readonly<Record<string, string | undefined>>;
   /** The working folder; empty if it no longer exists. */
   cwd: string;
@@ -116,6 +118,7 @@ export function processContext(): Context {
     stdout: new Output(process.stdout, true),
     stderr: new Output(process.stderr, false, secrets),
     secrets,
+    errorsAsData: false,
     env: process.env,
     tmpdir: tmpdir(),
     platform: process.platform,

@@ -1,17 +1,20 @@
 /** `--report json`: the Runs as the service sent them, with exit codes, durations and errors. */
-import { type Exit, SIGNAL_EXIT_CODES } from '../exit-code.js';
+import { toExitCode } from '../exit-code.js';
 import { compactJson } from '../text/json/format-json.js';
 import { sanitizeJson } from '../text/sanitize.js';
 import { type CommandResult, outcomeOf, type ReportedRun } from './reported-run.js';
 
+/** How every such report begins. */
+export const REPORT_START = '{\n  "exitCode": ';
+
 type Chunks = Generator<string | Uint8Array, void, void>;
 
 /**
- * Yields `{exitCode, runs: [{id, workflowId, outcome, exitCode, durationMs, error, run}]}`. Batches add `row` and `label`; unknown
- * values are null.
+ * Yields `{exitCode, error, runs: [{id, workflowId, outcome, exitCode, durationMs, error, run}]}`. Batches add `row` and
+ * `label`; unknown values are null. The first `error` is what error-data.ts describes.
  */
-export function* renderJson({ runs, exit }: CommandResult): Chunks {
-  yield `{\n  "exitCode": ${toExitCode(exit)},\n  "runs": [`;
+export function* renderJson({ runs, exit, error }: CommandResult): Chunks {
+  yield `${REPORT_START}${toExitCode(exit)},\n  "error": ${sanitizeJson(error ?? null)},\n  "runs": [`;
   for (const [index, run] of runs.entries()) {
     yield index === 0 ? '\n' : ',\n';
     yield* renderRun(run);
@@ -37,8 +40,4 @@ function* renderRun(reported: ReportedRun): Chunks {
   if (run === undefined) yield 'null\n';
   else yield* compactJson(run.json);
   yield '    }';
-}
-
-function toExitCode(exit: Exit): number {
-  return typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
 }

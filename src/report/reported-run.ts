@@ -3,6 +3,7 @@ import { type Exit, ExitCode } from '../exit-code.js';
 import type { Run } from '../service/run.js';
 import { formatDuration } from '../text/duration.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
+import type { ErrorData } from '../view/errors/error-data.js';
 import { type Outcome, outcomeOfExit } from '../view/outcome.js';
 import { stepsDone, totalSteps } from '../view/progress/run-progress.js';
 
@@ -28,6 +29,8 @@ export interface ReportedRun {
   duration: number;
   /** The message of the error that ended the work on it, if any. */
   error: string | undefined;
+  /** That error, where this command has seen it. */
+  failure?: unknown;
 }
 
 /** The outcome of a whole command. */
@@ -37,6 +40,8 @@ export interface CommandResult {
   /** Milliseconds since 1970. */
   startedAt: number;
   durationMs: number;
+  /** What ended the command with another exit code than 0. */
+  error?: ErrorData | undefined;
 }
 
 /** Returns how the run ended, in one word. */

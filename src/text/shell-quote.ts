@@ -7,9 +7,14 @@ const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/u;
 /** Returns a command line quoted for a shell; one with invisible characters is sanitized instead, and says so. */
 export function shellCommand(args: readonly string[]): string {
   const command = args.map(quote).join(' ');
-  return INVISIBLE.test(command)
-    ? `${sanitize(args.join(' '))} (this command cannot be copied: it contains control characters)`
-    : command;
+  return isCopyable(command)
+    ? command
+    : `${sanitize(args.join(' '))} (this command cannot be copied: it contains control characters)`;
+}
+
+/** Returns whether shellCommand quotes a text exactly. */
+export function isCopyable(text: string): boolean {
+  return !INVISIBLE.test(text);
 }
 
 function quote(text: string): string {

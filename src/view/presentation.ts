@@ -21,12 +21,17 @@ export interface Presentation {
   live: boolean;
   /** Whether the terminal has a progress display of its own. */
   terminalProgress: boolean;
+  /** Whether errors are printed when they occur: with --json, what ends the command is printed as data. */
+  showsErrors: boolean;
 }
 
 export const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
 
 /** Decides how messages are shown. Throws UsageError for an unknown --color. */
-export function decidePresentation(flags: PresentationFlags, { env, stderr }: Context): Presentation {
+export function decidePresentation(
+  flags: PresentationFlags,
+  { env, stderr, errorsAsData }: Context,
+): Presentation {
   const { color } = flags;
   if (color !== undefined && !COLOR_CHOICES.some((choice) => choice === color)) {
     throw new UsageError([`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`]);
@@ -42,6 +47,7 @@ export function decidePresentation(flags: PresentationFlags, { env, stderr }: Co
     colorFlag: color,
     live,
     terminalProgress: live && hasTerminalProgress(env),
+    showsErrors: !errorsAsData,
   };
 }
 

@@ -72,11 +72,11 @@ export class Reporter {
     this.warn(text);
   }
 
-  /** Prints an error. Returns false for an internal error, which is not printed. */
+  /** Prints an error, unless errors are data. Returns false for an internal error, which is not printed. */
   error(error: unknown): boolean {
     const description = describeError(error);
     if (description === undefined) return false;
-    this.block(formatError(description), ERROR_LABEL, this.style.error);
+    if (this.presentation.showsErrors) this.block(formatError(description), ERROR_LABEL, this.style.error);
     return true;
   }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { AutoAdvancingClock, realClock, VirtualClock } from '../helpers/clock.js';
+import { errorData } from '../helpers/error-data.js';
 import { folderWith } from '../helpers/files.js';
 import { startWfr } from '../helpers/process.js';
 import { aFinishedRun, aRun, type Handler, inTurn, scriptedService, showRun } from '../helpers/service.js';
@@ -367,8 +368,11 @@ describe('run: a run that fails', () => {
     const { exitCode, stdout, stderr } = await runAgainst([...RUN, '--json'], [showRun(run)]);
     expect(exitCode).toBe(1);
     expect(JSON.parse(stdout)).toEqual(aRun(run));
-    expect(stderr).toContain('Failed at step x\\u0007\n');
-    expect(stderr).toContain('| a\\u001b[31m\n| ::error::b\n');
+    const { step, service } = errorData(stderr);
+    expect([step, service?.message]).toEqual(['x\\u0007', 'a\\u001b[31m\n\\u003a:error::b']);
+    const text = await runAgainst(RUN, [showRun(run)]);
+    expect(text.stderr).toContain('Failed at step x\\u0007\n');
+    expect(text.stderr).toContain('| a\\u001b[31m\n| ::error::b\n');
   });
 
   test.each([{}, { error: null }, { error: {} }, { error: { message: 5, step: [] } }])(

@@ -95,6 +95,7 @@ export function createTestContext(options: CliOptions, captured = { stdout: '', 
     stdout: new Output(stdout, true),
     stderr: new Output(stderr, false, secrets),
     secrets,
+    errorsAsData: false,
     env: options.env ?? {},
     cwd: options.cwd ?? temporaryFolder(),
     // Nothing can be created in it.

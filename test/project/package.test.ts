@@ -33,6 +33,7 @@ describe('npm package', () => {
       'dist/LICENSES.txt',
       'examples/invoice.pdf',
       'config.schema.json',
+      'error.schema.json',
       'skills/wfr/SKILL.md',
     ]) {
       expect(paths).toContain(path);
@@ -40,7 +41,7 @@ describe('npm package', () => {
     expect(
       paths.filter(
         (path) =>
-          !/^(bin|dist|examples|skills)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json|config\.schema\.json)$/.test(
+          !/^(bin|dist|examples|skills)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json|(config|error)\.schema\.json)$/.test(
             path,
           ),
       ),

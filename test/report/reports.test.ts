@@ -211,7 +211,9 @@ describe('--report: every way to end is in every report', () => {
       expect(reported.exitCode).toBe(ending.exitCode);
 
       const run = expect.objectContaining({ id, workflowId, exitCode: ending.exitCode });
-      expect(reported.json).toEqual({ exitCode: ending.exitCode, runs: [run] });
+      const { exitCode } = ending;
+      const error = exitCode === 0 ? null : expect.objectContaining({ exitCode });
+      expect(reported.json).toEqual({ exitCode, error, runs: [run] });
 
       const [row = []] = parseTableRows(reported.markdown);
       expect([row[0], row[1], row[3]]).toEqual([id ?? '', workflowId ?? '', ending.status]);

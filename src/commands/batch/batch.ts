@@ -14,21 +14,23 @@ import type { ServiceEvents } from '../../service/service.js';
 import { adoptRuns } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { readReportedRuns } from '../shared/reported-rows.js';
-import { exitsOfRows, summaryLines } from '../shared/row-summary.js';
+import { endingOfRows, exitsOfRows, summaryLines } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
 import { resolveRowInputs } from './row.js';
 import { validateDecisions } from './unknown-rows.js';
 
-/** Runs the command. Throws UsageError. */
+/** Runs the command. */
 export function batch(
   workflow: string,
   files: readonly string[],
   flags: BatchFlags,
   context: Context,
 ): Promise<Exit> {
-  return runCommand(flags, [{ id: undefined, workflowId: workflow }], context, async (command) => {
+  const subjects = [{ id: undefined, workflowId: workflow }];
+  const triggersAgain = flags.results === undefined || flags.results === '-';
+  return runCommand(flags, { subjects, triggersAgain }, context, async (command) => {
     const plan = await planBatch(workflow, files, flags, command.reports, context);
     try {
       if (flags.check === true) return await checkRows(plan, context);
@@ -88,10 +90,13 @@ async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): P
     await results.close().catch((error) => run.fail(error));
   }
   if (run.failure !== undefined && !reporter.error(run.failure)) throw run.failure;
-  reporter.block(summaryLines(results.rowStates, run.total, run.notes()));
+  const summary = summaryLines(results.rowStates, run.total, run.notes());
+  const exit = exitOfSeveral([...run.exits(), ...exitsOfRows(results.rowStates)]);
+  if (exit === ExitCode.ok || reporter.presentation.showsErrors) reporter.block(summary);
   const reported =
     flags.report === undefined || file === undefined ? { runs: [] } : await readReportedRuns([file]);
-  return { ...reported, exit: exitOfSeveral([...run.exits(), ...exitsOfRows(results.rowStates)]) };
+  const { failure } = run;
+  return { ...reported, exit, failure, rows: endingOfRows(results.rowStates, summary, run.total) };
 }
 
 /** Adds the batch's rate limit to a session, and silences messages about single requests, which would hide the rest. */

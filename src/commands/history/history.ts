@@ -38,7 +38,9 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const log = History.open(context);
   const known = await log.readRuns();
   const runs = known.filter(plan.isWanted).slice(0, plan.limit).map(plan.withName);
-  if (runs.length === 0) await context.stderr.write(`${await emptyText(log, known.length)}\n`);
+  // With --json, the last line of stderr is the error of --refresh, if any.
+  if (runs.length === 0 && !context.errorsAsData)
+    await context.stderr.write(`${await emptyText(log, known.length)}\n`);
   await print(runs, known, plan, context);
   return exit;
 }

@@ -4,7 +4,7 @@ import { loadCredentials, requireToken } from '../../config/credentials.js';
 import type { Profile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { collectUsageErrors, NoSuchRunError } from '../../errors.js';
-import { type Exit, ExitCode, exitOfError } from '../../exit-code.js';
+import { type Exit, exitOfError } from '../../exit-code.js';
 import { History, type PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { hasEndedStatus } from '../../service/run.js';
@@ -29,7 +29,7 @@ interface RefreshPlan {
  */
 export function refreshRuns(plan: RefreshPlan, flags: ServiceFlags, context: Context): Promise<Exit> {
   const { profile, presentation } = plan;
-  return runCommand({}, [], context, async (resources) => {
+  return runCommand({}, { subjects: [] }, context, async (resources) => {
     const { settings, credentials } = await collectUsageErrors({
       settings: () => resolveServiceSettings(flags, profile, context),
       credentials: () => loadCredentials(flags, profile, context),
@@ -51,24 +51,26 @@ export function refreshRuns(plan: RefreshPlan, flags: ServiceFlags, context: Con
       const runs = elsewhere === 1 ? '1 run is' : `${elsewhere} runs are`;
       session.reporter.info(`${runs} at another service; choose it with --profile or --base-url.`);
     }
-    return { runs: [], exit: await pollAll(here.slice(0, plan.limit), session) };
+    const failure = await pollAll(here.slice(0, plan.limit), session);
+    return failure === undefined ? { runs: [] } : { runs: [], exit: exitOfError(failure), failure };
   });
 }
 
-async function pollAll(runs: readonly PastRun[], session: Session): Promise<Exit> {
-  let exit: Exit = ExitCode.ok;
+/** Returns the error of the first run that could not be read, after printing it. */
+async function pollAll(runs: readonly PastRun[], session: Session): Promise<unknown> {
+  let failure: unknown;
   const poll = async ({ id, baseUrl }: PastRun) => {
     const { run, error } = await pollOnce(id, id, session);
     if (run !== undefined) session.history.recordStatus({ ...run, id, baseUrl });
     else if (error instanceof NoSuchRunError)
       session.reporter.warn(`the service no longer knows run ${sanitize(id)}`);
-    else if (exit === ExitCode.ok) {
-      exit = exitOfError(error);
+    else if (failure === undefined) {
+      failure = error;
       if (!session.reporter.error(error)) throw error;
     }
   };
-  await forEachConcurrent(inOrder(runs), CONCURRENCY, poll, () => exit !== ExitCode.ok);
-  return exit;
+  await forEachConcurrent(inOrder(runs), CONCURRENCY, poll, () => failure !== undefined);
+  return failure;
 }
 
 async function* inOrder<T>(items: readonly T[]): AsyncGenerator<T, void, void> {

@@ -16,7 +16,7 @@ import { describeSystemError } from '../../platform/system-error.js';
 import { formatDuration, formatUtc } from '../../text/duration.js';
 import { EventPeriod, type Period, readReportedRuns } from '../shared/reported-rows.js';
 import { isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
-import { exitsOfRows, summaryLines } from '../shared/row-summary.js';
+import { endingOfRows, exitsOfRows, summaryLines } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 
 /** Problems that are listed at most. */
@@ -29,7 +29,7 @@ interface ResultsFile {
 
 /** Prints the summary of the results files, and writes the reports. Throws UsageError for files that cannot be joined. */
 export function results(names: readonly string[], flags: ReportFlags, context: Context): Promise<Exit> {
-  return runCommand(flags, [], context, async ({ reports }) => {
+  return runCommand(flags, { subjects: [] }, context, async ({ reports }) => {
     const duplicate = names.find((name, index) => names.indexOf(name) !== index);
     if (duplicate !== undefined) throw new UsageError([`${duplicate}: is listed twice`]);
     const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
@@ -37,18 +37,16 @@ export function results(names: readonly string[], flags: ReportFlags, context: C
     await assertDistinctFiles([...reportFiles(flags, context), ...inputs]);
     await reports.open({ hasStdout: true });
     const joined = await joinFiles(files);
-    await printSummary(joined, isReportOnStdout(flags) ? context.stderr : context.stdout, context);
+    const summary = summarize(joined);
+    await printSummary(summary, isReportOnStdout(flags) ? context.stderr : context.stdout, context);
     if (joined.problems.length > 0) throw new UsageError(joined.problems);
     const reported = flags.report === undefined ? { runs: [] } : await readReportedRuns(files);
-    return { ...reported, exit: exitOf(joined) };
+    const rows = { ...endingOfRows(joined.rowStates, summary, undefined), hasOpen: false };
+    return { ...reported, exit: exitOf(joined), rows };
   });
 }
 
-async function printSummary(
-  { rowStates, total, period }: JoinedFiles,
-  output: Output,
-  context: Context,
-): Promise<void> {
+function summarize({ rowStates, total, period }: JoinedFiles): string[] {
   const notes = [
     ...(total === undefined
       ? ['  The total number of rows is unknown: wfr batch stopped before the end of the table.']
@@ -57,7 +55,10 @@ async function printSummary(
       ? []
       : [`  Began ${formatUtc(period.startedAt)}, took ${formatDuration(period.durationMs)}.`]),
   ];
-  const lines = summaryLines(rowStates, undefined, notes);
+  return summaryLines(rowStates, undefined, notes);
+}
+
+async function printSummary(lines: readonly string[], output: Output, context: Context): Promise<void> {
   const interruption = new Interruption(context);
   try {
     await openStdoutQueue({ stdout: output, secrets: context.secrets }, interruption).writeSummary(

@@ -6,14 +6,16 @@ import type { Context } from '../../platform/context.js';
 import { type CommandOutcome, runCommand } from '../shared/session.js';
 import { planRun, type RunFlags, type RunPlan } from './plan.js';
 
-/** Runs the command. Throws UsageError. */
+/** Runs the command. */
 export function run(
   workflow: string,
   items: readonly string[],
   flags: RunFlags,
   context: Context,
 ): Promise<Exit> {
-  return runCommand(flags, [{ id: undefined, workflowId: workflow }], context, async (resources) => {
+  const subjects = [{ id: undefined, workflowId: workflow }];
+  const frame = { subjects, triggersAgain: flags.once === undefined };
+  return runCommand(flags, frame, context, async (resources) => {
     const { interruption, reports } = resources;
     const planning = planRun(workflow, items, flags, reports, context);
     // Reading stdin, a pipe or a slow disk may take long.

@@ -1,9 +1,10 @@
 /** Triggers the run of a plan, or finds the one that --once recorded, and watches it to its end. */
 import { NoSuchRunError } from '../../errors.js';
-import { ExitCode } from '../../exit-code.js';
+import { ExitCode, exitOfError } from '../../exit-code.js';
 import { createRun } from '../../service/create-run.js';
+import { errorText } from '../../view/errors/describe-error.js';
 import type { ProgressView } from '../../view/progress/run-progress.js';
-import { printOutcome, resumeCommands } from '../shared/print-outcome.js';
+import { printOutcome, resumeCommands, resumeOf } from '../shared/print-outcome.js';
 import { printAccepted, printId, RunPrinter } from '../shared/print-run.js';
 import type { CommandOutcome, Session } from '../shared/session.js';
 import { watchAndShow } from '../shared/show-run.js';
@@ -38,26 +39,30 @@ async function triggerOnce(plan: RunPlan, once: OncePlan, session: Session): Pro
 
 async function detach(
   { id, accepted, ended }: KnownRun,
-  { format, trigger }: RunPlan,
+  plan: RunPlan,
   session: Session,
 ): Promise<CommandOutcome> {
-  if (accepted === undefined) await printId(session, { id });
-  else await printAccepted(session, format, accepted);
-  const { workflowId } = trigger;
-  const inputs = namesOf(trigger);
-  const started = session.context.clock.now();
+  const { workflowId } = plan.trigger;
   const run = accepted ?? ended;
-  return {
-    runs: [{ id, workflowId, inputs, run, exit: ExitCode.ok, started, duration: 0, error: undefined }],
-  };
+  const started = session.context.clock.now();
+  const detached = { id, workflowId, inputs: namesOf(plan.trigger), run, started, duration: 0 };
+  try {
+    await (accepted === undefined ? printId(session, { id }) : printAccepted(session, plan.format, accepted));
+    return { runs: [{ ...detached, exit: ExitCode.ok, error: undefined }] };
+  } catch (failure) {
+    if (!session.reporter.error(failure)) throw failure;
+    const runs = [{ ...detached, exit: exitOfError(failure), error: errorText(failure), failure }];
+    return { runs, ...resumeOf(runs, plan) };
+  }
 }
 
 async function watch(
   { id, accepted, ended, recorder }: KnownRun,
   progress: ProgressView,
-  { trigger, settings, wait, format, pointer, documents }: RunPlan,
+  plan: RunPlan,
   session: Session,
 ): Promise<CommandOutcome> {
+  const { trigger, settings, wait, format, pointer, documents } = plan;
   const { reporter } = session;
   const seen = accepted ?? ended;
   const exists = accepted === undefined;
@@ -69,7 +74,8 @@ async function watch(
   const error = isLost ? await recorder.lost() : watched.error;
   const outcome = { ...watched, error, wasTriggered: accepted !== undefined };
   const reported = await printOutcome(outcome, resumeCommands([id], settings, documents), printer, reporter);
-  return { runs: [{ ...reported, workflowId: trigger.workflowId, inputs: namesOf(trigger) }] };
+  const runs = [{ ...reported, workflowId: trigger.workflowId, inputs: namesOf(trigger) }];
+  return { runs, ...resumeOf(runs, plan) };
 }
 
 function namesOf({ inputs }: RunPlan['trigger']): string[] {

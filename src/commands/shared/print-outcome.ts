@@ -8,11 +8,13 @@ import type { ReportedRun } from '../../report/reported-run.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { formatDuration } from '../../text/duration.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
-import { shellCommand } from '../../text/shell-quote.js';
+import { isCopyable, shellCommand } from '../../text/shell-quote.js';
 import { errorText } from '../../view/errors/describe-error.js';
 import { stepsDone, totalSteps } from '../../view/progress/run-progress.js';
 import type { Reporter } from '../../view/reporter.js';
+import type { OutputFormat } from './output-flags.js';
 import type { RunPrinter } from './print-run.js';
+import type { CommandOutcome } from './session.js';
 import type { WatchOutcome } from './watch-run.js';
 
 /** Commands that continue with runs, quoted for a shell. */
@@ -43,38 +45,70 @@ export async function printOutcome(
   printer: RunPrinter,
   reporter: Reporter,
 ): Promise<ReportedRun> {
-  const { id, run, error, startedAt: started, durationMs: duration } = outcome;
+  const { run, error } = outcome;
   const outputError = run === undefined ? undefined : await catchError(printer.printEnd(run));
   const failure = error ?? outputError;
   const isPrinted = run !== undefined && outputError === undefined && printer.carriesOutput(run);
-  const exit =
-    failure === undefined
-      ? printEnd(outcome, commands, reporter)
-      : await printWatchError(outcome, failure, commands, isPrinted, reporter);
-  return {
-    id,
-    workflowId: undefined,
-    run,
-    exit,
-    started,
-    duration,
-    error: failure === undefined ? undefined : errorText(failure),
-  };
+  const exit = failure === undefined ? exitOfRun(run) : exitOfError(failure);
+  if (exit === ExitCode.ok || reporter.presentation.showsErrors) {
+    if (failure === undefined) printEnd(outcome, commands, reporter);
+    else await printWatchError(outcome, failure, commands, isPrinted, reporter);
+  }
+  return reportedRun(outcome, failure, exit);
 }
 
-function printEnd(outcome: WatchOutcome, commands: ResumeCommands | undefined, reporter: Reporter): Exit {
+/** What continues with runs: the same service, documents and format. */
+interface ResumePlan {
+  settings: ServiceSettings;
+  format: OutputFormat;
+  documents?: DocumentFolder | undefined;
+}
+
+/** Returns the command that watches those of the runs again whose end is not known, for programs; none if there are none. */
+export function resumeOf(
+  runs: readonly ReportedRun[],
+  { settings, format, documents }: ResumePlan,
+): Pick<CommandOutcome, 'resume'> {
+  const ids = runs.filter(canResume).flatMap(({ id }) => id ?? []);
+  const resumeFlags = [...settings.resumeFlags, ...(format === 'text' ? [] : ['--output', format])];
+  const resume = resumeCommands(ids, { resumeFlags }, documents).watch;
+  return ids.length > 0 && isCopyable(ids.join('')) ? { resume } : {};
+}
+
+/** Returns how the watching of a run ended, for reports and errors as data. */
+export function reportedRun(
+  { id, run, startedAt: started, durationMs: duration }: WatchOutcome,
+  failure: unknown,
+  exit: Exit,
+): ReportedRun {
+  const error = failure === undefined ? undefined : errorText(failure);
+  return { id, workflowId: undefined, run, exit, started, duration, error, failure };
+}
+
+/** Returns whether watching a run again may show its end. */
+export function canResume({ run, exit, failure }: ReportedRun): boolean {
+  if (exit === ExitCode.ok || failure instanceof NoSuchRunError || failure instanceof LostRunError)
+    return false;
+  return failure !== undefined || run === undefined || !hasEnded(run);
+}
+
+/** Returns the exit of a run that is no longer watched. */
+export function exitOfRun(run: Run | undefined): Exit {
+  return run !== undefined && hasEnded(run) ? exitCodeOfStatus(run.status) : ExitCode.stillRunning;
+}
+
+function printEnd(outcome: WatchOutcome, commands: ResumeCommands | undefined, reporter: Reporter): void {
   const { id, run, durationMs } = outcome;
   if (run !== undefined && hasEnded(run)) {
     if (run.status === 'FINISHED') printFinished(run, outcome, reporter);
     else printFailed(run, outcome, commands, reporter);
-    return exitCodeOfStatus(run.status);
+    return;
   }
   const status = sanitize(run?.status ?? 'not seen');
   const steps = run === undefined ? '' : formatSteps(run);
   const progress = steps === '' ? status : `${status} (${steps})`;
   reporter.block([`Still ${progress} after ${formatDuration(durationMs)}; run ${sanitize(id)} continues.`]);
   if (commands !== undefined) reporter.notice(`To watch it: ${commands.watch}`);
-  return ExitCode.stillRunning;
 }
 
 function printFinished(run: Run, outcome: WatchOutcome, reporter: Reporter): void {
@@ -123,13 +157,13 @@ async function printWatchError(
   commands: ResumeCommands | undefined,
   isPrinted: boolean,
   reporter: Reporter,
-): Promise<Exit> {
+): Promise<void> {
   const shownId = sanitize(id);
   if (error instanceof InterruptedError) {
     if (commands !== undefined) reporter.notice(`Interrupted; run ${shownId} ${formatState(run)}.`);
   } else {
     if (!reporter.error(error)) await printInternalError(error, reporter);
-    if (error instanceof NoSuchRunError || error instanceof LostRunError) return exitOfError(error);
+    if (error instanceof NoSuchRunError || error instanceof LostRunError) return;
     const isUnsaved = error instanceof UnsavedDocumentError;
     const detail = isUnsaved && isPrinted ? '; the output on stdout contains its documents' : '';
     reporter.notice(
@@ -139,7 +173,6 @@ async function printWatchError(
     );
   }
   if (commands !== undefined) reporter.notice(`To watch it: ${commands.watch}`);
-  return exitOfError(error);
 }
 
 async function printInternalError(error: unknown, { output, presentation }: Reporter): Promise<void> {

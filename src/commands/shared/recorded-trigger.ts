@@ -1,6 +1,6 @@
 /** Triggers whose steps are recorded in a journal, so that a later command knows whether a run may exist. */
 import { InterruptedError, UnknownOutcomeError } from '../../errors.js';
-import { type Exit, ExitCode, exitOfError, SIGNAL_EXIT_CODES } from '../../exit-code.js';
+import { type Exit, ExitCode, exitOfError, toExitCode } from '../../exit-code.js';
 import { type Created, createRun, type Trigger } from '../../service/create-run.js';
 import { errorText } from '../../view/errors/describe-error.js';
 import type { Session } from './session.js';
@@ -44,6 +44,5 @@ export function describeFailure(error: unknown): TriggerFailure {
   const isUnknown =
     error instanceof UnknownOutcomeError ||
     (error instanceof InterruptedError && error.sendState === 'complete');
-  const code = typeof exit === 'number' ? exit : SIGNAL_EXIT_CODES[exit];
-  return { exit, code, reason: errorText(error), isUnknown };
+  return { exit, code: toExitCode(exit), reason: errorText(error), isUnknown };
 }

@@ -1,7 +1,7 @@
 /** The reports of --report: opened before anything is sent, written when the command ends. */
 
 import { collectUsageErrors } from '../../errors.js';
-import type { Exit } from '../../exit-code.js';
+import { ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
@@ -21,7 +21,6 @@ export class RequestedReports {
   /** `requested` are the values of --report. */
   constructor(
     private readonly requested: string[] | undefined,
-    private readonly color: string | undefined,
     private readonly context: Context,
   ) {}
 
@@ -39,14 +38,14 @@ export class RequestedReports {
     });
   }
 
-  /** Writes the reports if anything was run. Prints the errors of those that failed, and returns their exits. */
-  async write(result: CommandResult): Promise<Exit[]> {
-    if (this.#reports === undefined || result.runs.length === 0) return [];
-    const failures = await this.#reports.write(result);
-    const { printError } = await import('../../view/errors/print-error.js');
-    const exits: Exit[] = [];
-    for (const failure of failures) exits.push(await printError(failure, this.color, this.context));
-    return exits;
+  /** Writes the reports if anything was run; that of a usage error is JSON alone. Returns the errors of those that failed. */
+  async write(result: CommandResult): Promise<readonly unknown[]> {
+    if (this.requested === undefined) return [];
+    if (result.runs.length > 0) return (await this.#reports?.write(result)) ?? [];
+    if (result.exit !== ExitCode.usage) return [];
+    const { writeUsageError } = await import('../../report/usage-error.js');
+    await writeUsageError(this.requested, result, this.context);
+    return [];
   }
 
   /** Removes the files of reports that were not written. Never throws. */

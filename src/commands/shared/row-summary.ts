@@ -2,6 +2,7 @@
 import type { RowState, RowStates } from '../../batch/row-states.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { sanitize } from '../../text/sanitize.js';
+import type { RowsEnding } from '../../view/errors/error-data.js';
 import { OUTCOMES, type Outcome } from '../../view/outcome.js';
 
 /** Rows that are listed at most; the results file has all. */
@@ -83,6 +84,18 @@ function nextStepLines(rowStates: RowStates): string[] {
     lines.push('  To run failed and rejected rows again: wfr batch … --retry-failed');
   }
   return lines;
+}
+
+/** Returns how the rows ended, for programs. `total` is the number of rows, if known. */
+export function endingOfRows(
+  rowStates: RowStates,
+  summary: readonly string[],
+  total: number | undefined,
+): RowsEnding {
+  const settled = ['finished', 'failed', 'rejected', 'unauthorized', 'invalid', 'unknown', 'lost'] as const;
+  const count = settled.reduce((sum, state) => sum + rowStates.count(state), 0);
+  const hasUnknown = rowStates.count('unknown') > 0;
+  return { summary, hasUnknown, hasOpen: total === undefined || count < total };
 }
 
 /** Returns the exit of each row state that occurs. */

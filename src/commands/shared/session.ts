@@ -2,7 +2,7 @@
 import type { LoadedCredentials } from '../../config/credentials.js';
 import type { ServiceSettings } from '../../config/service.js';
 import { UsageError } from '../../errors.js';
-import { type Exit, exitOfSeveral } from '../../exit-code.js';
+import { type Exit, ExitCode, exitOfError, exitOfSeveral } from '../../exit-code.js';
 import { History, HistoryTimeoutError } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
@@ -14,6 +14,7 @@ import type { ReportedRun } from '../../report/reported-run.js';
 import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
 import { errorText } from '../../view/errors/describe-error.js';
+import type { CommandEnding, ErrorData, RowsEnding } from '../../view/errors/error-data.js';
 import { type Layout, openLayout } from '../../view/layout.js';
 import type { Presentation, PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
@@ -54,15 +55,28 @@ export interface CommandOutcome {
   exit?: Exit;
   /** When the runs were sent and watched, if not by this command alone. */
   period?: Period | undefined;
+  /** The error that ended it before its runs. */
+  failure?: unknown;
+  rows?: RowsEnding;
+  /** The command that continues with the runs. */
+  resume?: string | undefined;
+}
+
+interface CommandFrame {
+  /** What is reported if the command fails before any run was seen. */
+  subjects: readonly ReportSubject[];
+  /** Whether the same command would trigger another run if one exists. */
+  triggersAgain?: boolean;
 }
 
 /**
  * Runs `work`, which validates the command line, opens the session and uses it. Closes what was opened, writes the
- * reports, and returns the exit. Throws what `work` throws, unless a report was requested: then prints and reports it.
+ * reports, and returns the exit. Throws what `work` throws, unless a report was requested or errors are data: then prints
+ * and reports it.
  */
 export async function runCommand(
   flags: ReportFlags & PresentationFlags,
-  subjects: readonly ReportSubject[],
+  { subjects, triggersAgain = false }: CommandFrame,
   context: Context,
   work: (resources: CommandResources) => Promise<CommandOutcome>,
 ): Promise<Exit> {
@@ -74,13 +88,18 @@ export async function runCommand(
     const outcome = await work(resources)
       .finally(() => resources.closeSession())
       .catch((error) => {
-        if (error instanceof UsageError || flags.report === undefined) throw error;
-        const ended = { startedAt, durationMs: elapsed(), color: flags.color };
-        return printFailure(error, resources.subjects, ended, context);
+        if (flags.report === undefined && !context.errorsAsData) throw error;
+        const ended = { startedAt, durationMs: elapsed() };
+        return failedOutcome(error, resources.subjects, ended, flags, context);
       });
-    const { runs, exit = exitOfRuns(runs), period = { startedAt, durationMs: elapsed() } } = outcome;
-    const failures = await resources.reports.write({ runs, exit, ...period });
-    return exitOfSeveral([exit, ...failures]);
+    const { exit = exitOfRuns(outcome.runs), period = { startedAt, durationMs: elapsed() } } = outcome;
+    const { mayHaveSent } = resources;
+    const ending = { ...outcome, exit, failures: [], triggersAgain, mayHaveSent };
+    const error = flags.report === undefined ? undefined : await describe(ending, context);
+    const unwritten = await resources.reports.write({ runs: outcome.runs, exit, ...period, error });
+    const finalExit = exitOfSeveral([exit, ...unwritten.map(exitOfError)]);
+    await printEnding({ ...ending, exit: finalExit, failures: unwritten }, flags, context);
+    return finalExit;
   } finally {
     resources.interruption.release();
     await resources.reports.close();
@@ -88,16 +107,47 @@ export async function runCommand(
 }
 
 /** Prints the error that ended a command, and returns it as the outcome of each run that was planned. */
-async function printFailure(
-  error: unknown,
+async function failedOutcome(
+  failure: unknown,
   subjects: readonly ReportSubject[],
-  { startedAt, durationMs, color }: { startedAt: number; durationMs: number; color: string | undefined },
+  { startedAt: started, durationMs: duration }: { startedAt: number; durationMs: number },
+  { color }: PresentationFlags,
   context: Context,
 ): Promise<CommandOutcome> {
+  if (!context.errorsAsData) {
+    const { printError } = await import('../../view/errors/print-error.js');
+    await printError(failure, color, context);
+  }
+  const exit = exitOfError(failure);
+  // Nothing was planned.
+  if (failure instanceof UsageError) return { runs: [], exit, failure };
+  const ended = { run: undefined, exit, started, duration, error: errorText(failure) };
+  return { runs: subjects.map((subject) => ({ ...subject, ...ended })), exit, failure };
+}
+
+/** Returns what ended a command as data; undefined if its exit code is 0. */
+async function describe(ending: CommandEnding, { secrets }: Context): Promise<ErrorData | undefined> {
+  if (ending.exit === ExitCode.ok) return undefined;
+  const { describeEnding, maskErrorData } = await import('../../view/errors/error-data.js');
+  return maskErrorData(describeEnding(ending), secrets);
+}
+
+/** Prints what ended a command as data; as text, only the errors that were not printed yet. */
+async function printEnding(
+  ending: CommandEnding,
+  { color }: PresentationFlags,
+  context: Context,
+): Promise<void> {
+  const { stderr, errorsAsData } = context;
+  if (errorsAsData) {
+    const data = await describe(ending, context);
+    if (data === undefined) return;
+    const { errorLine } = await import('../../view/errors/error-data.js');
+    return stderr.write(errorLine(data));
+  }
+  if (ending.failures.length === 0) return;
   const { printError } = await import('../../view/errors/print-error.js');
-  const exit = await printError(error, color, context);
-  const ended = { run: undefined, exit, started: startedAt, duration: durationMs, error: errorText(error) };
-  return { runs: subjects.map((subject) => ({ ...subject, ...ended })), exit };
+  for (const failure of ending.failures) await printError(failure, color, context);
 }
 
 const exitOfRuns = (runs: readonly ReportedRun[]) => exitOfSeveral(runs.map(({ exit }) => exit));
@@ -107,20 +157,22 @@ class CommandResources {
   readonly interruption: Interruption;
   readonly reports: RequestedReports;
   #closeSession = async () => {};
+  #isOpen = false;
 
   constructor(
-    { report, color }: ReportFlags & PresentationFlags,
+    { report }: ReportFlags,
     public subjects: readonly ReportSubject[],
     private readonly context: Context,
   ) {
     this.interruption = new Interruption(context);
-    this.reports = new RequestedReports(report, color, context);
+    this.reports = new RequestedReports(report, context);
   }
 
   /** Prints the plan's warnings and opens the session. Opens no connection yet. */
   async openSession(plan: SessionPlan): Promise<Session> {
     const { context, interruption } = this;
     this.subjects = plan.subjects;
+    this.#isOpen = true;
     const reporter = await Reporter.open(plan.presentation, context);
     for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
     for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
@@ -134,6 +186,11 @@ class CommandResources {
       await close();
     };
     return { context, interruption, reporter, service, stdout, layout, history };
+  }
+
+  /** Whether a trigger may have been sent: the session was opened for runs without an id. */
+  get mayHaveSent(): boolean {
+    return this.#isOpen && this.subjects.some(({ id }) => id === undefined);
   }
 
   async closeSession(): Promise<void> {

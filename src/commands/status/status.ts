@@ -4,10 +4,11 @@ import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, HttpError } from '../../errors.js';
-import { type Exit, ExitCode, exitCodeOfStatus, exitOfError, exitOfSeveral } from '../../exit-code.js';
+import { type Exit, ExitCode, exitOfError } from '../../exit-code.js';
 import { History } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
-import { hasEnded, type Run } from '../../service/run.js';
+import type { ReportedRun } from '../../report/reported-run.js';
+import type { Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { isSameId } from '../shared/adopt-runs.js';
@@ -19,6 +20,7 @@ import {
   parseOutputFormat,
   type ValuePointer,
 } from '../shared/output-flags.js';
+import { exitOfRun, reportedRun, resumeOf } from '../shared/print-outcome.js';
 import { printStatus } from '../shared/print-run.js';
 import { parseRunIds, resolvePastRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
@@ -28,9 +30,9 @@ export interface StatusFlags extends ServiceFlags, OutputFlags, GetFlags, Presen
   exitStatus?: boolean;
 }
 
-/** Runs the command. Throws UsageError. */
+/** Runs the command. */
 export function status(rawIds: readonly string[], flags: StatusFlags, context: Context): Promise<Exit> {
-  return runCommand({}, [], context, async (resources) => {
+  return runCommand(flags, { subjects: [] }, context, async (resources) => {
     const plan = await planStatus(rawIds, flags, context);
     await requireToken(plan.credentials, plan.settings.baseUrl, resources.interruption.signal);
     return pollAll(plan, await resources.openSession(plan));
@@ -43,9 +45,13 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   const cancelNotice = scheduleNotice(session);
   void Promise.all(polls).finally(cancelNotice);
   const workflow = plan.format === 'text' ? findWorkflow(plan, session) : Promise.resolve(undefined);
-  const exits: Exit[] = [];
-  for (const poll of polls) exits.push(await print(await poll, await workflow, plan, session));
-  return { runs: [], exit: exitOfSeveral(exits) };
+  const runs: ReportedRun[] = [];
+  for (const poll of polls) {
+    const outcome = await poll;
+    const exit = await print(outcome, await workflow, plan, session);
+    runs.push(reportedRun(outcome, outcome.error, exit));
+  }
+  return { runs, ...resumeOf(runs, plan) };
 }
 
 /** Returns the name or id of the only run's workflow; undefined for several runs, or where the history does not know it. */
@@ -97,7 +103,8 @@ async function print(
   }
   if (!reporter.error(error)) throw error;
   // Other errors include the id.
-  if (severalRuns && error instanceof HttpError) reporter.notice(`Run ${sanitize(id)} could not be read.`);
+  if (severalRuns && error instanceof HttpError && reporter.presentation.showsErrors)
+    reporter.notice(`Run ${sanitize(id)} could not be read.`);
   return exitOfError(error);
 }
 
@@ -118,8 +125,6 @@ async function printValueNow(
   }
   return hasValue;
 }
-
-const exitOfRun = (run: Run) => (hasEnded(run) ? exitCodeOfStatus(run.status) : ExitCode.stillRunning);
 
 /** Time without a response after which stderr says what is being waited for (ms). */
 const NOTICE_DELAY = 3_000;

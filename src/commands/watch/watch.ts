@@ -3,11 +3,10 @@ import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
-import { collectUsageErrors, NoSuchRunError, UnsavedDocumentError } from '../../errors.js';
+import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { History } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
-import { hasEnded } from '../../service/run.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import {
   type DocumentFlags,
@@ -17,13 +16,12 @@ import {
   parseGet,
   parseOutputFormat,
 } from '../shared/output-flags.js';
-import { printOutcome, resumeCommands } from '../shared/print-outcome.js';
+import { canResume, printOutcome, resumeCommands, resumeOf } from '../shared/print-outcome.js';
 import { RunPrinter } from '../shared/print-run.js';
 import type { ReportFlags, RequestedReports } from '../shared/reports.js';
 import { parseRunIds, resolvePastRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { type RunDisplay, watchAndShow } from '../shared/show-run.js';
-import type { WatchOutcome } from '../shared/watch-run.js';
 
 export interface WatchFlags
   extends ServiceFlags,
@@ -34,9 +32,9 @@ export interface WatchFlags
     PresentationFlags,
     ReportFlags {}
 
-/** Runs the command. Throws UsageError. */
+/** Runs the command. */
 export function watch(rawIds: readonly string[], flags: WatchFlags, context: Context): Promise<Exit> {
-  return runCommand(flags, subjectsOf(rawIds), context, async (resources) => {
+  return runCommand(flags, { subjects: subjectsOf(rawIds) }, context, async (resources) => {
     const plan = await planWatch(rawIds, flags, resources.reports, context);
     await requireToken(plan.credentials, plan.settings.baseUrl, resources.interruption.signal);
     return watchAll(plan, await resources.openSession(plan));
@@ -91,41 +89,32 @@ async function planWatch(
 
 async function watchOne(
   id: string,
-  { wait, settings, documents }: WatchPlan,
+  plan: WatchPlan,
   display: RunDisplay,
   session: Session,
 ): Promise<CommandOutcome> {
-  const outcome = await watchAndShow({ id, wait }, display, session);
+  const outcome = await watchAndShow({ id, wait: plan.wait }, display, session);
   session.reporter.stopProgress();
-  const commands = resumeCommands([id], settings, documents);
-  return { runs: [await printOutcome(outcome, commands, display.printer, session.reporter)] };
+  const commands = resumeCommands([id], plan.settings, plan.documents);
+  const runs = [await printOutcome(outcome, commands, display.printer, session.reporter)];
+  return { runs, ...resumeOf(runs, plan) };
 }
 
-async function watchSeveral(
-  { ids, wait, settings, documents }: WatchPlan,
-  display: RunDisplay,
-  session: Session,
-): Promise<CommandOutcome> {
+async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Session): Promise<CommandOutcome> {
+  const { ids, wait, settings, documents } = plan;
   const { reporter, interruption } = session;
-  const outcomes: WatchOutcome[] = [];
   const runs = await Promise.all(
     ids.map(async (id) => {
       const outcome = await watchAndShow({ id, wait, label: id }, display, session);
-      outcomes.push(outcome);
       return printOutcome(outcome, undefined, display.printer, reporter);
     }),
   );
   reporter.stopProgress();
-  if (interruption.received !== undefined) reporter.notice('Interrupted; the runs continue.');
-  const unfinished = new Set(outcomes.filter(canBeWatchedAgain).map(({ id }) => id));
-  const remaining = ids.filter((id) => unfinished.has(id));
-  if (remaining.length > 0)
-    reporter.notice(`To watch them: ${resumeCommands(remaining, settings, documents).watch}`);
-  return { runs };
-}
-
-function canBeWatchedAgain({ run, error }: WatchOutcome): boolean {
-  if (error instanceof UnsavedDocumentError) return true;
-  const hasResult = run !== undefined && hasEnded(run);
-  return !hasResult && !(error instanceof NoSuchRunError);
+  const remaining = runs.filter(canResume).flatMap(({ id }) => id ?? []);
+  if (reporter.presentation.showsErrors) {
+    if (interruption.received !== undefined) reporter.notice('Interrupted; the runs continue.');
+    if (remaining.length > 0)
+      reporter.notice(`To watch them: ${resumeCommands(remaining, settings, documents).watch}`);
+  }
+  return { runs, ...resumeOf(runs, plan) };
 }

@@ -8,12 +8,12 @@ import { hasColor } from '../presentation.js';
 import { createStyle } from '../style.js';
 import { describeError, ERROR_LABEL, formatError } from './describe-error.js';
 
-/** Prints an error, an internal one with its stack, and returns its exit. `color` is the value of --color. */
+/** Prints an error, an internal one with its stack. `color` is the value of --color. */
 export async function printError(
   error: unknown,
   color: string | undefined,
   { stderr, env }: Pick<Context, 'stderr' | 'env'>,
-): Promise<Exit> {
+): Promise<void> {
   const description = describeError(error);
   if (description === undefined) {
     await stderr.write(internalErrorText(error));
@@ -22,6 +22,21 @@ export async function printError(
     const text = wrapLines(formatError(description), width).join('\n');
     const style = await createStyle(hasColor(color, env, stderr));
     await stderr.write(`${text.replace(ERROR_LABEL, () => style.error(ERROR_LABEL))}\n`);
+  }
+}
+
+/** Prints the error that ended a command, as text or as data, and returns its exit. */
+export async function printFinalError(
+  error: unknown,
+  color: string | undefined,
+  context: Context,
+): Promise<Exit> {
+  const { stderr, secrets, errorsAsData } = context;
+  if (errorsAsData) {
+    const { describeThrown, errorLine, maskErrorData } = await import('./error-data.js');
+    await stderr.write(errorLine(maskErrorData(describeThrown(error), secrets)));
+  } else {
+    await printError(error, color, context);
   }
   return exitOfError(error);
 }

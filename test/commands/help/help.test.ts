@@ -94,7 +94,6 @@ describe('wfr: mistakes on the command line', () => {
     [['run', 'w', '-i', ''], '"": is not an input', ''],
     [['watch', 'x', '--timeout', ''], '--timeout "": is not a duration', ''],
     [['status', 'x', '--color', 'blue'], '--color blue: choose one of auto, always, never', ''],
-    [['status', 'x', '--json', '-o', 'id'], '--json and --output id exclude each other', ''],
   ])('wfr: the arguments %j exit 2 with the message "%s"', async (args, message, hint) => {
     const { stdout, stderr, exitCode } = await runCli(args);
     expect(exitCode).toBe(2);

@@ -8,6 +8,7 @@ import { ExitCode, SIGNAL_EXIT_CODES } from '../../../src/exit-code.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../../../src/service/workflow-id-field.js';
 import { COLOR_CHOICES } from '../../../src/view/presentation.js';
 import { runCli } from '../../helpers/cli.js';
+import { errorData } from '../../helpers/error-data.js';
 
 const readReference = async (): Promise<Reference> => JSON.parse((await runCli(['help', '--json'])).stdout);
 
@@ -95,6 +96,6 @@ describe('help --json', () => {
     expect(JSON.parse((await runCli(['help', 'watch', '--json'])).stdout)).toEqual(command);
     const { stdout, stderr, exitCode } = await runCli(['help', 'inputs', '--json']);
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
-    expect(stderr).toContain('--json: "inputs" is not a command');
+    expect(errorData(stderr).message).toContain('--json: "inputs" is not a command');
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { type CliResult, runCli, Signals } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
+import { errorData } from '../../helpers/error-data.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 
 const LABELLED = [SLOW, 'label=x'];
@@ -40,7 +41,7 @@ describe('--fail-step', () => {
         message: 'The sandbox fails this step (--fail-step Check totals).',
       },
     });
-    expect(stderr).toContain('Failed at step Check totals');
+    expect(errorData(stderr).message).toBe('the run failed at step Check totals');
   });
 
   test('wfr sandbox --fail-step: overrides the failure of a workflow, and workflows without that step are unchanged', async () => {

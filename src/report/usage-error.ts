@@ -1,0 +1,45 @@
+/** `--report json` of a command line that is invalid: written although its other reports may not even be known. */
+import { randomUUID } from 'node:crypto';
+import { open, stat } from 'node:fs/promises';
+import type { Context } from '../platform/context.js';
+import { resolvePath } from '../platform/files.js';
+import { errorCode } from '../platform/system-error.js';
+import { openAtomicFile } from './destination.js';
+import { REPORT_START, renderJson } from './json.js';
+import type { CommandResult } from './reported-run.js';
+
+/** Writes the JSON reports among the values of `--report`. One that cannot be written is left out: the usage error counts. */
+export async function writeUsageError(
+  requested: readonly string[],
+  result: CommandResult,
+  context: Context,
+): Promise<void> {
+  for (const request of new Set(requested)) {
+    const [, name] = /^json=(.+)$/s.exec(request) ?? [];
+    if (name === undefined || name === '-') continue;
+    const path = resolvePath(name, context.cwd, context);
+    if (await mayReplace(path)) await writeReport(path, result, context).catch(() => {});
+  }
+}
+
+async function writeReport(path: string, result: CommandResult, context: Context): Promise<void> {
+  const { write, discard } = await openAtomicFile(path, randomUUID(), context);
+  await write(context.secrets.maskChunks(renderJson(result))).finally(discard);
+}
+
+/** Returns whether nothing is lost: a mistyped command may name one of its inputs as the report. */
+async function mayReplace(path: string): Promise<boolean> {
+  try {
+    // Opening a pipe would wait for its writer.
+    if (!(await stat(path)).isFile()) return true;
+    const handle = await open(path);
+    try {
+      const { bytesRead, buffer } = await handle.read({ length: REPORT_START.length });
+      return bytesRead === 0 || buffer.toString('utf8', 0, bytesRead) === REPORT_START;
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    return errorCode(error) === 'ENOENT';
+  }
+}
