@@ -16,6 +16,8 @@ import {
 
 /** The most paths that a warning lists. */
 const MAX_PATHS = 10;
+/** The most existing files that an error lists. */
+const MAX_EXISTING = 3;
 
 export interface FolderOptions {
   /** As the user wrote it. */
@@ -46,6 +48,8 @@ export class DocumentFolder {
   /** By run id. */
   readonly #runFolders = new Map<string, string>();
   readonly #runFolderNames = new FileNames();
+  /** The ids of runs whose documents would have replaced a file. */
+  readonly #conflicts = new Set<string>();
 
   private constructor(options: FolderOptions, { cwd, limits }: Context) {
     this.#options = options;
@@ -71,6 +75,25 @@ export class DocumentFolder {
     return new DocumentFolder(options, context);
   }
 
+  /**
+   * Throws UsageError if the folder has files, which the documents of a new run could replace: their names are known only
+   * at its end.
+   */
+  async assertNoFiles(): Promise<void> {
+    const { folder, force } = this.#options;
+    if (force) return;
+    const entries = await promises.readdir(absolutePath(folder, this.#cwd), { withFileTypes: true });
+    // No document has a hidden name.
+    const names = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+    const files = names.filter((name) => !name.startsWith('.')).sort();
+    if (files.length === 0) return;
+    const shown = files.slice(0, MAX_EXISTING).join(', ');
+    const more = files.length > MAX_EXISTING ? ` and ${files.length - MAX_EXISTING} more` : '';
+    throw new UsageError([
+      `--save-documents ${folder}: has files (${shown}${more}), which documents might have to replace; choose another folder, or allow it with --force`,
+    ]);
+  }
+
   /** Returns the folder for the documents of a run, always the same for one id and never that of another run. */
   runFolder(id: string): string {
     const { folder, severalRuns } = this.#options;
@@ -80,11 +103,16 @@ export class DocumentFolder {
     return runFolder;
   }
 
-  /** Returns the flags that make another command for these runs save their documents to the same folders. */
+  /**
+   * Returns the flags that make another command for these runs save their documents to the same folders, or to one in
+   * it if files are in the way there.
+   */
   flagsFor(ids: readonly string[]): string[] {
     const { folder, force, severalRuns } = this.#options;
-    const [id] = ids;
-    const target = severalRuns && id !== undefined && ids.length === 1 ? this.runFolder(id) : folder;
+    const [id = ''] = ids;
+    const same = severalRuns && ids.length === 1 ? this.runFolder(id) : folder;
+    const isBlocked = ids.some((blocked) => this.#conflicts.has(blocked));
+    const target = isBlocked ? join(same, new FileNames().forRun(id)) : same;
     return ['--save-documents', target, ...(force ? ['--force'] : [])];
   }
 
@@ -105,7 +133,13 @@ export class DocumentFolder {
     }));
     if (files.length === 0) return { run, paths: [], warnings };
     if (this.#options.severalRuns) await this.#attempt(folder, makeRunFolder);
-    await this.#writeAll(this.#options.force ? files : await this.#unsavedFiles(files));
+    try {
+      await this.#writeAll(this.#options.force ? files : await this.#unsavedFiles(files));
+    } catch (error) {
+      if (error instanceof UnsavedDocumentError && errorCode(error.cause) === 'EEXIST')
+        this.#conflicts.add(id);
+      throw error;
+    }
     const saved = replaceDocuments(output, files);
     const start = output.byteOffset - json.byteOffset;
     const pieces = [json.subarray(0, start), saved, json.subarray(start + output.length)];

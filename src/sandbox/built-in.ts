@@ -46,4 +46,16 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
     output: { label: '{{label}}' },
     failure: undefined,
   },
+  {
+    id: 'a6c4e2f0-1b3d-4f5e-8a7c-9d0b1c2e3f4a',
+    versionName: 'archive v1',
+    parameters: declare({ scan: 'document', title: 'string' }),
+    pendingFor: DEFAULT_PENDING_MS,
+    steps: [
+      { name: 'Read document', duration: 600 },
+      { name: 'Write copy', duration: 600 },
+    ],
+    output: { title: '{{title}}', copy: '{{scan}}', sha256: '{{scan.sha256}}' },
+    failure: undefined,
+  },
 ];

@@ -1,13 +1,24 @@
 /** Checks a trigger's inputs, which "must exactly match the Start Node parameters (keys and types)". */
 import { checkInputs, type InputKind, type Mismatch } from '../parameters/check-inputs.js';
-import type { Parameters } from '../parameters/declaration.js';
-import { type ReceivedDocument, type ReceivedValue, Rejection } from './received.js';
+import { MAX_RETURNED } from './data-uri.js';
+import {
+  type InputValues,
+  type ReceivedDocument,
+  type ReceivedValue,
+  Rejection,
+  ReturnedDocument,
+} from './received.js';
+import { wholePlaceholders } from './template.js';
+import type { Workflow } from './workflow.js';
 
-/** The values of inputs by name; a document is a ReceivedDocument, and an optional parameter without an input is null. */
-export type InputValues = ReadonlyMap<string, unknown>;
-
-/** Returns the values of the inputs. Throws Rejection (422) naming every input that does not match. */
-export function readValues(inputs: ReadonlyMap<string, ReceivedValue>, parameters: Parameters): InputValues {
+/**
+ * Returns the values of the inputs. Throws Rejection (422) naming every input that does not match, or (413) for a
+ * document that is too large for the output.
+ */
+export function readValues(
+  inputs: ReadonlyMap<string, ReceivedValue>,
+  { parameters, output }: Pick<Workflow, 'parameters' | 'output'>,
+): InputValues {
   const kinds = new Map([...inputs].map(([name, received]) => [name, kindOf(received)]));
   const mismatches = checkInputs(parameters, kinds);
   if (mismatches.length > 0) {
@@ -15,8 +26,21 @@ export function readValues(inputs: ReadonlyMap<string, ReceivedValue>, parameter
     throw new Rejection(422, `The inputs do not match the Start Node: ${problems.join('; ')}.`);
   }
   const values = new Map<string, unknown>([...parameters.keys()].map((name) => [name, null]));
-  for (const [name, received] of inputs) values.set(name, toJsonValue(received));
+  const returned = wholePlaceholders(output);
+  for (const [name, received] of inputs) {
+    const isReturned = received.type === 'data-uri' && returned.has(name);
+    values.set(name, isReturned ? returnedDocument(name, received) : toJsonValue(received));
+  }
   return values;
+}
+
+function returnedDocument(
+  name: string,
+  { document, uri }: ReceivedValue & { type: 'data-uri' },
+): ReturnedDocument {
+  if (uri !== undefined) return new ReturnedDocument(document, uri);
+  const limit = `the sandbox returns data URIs of at most ${MAX_RETURNED / 1024 / 1024} MiB`;
+  throw new Rejection(413, `inputs.${name} is too large for the output "{{${name}}}": ${limit}.`);
 }
 
 function describe(mismatch: Mismatch): string {

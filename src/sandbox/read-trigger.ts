@@ -82,7 +82,7 @@ async function readStringInput(bytes: ByteStream): Promise<ReceivedValue> {
     const text = unescapeJson(Buffer.concat(pieces));
     const head = parseDataUriHead(text);
     if (head === undefined) return;
-    reader = new DataUriReader(head.mediaType);
+    reader = new DataUriReader(head.mediaType, text.slice(0, head.length));
     reader.add(text.slice(head.length));
   });
   if (reader !== undefined) return (reader as DataUriReader).end();

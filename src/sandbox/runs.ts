@@ -1,6 +1,6 @@
 /** The runs of the sandbox; their state is computed from the elapsed time. */
 import { randomUUID } from 'node:crypto';
-import type { InputValues } from './check-inputs.js';
+import type { InputValues } from './received.js';
 import { fillTemplate } from './template.js';
 import type { Workflow } from './workflow.js';
 

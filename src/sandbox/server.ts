@@ -147,7 +147,7 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
   const received = await readTrigger(request);
   const workflow = findWorkflow(received, options);
   if (received.inputs === undefined) throw new Rejection(400, 'The field "inputs" is missing.');
-  return { status: 201, body: runs.start(workflow, readValues(received.inputs, workflow.parameters)) };
+  return { status: 201, body: runs.start(workflow, readValues(received.inputs, workflow)) };
 }
 
 /** Reads the whole request first, because the outcome for the client depends on how much it has sent. */

@@ -1,7 +1,10 @@
 /** Fills the placeholders of a workflow's output template with the inputs of a run. */
-import type { InputValues } from './check-inputs.js';
+import type { InputValues } from './received.js';
 
 const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
+
+/** A string that is one placeholder. */
+const ONLY_PLACEHOLDER = /^\{\{([^{}]+)\}\}$/;
 
 /**
  * Replaces `{{name}}` and `{{name.member}}` in every string of a JSON value. A string that is one placeholder becomes
@@ -16,8 +19,15 @@ export function fillTemplate(template: unknown, values: InputValues): unknown {
   );
 }
 
+/** Returns the names of the placeholders that are a whole string. */
+export function wholePlaceholders(template: unknown): Set<string> {
+  if (typeof template === 'string') return new Set(ONLY_PLACEHOLDER.exec(template)?.slice(1) ?? []);
+  if (typeof template !== 'object' || template === null) return new Set();
+  return new Set(Object.values(template).flatMap((value) => [...wholePlaceholders(value)]));
+}
+
 function fillText(text: string, values: InputValues): unknown {
-  const [, only] = /^\{\{([^{}]+)\}\}$/.exec(text) ?? [];
+  const [, only] = ONLY_PLACEHOLDER.exec(text) ?? [];
   if (only !== undefined) {
     const value = findValue(only, values);
     return value === undefined ? text : value;

@@ -18,7 +18,10 @@ export interface Workflow {
   /** Milliseconds. */
   pendingFor: number;
   steps: readonly Step[];
-  /** JSON with the placeholders `{{name}}`, `{{name.bytes}}`, `{{name.mediaType}}` and `{{name.sha256}}`. */
+  /**
+   * JSON with the placeholders `{{name}}`, `{{name.bytes}}`, `{{name.mediaType}}` and `{{name.sha256}}`; a document is
+   * returned by `{{name}}` as a whole string.
+   */
   output: unknown;
   failure: { step: string; message: string } | undefined;
 }

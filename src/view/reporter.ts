@@ -112,8 +112,12 @@ export class Reporter {
   }
 
   /** Lists the files that the documents of an output were saved to. */
-  savedDocuments(paths: readonly string[]): void {
-    if (paths.length === 0 || this.presentation.quiet) return;
+  savedDocuments(id: string, paths: readonly string[]): void {
+    if (this.presentation.quiet) return;
+    if (paths.length === 0) {
+      this.notice(`Saved 0 documents: the output of run ${sanitize(id)} has none`);
+      return;
+    }
     const shown = paths.slice(0, MAX_PATHS).map(sanitize).join(', ');
     const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : '';
     this.block([`Saved ${shown}${more}`], 'Saved', this.style.success);

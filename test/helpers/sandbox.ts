@@ -5,6 +5,7 @@ import { type SandboxOptions, startSandbox } from '../../src/sandbox/server.js';
 import { VirtualClock } from './clock.js';
 
 export const INVOICE = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+export const ARCHIVE = 'a6c4e2f0-1b3d-4f5e-8a7c-9d0b1c2e3f4a';
 export const FAILING = 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d';
 export const SLOW = '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e';
 

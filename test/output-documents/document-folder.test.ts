@@ -1,11 +1,20 @@
 /** `--save-documents`: documents in outputs become files. */
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
+import { VirtualClock } from '../helpers/clock.js';
 import { bash, startWfr } from '../helpers/process.js';
-import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
+import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
 const uri = (type: string, bytes: Buffer | string) =>
   `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
@@ -274,12 +283,48 @@ describe('--save-documents', () => {
       'wfr: error: cannot save out/b.txt: it exists already\n  Choose another folder, or overwrite it with --force.\n',
     );
     expect(refused.stderr).toContain('Run run-1 has ended; the output on stdout contains its documents.\n');
-    expect(refused.stderr).toMatch(/^To watch it: wfr watch --save-documents out run-1$/m);
+    const suggested = ['watch', '--save-documents', 'out/run-1', 'run-1'];
+    expect(refused.stderr).toMatch(new RegExp(`^To watch it: wfr ${suggested.join(' ')}$`, 'm'));
     expect(readdirSync(join(cwd, 'out'))).toEqual(['b.txt']);
     expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('mine');
+    expect((await watched(output, suggested.slice(1, 3), cwd)).exitCode).toBe(0);
+    expect(readFileSync(join(cwd, 'out/run-1/b.txt'), 'utf8')).toBe('new b');
 
     expect((await watched(output, ['--save-documents', 'out', '--force'], cwd)).exitCode).toBe(0);
     expect(readFileSync(join(cwd, 'out/b.txt'), 'utf8')).toBe('new b');
+  });
+
+  test('run --save-documents: files in the folder exit 2 before anything is sent, without --force', async () => {
+    const service = await scriptedService(acceptThenShow(aFinishedRun({ a: uri('text/plain', 'new') })));
+    const world = {
+      env: { WFR_BASE_URL: service.baseUrl },
+      cwd: temporaryFolder(),
+      clock: new VirtualClock(),
+    };
+    const run = (...flags: string[]) =>
+      runCli(['run', 'w', 'x=1', '--save-documents', 'out', ...flags], world);
+    mkdirSync(join(world.cwd, 'out/folder'), { recursive: true });
+    for (const name of ['.hidden', 'a.txt', 'b', 'c', 'd'])
+      writeFileSync(join(world.cwd, 'out', name), 'mine');
+    const { stderr, exitCode } = await run();
+    expect({ exitCode, connections: service.connections() }).toEqual({ exitCode: 2, connections: 0 });
+    expect(stderr).toContain(
+      '--save-documents out: has files (a.txt, b, c and 1 more), which documents might have to replace; choose another folder, or allow it with --force\n',
+    );
+    expect((await run('--force')).exitCode).toBe(0);
+    expect(readFileSync(join(world.cwd, 'out/a.txt'), 'utf8')).toBe('new');
+    for (const name of ['a.txt', 'b', 'c', 'd']) rmSync(join(world.cwd, 'out', name));
+    expect((await run('--once', 'my.once')).exitCode).toBe(0);
+    // The recorded run has saved the same documents.
+    expect((await run('--once', 'my.once')).exitCode).toBe(0);
+    writeFileSync(join(world.cwd, 'my.once'), '');
+    expect((await run('--once', 'my.once')).exitCode).toBe(2);
+    expect(service.posts().length).toBe(2);
+  });
+
+  test('--save-documents: an output without documents is said to have none', async () => {
+    const { stderr } = await watched({ a: 1 });
+    expect(stderr).toContain('Saved 0 documents: the output of run run-1 has none\n');
   });
 
   test('--save-documents: a link out of the folder is not followed, even with --force', async () => {
@@ -318,7 +363,7 @@ To watch it: wfr watch --save-documents 'it'"'"'s' --force run-1
     },
   );
 
-  test('watch --save-documents: a run whose documents could not be saved can be watched again into the same folder', async () => {
+  test('watch --save-documents: a run whose documents could not be saved can be watched again into a folder of its own', async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'out/b'), { recursive: true });
     writeFileSync(join(cwd, 'out/b/d.txt'), 'mine');
@@ -326,7 +371,7 @@ To watch it: wfr watch --save-documents 'it'"'"'s' --force run-1
     const { stderr, exitCode } = await watched({ d: uri('text/plain', 'x') }, flags, cwd);
     expect(exitCode).toBe(74);
     expect(stderr).toContain('Run b has ended.\n');
-    expect(stderr).toMatch(/^To watch them: wfr watch --save-documents out\/b b$/m);
+    expect(stderr).toMatch(/^To watch them: wfr watch --save-documents out\/b\/b b$/m);
   });
 
   test('--save-documents: after a full disk, the suggested command saves everything', async () => {

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
-import { INVOICE, SLOW, startTestSandbox } from '../helpers/sandbox.js';
+import { ARCHIVE, INVOICE, SLOW, startTestSandbox } from '../helpers/sandbox.js';
 
 interface Answer {
   status: number;
@@ -56,6 +56,28 @@ describe('sandbox: the service', () => {
         output: { customer: 'ä"\\😀', document: { mediaType: 'application/pdf', bytes: size, sha256 } },
       });
     }
+  });
+
+  test('sandbox: an output returns a document of at most 16 MiB as it was received, and wfr saves it', async () => {
+    const { sandbox, env, clock } = await startTestSandbox();
+    const cwd = temporaryFolder();
+    const scan = randomBytes(100_001);
+    writeFileSync(join(cwd, 'scan.pdf'), scan);
+    const args = ['run', ARCHIVE, 'scan@scan.pdf', 'title=A', '--save-documents', 'out'];
+    const { stdout, exitCode } = await runCli(args, { env, clock, cwd });
+    const sha256 = createHash('sha256').update(scan).digest('hex');
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toEqual({ title: 'A', copy: 'out/copy.pdf', sha256 });
+    expect(readFileSync(join(cwd, 'out/copy.pdf')).equals(scan)).toBe(true);
+    const large = `data:application/pdf;base64,${'QUJD'.repeat(4 * 1024 * 1024)}`;
+    const { status, body } = await speak(sandbox.baseUrl, 'POST', '/runs', [
+      trigger({ scan: large, title: 'A' }, ARCHIVE),
+    ]);
+    expect({ status, message: body.error?.message }).toEqual({
+      status: 413,
+      message:
+        'inputs.scan is too large for the output "{{scan}}": the sandbox returns data URIs of at most 16 MiB.',
+    });
   });
 
   test('sandbox: the members of a request may be in any order, and a data URI may contain escapes', async () => {
@@ -170,7 +192,7 @@ describe('wfr sandbox', () => {
     const { stdout, exitCode } = await runCli(['sandbox', '--list']);
     expect(exitCode).toBe(0);
     const commands = stdout.split('\n').filter((line) => line.startsWith('  wfr run '));
-    expect(commands.length).toBe(3);
+    expect(commands.length).toBe(4);
     const world = await startTestSandbox();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'document.pdf'), 'x');

@@ -119,6 +119,7 @@ async function send(
 ): Promise<KnownRun> {
   const { journal } = file;
   const trigger = { ...plan.trigger, inputs: inputs.inputs };
+  await plan.documents?.assertNoFiles();
   try {
     await recordIntent(file, plan);
     const created = await createRecordedRun(trigger, session, async () =>

@@ -12,6 +12,7 @@ import {
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
+import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
@@ -72,8 +73,7 @@ export async function planRun(
     pointer: () => parseGet(assertWatched('--get', flags.get, flags), false),
     once: () => planOnce(flags, context),
     presentation: () => decidePresentation(flags, context),
-    documents: () =>
-      openDocumentFolder(assertWatched('--save-documents', flags.saveDocuments, flags), false, context),
+    documents: () => openDocuments(flags, context),
     field: () => resolveWorkflowIdField(flags, profile, context),
     credentials: () => loadCredentials(flags, profile, context),
     reports: () => reports.open(),
@@ -99,6 +99,14 @@ export async function planRun(
     subjects: [{ id: undefined, workflowId: id }],
     close: () => resolved.close(),
   };
+}
+
+/** Opens the folder of --save-documents. With --once it may have the documents of the recorded run. */
+async function openDocuments(flags: RunFlags, context: Context): Promise<DocumentFolder | undefined> {
+  const checked = assertWatched('--save-documents', flags.saveDocuments, flags);
+  const documents = await openDocumentFolder(checked, false, context);
+  if (flags.once === undefined) await documents?.assertNoFiles();
+  return documents;
 }
 
 function inputsFileOf({ inputsFile }: RunFlags, context: Context): NamedFile[] {

@@ -51,7 +51,7 @@ async function saveDocuments(
   if (documents === undefined || !hasEnded(seen)) return { run: seen };
   try {
     const { run, paths, warnings } = await documents.save(id, seen);
-    reporter.savedDocuments(paths);
+    if (paths.length > 0 || seen.status === 'FINISHED') reporter.savedDocuments(id, paths);
     for (const warning of warnings) reporter.warn(warning);
     return { run };
   } catch (error) {

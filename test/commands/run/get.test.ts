@@ -190,7 +190,7 @@ describe('--get', () => {
     const args = ['run', 'w', '--save-documents', 'out', '--get'];
     const output = await wfr([...args, '/pages/0/scan'], { cwd });
     expect(output).toMatchObject({ stdout: 'out/pages-0-scan.pdf\n', exitCode: 0 });
-    const run = await wfr([...args, '/output/pages/0/scan', '--json'], { cwd });
+    const run = await wfr([...args, '/output/pages/0/scan', '--json', '--force'], { cwd });
     expect(run).toMatchObject({ stdout: 'out/pages-0-scan.pdf\n', exitCode: 0 });
     expect(existsSync(join(cwd, 'out/pages-0-scan.pdf'))).toBe(true);
     expect((await wfr(['run', 'w', '--get', '/pages/0/scan'], { cwd })).stdout).toBe(`${uri}\n`);
