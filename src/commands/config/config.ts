@@ -1,4 +1,4 @@
-/** `wfr config`: prints the path of the config file, checks the file, and shows the effective settings. */
+/** `wfr config`: prints the path of the config file, checks the file, shows the effective settings, and writes a first file. */
 import { existsSync } from 'node:fs';
 import { type ConfigLocation, locateConfig, readConfigBytes } from '../../config/load-config.js';
 import { chooseProfile } from '../../config/profile.js';
@@ -9,13 +9,14 @@ import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { sanitize } from '../../text/sanitize.js';
+import { init } from './init.js';
 
 export interface ConfigFlags extends ServiceFlags, WaitFlags {
   workflowIdField?: string;
   json?: boolean;
 }
 
-const ACTIONS = { path, show, check } as const;
+const ACTIONS = { path, show, check, init } as const;
 
 /** Throws UsageError if the file cannot be read or does not have the profile, and from `show` with every error in it. */
 export async function config(

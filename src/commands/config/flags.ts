@@ -6,7 +6,8 @@ import type { ConfigFlags } from './config.js';
 
 const HELP = `
 path prints the path of the config file, show the effective settings and the
-source of each, check the errors in the file. All settings are optional:
+source of each, check the errors in the file. init writes a first file with the
+flags that are given, unless there is one. All settings are optional:
 
   {
     "defaultProfile": "production",
@@ -40,6 +41,7 @@ profile. A profile's token and headers are sent only to the origin of its
 baseUrl. The file must not contain the token itself.
 
 Examples:
+  wfr config init --base-url https://workflows.example.com/api/v1
   wfr config check
   wfr config show --profile production
   "$EDITOR" "$(wfr config path)"`;
@@ -52,14 +54,16 @@ export const CONFIG: CommandEntry = {
 
 function define(command: Command, start: Start): void {
   command
-    .description('Show the effective settings, or locate and check the config file.')
-    .addArgument(new Argument('<action>', 'path, show or check').choices(['path', 'show', 'check']));
+    .description('Show the effective settings, or locate, check or begin the config file.')
+    .addArgument(
+      new Argument('<action>', 'path, show, check or init').choices(['path', 'show', 'check', 'init']),
+    );
   addWaitFlags(command);
   addServiceFlags(command)
     .option('--workflow-id-field <field>', 'workflow field to send; see wfr help run')
     .option('--json', 'print the settings as JSON')
     .addHelpText('after', HELP)
-    .action((action: 'path' | 'show' | 'check') =>
+    .action((action: 'path' | 'show' | 'check' | 'init') =>
       start(async (context) => {
         const { config } = await import('./config.js');
         return config(action, rawFlags<ConfigFlags>(command), context);

@@ -88,7 +88,7 @@ describe('completion: candidates', () => {
     [['completion', 'bash', ''], []],
     [
       ['config', ''],
-      ['path', 'show', 'check'],
+      ['path', 'show', 'check', 'init'],
     ],
     [
       ['history', '-'],

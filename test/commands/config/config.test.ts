@@ -1,7 +1,9 @@
 /** The command line and the help of `wfr config`. */
-import { expect, test } from 'vitest';
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../../src/config/settings-table.js';
-import { runCli } from '../../helpers/cli.js';
+import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { writeTestConfig } from '../../helpers/config.js';
 
 test.each([['wfr config'], ['wfr config what'], ['wfr config path extra']])(
@@ -19,4 +21,121 @@ test('config: the help names every setting, and its example is valid', async () 
   const [text = ''] = /^ {2}\{\n[\s\S]*?^ {2}\}$/m.exec(stdout) ?? [];
   const { env } = writeTestConfig(text);
   expect(await runCli(['config', 'check'], { env })).toMatchObject({ stdout: '', exitCode: 0 });
+});
+
+describe('config init', () => {
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+  /** Runs `wfr config init` in a new folder, below which the config file belongs. */
+  async function init(args: readonly string[], env: Record<string, string> = {}) {
+    const root = temporaryFolder();
+    const options = { env: { XDG_CONFIG_HOME: join(root, 'new', 'settings'), ...env }, cwd: root };
+    const path = join(root, 'new', 'settings', 'wfr', 'config.json');
+    return { root, path, options, ...(await runCli(['config', 'init', ...args], options)) };
+  }
+
+  test('config init: writes a file with the settings of its flags, which only its owner can read', async () => {
+    const { root, path, options, ...result } = await init([
+      ...['--profile', 'test', '--base-url', 'http://service.internal/v1', '--allow-http'],
+      ...['--token-file', 'token', '--header-file', '~/headers', '--timeout', '5m'],
+    ]);
+    expect(result).toMatchObject({ stdout: `${path}\n`, exitCode: 0 });
+    expect(result.stderr).toBe('Created. To add workflows and their parameters, see: wfr help config\n');
+    expect(readFileSync(path, 'utf8')).toBe(`{
+  "defaultProfile": "test",
+  "profiles": {
+    "test": {
+      "baseUrl": "http://service.internal/v1",
+      "allowHttp": true,
+      "tokenFile": "${join(root, 'token')}",
+      "headerFile": "~/headers",
+      "timeout": "5m",
+      "workflows": {}
+    }
+  }
+}
+`);
+    const folders = ['new', 'new/settings', 'new/settings/wfr'].map((name) => modeOf(join(root, name)));
+    expect([modeOf(path), ...folders]).toEqual(['600', '700', '700', '700']);
+    expect(await runCli(['config', 'check'], options)).toMatchObject({ exitCode: 0, stdout: '' });
+    const { stdout } = await runCli(['config', 'show'], options);
+    expect(stdout).toMatch(/^baseUrl +http:\/\/service\.internal\/v1 +profile test in /m);
+  });
+
+  test('config init: without flags, the file is valid and its base URL is to be set', async () => {
+    const { path, options, stderr } = await init([], {
+      WFR_BASE_URL: 'http://127.0.0.1:1',
+      WFR_PROFILE: 'x',
+    });
+    expect(stderr).toContain('Created. Set its baseUrl to the address of your service. ');
+    const baseUrl = 'https://workflows.example.com/api/v1';
+    expect(JSON.parse(readFileSync(path, 'utf8'))).toEqual({
+      defaultProfile: 'default',
+      profiles: { default: { baseUrl, workflows: {} } },
+    });
+    const env = { XDG_CONFIG_HOME: options.env.XDG_CONFIG_HOME };
+    expect(await runCli(['config', 'check'], { env })).toMatchObject({ exitCode: 0 });
+  });
+
+  test('config init: WFR_CONFIG names the file', async () => {
+    const path = join(temporaryFolder(), 'my.json');
+    const { stdout } = await init([], { WFR_CONFIG: path });
+    expect(stdout).toBe(`${path}\n`);
+    expect(modeOf(path)).toBe('600');
+  });
+
+  test('config init: an existing file is never overwritten, not even an empty one or a link to nothing', async () => {
+    const root = temporaryFolder();
+    const files = ['full', 'empty', 'link', 'folder'].map((name) => join(root, name));
+    const [full = '', empty = '', link = '', folder = ''] = files;
+    writeFileSync(full, 'mine');
+    writeFileSync(empty, '');
+    symlinkSync(join(root, 'nothing'), link);
+    mkdirSync(folder);
+    for (const path of files) {
+      const { exitCode, stdout, stderr } = await init([], { WFR_CONFIG: path });
+      expect({ exitCode, stdout, stderr }).toEqual({
+        exitCode: 2,
+        stdout: '',
+        stderr: `wfr: error: the config file ${path}: exists already, and is left unchanged\n`,
+      });
+    }
+    expect([readFileSync(full, 'utf8'), readFileSync(empty, 'utf8')]).toEqual(['mine', '']);
+    expect(() => statSync(join(root, 'nothing'))).toThrow('ENOENT');
+  });
+
+  test('config init: a folder that cannot be made exits 2, and an existing one keeps its mode', async () => {
+    const file = join(temporaryFolder(), 'file');
+    writeFileSync(file, '');
+    const { exitCode, stderr } = await init([], { WFR_CONFIG: join(file, 'wfr', 'config.json') });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('a part of the path is not a directory (ENOTDIR)');
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o755);
+    await init([], { WFR_CONFIG: join(folder, 'config.json') });
+    expect(modeOf(folder)).toBe('755');
+  });
+
+  test.each<[string[], string]>([
+    [['--base-url', 'ftp://h'], '--base-url ftp://h: must begin with https://'],
+    [
+      ['--base-url', 'https://u:secret@h'],
+      '--base-url https://…@h: must not contain a user name or password; put',
+    ],
+    [
+      ['--base-url', 'http://h'],
+      '--base-url http://h: would send the token unencrypted; use https://, or --allow-http',
+    ],
+    [['--base-url', ''], '--base-url "": has no scheme'],
+    [['--profile', '-x'], '--profile -x: must not be empty or start with "-"'],
+    [['--profile', ''], '--profile "": must not be empty or start with "-"'],
+    [['--token-file', '-'], '--token-file -: a profile requires a file'],
+    [['--token-file', ''], '--token-file: must be the path of a file that contains the access token'],
+    [['--interval', 'soon'], '--interval soon: must be a duration of at least 1ms'],
+    [['--workflow-id-field', 'x'], '--workflow-id-field x: must be auto, worfklowId, workflowId or both'],
+  ])('config init: %j exits 2 and writes nothing', async (args, message) => {
+    const { exitCode, stderr, path } = await init(args);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) });
+    expect(() => statSync(path)).toThrow('ENOENT');
+  });
 });
