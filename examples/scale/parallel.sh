@@ -71,7 +71,7 @@ if [[ -n ${HOSTS:-} ]]; then
 fi
 
 # A stopped shard waits for responses to triggers in flight; its results file has the outcome.
-parallel --hostgroups "${logins[@]}" --jobs "${JOBS:-$shards}" "${transfer[@]}" \
+parallel --hostgroups "${logins[@]}" --jobs "${JOBS:-$shards}" ${transfer[@]+"${transfer[@]}"} \
   --termseq TERM,20000,KILL,25 --line-buffer --tagstring 'shard {}' \
   bash "$results/shard.sh" '{}' ::: "${places[@]}" </dev/null || say "some shards did not exit with 0"
 

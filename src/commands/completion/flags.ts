@@ -3,7 +3,7 @@ import { Argument, type Command } from 'commander';
 import { ExitCode } from '../../exit-code.js';
 import type { CommandEntry, Start } from '../shared/command.js';
 
-const SHELLS = ['bash', 'zsh', 'fish'] as const;
+const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 const HELP = `
 Completes commands, flags and their values, profiles, workflow names, declared
@@ -11,13 +11,14 @@ parameters, recent run ids, @last, and the files of inputs. Completion reads the
 config file and the history, and never contacts the service.
 
 Examples, with the startup file of each shell:
-  source <(wfr completion bash)         # ~/.bashrc
+  eval "$(wfr completion bash)"         # ~/.bashrc
   source <(wfr completion zsh)          # ~/.zshrc, after compinit
-  wfr completion fish | source          # ~/.config/fish/config.fish`;
+  wfr completion fish | source          # ~/.config/fish/config.fish
+  wfr completion powershell | Out-String | Invoke-Expression   # $PROFILE`;
 
 export const COMPLETION: CommandEntry = {
   name: 'completion',
-  summary: 'print a completion script for bash, zsh or fish',
+  summary: 'print a completion script for a shell',
   define,
 };
 

@@ -1,4 +1,4 @@
-# bash completion for wfr. In ~/.bashrc:  source <(wfr completion bash)
+# bash completion for wfr, also for bash 3.2 of macOS. In ~/.bashrc:  eval "$(wfr completion bash)"
 
 # Splits the line $1 into words as bash does, without expansion. Sets _wfr_words (the last is the one being typed),
 # _wfr_quote (its open quotation mark) and _wfr_kept (its start, up to position $2).

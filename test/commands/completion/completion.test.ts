@@ -83,7 +83,7 @@ describe('completion: candidates', () => {
     ],
     [
       ['completion', ''],
-      ['bash', 'zsh', 'fish'],
+      ['bash', 'zsh', 'fish', 'powershell'],
     ],
     [['completion', 'bash', ''], []],
     [
@@ -368,16 +368,24 @@ describe('completion: errors and side effects', () => {
 });
 
 describe('completion: the command', () => {
-  test.each(['bash', 'zsh', 'fish'])('completion: the script for %s is printed unchanged', async (shell) => {
+  test.each([
+    ['bash', 'bash'],
+    ['zsh', 'zsh'],
+    ['fish', 'fish'],
+    ['powershell', 'ps1'],
+  ])('completion: the script for %s is printed unchanged', async (shell, extension) => {
     const { stdout, stderr, exitCode } = await runCli(['completion', shell]);
     expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
-    expect(stdout).toBe(readFileSync(join(ROOT, `src/commands/completion/wfr.${shell}`), 'utf8'));
-    expect(stdout).toContain(`command wfr __complete ${shell} -- `);
+    expect(stdout).toBe(readFileSync(join(ROOT, `src/commands/completion/wfr.${extension}`), 'utf8'));
+    expect(stdout).toMatch(new RegExp(`(command|&) wfr __complete ${shell} '?--'? `));
   });
 
   test('completion: an unknown shell exits 2, and no help mentions __complete', async () => {
     const { exitCode, stderr } = await runCli(['completion', 'tcsh']);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining('bash, zsh, fish') });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: expect.stringContaining('bash, zsh, fish, powershell'),
+    });
     for (const args of [['--help'], ['help', 'nothing'], ['__complet']]) {
       const { stdout, stderr } = await runCli(args);
       expect(stdout + stderr).not.toContain('__complete');

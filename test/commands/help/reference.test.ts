@@ -55,7 +55,7 @@ describe('help --json', () => {
     const sandbox = await readCommand('sandbox');
     expect(sandbox.flags['--workflow-id-field']?.choices).toEqual(FIELD_SPELLINGS);
     const { command } = await readCommand('completion');
-    expect(command.arguments[0]?.choices).toEqual(['bash', 'zsh', 'fish']);
+    expect(command.arguments[0]?.choices).toEqual(['bash', 'zsh', 'fish', 'powershell']);
   });
 
   test('help --json: flags have types, and say whether they can be repeated', async () => {
