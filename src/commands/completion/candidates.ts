@@ -9,10 +9,7 @@ import { itemStart } from '../../inputs/parameter-items.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { KNOWN_STATUSES } from '../../service/run.js';
-import { WORKFLOW_ID_FIELD_CHOICES } from '../../service/workflow-id-field.js';
 import { parseUrl } from '../../text/url.js';
-import { COLOR_CHOICES } from '../../view/presentation.js';
-import { OUTPUT_FORMATS } from '../shared/output-flags.js';
 
 export interface Candidate {
   value: string;
@@ -42,7 +39,7 @@ const MAX_IDS = 20;
 
 const files: Completer = () => ({ paths: 'files' });
 
-/** By placeholder; others have no completion. */
+/** By placeholder, for values that the help does not list; others have no completion. */
 export const COMPLETERS: Readonly<Record<string, Completer>> = {
   file: files,
   'file|-': files,
@@ -53,13 +50,9 @@ export const COMPLETERS: Readonly<Record<string, Completer>> = {
   parameter,
   kind: report,
   status: () => ({ candidates: KNOWN_STATUSES.map(toCandidate) }),
-  format: () => ({ candidates: OUTPUT_FORMATS.map(toCandidate) }),
-  when: () => ({ candidates: COLOR_CHOICES.map(toCandidate) }),
-  field: () => ({ candidates: WORKFLOW_ID_FIELD_CHOICES.map(toCandidate) }),
   name: profiles,
   workflow: aliases,
   'run-id': pastRuns,
-  spelling,
   step,
   command: ({ operands }) => ({
     candidates: operands.length === 0 ? [toCandidate('wfr')] : [],
@@ -140,11 +133,6 @@ async function pastRuns({ text, flags, operands }: CompletionRequest, context: C
     if (isMatch && ids.length < MAX_IDS) ids.push({ value: id, description: `${status} ${name} ${time}` });
   }
   return { candidates: [...latest.values(), ...ids] };
-}
-
-async function spelling(): Promise<Completion> {
-  const { FIELD_SPELLINGS } = await import('../sandbox/options.js');
-  return { candidates: FIELD_SPELLINGS.map(toCandidate) };
 }
 
 async function step({ flags }: CompletionRequest, context: Context): Promise<Completion> {

@@ -1,6 +1,7 @@
 /** Parses an unfinished command line to find what its last word is: a command, a flag, a value. */
 import type { Argument, Command, Option } from 'commander';
 import { TOPICS } from '../help/topics.js';
+import { choicesOf } from '../shared/flag-choices.js';
 import type { Candidate, Cursor } from './complete.js';
 
 /**
@@ -40,7 +41,7 @@ class CommandLine {
 
   locate(word: string): Cursor | undefined {
     if (this.#command === undefined) return undefined;
-    if (this.#pendingFlag !== undefined) return this.#cursor(word, placeholderOf(this.#pendingFlag));
+    if (this.#pendingFlag !== undefined) return this.#cursor(word, expectedValue(this.#pendingFlag));
     if (!this.#flagsEnded && word.startsWith('-')) return this.#locateFlag(word, this.#command);
     if (this.#command === this.program) return this.#cursor(word, this.#commandNames());
     const argument = this.#argument();
@@ -57,7 +58,7 @@ class CommandLine {
 
   #locateFlag(word: string, command: Command): Cursor {
     const { option, prefix, value } = parseFlag(word, command.options) ?? {};
-    if (option !== undefined && value !== undefined) return this.#cursor(word, placeholderOf(option), prefix);
+    if (option !== undefined && value !== undefined) return this.#cursor(word, expectedValue(option), prefix);
     const options = command.createHelp().visibleOptions(command);
     const flags = options.map(({ long, short, description }) => ({
       value: long ?? short ?? '',
@@ -133,6 +134,11 @@ function parseFlag(word: string, options: readonly Option[]): ParsedFlag | undef
     if (option.required) return { option, prefix: word.slice(0, end), value: word.slice(end) || undefined };
   }
   return undefined;
+}
+
+/** Returns the choices in the help of a flag, or the placeholder of its value. */
+function expectedValue(option: Option): Cursor['expected'] {
+  return choicesOf(option.description)?.map(toCandidate) ?? placeholderOf(option);
 }
 
 /** Returns the placeholder of a flag's value: `file` of `--workflows <file>`. */

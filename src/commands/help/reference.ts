@@ -2,6 +2,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { EXIT_CODE_MEANINGS } from '../../exit-code.js';
 import { VERSION } from '../../platform/version.js';
+import { choicesOf } from '../shared/flag-choices.js';
 import { environmentVariables } from './environment.js';
 
 /** The types of values, by the placeholder in the help; others are strings. */
@@ -132,7 +133,7 @@ function parseHelp(
 ): Pick<FlagReference, 'description' | 'default' | 'environment' | 'choices' | 'repeatable'> {
   const [, defaultValue] = / \(default: (.+?)\)/.exec(help) ?? [];
   const [, variables] = / \((WFR_[^)]+)\)/.exec(help) ?? [];
-  const [, list] = /: ((?:[\w-]+, )+[\w-]+ or [\w-]+)/.exec(help) ?? [];
+  const choices = choicesOf(help);
   const description = help.replace(/ \((default: .+?|WFR_[^)]+)\)/g, '').replace(/; repeatable$/, '');
   return {
     description,
@@ -141,6 +142,6 @@ function parseHelp(
     ...(variables !== undefined && {
       environment: variables.split(', ').map((name) => name.replace(/=.*/, '')),
     }),
-    ...(list !== undefined && { choices: list.split(/, | or /) }),
+    ...(choices !== undefined && { choices }),
   };
 }
