@@ -1,5 +1,5 @@
 /** Clocks for tests: their time advances while wfr sleeps, or when a test advances it. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../src/platform/context.js';
 
 interface Timer {
@@ -48,7 +48,7 @@ export class VirtualClock implements Clock {
       };
       const cancel = this.#add({ at: this.#elapsed + ms, action: wake, isSleep: true });
       signal?.addEventListener('abort', abort, { once: true });
-      this.#pump();
+      void this.#pump();
     });
   }
 
@@ -85,16 +85,31 @@ export class VirtualClock implements Clock {
   }
 
   /** Advances time to the next sleep, after pending socket events have been handled. */
-  #pump(): void {
+  async #pump(): Promise<void> {
     if (this.#pumping) return;
     this.#pumping = true;
-    setTimeout(() => {
-      this.#pumping = false;
-      const next = Math.min(...this.#timers.filter(({ isSleep }) => isSleep).map(({ at }) => at));
-      if (!Number.isFinite(next)) return;
-      this.advance(Math.max(0, next - this.#elapsed));
-      if (this.#timers.some(({ isSleep }) => isSleep)) this.#pump();
-    }, 1);
+    await delay(1);
+    await settled(/^(FSReq|GetAddrInfo)/);
+    this.#pumping = false;
+    const next = Math.min(...this.#timers.filter(({ isSleep }) => isSleep).map(({ at }) => at));
+    if (!Number.isFinite(next)) return;
+    this.advance(Math.max(0, next - this.#elapsed));
+    if (this.#timers.some(({ isSleep }) => isSleep)) void this.#pump();
+  }
+}
+
+/** What never ends, such as opening a FIFO, delays a virtual clock for this long (ms of real time). */
+const MAX_SETTLING = 500;
+
+/** Resolves when data that has arrived was read, and no operation is under way whose type in Node matches `operations`. */
+async function settled(operations: RegExp): Promise<void> {
+  const started = performance.now();
+  const isBusy = () =>
+    performance.now() - started < MAX_SETTLING &&
+    process.getActiveResourcesInfo().some((type) => operations.test(type));
+  for (let turn = 0; turn < 4; turn++) {
+    await nextTurn();
+    for (; isBusy(); turn = 0) await delay(1);
   }
 }
 
@@ -131,8 +146,8 @@ export class AutoAdvancingClock extends VirtualClock {
     clearTimeout(this.#nextJump);
     if (this.#pending.size === 0) return;
     const jump = setTimeout(async () => {
-      // On a busy machine the idle time may end before a response that has arrived is read.
-      for (let turn = 0; turn < 3; turn++) await nextTurn();
+      // On a busy machine the idle time may end before a response is read, a file was opened or a process has started.
+      await settled(/^(FSReq|GetAddrInfo|ProcessWrap)/);
       if (jump !== this.#nextJump || this.#pending.size === 0) return;
       this.advanceToNext();
       this.#restart();
