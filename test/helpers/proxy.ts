@@ -15,6 +15,7 @@ interface ProxyOptions {
 
 export async function startProxy({ answer }: ProxyOptions = {}) {
   const tunnels: SeenTunnel[] = [];
+  const waiting: (() => void)[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.on('error', () => {}));
@@ -28,7 +29,16 @@ export async function startProxy({ answer }: ProxyOptions = {}) {
       if (answer !== undefined) return answer(socket);
       const target = connect(Number(authority.split(':').at(-1)), '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-        socket.pipe(target).pipe(socket);
+        socket.pipe(target);
+        target.on('data', (bytes: Buffer) => {
+          const isWritten = socket.write(bytes, () => {
+            for (const resolve of waiting.splice(0)) resolve();
+          });
+          if (isWritten) return;
+          target.pause();
+          socket.once('drain', () => target.resume());
+        });
+        target.on('end', () => socket.end());
       });
       // Data of a closed side still goes to the other side; unread data turns its end into a reset.
       target.on('error', () => {});
@@ -43,5 +53,7 @@ export async function startProxy({ answer }: ProxyOptions = {}) {
     for (const socket of sockets) socket.destroy();
   });
   const { port } = server.address() as { port: number };
-  return { url: `http://127.0.0.1:${port}`, port, tunnels };
+  /** Resolves when the proxy has forwarded the next bytes of a response. */
+  const forwarded = () => new Promise<void>((resolve) => waiting.push(resolve));
+  return { url: `http://127.0.0.1:${port}`, port, tunnels, forwarded };
 }

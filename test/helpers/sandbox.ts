@@ -9,8 +9,8 @@ export const ARCHIVE = 'a6c4e2f0-1b3d-4f5e-8a7c-9d0b1c2e3f4a';
 export const FAILING = 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d';
 export const SLOW = '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e';
 
-/** Starts a sandbox that ends with the test; `env` and `clock` are options for `runCli`. */
-export async function startTestSandbox(options: Partial<SandboxOptions> = {}) {
+/** Starts a sandbox that ends with the test (a concurrent one has an `onEnd` of its own); `env` and `clock` are options for `runCli`. */
+export async function startTestSandbox(options: Partial<SandboxOptions> = {}, onEnd = onTestFinished) {
   const clock = new VirtualClock();
   const log: string[] = [];
   const sandbox = await startSandbox({
@@ -23,7 +23,7 @@ export async function startTestSandbox(options: Partial<SandboxOptions> = {}) {
     log: (line) => log.push(line),
     ...options,
   });
-  onTestFinished(() => sandbox.stop());
+  onEnd(() => sandbox.stop());
   const env = { WFR_BASE_URL: sandbox.baseUrl, WFR_TOKEN: 'sandbox-token' };
   return { sandbox, clock, env, log, posts: () => log.filter((line) => line.startsWith('POST')).length };
 }

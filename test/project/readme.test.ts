@@ -73,11 +73,11 @@ describe('the commands in README.md and docs/', () => {
     expect(stderr).toMatch(/^Finished: run [0-9a-f-]{36}, 4 of 4 steps in \d.*, version invoice v3$/m);
   });
 
-  test.each(tasks)('%s: these commands succeed: %s', async (_page, task) => {
+  // Most of their time they wait for the next poll.
+  test.concurrent.for(tasks)('%s: these commands succeed: %s', async ([_page, task], { onTestFinished }) => {
     const cwd = folderWithScan();
-    const { env } = await startTestSandbox({
-      clock: { now: Date.now, monotonic: () => performance.now() * 20 },
-    });
+    const clock = { now: Date.now, monotonic: () => performance.now() * 20 };
+    const { env } = await startTestSandbox({ clock }, onTestFinished);
     mkdirSync(join(cwd, 'wfr'));
     writeFileSync(join(cwd, 'wfr/config.json'), blocks('docs/configuration.md', 'json')[0] ?? '');
     const isFailing = task.includes('case $?');

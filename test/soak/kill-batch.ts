@@ -1,5 +1,6 @@
 /** One batch that is killed and started again, against a service that records every complete trigger. */
 
+import { EventEmitter } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,11 +25,13 @@ export interface KillResult {
 /** Starts a service that answers a trigger after `answerDelay` ms; its runs end 30 ms after their trigger. */
 export async function startRecordingService(answerDelay = 0) {
   const triggered = new Map<number, number>();
+  const requests = new EventEmitter();
   const endsAt = new Map<string, number>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', async () => {
+      requests.emit('request');
       let id = request.url?.split('/').at(-1) ?? '';
       if (request.method === 'POST') {
         const { inputs } = JSON.parse(Buffer.concat(chunks).toString('utf8'));
@@ -44,14 +47,28 @@ export async function startRecordingService(answerDelay = 0) {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return { triggered, baseUrl: `http://127.0.0.1:${port}`, stop: () => server.close() };
+  /** Resolves after that many further requests. */
+  const afterRequests = (count: number) =>
+    new Promise<boolean>((resolve) => {
+      let left = count;
+      const onRequest = () => {
+        if (--left > 0) return;
+        requests.off('request', onRequest);
+        resolve(false);
+      };
+      requests.on('request', onRequest);
+    });
+  return { triggered, afterRequests, baseUrl: `http://127.0.0.1:${port}`, stop: () => server.close() };
 }
 
-/** Kills a batch of `rows` rows `kills` times, each time after `shortest` to `longest` ms, then runs it to its end. */
+/**
+ * Kills a batch of `rows` rows `kills` times, each time up to 5 ms after `fewest` to `most` further requests, then runs it to
+ * its end.
+ */
 export async function killBatch(
   rows: number,
   kills: number,
-  [shortest, longest]: readonly [number, number],
+  [fewest, most]: readonly [number, number],
   seed: number,
 ): Promise<KillResult> {
   const service = await startRecordingService();
@@ -76,10 +93,10 @@ export async function killBatch(
   let killed = 0;
   while (killed < kills) {
     random = (random * 1_103_515_245 + 12_345) % 2 ** 31;
-    const lifetime = shortest + (random / 2 ** 31) * (longest - shortest);
+    const isBusy = service.afterRequests(Math.ceil(fewest + (random / 2 ** 31) * (most - fewest)));
     const running = start();
-    const isOver = await Promise.race([running.ended.then(() => true), sleep(lifetime).then(() => false)]);
-    if (isOver) break;
+    if (await Promise.race([running.ended.then(() => true), isBusy])) break;
+    await sleep(random % 6);
     running.child.kill('SIGKILL');
     await running.ended;
     killed++;
