@@ -71,6 +71,75 @@ describe('Windows: files', () => {
   });
 });
 
+describe('patterns that the shell has not expanded', () => {
+  const FILES = [
+    'b.pdf',
+    'a.pdf',
+    'a1.pdf',
+    '.hidden.pdf',
+    'scans/x (1) {a}.pdf',
+    'scans/deep/y.pdf',
+    '[z].pdf',
+  ];
+
+  /** Returns the documents that are sent for the arguments. */
+  async function documents(args: string[], options: { platform?: 'win32'; home?: string } = {}) {
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'scans/deep'), { recursive: true });
+    for (const file of FILES) writeFileSync(join(cwd, file), '%PDF');
+    const { baseUrl, posts } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
+    const batch = ['batch', 'w', '--each', 'scan', '--results', 'r.jsonl', '--concurrency', '1'];
+    const world = { env: { WFR_BASE_URL: baseUrl }, cwd, ...options };
+    const { exitCode, stderr } = await runCli(
+      [...batch, ...args.map((arg) => arg.replace('<cwd>', cwd))],
+      world,
+    );
+    const labels = [...readFileSync(join(cwd, 'r.jsonl'), 'utf8').matchAll(/"label":"(.*?)"/g)];
+    const files = [...new Set(labels.map(([, label]) => label?.replace(cwd, '<cwd>')))];
+    return { exitCode, stderr, posts: posts().length, files };
+  }
+
+  test.each<[string[], string[], { platform?: 'win32' }?]>([
+    [['*.pdf'], ['[z].pdf', 'a.pdf', 'a1.pdf', 'b.pdf']],
+    [
+      ['a?.pdf', 'b.pdf'],
+      ['a1.pdf', 'b.pdf'],
+    ],
+    [['[ab].pdf'], ['a.pdf', 'b.pdf']],
+    [['[z].pdf'], ['[z].pdf']],
+    [['scans/x (1) {a}*'], ['scans/x (1) {a}.pdf']],
+    [['./scans/*/*.pdf'], ['scans/deep/y.pdf']],
+    [['<cwd>/scans/*.pdf'], ['<cwd>/scans/x (1) {a}.pdf']],
+    [['scans\\deep\\*.pdf'], ['scans/deep/y.pdf'], { platform: 'win32' }],
+  ])('batch: --each expands %j to %j', async (args, files, options) => {
+    expect(await documents(args, options)).toMatchObject({ exitCode: 0, files, posts: files.length });
+  });
+
+  test('batch: --each expands a pattern in the home folder, and one without a match is a missing file', async () => {
+    const home = folderWith({ 'q.pdf': '%PDF', 'p.pdf': '%PDF' });
+    expect(await documents(['~/*.pdf'], { home })).toMatchObject({ files: ['~/p.pdf', '~/q.pdf'], posts: 2 });
+    expect(await documents(['none/*.pdf'])).toMatchObject({
+      exitCode: 2,
+      posts: 0,
+      stderr: expect.stringContaining('none/*.pdf: no such file'),
+    });
+  });
+
+  test('results: a pattern is expanded', async () => {
+    const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
+    const cwd = folderWith({ 'rows.jsonl': '{"a":1}\n{"a":2}\n' });
+    const batch = (shard: string) =>
+      runCli(
+        ['batch', 'w', '--rows', 'rows.jsonl', '--shard', `${shard}/2`, '--results', `out-${shard}.jsonl`],
+        { env: { WFR_BASE_URL: baseUrl }, cwd },
+      );
+    await batch('1');
+    await batch('2');
+    const { stdout, exitCode } = await runCli(['results', 'out-*.jsonl'], { cwd });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringContaining('2 rows') });
+  });
+});
+
 test.each([
   ['win32', 'Ctrl-Z and Enter'],
   ['linux', 'Ctrl-D'],

@@ -37,7 +37,7 @@ function define(command: Command, start: Start): void {
   command
     .description('Trigger a run for each row of a table or each file, and wait for them to end.')
     .argument('<workflow>', 'UUID, URL or configured name of the workflow')
-    .argument('[file...]', 'the files of --each')
+    .argument('[file...]', 'the files of --each, or patterns')
     .optionsGroup('Rows:')
     .option('--rows <file|->', 'read a table: JSON Lines, or CSV with a header')
     .option('--files-under <folder>', 'let a table name files in this folder, too')

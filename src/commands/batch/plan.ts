@@ -13,6 +13,7 @@ import {
   resolveWorkflowIdField,
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
+import { expandPatterns } from '../../inputs/expand-patterns.js';
 import { findFileLikeTexts } from '../../inputs/file-like-text.js';
 import { FileError, openRereadable } from '../../inputs/files.js';
 import { type Item, ItemError, parseItem } from '../../inputs/item.js';
@@ -56,11 +57,12 @@ export type BatchPlan = Awaited<ReturnType<typeof planBatch>>;
 /** Validates the command line, and opens the table. Throws UsageError with all problems. */
 export async function planBatch(
   workflow: string,
-  files: readonly string[],
+  patterns: readonly string[],
   flags: BatchFlags,
   reports: RequestedReports,
   context: Context,
 ) {
+  const files = await expandPatterns(patterns, context);
   const profile = await chooseProfile(flags, context);
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { source, ...checked } = await collectUsageErrors({

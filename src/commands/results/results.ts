@@ -2,6 +2,7 @@
 
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
+import { expandPatterns } from '../../inputs/expand-patterns.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import type { Output } from '../../platform/output.js';
@@ -16,8 +17,9 @@ import { runCommand } from '../shared/session.js';
 import { type JoinedFiles, joinFiles } from './join-files.js';
 
 /** Prints the summary of the results files, and writes the reports. Throws UsageError for files that cannot be joined. */
-export function results(names: readonly string[], flags: ReportFlags, context: Context): Promise<Exit> {
+export function results(patterns: readonly string[], flags: ReportFlags, context: Context): Promise<Exit> {
   return runCommand(flags, { subjects: [] }, context, async ({ reports }) => {
+    const names = await expandPatterns(patterns, context);
     const duplicate = names.find((name, index) => names.indexOf(name) !== index);
     if (duplicate !== undefined) throw new UsageError([`${duplicate}: is listed twice`]);
     const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
