@@ -28,16 +28,14 @@ type CsvRecord = string[] & { line: number };
 /** Reads the rows below the header; an empty cell means no input. Throws BatchFileError for an invalid header or quote. */
 export async function* csvRows({ open, name, paths }: TableFile): AsyncGenerator<Row, void, void> {
   let heads: ColumnHeader[] | undefined;
-  let number = 0;
   for await (const cells of recordsOf(open(), name)) {
     const label = `${name}:${cells.line}`;
     if (heads === undefined) {
       heads = headsOf(cells, label);
       continue;
     }
-    number++;
     const digest = digestOf(...heads.map(({ text }) => text), ...cells);
-    yield { number, label, digest, inputs: inputsOf(cells, heads, paths) };
+    yield { number: cells.line, label, digest, inputs: inputsOf(cells, heads, paths) };
   }
   if (heads === undefined) throw emptyTable(name);
 }

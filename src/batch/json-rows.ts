@@ -5,14 +5,12 @@ import { digestOf, type Row, type TableFile } from './row.js';
 
 /** Reads the rows of a file; skips blank lines. */
 export async function* jsonRows({ open, name, paths }: TableFile): AsyncGenerator<Row, void, void> {
-  let number = 0;
   for await (const line of readLines(open())) {
     const json = line.number === 1 ? stripByteOrderMark(line.bytes) : line.bytes;
     if (/^[ \t\r]*$/.test(json.subarray(0, 100).toString('latin1')) && json.toString('latin1').trim() === '')
       continue;
-    number++;
     yield {
-      number,
+      number: line.number,
       label: `${name}:${line.number}`,
       digest: digestOf(json),
       inputs: { items: [], json, paths },

@@ -1,5 +1,7 @@
 /** The state of each row of a batch, in a few bytes a row, so that tables of millions of rows fit into memory. */
 import { ExitCode } from '../exit-code.js';
+import type { Run } from '../service/run.js';
+import { ReasonGroups, withoutLabel } from '../text/reason-groups.js';
 import { PagedArray } from './paged-array.js';
 
 /**
@@ -32,20 +34,39 @@ export type RowState = (typeof ROW_STATES)[number];
 /** States that are restored when a re-send fails. */
 const RESTORED_STATES: readonly RowState[] = ['unknown', 'rejected', 'failed', 'lost'];
 
-/** The part of an event that changes the state of its row. */
+/** The part of an event that changes the state of its row, or says why it has it. */
 export type RowEvent =
-  | { event: 'intent'; row: number; digest: string }
+  | { event: 'intent'; row: number; label: string; digest: string }
   | { event: 'sent'; row: number }
+  | { event: 'unknown'; row: number; reason: string }
   | { event: 'accepted'; row: number; id: string }
-  | { event: 'refused'; row: number; exit: number }
+  | { event: 'refused'; row: number; exit: number; reason: string }
   | { event: 'lost'; row: number }
-  | { event: 'ended'; row: number; status: string | undefined; step: string | undefined };
+  | { event: 'ended'; row: number; status: string | undefined; error: Run['error'] };
 
-/** `rowsIn` returns at most this many. */
-const MAX_LISTED_ROWS = 1_000;
-/** Step names that are kept: a service with a new name for each failure must not fill memory. */
-const MAX_STEPS = 1_000;
-const OTHER_STEPS = '(other steps)';
+/** Why rows did not succeed. */
+export interface RowReason {
+  /** The state of the rows. */
+  state: RowState;
+  /** The step at which their runs failed; empty if they did not. */
+  step: string;
+  /** May have several lines, not yet sanitized. */
+  message: string;
+  count: number;
+  /** The first rows, in table order. */
+  rows: readonly number[];
+}
+
+/** Rows that each reason lists at most, and `rowsIn`. */
+const MAX_LISTED_ROWS = 20;
+/** Reasons that are kept: a service with a new reason for each row must not fill memory. */
+const MAX_REASONS = 1_000;
+/** Labels that are kept, of rows that did not succeed. */
+const MAX_LABELS = 10_000;
+
+const NO_RESPONSE = 'no response is recorded: a run may have been created';
+const NO_MESSAGE = '(the service gave no message)';
+const LOST = 'the service no longer knows the run (404)';
 
 export class RowStates {
   readonly #states = new PagedArray((size) => new Uint8Array(size));
@@ -53,15 +74,22 @@ export class RowStates {
   /** The state to restore if a re-send fails; cleared once the service has accepted the row. */
   readonly #restorable = new PagedArray((size) => new Uint8Array(size));
   readonly #ids = new Map<number, string>();
-  /** The step at which a row failed, as its number in `#stepNumbers`. */
-  readonly #failedStep = new PagedArray((size) => new Uint16Array(size));
-  readonly #stepNumbers = new Map<string, number>();
+  /** Why a row did not succeed, as the id of its reason plus 1. */
+  readonly #reasonIds = new PagedArray((size) => new Uint16Array(size));
+  readonly #reasons = new ReasonGroups<number>(MAX_REASONS);
+  readonly #noResponse = this.#reasons.add({ outcome: 'unknown', step: '', message: NO_RESPONSE }, 0);
+  readonly #labels = new Map<number, string>();
   readonly #counts = new Map<RowState, number>();
   #lastRow = 0;
 
   /** The largest row number with a state other than `new`. */
   get lastRow(): number {
     return this.#lastRow;
+  }
+
+  /** The number of rows with a state other than `new`. */
+  get known(): number {
+    return [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
   state(row: number): RowState {
@@ -77,6 +105,11 @@ export class RowStates {
   /** Returns the run id of a row that is `running` or `lost`. */
   id(row: number): string | undefined {
     return this.#ids.get(row);
+  }
+
+  /** Returns how users know a row, such as `rows.csv:12`. */
+  label(row: number): string {
+    return this.#labels.get(row) ?? `row ${row}`;
   }
 
   /** Returns the number of rows in a state. */
@@ -99,27 +132,23 @@ export class RowStates {
     return rows;
   }
 
-  /** Returns how many rows from 1 to `total` are `new`, and the first of them. */
-  missing(total: number): { count: number; first: number } {
-    let known = 0;
-    let first = 1;
-    for (const [row] of this.#states.entries()) {
-      if (row > total) break;
-      known++;
-      if (row === first) first++;
+  /** Returns why rows did not succeed, the most frequent reason first. */
+  reasons(): RowReason[] {
+    const groups = new Map<string, { state: RowState; id: number; rows: number[]; count: number }>();
+    for (const [row, number] of this.#reasonIds.entries()) {
+      const state = this.state(row);
+      const key = `${state} ${number}`;
+      const group = groups.get(key) ?? { state, id: number - 1, rows: [], count: 0 };
+      if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
+      groups.set(key, group);
     }
-    return { count: total - known, first };
-  }
-
-  /** Returns how many rows failed at each step, the most frequent first. */
-  failedSteps(): [step: string, rows: number][] {
-    const counts = new Map<string, number>();
-    const steps = [...this.#stepNumbers.keys()];
-    for (const [, number] of this.#failedStep.entries()) {
-      const step = steps[number - 1];
-      if (step !== undefined) counts.set(step, (counts.get(step) ?? 0) + 1);
-    }
-    return [...counts].sort(([, a], [, b]) => b - a);
+    const reasons = new Map(this.#reasons.bySize().map((reason) => [reason.id, reason]));
+    return [...groups.values()]
+      .sort((a, b) => b.count - a.count)
+      .map(({ state, id, rows, count }) => {
+        const { step = '', message = '' } = reasons.get(id) ?? {};
+        return { state, step, message, rows, count };
+      });
   }
 
   /** Applies an event to the state of its row. */
@@ -129,26 +158,33 @@ export class RowStates {
     if (event.event === 'intent') {
       this.#digests.set(row, BigInt(`0x${event.digest}`));
       if (RESTORED_STATES.includes(before)) this.#restorable.set(row, ROW_STATES.indexOf(before));
+      if (this.#labels.size < MAX_LABELS) this.#labels.set(row, event.label);
     }
     if (event.event === 'accepted') {
       this.#ids.set(row, event.id);
       this.#restorable.set(row, 0);
-      this.#failedStep.set(row, 0);
     }
     if (event.event === 'ended') this.#ids.delete(row);
-    if (event.event === 'ended' && event.status === 'FAILED')
-      this.#failedStep.set(row, this.#stepNumber(event.step ?? ''));
     const after = stateAfter(event);
     const isUnsent = event.event === 'intent' || event.event === 'refused';
     const restorable = ROW_STATES[this.#restorable.get(row) ?? 0] ?? 'new';
-    this.#setState(row, isUnsent && restorable !== 'new' ? restorable : after);
+    const state = isUnsent && restorable !== 'new' ? restorable : after;
+    this.#setState(row, state);
+    if (state === after) this.#setReason(event, state);
+    if (state === 'finished') this.#labels.delete(row);
   }
 
-  #stepNumber(step: string): number {
-    const name = this.#stepNumbers.size < MAX_STEPS || this.#stepNumbers.has(step) ? step : OTHER_STEPS;
-    const number = this.#stepNumbers.get(name) ?? this.#stepNumbers.size + 1;
-    this.#stepNumbers.set(name, number);
-    return number;
+  #setReason(event: RowEvent, state: RowState): void {
+    const { row } = event;
+    if (event.event === 'sent') {
+      // Every row is sent, and few stay unknown: no text is compared. A row that is sent again keeps its reason meanwhile.
+      if (!this.#reasonIds.get(row)) this.#reasonIds.set(row, this.#noResponse + 1);
+      return;
+    }
+    const reason = state === 'intent' ? undefined : reasonOf(event);
+    if (reason === undefined) return this.#reasonIds.set(row, 0);
+    const message = withoutLabel(reason.message, this.#labels.get(row));
+    this.#reasonIds.set(row, this.#reasons.add({ ...reason, message, outcome: state }, row) + 1);
   }
 
   #setState(row: number, state: RowState): void {
@@ -174,6 +210,7 @@ function stateAfter(event: RowEvent): RowState {
     case 'lost':
       return event.event;
     case 'sent':
+    case 'unknown':
       return 'unknown';
     case 'accepted':
       return 'running';
@@ -181,5 +218,20 @@ function stateAfter(event: RowEvent): RowState {
       return STATE_BY_EXIT[event.exit] ?? 'intent';
     case 'ended':
       return event.status === 'FINISHED' ? 'finished' : 'failed';
+  }
+}
+
+function reasonOf(event: RowEvent): { step: string; message: string } | undefined {
+  switch (event.event) {
+    case 'unknown':
+    case 'refused':
+      return { step: '', message: event.reason };
+    case 'lost':
+      return { step: '', message: LOST };
+    case 'ended':
+      if (event.status === 'FINISHED') return undefined;
+      return { step: event.error?.step ?? '', message: event.error?.message || NO_MESSAGE };
+    default:
+      return undefined;
   }
 }

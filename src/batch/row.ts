@@ -6,7 +6,7 @@ import type { RowInputs } from '../inputs/resolve.js';
 
 /** A row of the table. */
 export interface Row {
-  /** From 1, across all shards. */
+  /** The line of the table on which it begins; of files, their position. From 1, across all shards. */
   number: number;
   /** Identifies the row in messages: `rows.csv:12`, or the path of its file. */
   label: string;

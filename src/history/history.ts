@@ -27,6 +27,7 @@ type StatusRecord = Pick<PastRun, 'id' | 'baseUrl' | 'status'>;
 /** More or longer names could make a record too long for one atomic write. */
 const MAX_NAMES = 50;
 const MAX_NAME_LENGTH = 100;
+const MAX_LABEL_LENGTH = 200;
 
 /** The history could not be written in time. */
 export class HistoryTimeoutError extends Error {
@@ -72,13 +73,22 @@ export class History {
     const inputs = run.inputs.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME_LENGTH));
     const triggered = new Date(this.#clock.now()).toISOString();
     const status = run.status && this.#secrets.mask(run.status);
-    this.#inBackground(() => this.#append({ ...run, inputs, status, triggered }));
+    const label = run.label && this.#secrets.mask(run.label).slice(0, MAX_LABEL_LENGTH);
+    const record = { ...run, inputs, status, triggered, ...(label && { label }) };
+    this.#inBackground(() => this.#append(record));
   }
 
-  /** Records the status of a known run if it has changed, in the background. */
-  recordStatus({ id, baseUrl, status: unmasked }: StatusRecord): void {
+  /**
+   * Records the status of a known run if it has changed, in the background. With `isNew`, it is not looked up: a batch
+   * has many runs.
+   */
+  recordStatus(
+    { id, baseUrl, status: unmasked }: StatusRecord,
+    { isNew: isKnownToBeNew = false } = {},
+  ): void {
     const status = unmasked && this.#secrets.mask(unmasked);
     this.#inBackground(async () => {
+      if (isKnownToBeNew) return this.#append({ id, baseUrl, status });
       const known = (await this.readRuns()).find((run) => isSame(run, { id, baseUrl, status }));
       const isNew = known !== undefined && known.status !== status;
       return isNew ? this.#append({ id, baseUrl, status }) : undefined;

@@ -1,5 +1,6 @@
 /** How a run or a row of a batch ended, in one word: the same on the terminal, in every report and in the documentation. */
 import { type Exit, ExitCode } from '../exit-code.js';
+import type { Paint, Style } from './style.js';
 
 /** Every outcome, in the order in which they are listed. */
 export const OUTCOMES = [
@@ -34,6 +35,20 @@ const TONE_BY_OUTCOME: Partial<Record<Outcome, Tone>> = {
 
 export function toneOf(outcome: Outcome): Tone {
   return TONE_BY_OUTCOME[outcome] ?? 'doubt';
+}
+
+/** Returns the color of an outcome on a terminal. */
+export function paintOf(outcome: Outcome, style: Style): Paint {
+  switch (toneOf(outcome)) {
+    case 'good':
+      return style.success;
+    case 'bad':
+      return style.error;
+    case 'doubt':
+      return outcome === 'not sent' ? style.dim : style.warning;
+    case 'open':
+      return (text) => text;
+  }
 }
 
 const OUTCOME_BY_EXIT: ReadonlyMap<Exit, Outcome> = new Map([

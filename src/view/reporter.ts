@@ -8,6 +8,7 @@ import type { WorkflowIdField } from '../service/workflow-id-field.js';
 import { formatDuration } from '../text/duration.js';
 import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
+import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
 import { describeError, ERROR_LABEL, formatError } from './errors/describe-error.js';
 import type { Presentation } from './presentation.js';
 import type { BatchCounts, BatchView } from './progress/batch-progress.js';
@@ -58,6 +59,12 @@ export class Reporter {
   block(lines: readonly string[], word = '', paint: Paint = (text) => text): void {
     const text = wrapLines(lines, this.output.isTerminal ? this.output.columns : 0).join('\n');
     this.notice(text.replace(word, () => paint(word)));
+  }
+
+  /** Prints the closing block of a batch, even with --quiet. */
+  batchSummary(summary: BatchSummary): void {
+    const { isTerminal, columns } = this.output;
+    this.notice(formatBatchSummary(summary, this.style, isTerminal ? columns : 0).join('\n'));
   }
 
   /** Prints a warning. */
@@ -151,7 +158,10 @@ export class Reporter {
     this.#batch =
       LiveBatch === undefined
         ? new PlainBatch((line) => this.notice(line), clock, counts)
-        : new LiveBatch({ ...presentation, output, clock, onSuspend }, counts);
+        : new LiveBatch({ ...presentation, output, clock, onSuspend }, counts, {
+            write: (line) => this.notice(line),
+            style: this.style,
+          });
     return this.#batch;
   }
 

@@ -11,7 +11,8 @@ export interface Style {
   bold: Paint;
 }
 
-const PLAIN: Style = {
+/** No colors. */
+export const PLAIN: Style = {
   success: (text) => text,
   error: (text) => text,
   warning: (text) => text,

@@ -8,7 +8,7 @@ import { stepsDone, totalSteps } from './progress/run-progress.js';
 import { statusPaint } from './status-color.js';
 
 /** Returns one line: id, status, steps, and the step and message of a failure. */
-export function runSummaryLine(run: Run): string {
+function runSummaryLine(run: Run): string {
   const steps = totalSteps(run);
   const parts = [sanitize(run.id), sanitize(run.status ?? 'accepted')];
   if (steps !== undefined) parts.push(`${stepsDone(run)}/${steps}`);

@@ -74,7 +74,7 @@ describe('CSV: invalid rows and tables', () => {
       expect(checked.stderr.trimEnd().split('\n')).toHaveLength(1);
       const { exitCode, stderr, posts } = await runBatch(table);
       expect({ exitCode, posts }).toEqual({ exitCode: 3, posts: 2 });
-      expect(stderr).toContain(`row 2  ${message}`);
+      expect(stderr).toContain(message.replace(': ', '  invalid  '));
       expect(stderr).toContain('3 rows: 2 finished, 1 invalid');
     },
   );

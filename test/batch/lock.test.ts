@@ -178,7 +178,7 @@ describe('batch: a process that has lost its results file', () => {
     expect(completePosts).toBe(1);
     expect(exitCode).toBe(74);
     expect(stderr).toContain('cannot write out.jsonl: process 4242 on test-host has taken it over');
-    expect(stderr).toContain('In progress when it stopped: row 1 (run-1).');
+    expect(stderr).toContain('In progress when it stopped: rows.jsonl:1 (run-1).');
   });
 
   test('batch: a request is not completed if the file was taken over before its row was saved as sent (fault 82)', async () => {
@@ -224,7 +224,7 @@ describe('batch: a process that has lost its results file', () => {
       expect(completePosts).toBe(1);
       expect(exitCode).toBe(74);
       expect(stderr).toContain(`cannot write out.jsonl: ${reason}`);
-      expect(stderr).toContain('In progress when it stopped: row 1 (run-1).');
+      expect(stderr).toContain('In progress when it stopped: rows.jsonl:1 (run-1).');
     },
   );
 

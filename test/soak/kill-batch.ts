@@ -123,7 +123,8 @@ export function readOutcome(path: string): Pick<KillResult, 'unknown' | 'ended'>
     events.filter(({ row }) => row).map(({ row, event }) => [row, event]),
   );
   // A replaced process may have written a line after the end of a row; it does not count.
-  const isUnknown = ([row, event]: [number, string]) => event === 'sent' && !ended.has(row);
+  const isUnknown = ([row, event]: [number, string]) =>
+    ['sent', 'unknown'].includes(event) && !ended.has(row);
   const unknown = [...lastOf].filter(isUnknown).map(([row]) => row);
   return { unknown, ended };
 }

@@ -33,11 +33,13 @@ const MEMBERS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   batch: { workflow: TEXT, baseUrl: TEXT, shard: SHARD, salt: SALT },
   intent: { row: ROW, digest: DIGEST, inputs: NAMES, time: TIME },
   sent: { row: ROW, inputs: DIGESTS, time: TIME },
+  unknown: { row: ROW, reason: TEXT, time: TIME },
   accepted: { row: ROW, id: ID, time: TIME },
   refused: { row: ROW, exit: EXIT, reason: TEXT, time: TIME },
   lost: { row: ROW, time: TIME },
   ended: { row: ROW, run: RUN, time: TIME },
   table: { rows: COUNT },
+  stopped: { rows: COUNT },
 };
 
 /** Returns whether this version of wfr knows the event. */

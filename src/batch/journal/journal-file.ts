@@ -38,12 +38,13 @@ export async function openJournalFile(
 
 /** Updates the row states with an event of a results file. */
 export function recordEvent({ event, row, fields, run }: ReadEvent, rowStates: RowStates): void {
-  const { digest, id, exit } = fields;
-  if (event === 'intent') rowStates.record({ event, row, digest: String(digest) });
+  const { label = `row ${row}`, digest, id, exit, reason } = fields;
+  if (event === 'intent') rowStates.record({ event, row, label: String(label), digest: String(digest) });
   else if (event === 'sent' || event === 'lost') rowStates.record({ event, row });
+  else if (event === 'unknown') rowStates.record({ event, row, reason: String(reason) });
   else if (event === 'accepted') rowStates.record({ event, row, id: String(id) });
-  else if (event === 'refused') rowStates.record({ event, row, exit: Number(exit) });
-  else if (event === 'ended') rowStates.record({ event, row, status: run?.status, step: run?.error?.step });
+  else if (event === 'refused') rowStates.record({ event, row, exit: Number(exit), reason: String(reason) });
+  else if (event === 'ended') rowStates.record({ event, row, status: run?.status, error: run?.error });
 }
 
 /** Names the file, as `--results out.jsonl`, in the errors of `work`. Throws JournalInUseError unchanged, and UsageError. */

@@ -16,6 +16,8 @@ export type BatchEvent =
   | { event: 'intent'; row: number; label: string; digest: string; inputs?: readonly string[] }
   /** `inputs` has the digest of each input, in the file of `run --once`. */
   | { event: 'sent'; row: number; inputs?: Readonly<Record<string, string>> }
+  /** A run may have been created: why its id is not known. */
+  | { event: 'unknown'; row: number; reason: string }
   | { event: 'accepted'; row: number; id: string }
   /** No run was created; `exit` is the exit code for the reason. */
   | { event: 'refused'; row: number; exit: number; reason: string }
@@ -23,8 +25,10 @@ export type BatchEvent =
   | { event: 'lost'; row: number }
   /** `run` is the service's JSON, unchanged, on one line. */
   | { event: 'ended'; row: number; run: Iterable<Uint8Array> }
-  /** The whole table was read; it has this many rows. */
-  | { event: 'table'; rows: number };
+  /** All rows of the shard were begun; the whole table has this many rows. */
+  | { event: 'table'; rows: number }
+  /** The batch stopped before that; the whole table has this many rows. */
+  | { event: 'stopped'; rows: number };
 
 /** Writes events to a file or to stdout, in the order of the calls. */
 export interface Journal {

@@ -53,13 +53,13 @@ async function assertSameTable(rowStates: RowStates, rows: AsyncIterable<Row>, n
     last = number;
     if (!mayChange(rowStates.state(number)) && rowStates.digest(number) !== digest) {
       throw new BatchFileError(
-        `${label}: row ${number} has changed since ${name} was created; use another --results file for another table`,
+        `${label}: has changed since ${name} was created; use another --results file for another table`,
       );
     }
   }
   if (last < rowStates.lastRow) {
     throw new BatchFileError(
-      `the table has ${last} rows, but ${name} has row ${rowStates.lastRow}; use another --results file for another table`,
+      `the table ends with row ${last}, but ${name} has row ${rowStates.lastRow}; use another --results file for another table`,
     );
   }
 }

@@ -8,6 +8,7 @@ import { OutputError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { BatchCounts, BatchView } from '../../view/progress/batch-progress.js';
+import { outcomeOfState } from '../shared/row-summary.js';
 import type { Session } from '../shared/session.js';
 import type { BatchPlan } from './plan.js';
 import { type RowResult, RowRunner } from './row.js';
@@ -33,20 +34,21 @@ export class BatchRun {
     this.#results = results;
     this.#session = session;
     this.#source = new RowSource(plan);
-    this.#runner = openRunner(plan, results, session);
-    this.#policy = new StopPolicy(plan.failFast);
+    this.#policy = new StopPolicy(plan);
+    this.#runner = openRunner(plan, results, session, () => this.#isStopped());
   }
 
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
   async run(view: BatchView): Promise<void> {
-    const { presentation, concurrency } = this.#plan;
+    const { concurrency } = this.#plan;
     const isStopped = () => this.#isStopped();
-    if (presentation.live && this.total === undefined) void this.#source.countAhead(isStopped);
-    const rows = this.#source.rows((tableRows) =>
-      this.#results.journal.append({ event: 'table', rows: tableRows }),
-    );
+    // For the progress; and at the end, how many rows were not sent.
+    const counting = this.#source.count();
     try {
-      await forEachConcurrent(rows, concurrency, (row) => this.#runRow(row, view), isStopped);
+      await forEachConcurrent(this.#source.rows(), concurrency, (row) => this.#runRow(row, view), isStopped);
+      const rows = await counting;
+      const event = this.#source.isRead ? 'table' : 'stopped';
+      if (rows !== undefined) this.#results.journal.append({ event, rows });
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       this.fail(error);
@@ -73,7 +75,6 @@ export class BatchRun {
     const { awaiting } = this.#runner;
     return {
       total: this.total,
-      rowsRead: this.#source.read,
       finished: rowStates.count('finished'),
       failed: rowStates.count('failed') + rowStates.count('invalid') + rowStates.count('lost'),
       refused: rowStates.count('rejected'),
@@ -95,10 +96,7 @@ export class BatchRun {
   /** Why the batch ended early, and which rows were in progress, as lines for the summary. */
   notes(): string[] {
     const notes = [...(this.#policy.reason ?? [])];
-    if (this.#session.interruption.received !== undefined) {
-      const when = this.total === undefined ? ' before the end of the table' : '';
-      notes.push(`Interrupted${when}. To continue, run the same command again.`);
-    }
+    if (this.#session.interruption.received !== undefined) notes.push('Interrupted.');
     const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
     if (rows.length > 0) notes.push(`In progress when it stopped: ${rows.join(', ')}.`);
     return notes;
@@ -108,8 +106,9 @@ export class BatchRun {
   #describeUnrecorded(row: number): string[] {
     const { rowStates } = this.#results;
     const state = rowStates.state(row);
-    if (state === 'unknown') return [`row ${row} (no response)`];
-    return state === 'running' ? [`row ${row} (${sanitize(rowStates.id(row) ?? '')})`] : [];
+    const label = sanitize(rowStates.label(row));
+    if (state === 'unknown') return [`${label} (no response)`];
+    return state === 'running' ? [`${label} (${sanitize(rowStates.id(row) ?? '')})`] : [];
   }
 
   async #runRow(row: Row, view: BatchView): Promise<void> {
@@ -123,10 +122,13 @@ export class BatchRun {
     if (!(this.failure instanceof OutputError)) this.#inProgress.delete(row.number);
   }
 
-  #rowEnded(row: Row, { exit, summary }: RowResult, view: BatchView): void {
+  #rowEnded({ number, label }: Row, result: RowResult, view: BatchView): void {
+    const { exit, id, reason = '' } = result;
     this.#exits.set(exit, (this.#exits.get(exit) ?? 0) + 1);
-    view.rowDone(`row ${row.number}  ${summary}`);
-    if (this.failure === undefined) this.#policy.rowEnded(exit, this.#runner);
+    const outcome = outcomeOfState(this.#results.rowStates.state(number));
+    const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
+    view.rowDone({ label, outcome, id, reason }, isProblem);
+    if (this.failure === undefined) this.#policy.rowEnded(result, this.#runner);
   }
 
   #isStopped(): boolean {
@@ -135,7 +137,12 @@ export class BatchRun {
   }
 }
 
-function openRunner(plan: BatchPlan, { journal, rowStates }: OpenResults, session: Session): RowRunner {
+function openRunner(
+  plan: BatchPlan,
+  { journal, rowStates }: OpenResults,
+  session: Session,
+  isStopped: () => boolean,
+): RowRunner {
   const { context, interruption, reporter } = session;
   const stopWatching = AbortSignal.any([interruption.signal, journal.failed]);
   // Every watched run adds a listener.
@@ -143,5 +150,5 @@ function openRunner(plan: BatchPlan, { journal, rowStates }: OpenResults, sessio
   const reachability = new Reachability(context.clock, interruption.signal, (cause, delay) =>
     reporter.waitingForService(cause, delay),
   );
-  return new RowRunner(plan, { session, journal, rowStates, reachability, stopWatching });
+  return new RowRunner(plan, { session, journal, rowStates, reachability, stopWatching, isStopped });
 }

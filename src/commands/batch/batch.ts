@@ -14,7 +14,7 @@ import type { ServiceEvents } from '../../service/service.js';
 import { adoptRuns } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { readReportedRuns } from '../shared/reported-rows.js';
-import { endingOfRows, exitsOfRows, summaryLines } from '../shared/row-summary.js';
+import { endingOfRows, exitsOfRows, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
@@ -90,9 +90,11 @@ async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): P
     await results.close().catch((error) => run.fail(error));
   }
   if (run.failure !== undefined && !reporter.error(run.failure)) throw run.failure;
-  const summary = summaryLines(results.rowStates, run.total, run.notes());
+  const summary = summarize(results.rowStates, run.total, run.notes(), file?.name);
   const exit = exitOfSeveral([...run.exits(), ...exitsOfRows(results.rowStates)]);
-  if (exit === ExitCode.ok || reporter.presentation.showsErrors) reporter.block(summary);
+  // An error of the table says why it has no rows.
+  const hasRows = run.failure === undefined || results.rowStates.known > 0;
+  if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors)) reporter.batchSummary(summary);
   const reported =
     flags.report === undefined || file === undefined ? { runs: [] } : await readReportedRuns([file]);
   const { failure } = run;

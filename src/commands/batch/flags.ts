@@ -12,15 +12,9 @@ import {
 import type { BatchFlags } from './plan.js';
 
 const HELP = `
-A table is JSON Lines, each row an object as in --inputs-file, or CSV with input
-names and separators as the header: customer,amount:=,invoice@. Paths are
-relative to the table, and must stay inside its folder or --files-under.
-
-The results file records every step of every row, so that running the same
-command again continues after any interruption and sends no row twice. If the
-outcome of a row is unknown, the exit code is 6 until you settle the row with
---adopt, or with --resend-unknown as the last argument. A lost row (404 for
-60 s) exits with 7.
+The results file records every step of every row: the same command, run again,
+continues after any interruption and sends no row twice. For tables, and for
+rows that failed or are unknown, see wfr help tables.
 
 Examples:
   wfr batch invoice --each invoice scans/*.pdf --results out.jsonl
@@ -58,6 +52,7 @@ function define(command: Command, start: Start): void {
     .option('--retry-failed', 'trigger failed and rejected rows again')
     .option('--retry-lost', 'trigger lost rows again')
     .option('--fail-fast', 'send no more rows after the first failure')
+    .option('--keep-going', 'send all rows, even if the service rejects each alike')
     .optionsGroup('Sending:')
     .option('--concurrency <number>', 'maximum number of concurrent runs (default: 8)')
     .option('--rate <number>', 'requests per second; 0 for no limit (default: 10)');

@@ -39,6 +39,7 @@ export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, 
   checkParameters?: boolean;
   check?: boolean;
   failFast?: boolean;
+  keepGoing?: boolean;
   adopt?: string[];
   /** True: all unknown rows. */
   resendUnknown?: string | true;
@@ -80,6 +81,7 @@ export async function planBatch(
     resendUnknown: () => parseResendUnknown(flags.resendUnknown),
     reports: () => openReports(reports, flags),
     filesUnder: () => assertTable(flags),
+    stopping: () => assertOneStopPolicy(flags),
     source: () => openTable(files, flags, context),
   });
   const validateFiles = async () => {
@@ -100,10 +102,15 @@ export async function planBatch(
     resend503: mayResend503(flags, profile, context),
     subjects: [{ id: undefined, workflowId: checked.workflowId }],
     failFast: flags.failFast === true,
+    keepGoing: flags.keepGoing === true,
     retryFailed: flags.retryFailed === true,
     retryLost: flags.retryLost === true,
     resendRejected: false,
   };
+}
+
+function assertOneStopPolicy({ failFast, keepGoing }: BatchFlags): void {
+  if (failFast && keepGoing) throw new UsageError(['--fail-fast and --keep-going exclude each other']);
 }
 
 /** Opens the reports, which are written from the results file. Throws UsageError. */
@@ -119,13 +126,14 @@ async function openReports(reports: RequestedReports, { report, results = '-' }:
  */
 export async function* shardRows(
   plan: Pick<BatchPlan, 'table' | 'shard' | 'workflowId' | 'defaults'>,
-  onRow: (number: number) => void = () => {},
+  onRow: () => void = () => {},
 ) {
   const { table, shard, workflowId, defaults } = plan;
   const common = digestOf(workflowId, ...defaults.map(({ raw }) => raw));
+  let before = 0;
   for await (const row of table.rows()) {
-    onRow(row.number);
-    if ((row.number - 1) % shard.count !== shard.index - 1) continue;
+    onRow();
+    if (before++ % shard.count !== shard.index - 1) continue;
     yield { ...row, digest: digestOf(common, row.digest) } satisfies Row;
   }
 }

@@ -1,11 +1,11 @@
-/** The rows of a batch on their way from the table to the runner, counted for the progress display. */
+/** The rows of a batch on their way from the table to the runner, counted for the progress display and the summary. */
 import type { Row } from '../../batch/row.js';
 import { type BatchPlan, shardRows } from './plan.js';
 
 export class RowSource {
   readonly #plan: BatchPlan;
   #total: number | undefined;
-  #read = 0;
+  #isRead = false;
 
   constructor(plan: BatchPlan) {
     this.#plan = plan;
@@ -18,36 +18,33 @@ export class RowSource {
     return this.#total;
   }
 
-  /** The number of rows that were read by `rows`. */
-  get read(): number {
-    return this.#read;
+  /** Whether `rows` has read all rows. */
+  get isRead(): boolean {
+    return this.#isRead;
   }
 
-  /** Reads the rows of this shard; at the end, calls `onEnd` with the number of rows of the whole table. */
-  async *rows(onEnd: (tableRows: number) => void): AsyncGenerator<Row, void, void> {
+  /** Reads the rows of this shard. */
+  async *rows(): AsyncGenerator<Row, void, void> {
+    yield* shardRows(this.#plan);
+    this.#isRead = true;
+  }
+
+  /**
+   * Reads the table ahead of `rows` to set `total`, and resolves with the number of rows of the whole table. Never throws:
+   * `rows` reports what is wrong with the table, and the number is undefined.
+   */
+  async count(): Promise<number | undefined> {
     let tableRows = 0;
-    const onRow = (number: number) => {
-      tableRows = number;
+    let rows = 0;
+    const onRow = () => {
+      tableRows++;
     };
-    for await (const row of shardRows(this.#plan, onRow)) {
-      this.#read++;
-      yield row;
-    }
-    this.#total = this.#read;
-    onEnd(tableRows);
-  }
-
-  /** Reads the table ahead of `rows` to set `total`. Never throws: `rows` reports what is wrong with the table. */
-  async countAhead(isStopped: () => boolean): Promise<void> {
-    let count = 0;
     try {
-      for await (const _row of shardRows(this.#plan)) {
-        count++;
-        if (isStopped()) return;
-      }
-      this.#total ??= count;
+      for await (const _row of shardRows(this.#plan, onRow)) rows++;
+      this.#total = rows;
+      return tableRows;
     } catch {
-      // The total stays unknown.
+      return undefined;
     }
   }
 }

@@ -21,6 +21,8 @@ export interface TriggerTools {
   journal: Journal;
   rowStates: RowStates;
   reachability: Reachability;
+  /** Whether no further request may be completed. */
+  isStopped(): boolean;
 }
 
 /** Retries of a rate-limited row, on top of the re-sends of each try. */
@@ -28,6 +30,9 @@ const MAX_RETRIES = 10;
 
 /** After so many consecutive unknown outcomes, further rows would only create more runs without a known id. */
 const MAX_CONSECUTIVE_UNKNOWN = 5;
+
+/** After so many consecutive rows that were rejected with the same status, the next ones will be as well. */
+const MAX_CONSECUTIVE_REJECTED = 11;
 
 /** A row was not sent because the batch stopped; its request was never complete. */
 export class HeldBackError extends Error {
@@ -43,6 +48,8 @@ export class RowTrigger {
   #field: WorkflowIdFieldChoice;
   #consecutiveUnknown = 0;
   #lastUnknownOutcome: UnknownOutcomeError | undefined;
+  #consecutiveRejected = 0;
+  #lastRejection: HttpError | undefined;
 
   constructor(plan: TriggerPlan, tools: TriggerTools) {
     this.#plan = plan;
@@ -60,25 +67,40 @@ export class RowTrigger {
     return this.#lastUnknownOutcome;
   }
 
+  /** The last of eleven consecutive rejections with the same status. */
+  get repeatedRejection(): HttpError | undefined {
+    return this.#consecutiveRejected >= MAX_CONSECUTIVE_REJECTED ? this.#lastRejection : undefined;
+  }
+
   /** Triggers the run of a row. Throws what createRun throws, and HeldBackError. */
   async send(row: Row, inputs: readonly Input[]): Promise<Run> {
     try {
       const run = await this.#sendWithRetries(row, inputs);
-      this.#consecutiveUnknown = 0;
+      this.#countOutcome(undefined);
       return run;
     } catch (error) {
-      if (!(error instanceof UnknownOutcomeError)) this.#consecutiveUnknown = 0;
-      else if (++this.#consecutiveUnknown >= MAX_CONSECUTIVE_UNKNOWN) this.#lastUnknownOutcome ??= error;
+      this.#countOutcome(error);
       throw error;
     }
   }
 
+  /** Counts consecutive unknown outcomes and rejections; `error` is undefined for a row that was accepted. */
+  #countOutcome(error: unknown): void {
+    this.#consecutiveUnknown = error instanceof UnknownOutcomeError ? this.#consecutiveUnknown + 1 : 0;
+    if (error instanceof UnknownOutcomeError && this.#consecutiveUnknown >= MAX_CONSECUTIVE_UNKNOWN)
+      this.#lastUnknownOutcome ??= error;
+    const rejection = error instanceof HttpError ? error : undefined;
+    const isSame = rejection?.info.status === this.#lastRejection?.info.status;
+    this.#consecutiveRejected = rejection === undefined ? 0 : isSame ? this.#consecutiveRejected + 1 : 1;
+    this.#lastRejection = rejection;
+  }
+
   async #sendWithRetries({ number }: Row, inputs: readonly Input[]): Promise<Run> {
-    const { journal, rowStates, reachability } = this.#tools;
+    const { journal, rowStates, reachability, isStopped } = this.#tools;
     const { workflowId, resend503 } = this.#plan;
     const session = this.#sessionOf(number);
     const recordSent = async () => {
-      if (this.#lastUnknownOutcome !== undefined) throw new HeldBackError();
+      if (this.#lastUnknownOutcome !== undefined || isStopped()) throw new HeldBackError();
       const sent = { event: 'sent', row: number } as const;
       rowStates.record(sent);
       this.#awaiting.add(number);

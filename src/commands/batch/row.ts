@@ -4,15 +4,21 @@ import { nextAction, type ResendOptions } from '../../batch/next-action.js';
 import type { Row } from '../../batch/row.js';
 import type { RowEvent } from '../../batch/row-states.js';
 import type { WaitSettings } from '../../config/wait.js';
-import { NoSuchRunError, OutputError, type UnknownOutcomeError, UsageError } from '../../errors.js';
+import {
+  type HttpError,
+  NoSuchRunError,
+  OutputError,
+  type UnknownOutcomeError,
+  UsageError,
+} from '../../errors.js';
 import { type Exit, ExitCode, exitOfError } from '../../exit-code.js';
 import { type CommonInputs, type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
-import { hasEnded, type Run } from '../../service/run.js';
+import type { Input } from '../../service/body.js';
+import { type EndedRun, hasEnded, type Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
-import { sanitize, sanitizeLines } from '../../text/sanitize.js';
-import { errorText } from '../../view/errors/describe-error.js';
-import { runSummaryLine } from '../../view/summary.js';
+import { withoutLabel } from '../../text/reason-groups.js';
+import { rowReason } from '../../view/errors/row-reason.js';
 import { describeFailure } from '../shared/recorded-trigger.js';
 import { watchRun } from '../shared/watch-run.js';
 import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
@@ -30,8 +36,11 @@ export interface RowTools extends TriggerTools {
 /** How a row ended in this call. */
 export interface RowResult {
   exit: Exit;
-  /** One line for the user. */
-  summary: string;
+  id?: string;
+  /** Why it did not finish, if it did not. */
+  reason?: string;
+  /** What was thrown. */
+  error?: unknown;
 }
 
 export class RowRunner {
@@ -52,6 +61,10 @@ export class RowRunner {
 
   get lastUnknownOutcome(): UnknownOutcomeError | undefined {
     return this.#trigger.lastUnknownOutcome;
+  }
+
+  get repeatedRejection(): HttpError | undefined {
+    return this.#trigger.repeatedRejection;
   }
 
   get isServiceUnreachable(): boolean {
@@ -81,6 +94,7 @@ export class RowRunner {
       this.#recordIntent(row, names);
       const accepted = await this.#trigger.send(row, inputs.inputs);
       this.#record({ event: 'accepted', row: row.number, id: accepted.id });
+      this.#addToHistory(row, accepted, inputs.inputs);
       return await this.#watch(row, accepted.id, accepted);
     } finally {
       await inputs.close();
@@ -103,32 +117,50 @@ export class RowRunner {
     );
     if (error !== undefined) return this.#recordUnwatched(row, id, error);
     if (run !== undefined && hasEnded(run)) return this.#recordEnd(row, run);
-    return { exit: ExitCode.stillRunning, summary: `${sanitize(id)}: continues` };
+    return { exit: ExitCode.stillRunning, id };
   }
 
-  #recordEnd(row: Row, run: Run): RowResult {
-    const { journal, rowStates } = this.#tools;
+  #recordEnd(row: Row, run: EndedRun): RowResult {
+    const { journal, rowStates, session } = this.#tools;
+    const { id, status, error } = run;
     journal.append({ event: 'ended', row: row.number, run: compactJson(run.json) });
-    rowStates.record({ event: 'ended', row: row.number, status: run.status, step: run.error?.step });
-    const exit = run.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
-    return { exit, summary: runSummaryLine(run) };
+    rowStates.record({ event: 'ended', row: row.number, status, error });
+    session.history.recordStatus({ id, baseUrl: session.service.baseUrl.href, status }, { isNew: true });
+    if (status === 'FINISHED') return { exit: ExitCode.ok, id };
+    const reason = [error?.step, error?.message].filter(Boolean).join(': ');
+    return { exit: ExitCode.runFailed, id, reason };
   }
 
-  /** Records a run that the service no longer knows; any other run stays `accepted`, and a later call watches it. */
+  /** Records a run that the service no longer knows; any other run stays `running`, and a later call watches it. */
   #recordUnwatched(row: Row, id: string, error: unknown): RowResult {
     const exit = exitOfError(error);
     if (error instanceof OutputError || exit === ExitCode.internalError) throw error;
     if (error instanceof NoSuchRunError) this.#record({ event: 'lost', row: row.number });
-    return { exit, summary: `${sanitize(id)}: ${joinLines(errorText(error))}` };
+    return { exit, id, reason: rowReason(error), error };
   }
 
-  /** Records why a row was not triggered; a row with an unknown outcome stays `sent`. */
+  /** Records why a row was not triggered. */
   #recordFailure(row: Row, error: unknown): RowResult | undefined {
     // No request of it was completed since its last record.
     if (error instanceof HeldBackError) return undefined;
     const { exit, code, reason, isUnknown } = describeFailure(error);
-    if (!isUnknown) this.#recordRefusal(row, code, reason);
-    return { exit, summary: joinLines(reason) };
+    const shortReason = withoutLabel(rowReason(error), row.label);
+    if (isUnknown) this.#recordUnknown(row, shortReason);
+    else this.#recordRefusal(row, code, reason);
+    return { exit, reason: shortReason, error };
+  }
+
+  /** Later commands refer to the run with @last. */
+  #addToHistory({ label }: Row, { id, status }: Run, inputs: readonly Input[]): void {
+    const { history, service } = this.#tools.session;
+    history.recordTrigger({
+      id,
+      workflow: this.#plan.workflowId,
+      baseUrl: service.baseUrl.href,
+      inputs: inputs.map(({ name }) => name),
+      status,
+      label,
+    });
   }
 
   #recordIntent({ number, label, digest }: Row, inputs?: readonly string[]): void {
@@ -142,16 +174,16 @@ export class RowRunner {
     this.#record({ event: 'refused', row: row.number, exit, reason: secrets.mask(reason) });
   }
 
+  #recordUnknown(row: Row, reason: string): void {
+    const { secrets } = this.#tools.session.context;
+    this.#record({ event: 'unknown', row: row.number, reason: secrets.mask(reason) });
+  }
+
   /** Appends an event to the results, without waiting for the disk, and updates the row state. */
   #record(event: BatchEvent & RowEvent): void {
     this.#tools.journal.append(event);
     this.#tools.rowStates.record(event);
   }
-}
-
-/** Joins the lines of a text that may come from the service. */
-function joinLines(text: string): string {
-  return sanitizeLines(text).join('; ');
 }
 
 /** Reads the texts and opens the documents of a row. Throws UsageError with the row's label. */

@@ -1,10 +1,13 @@
 /** Decides from the results of the rows when to send no further ones. No I/O, no clock. */
-import type { UnknownOutcomeError } from '../../errors.js';
+import { HttpError, type UnknownOutcomeError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { resendHint } from '../../view/errors/describe-error.js';
+import { describeError, resendHint } from '../../view/errors/describe-error.js';
 
 /** If so many consecutive rows could not be triggered although the service was reached, the next ones will not be either. */
 const MAX_UNREACHABLE_IN_A_ROW = 20;
+
+const NO_FURTHER = 'no further rows were sent.';
+const KEEP_GOING = '--keep-going sends the other rows all the same.';
 
 /** The circumstances in which a row ended. */
 export interface StopConditions {
@@ -12,15 +15,24 @@ export interface StopConditions {
   isServiceUnreachable: boolean;
   /** The last of too many consecutive unknown outcomes. */
   lastUnknownOutcome: UnknownOutcomeError | undefined;
+  /** The last of too many consecutive rejections with the same status. */
+  repeatedRejection: HttpError | undefined;
+}
+
+export interface StopFlags {
+  /** Whether to stop after the first row that does not succeed. */
+  failFast: boolean;
+  /** Whether to send all rows although the service rejects them. */
+  keepGoing: boolean;
 }
 
 export class StopPolicy {
-  readonly #failFast: boolean;
+  readonly #flags: StopFlags;
   #unreachableInARow = 0;
   #reason: readonly string[] | undefined;
 
-  constructor(failFast: boolean) {
-    this.#failFast = failFast;
+  constructor(flags: StopFlags) {
+    this.#flags = flags;
   }
 
   /** Why no further row may be sent, as lines for the summary; undefined while rows may be sent. */
@@ -29,25 +41,51 @@ export class StopPolicy {
   }
 
   /** Takes the result of a row into account; the first reason to stop counts. */
-  rowEnded(exit: Exit, conditions: StopConditions): void {
+  rowEnded(result: { exit: Exit; error?: unknown }, conditions: StopConditions): void {
+    const { exit, error } = result;
     this.#unreachableInARow = exit === ExitCode.unreachable ? this.#unreachableInARow + 1 : 0;
-    this.#reason ??= this.#reasonToStop(exit, conditions);
+    this.#reason ??= this.#reasonToStop(exit, error, conditions);
   }
 
   #reasonToStop(
     exit: Exit,
-    { isServiceUnreachable, lastUnknownOutcome }: StopConditions,
+    error: unknown,
+    { isServiceUnreachable, lastUnknownOutcome, repeatedRejection }: StopConditions,
   ): readonly string[] | undefined {
-    if (exit === ExitCode.unauthorized) return ['The service rejected the token: no further rows were sent.'];
+    const rejection = this.#flags.keepGoing ? undefined : describeRejection(exit, error, repeatedRejection);
+    if (rejection !== undefined) return rejection;
     if (isServiceUnreachable || this.#unreachableInARow >= MAX_UNREACHABLE_IN_A_ROW)
-      return ['The service cannot be reached: no further rows were sent.'];
+      return [`The service cannot be reached: ${NO_FURTHER}`, ...hintsOf(error)];
     if (lastUnknownOutcome !== undefined)
       return [
-        'The outcomes of 5 consecutive rows are unknown: no further rows were sent.',
+        `The outcomes of 5 consecutive rows are unknown: ${NO_FURTHER}`,
         ...resendHint(lastUnknownOutcome),
       ];
-    if (this.#failFast && exit !== ExitCode.ok)
-      return ['A row failed, and --fail-fast is set: no further rows were sent.'];
+    if (this.#flags.failFast && exit !== ExitCode.ok)
+      return [`A row failed, and --fail-fast is set: ${NO_FURTHER}`];
     return undefined;
   }
+}
+
+/** Returns why the service will reject the other rows as well. */
+function describeRejection(
+  exit: Exit,
+  error: unknown,
+  repeated: HttpError | undefined,
+): readonly string[] | undefined {
+  if (exit === ExitCode.unauthorized)
+    return [`The service rejected the token: ${NO_FURTHER}`, ...hintsOf(error)];
+  if (error instanceof HttpError && error.info.status === 404)
+    return [
+      `The service does not know the workflow or the address: ${NO_FURTHER}`,
+      ...hintsOf(error),
+      KEEP_GOING,
+    ];
+  if (repeated === undefined) return undefined;
+  const what = `The service rejected 11 consecutive rows with ${repeated.info.status}`;
+  return [`${what}: ${NO_FURTHER}`, ...hintsOf(repeated), KEEP_GOING];
+}
+
+function hintsOf(error: unknown): readonly string[] {
+  return describeError(error)?.hints ?? [];
 }

@@ -12,7 +12,9 @@ export const HELP: CommandEntry = {
 
 function define(command: Command, start: Start): void {
   command
-    .description('Show help on a command, or on a topic: inputs, output, exit-codes, environment, scripting.')
+    .description(
+      'Show help on a command, or on a topic: inputs, tables, output, exit-codes, environment, scripting.',
+    )
     .argument('[topic]', 'a command or a topic')
     .option('--json', 'print all commands, flags, variables and exit codes as JSON')
     .option('--skill', 'print instructions for agents, in the format of skills')

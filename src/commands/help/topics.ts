@@ -73,6 +73,44 @@ Examples:
   wfr run "$workflow" invoice@scan.pdf --save-documents out > output.json
 `;
 
+const TABLES = `Tables and the rows of a batch
+
+  --rows table.csv              CSV: a row is a line below the header
+  --rows table.jsonl            JSON Lines: a row is an object, as --inputs-file
+  --each invoice scans/*.pdf    a row is a file, sent as the document invoice
+
+The header of a CSV table has the names of inputs with their separators, such as
+customer,amount:=,invoice@ (see wfr help inputs). An empty cell sends no input.
+Paths are relative to the table, and must stay inside its folder, or that of
+--files-under. -i adds an input to every row that has none of that name.
+
+wfr names a row by its line, as customers.csv:12, or by its file. Where a flag
+takes a row, it is the number of this line; of files, their position.
+
+Each row ends with one of these outcomes:
+  finished       its run FINISHED
+  failed         its run FAILED                    again with --retry-failed
+  rejected       the service rejected it           again with --retry-failed
+  invalid        its inputs or files are invalid   fix them, and run again
+  unauthorized   the access token was rejected     run again with a valid one
+  unreachable    the service is down or busy       run again
+  not sent       the batch stopped before it       run again
+  running        wfr stopped waiting for its run   run again
+  lost           its run is unknown (404, 60 s)    again with --retry-lost
+  unknown        a run may exist                   check the service first
+
+"Run again" is the same command: it continues from the results file. For unknown
+rows, --adopt 12=<id> continues with the run that you found, and
+--resend-unknown 12,14-16 sends rows again that have none; put it last.
+
+The first row that is unauthorized or whose workflow is unknown (404), and the
+eleventh in succession with the same 4xx, stop the batch, unless --keep-going.
+
+Example:
+  wfr batch invoice --rows customers.csv --results out.jsonl
+  wfr batch invoice --rows customers.csv --results out.jsonl --retry-failed
+`;
+
 const SCRIPTING = `Scripting
 
 The exit code tells how a run ended; see wfr help exit-codes. The output is on
@@ -132,6 +170,7 @@ Example:
 /** Topics by name. */
 export const TOPICS: Readonly<Record<string, () => string>> = {
   inputs: () => INPUTS,
+  tables: () => TABLES,
   output: () => OUTPUT,
   'exit-codes': exitCodes,
   environment: environmentHelp,

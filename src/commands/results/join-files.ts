@@ -18,12 +18,24 @@ export interface ResultsFile {
 /** The rows of all files. */
 export interface JoinedFiles {
   rowStates: RowStates;
-  /** The number of rows of the table; undefined if no file reached its end. */
+  /** The number of rows of the table; undefined if no file has it. */
   total: number | undefined;
   /** Undefined if no row has a time. */
   period: Period | undefined;
+  /** How many rows are in no file although they should be. */
+  missing: number;
   /** Why the files cannot be joined. */
   problems: readonly string[];
+}
+
+/** What is known of one file. */
+interface FileFacts {
+  name: string;
+  header: BatchHeader | undefined;
+  /** How many rows it has that no file before it has. */
+  rows: number;
+  /** Whether all rows of its shard were begun. */
+  isWhole: boolean;
 }
 
 /** Joins the files. Throws UsageError if one cannot be read. */
@@ -33,42 +45,46 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
   const problems = new Set<string>();
   const events = new EventPeriod();
   let total: number | undefined;
-  let first: (BatchHeader & { name: string }) | undefined;
+  const read: FileFacts[] = [];
   for (const [index, file] of files.entries()) {
-    let header: (BatchHeader & { name: string }) | undefined;
+    const facts: FileFacts = { name: file.name, header: undefined, rows: 0, isWhole: false };
+    const known = rowStates.known;
     for await (const event of readFileEvents(file)) {
       const { fields, row } = event;
       events.add(event);
-      if (event.event === 'table') total = Math.max(total ?? 0, Number(fields.rows));
+      if (event.event === 'table' || event.event === 'stopped') {
+        total = Math.max(total ?? 0, Number(fields.rows));
+        facts.isWhole = event.event === 'table';
+      }
       // A command with --once that created no run may be followed by one with another workflow.
-      if (event.event === 'batch') header = { ...(fields as unknown as BatchHeader), name: file.name };
+      if (event.event === 'batch') facts.header = fields as unknown as BatchHeader;
       if (row === 0) continue;
       const owner = rowOwners.firstFileOf(row, index);
       if (owner !== index && problems.size <= MAX_PROBLEMS)
         problems.add(`row ${row} is in both ${files[owner]?.name} and ${file.name}`);
       recordEvent(event, rowStates);
     }
-    first ??= header;
-    if (header !== undefined && first !== undefined)
-      for (const problem of headerProblems(header, first)) problems.add(problem);
+    facts.rows = rowStates.known - known;
+    read.push(facts);
+    for (const problem of headerProblems(facts, read[0])) problems.add(problem);
   }
   const listed = [...problems].slice(0, MAX_PROBLEMS);
   if (problems.size > MAX_PROBLEMS) listed.push('more rows are in two files');
   const { period } = events;
-  return { rowStates, total, period, problems: [...listed, ...missingRows(rowStates, total)] };
+  const { missing, problems: absences } = total === undefined ? NONE_MISSING : findMissingRows(read, total);
+  return { rowStates, total, missing, period, problems: [...listed, ...absences] };
 }
 
 /** Returns why a file and the first one do not belong to the same batch. */
-function headerProblems(
-  { name, workflow, baseUrl, shard }: BatchHeader & { name: string },
-  first: BatchHeader & { name: string },
-): string[] {
+function headerProblems({ name, header }: FileFacts, first: FileFacts | undefined): string[] {
+  if (header === undefined || first?.header === undefined) return [];
+  const { workflow, baseUrl, shard } = header;
   const problems: string[] = [];
-  if (workflow !== first.workflow || baseUrl !== first.baseUrl)
+  if (workflow !== first.header.workflow || baseUrl !== first.header.baseUrl)
     problems.push(`${name}: has another workflow or service than ${first.name}`);
-  if (shard.split('/')[1] !== first.shard.split('/')[1])
+  if (shard.split('/')[1] !== first.header.shard.split('/')[1])
     problems.push(
-      `${name}: is shard ${shard}, and ${first.name} is shard ${first.shard}: the files use different shard counts`,
+      `${name}: is shard ${shard}, and ${first.name} is shard ${first.header.shard}: the files use different shard counts`,
     );
   return problems;
 }
@@ -85,11 +101,29 @@ class RowOwners {
   }
 }
 
-function missingRows(rowStates: RowStates, total: number | undefined): string[] {
-  if (total === undefined) return [];
-  const { count, first } = rowStates.missing(total);
-  if (count === 0) return [];
-  return [`${count} of ${total} rows are missing; the first is row ${first}`];
+const NONE_MISSING: Pick<JoinedFiles, 'missing' | 'problems'> = { missing: 0, problems: [] };
+
+/** Finds the rows of `total` that no file has: those of shards without a file, and of files that say they have all. */
+function findMissingRows(
+  files: readonly FileFacts[],
+  total: number,
+): Pick<JoinedFiles, 'missing' | 'problems'> {
+  const shardCount = Number(files[0]?.header?.shard.split('/')[1] ?? 1);
+  const problems: string[] = [];
+  let missing = 0;
+  const add = (rows: number, where: string) => {
+    if (rows <= 0) return;
+    missing += rows;
+    if (problems.length < MAX_PROBLEMS) problems.push(`${rows} of ${total} rows are missing: ${where}`);
+  };
+  for (let index = 1; index <= Math.min(shardCount, total); index++) {
+    const shard = `${index}/${shardCount}`;
+    const file = files.find(({ header }) => (header?.shard ?? '1/1') === shard);
+    const rows = Math.floor((total - index) / shardCount) + 1;
+    if (file === undefined) add(rows, `no file of shard ${shard}`);
+    else if (file.isWhole) add(rows - file.rows, `they should be in ${file.name}`);
+  }
+  return { missing, problems };
 }
 
 async function* readFileEvents({ path, name }: ResultsFile) {

@@ -10,9 +10,11 @@ import { assertDistinctFiles } from '../../platform/same-file.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
 import { formatDuration, formatUtc } from '../../text/duration.js';
+import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
+import { PLAIN } from '../../view/style.js';
 import { readReportedRuns } from '../shared/reported-rows.js';
 import { isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
-import { endingOfRows, exitsOfRows, summaryLines } from '../shared/row-summary.js';
+import { endingOfRows, exitsOfRows, summarize } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 import { type JoinedFiles, joinFiles } from './join-files.js';
 
@@ -27,7 +29,7 @@ export function results(patterns: readonly string[], flags: ReportFlags, context
     await assertDistinctFiles([...reportFiles(flags, context), ...inputs]);
     await reports.open({ hasStdout: true });
     const joined = await joinFiles(files);
-    const summary = summarize(joined);
+    const summary = summaryOf(joined);
     await printSummary(summary, isReportOnStdout(flags) ? context.stderr : context.stdout, context);
     if (joined.problems.length > 0) throw new UsageError(joined.problems);
     const reported = flags.report === undefined ? { runs: [] } : await readReportedRuns(files);
@@ -36,19 +38,20 @@ export function results(patterns: readonly string[], flags: ReportFlags, context
   });
 }
 
-function summarize({ rowStates, total, period }: JoinedFiles): string[] {
+function summaryOf({ rowStates, total, missing, period }: JoinedFiles): BatchSummary {
   const notes = [
     ...(total === undefined
-      ? ['  The total number of rows is unknown: wfr batch stopped before the end of the table.']
+      ? ['The total number of rows is unknown: wfr batch stopped before the end of the table.']
       : []),
     ...(period === undefined
       ? []
       : [`  Began ${formatUtc(period.startedAt)}, took ${formatDuration(period.durationMs)}.`]),
   ];
-  return summaryLines(rowStates, undefined, notes);
+  return summarize(rowStates, total && total - missing, notes);
 }
 
-async function printSummary(lines: readonly string[], output: Output, context: Context): Promise<void> {
+async function printSummary(summary: BatchSummary, output: Output, context: Context): Promise<void> {
+  const lines = formatBatchSummary(summary, PLAIN, 0);
   const interruption = new Interruption(context);
   try {
     await openStdoutQueue({ stdout: output, secrets: context.secrets }, interruption).writeSummary(
@@ -59,9 +62,9 @@ async function printSummary(lines: readonly string[], output: Output, context: C
   }
 }
 
-function exitOf({ rowStates, total }: JoinedFiles): Exit {
+function exitOf({ rowStates, total = Number.POSITIVE_INFINITY }: JoinedFiles): Exit {
   const exits = exitsOfRows(rowStates);
-  if (rowStates.count('running') > 0 || total === undefined) exits.push(ExitCode.stillRunning);
+  if (rowStates.count('running') > 0 || rowStates.known < total) exits.push(ExitCode.stillRunning);
   if (rowStates.count('intent') > 0) exits.push(ExitCode.unreachable);
   return exitOfSeveral(exits);
 }

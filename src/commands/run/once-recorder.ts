@@ -28,7 +28,7 @@ export function onceRecorder(id: string, once: OncePlan, session: Session): EndR
 
 /** Records the end of a run in a file that this process has locked. Throws OutputError. */
 export async function recordEnd(run: EndedRun, file: OnceFile): Promise<void> {
-  file.rowStates.record({ event: 'ended', row: ONCE_ROW, status: run.status, step: run.error?.step });
+  file.rowStates.record({ event: 'ended', row: ONCE_ROW, status: run.status, error: run.error });
   await commit({ event: 'ended', row: ONCE_ROW, run: compactJson(run.json) }, file);
 }
 

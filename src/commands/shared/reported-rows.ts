@@ -75,6 +75,8 @@ function applyEvent(
   switch (event) {
     case 'sent':
       return { ...known, exit: ExitCode.unknownOutcome, error: UNKNOWN_OUTCOME };
+    case 'unknown':
+      return { ...known, error: `${UNKNOWN_OUTCOME}\n${String(fields.reason)}` };
     case 'accepted':
       return {
         ...known,

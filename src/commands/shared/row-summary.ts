@@ -1,101 +1,118 @@
-/** The summary of a batch, as lines and as exits. */
-import type { RowState, RowStates } from '../../batch/row-states.js';
+/** The end of a batch, from the states of its rows: what is said about it, and its exits. */
+import type { RowReason, RowState, RowStates } from '../../batch/row-states.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { sanitize } from '../../text/sanitize.js';
+import { shellCommand } from '../../text/shell-quote.js';
+import {
+  type BatchSummary,
+  formatBatchSummary,
+  type NextStep,
+  type OutcomeReason,
+} from '../../view/batch-summary.js';
 import type { RowsEnding } from '../../view/errors/error-data.js';
 import { OUTCOMES, type Outcome } from '../../view/outcome.js';
+import { PLAIN } from '../../view/style.js';
 
-/** Rows that are listed at most; the results file has all. */
-const MAX_LISTED_ROWS = 20;
-/** Failed steps that are listed at most. */
-const MAX_LISTED_STEPS = 10;
+/** Rows that a reason lists at most; more of those that need a decision. */
+const MAX_LISTED_ROWS = 3;
+const MAX_LISTED_DECISIONS = 20;
 
 /** Returns the outcome that a state stands for. */
 export function outcomeOfState(state: RowState): Outcome {
   return state === 'new' || state === 'intent' ? 'not sent' : state;
 }
 
-/** Returns the counts, the failed steps, what to do next, and the notes. `total` is the number of rows, if known. */
-export function summaryLines(
+/** Returns the summary of rows. `total` is the number of rows, if known; `results` the file that has their outcomes. */
+export function summarize(
   rowStates: RowStates,
   total: number | undefined,
   notes: readonly string[],
-): string[] {
-  return [
-    countsLine(rowStates, total ?? 0),
-    ...failedStepLines(rowStates),
-    ...nextStepLines(rowStates),
-    ...notes,
-  ];
+  results?: string,
+): BatchSummary {
+  const counts = countOutcomes(rowStates, total ?? 0);
+  const reasons = rowStates.reasons().map((reason) => outcomeReason(reason, rowStates));
+  return {
+    counts: OUTCOMES.flatMap((outcome) => {
+      const count = counts.get(outcome);
+      return count === undefined ? [] : [[outcome, count] as const];
+    }),
+    reasons,
+    notes,
+    next: [
+      ...nextSteps(counts, rowStates),
+      ...(reasons.length > 0 && results !== undefined ? [reportStep(results)] : []),
+    ],
+  };
 }
 
-function countsLine(rowStates: RowStates, total: number): string {
-  const counts = countOutcomes(rowStates, total);
-  const rows = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const texts = OUTCOMES.filter((outcome) => counts.has(outcome)).map(
-    (outcome) => `${counts.get(outcome)} ${outcome}`,
-  );
-  return `${rows} ${rows === 1 ? 'row' : 'rows'}: ${texts.join(', ') || 'the table is empty'}`;
-}
-
-/** Returns how many rows have each outcome. `total` is the number of rows, as far as it is known. */
+/** Returns how many rows have each outcome. */
 function countOutcomes(rowStates: RowStates, total: number): Map<Outcome, number> {
   const counts = new Map<Outcome, number>();
   const add = (outcome: Outcome, count: number) => {
     if (count > 0) counts.set(outcome, (counts.get(outcome) ?? 0) + count);
   };
-  let known = 0;
-  for (const [state, count] of rowStates.counts()) {
-    add(outcomeOfState(state), count);
-    known += count;
-  }
-  add('not sent', total - known);
+  for (const [state, count] of rowStates.counts()) add(outcomeOfState(state), count);
+  add('not sent', total - rowStates.known);
   return counts;
 }
 
-function failedStepLines(rowStates: RowStates): string[] {
-  const steps = rowStates.failedSteps();
-  const lines = steps
-    .slice(0, MAX_LISTED_STEPS)
-    .map(([step, count]) => `  Failed at step ${step === '' ? '(no name)' : sanitize(step)}: ${count}`);
-  const more = steps.length - lines.length;
-  return more > 0 ? [...lines, `  Failed at ${more} more steps; see the results file`] : lines;
+function outcomeReason({ state, rows, ...reason }: RowReason, rowStates: RowStates): OutcomeReason {
+  const needsDecision = state === 'unknown' || state === 'lost';
+  const listed = rows.slice(0, needsDecision ? MAX_LISTED_DECISIONS : MAX_LISTED_ROWS);
+  return {
+    ...reason,
+    outcome: outcomeOfState(state),
+    rows: listed.map((row) => {
+      const id = state === 'lost' ? rowStates.id(row) : undefined;
+      return rowStates.label(row) + (id === undefined ? '' : ` (${id})`);
+    }),
+  };
 }
 
-function nextStepLines(rowStates: RowStates): string[] {
-  const has = (...states: RowState[]) => states.some((state) => rowStates.count(state) > 0);
-  const lines: string[] = [];
+function nextSteps(counts: ReadonlyMap<Outcome, number>, rowStates: RowStates): NextStep[] {
+  const has = (...outcomes: Outcome[]) => outcomes.some((outcome) => counts.has(outcome));
+  const steps: NextStep[] = [];
   if (has('unknown')) {
-    lines.push(
-      `  Unknown, a run may exist: ${listRows('unknown', rowStates)}. Check the service: --adopt <row>=<id> continues with a run that exists; --resend-unknown <rows> sends rows again that have none.`,
+    const rows = rowStates.rowsIn('unknown');
+    const which = rows.length < rowStates.count('unknown') ? '' : ` ${rows.join(',')}`;
+    steps.push(
+      { text: 'For each unknown row, look at the service whether its run exists.' },
+      { text: 'To continue with a run that exists', command: `wfr batch … --adopt ${rows[0]}=<id>` },
+      { text: 'To send rows again that have none', command: `wfr batch … --resend-unknown${which}` },
     );
   }
   if (has('lost')) {
-    lines.push(
-      `  Lost, the service no longer knows the run (404): ${listRows('lost', rowStates)}. Check the base URL and the service; --retry-lost runs these rows again.`,
-    );
-  }
-  if (has('running', 'unauthorized', 'unreachable', 'intent'))
-    lines.push('  To continue, run the same command again.');
-  if (has('invalid')) {
-    lines.push(`  Invalid: ${listRows('invalid', rowStates)}. Fix them and run the same command again.`);
+    const text = 'Check the base URL and the service. To run lost rows again';
+    steps.push({ text, command: 'wfr batch … --retry-lost' });
   }
   if (has('failed', 'rejected')) {
-    lines.push('  To run failed and rejected rows again: wfr batch … --retry-failed');
+    steps.push({ text: 'To run failed and rejected rows again', command: 'wfr batch … --retry-failed' });
   }
-  return lines;
+  if (has('invalid')) steps.push({ text: 'Fix the invalid rows, and run the same command again.' });
+  if (has('running', 'unauthorized', 'unreachable', 'not sent')) {
+    steps.push({ text: 'To continue, run the same command again.' });
+  }
+  return steps;
+}
+
+function reportStep(results: string): NextStep {
+  const report = `html=${results.replace(/\.jsonl?$/, '')}.html`;
+  return { text: 'To see all rows', command: shellCommand(['wfr', 'results', results, '--report', report]) };
 }
 
 /** Returns how the rows ended, for programs. `total` is the number of rows, if known. */
 export function endingOfRows(
   rowStates: RowStates,
-  summary: readonly string[],
+  summary: BatchSummary,
   total: number | undefined,
 ): RowsEnding {
   const settled = ['finished', 'failed', 'rejected', 'unauthorized', 'invalid', 'unknown', 'lost'] as const;
   const count = settled.reduce((sum, state) => sum + rowStates.count(state), 0);
   const hasUnknown = rowStates.count('unknown') > 0;
-  return { summary, hasUnknown, hasOpen: total === undefined || count < total };
+  return {
+    summary: formatBatchSummary(summary, PLAIN, 0),
+    hasUnknown,
+    hasOpen: total === undefined || count < total,
+  };
 }
 
 /** Returns the exit of each row state that occurs. */
@@ -111,19 +128,4 @@ export function exitsOfRows(rowStates: RowStates): Exit[] {
     ['invalid', ExitCode.usage],
   ];
   return exits.filter(([state]) => rowStates.count(state) > 0).map(([, exit]) => exit);
-}
-
-function listRows(state: RowState, rowStates: RowStates): string {
-  const rows = rowStates.rowsIn(state);
-  const more = rowStates.count(state) - Math.min(rows.length, MAX_LISTED_ROWS);
-  const shown = rows
-    .slice(0, MAX_LISTED_ROWS)
-    .map((row) => rowText(row, state, rowStates))
-    .join(', ');
-  return `${rows.length === 1 ? 'row' : 'rows'} ${shown}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-/** Returns the number of a row; for a lost row, with the id of its run. */
-function rowText(row: number, state: RowState, rowStates: RowStates): string {
-  return state === 'lost' ? `${row} (${sanitize(rowStates.id(row) ?? '')})` : String(row);
 }

@@ -1,10 +1,11 @@
 /** The progress of a batch as text. */
+import { sanitize, sanitizeLines } from '../../text/sanitize.js';
+import type { Outcome } from '../outcome.js';
 
 /** How many rows are in each state, of those read so far. */
 export interface BatchCounts {
   /** Rows of the table; undefined until it has been read. */
   total: number | undefined;
-  rowsRead: number;
   finished: number;
   failed: number;
   refused: number;
@@ -14,11 +15,27 @@ export interface BatchCounts {
   endedNow: number;
 }
 
+/** How a row ended. */
+export interface EndedRow {
+  label: string;
+  outcome: Outcome;
+  /** The id of its run, if it has one. */
+  id: string | undefined;
+  /** Why it did not finish, not yet sanitized; empty if it did. */
+  reason: string;
+}
+
 /** Shows the progress of a batch until it is stopped. */
 export interface BatchView {
-  /** A row is done: `line` says how. */
-  rowDone(line: string): void;
+  /** A row is done; `isProblem` if it did not succeed, and will not without the user. */
+  rowDone(row: EndedRow, isProblem: boolean): void;
   stop(): void;
+}
+
+/** Returns `rows.csv:12  failed  5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e  Check credit: too low`. */
+export function rowText({ label, outcome, id, reason }: EndedRow): string {
+  const detail = reason === '' ? [] : [sanitizeLines(reason).join('; ')];
+  return [sanitize(label), outcome, ...(id === undefined ? [] : [sanitize(id)]), ...detail].join('  ');
 }
 
 /** Returns `120 of 1,000 done, 3 failed, 8 running, 872 waiting, 1 unknown`. */
@@ -49,6 +66,7 @@ function doneText({ finished, failed, refused, total }: BatchCounts): string {
   return `${formatCount(finished + failed + refused)}${of}`;
 }
 
-function formatCount(count: number): string {
+/** Returns `1,204`. */
+export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }

@@ -173,7 +173,8 @@ export function fitLine(width: number, lines: readonly (readonly string[])[]): s
   return truncateTo(parts.join('  '), width);
 }
 
-function truncateTo(text: string, width: number): string {
+/** Returns a text of at most `width` characters. */
+export function truncateTo(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
 }
 

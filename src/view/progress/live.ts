@@ -1,7 +1,9 @@
 /** Progress on a terminal: one live line for runs, one for a batch. */
 import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
-import type { BatchCounts, BatchView } from './batch-progress.js';
+import { paintOf } from '../outcome.js';
+import type { Style } from '../style.js';
+import { type BatchCounts, type BatchView, type EndedRow, rowText } from './batch-progress.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import {
   type BatchTimes,
@@ -13,12 +15,13 @@ import {
   shareOfBatch,
   shareOfRun,
   type TimedRun,
+  truncateTo,
   type UploadProgress,
   updateRun,
   updateUpload,
   wholeSeconds,
 } from './live-text.js';
-import type { ProgressView } from './run-progress.js';
+import { type ProgressView, shortId } from './run-progress.js';
 
 export class LiveProgress implements ProgressView {
   readonly #line: LiveLine;
@@ -86,14 +89,27 @@ export class LiveProgress implements ProgressView {
   }
 }
 
-/** A batch in a live line; the results of its rows are in the results file. */
+/** Rows whose problems are printed at most; the closing block counts all. */
+const MAX_ROW_LINES = 20;
+const MORE_ROWS = 'Problems of further rows are only counted.';
+
+/** Prints lines above the live line. */
+export interface LinePrinter {
+  write(line: string): void;
+  style: Style;
+}
+
+/** A batch: a live line, and above it a line for each of the first rows that do not succeed. */
 export class LiveBatch implements BatchView {
   readonly #line: LiveLine;
-  readonly #clock: Clock;
+  readonly #options: LiveOptions;
+  readonly #printer: LinePrinter;
   #times: BatchTimes;
+  #problems = 0;
 
-  constructor(options: LiveOptions, counts: () => BatchCounts) {
-    this.#clock = options.clock;
+  constructor(options: LiveOptions, counts: () => BatchCounts, printer: LinePrinter) {
+    this.#options = options;
+    this.#printer = printer;
     const started = options.clock.monotonic();
     this.#times = { started, lastEnd: started };
     this.#line = new LiveLine(options, {
@@ -102,12 +118,22 @@ export class LiveBatch implements BatchView {
     });
   }
 
-  rowDone(): void {
-    this.#times = { ...this.#times, lastEnd: this.#clock.monotonic() };
+  rowDone(row: EndedRow, isProblem: boolean): void {
+    const { clock, output } = this.#options;
+    this.#times = { ...this.#times, lastEnd: clock.monotonic() };
+    if (isProblem) this.#printProblem(row, output.columns);
     this.#line.compose();
   }
 
   stop(): void {
     this.#line.stop();
+  }
+
+  #printProblem(row: EndedRow, columns: number): void {
+    const { write, style } = this.#printer;
+    if (++this.#problems > MAX_ROW_LINES + 1) return;
+    if (this.#problems > MAX_ROW_LINES) return write(style.dim(truncateTo(MORE_ROWS, columns)));
+    const text = truncateTo(rowText({ ...row, id: row.id && shortId(row.id) }), columns);
+    write(text.replace(`  ${row.outcome}`, (found) => paintOf(row.outcome, style)(found)));
   }
 }

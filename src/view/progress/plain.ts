@@ -3,7 +3,7 @@
 import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
-import { type BatchCounts, type BatchView, batchText } from './batch-progress.js';
+import { type BatchCounts, type BatchView, batchText, type EndedRow, rowText } from './batch-progress.js';
 import { type CountedRun, formatBytes, type ProgressView, runText, severalRunsText } from './run-progress.js';
 
 /** Interval of the lines that show no change (ms). */
@@ -79,8 +79,8 @@ export class PlainBatch implements BatchView {
     this.#waitForHeartbeat();
   }
 
-  rowDone(line: string): void {
-    this.#write(withTimestamp(line, this.#clock));
+  rowDone(row: EndedRow): void {
+    this.#write(withTimestamp(rowText(row), this.#clock));
   }
 
   stop(): void {

@@ -23,6 +23,11 @@ export function statusText({ status }: Run): string {
   return sanitize(status ?? 'accepted');
 }
 
+/** Returns the start of a UUID, which wfr takes in place of the whole; other ids are returned unchanged. */
+export function shortId(id: string): string {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id) ? id.slice(0, 8) : id;
+}
+
 /** One of several runs, and whether it is no longer watched. */
 export interface CountedRun {
   run: Run;

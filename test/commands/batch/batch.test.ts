@@ -13,11 +13,11 @@ import {
   readEvents,
   startBatchService,
 } from '../../helpers/batch.js';
-import { runCli, temporaryFolder } from '../../helpers/cli.js';
+import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
 import { ROOT } from '../../helpers/process.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
-import { aFinishedRun } from '../../helpers/service.js';
+import { aFinishedRun, aRun } from '../../helpers/service.js';
 
 describe('batch: rows and tables', () => {
   test('batch: rows of JSON Lines run in the sandbox, and the results file records each step', async () => {
@@ -32,13 +32,13 @@ describe('batch: rows and tables', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
     expect(stderr).toMatch(/2 rows: 2 finished\n$/);
     expect(posts()).toBe(2);
-    expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: FINISHED_ROW, 2: FINISHED_ROW });
+    expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: FINISHED_ROW, 3: FINISHED_ROW });
     const customers = readEvents(join(cwd, 'out.jsonl')).flatMap(({ row, run }) =>
       run === undefined ? [] : [[row, (run as unknown as { output: { customer: string } }).output.customer]],
     );
     expect(customers.sort()).toEqual([
       [1, 'A'],
-      [2, 'B'],
+      [3, 'B'],
     ]);
   });
 
@@ -113,9 +113,9 @@ describe('batch: rows and tables', () => {
     expect(exitCode).toBe(3);
     expect(triggered).toEqual(expect.arrayContaining([{ n: 1 }, { n: 5 }]));
     expect(triggered).toHaveLength(2);
-    expect(stderr).toMatch(/row 2 {2}rows\.jsonl:2: not JSON/);
-    expect(stderr).toMatch(/row 3 {2}rows\.jsonl:3: is not a JSON object/);
-    expect(stderr).toMatch(/row 4 {2}rows\.jsonl:4: d: none\.pdf: no such file \(ENOENT\)/);
+    expect(stderr).toMatch(/ rows\.jsonl:2 {2}invalid {2}not JSON/);
+    expect(stderr).toMatch(/ rows\.jsonl:3 {2}invalid {2}is not a JSON object/);
+    expect(stderr).toMatch(/ rows\.jsonl:4 {2}invalid {2}d: none\.pdf: no such file \(ENOENT\)/);
     expect(stderr).toMatch(/5 rows: 2 finished, 3 invalid\n/);
     expect(readEvents(join(cwd, 'out.jsonl')).filter(({ exit }) => exit === 2)).toHaveLength(3);
   });
@@ -308,7 +308,7 @@ describe('batch: shards', () => {
     await shard(2);
     const missing = await wfr(['results', 's1.jsonl', 's2.jsonl'], { cwd });
     expect(missing.exitCode).toBe(2);
-    expect(missing.stderr).toContain('2 of 7 rows are missing; the first is row 3');
+    expect(missing.stderr).toContain('2 of 7 rows are missing: no file of shard 3/3');
     await shard(3);
     expect(triggered.map((inputs) => (inputs as { n: number }).n).sort()).toEqual([1, 2, 3, 4, 5, 6, 7]);
     const joined = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', '--report', 'json=r.json'], {
@@ -336,9 +336,9 @@ describe('batch: progress, summary and reports', () => {
     const { exitCode, stderr } = await runCli(args, { env, clock, cwd });
     expect(exitCode).toBe(1);
     expect(
-      stderr.split('\n').filter((line) => /Z row [12] {2}\S+ {2}FAILED {2}1\/3 {2}Check credit: /.test(line)),
+      stderr.split('\n').filter((line) => /Z rows\.jsonl:[12] {2}failed {2}\S+ {2}Check credit: /.test(line)),
     ).toHaveLength(2);
-    expect(stderr).toContain('2 rows: 2 failed\n  Failed at step Check credit: 2\n');
+    expect(stderr).toContain('2 rows: 2 failed\n  2 failed at step Check credit: ');
     const report = (name: string) => readFileSync(join(cwd, name), 'utf8');
     const { runs } = JSON.parse(report('r.json'));
     expect(runs).toMatchObject([
@@ -379,7 +379,7 @@ describe('batch: progress, summary and reports', () => {
     });
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     const { stderr } = await wfr([...BATCH_ARGS, '--workflow-id-field', 'workflowId'], { cwd });
-    expect(stderr).toContain('row 1  the service rejected the trigger (422); no; ');
+    expect(stderr).toContain('rows.jsonl:1  rejected  422: no; ');
     expect(stderr).not.toMatch(/^\s*::|\u001b|##\[|sending again/m);
   });
 
@@ -394,6 +394,158 @@ describe('batch: progress, summary and reports', () => {
     expect(stderr).toMatch(/2 of 3 done, 1 running {2}[\d.]+\/min {2}[\dms ]+ {2}about \d+s left/);
     // A request in flight is not unknown.
     expect(stderr).not.toContain('unknown');
-    expect(stderr).not.toContain('row 1');
+    expect(stderr).not.toContain('rows.jsonl:1');
   });
+});
+
+describe('batch: stopping', () => {
+  /** Runs a batch of 50 rows, one at a time, whose triggers all get the same response. */
+  async function runRejected(status: number, ...flags: string[]) {
+    const service = await startBatchService((_request, reply) => reply.send(status, { message: 'no' }));
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(50) });
+    const args = [...BATCH_ARGS, '--concurrency', '1', '--workflow-id-field', 'workflowId', ...flags];
+    return { ...(await service.wfr(args, { cwd })), posts: service.posts().length, cwd, wfr: service.wfr };
+  }
+
+  test.each([
+    [404, 1, 5, 'The service does not know the workflow or the address: no further rows were sent.'],
+    [401, 1, 4, 'The service rejected the token: no further rows were sent.'],
+    [422, 11, 5, 'The service rejected 11 consecutive rows with 422: no further rows were sent.'],
+  ])(
+    'batch: rejections with %i stop the batch after %i rows, and the summary says how many were not sent',
+    async (status, rows, code, reason) => {
+      const { exitCode, stderr, posts, cwd, wfr } = await runRejected(status);
+      expect({ exitCode, posts }).toEqual({ exitCode: code, posts: rows });
+      expect(stderr).toContain(reason);
+      expect(stderr).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} not sent$`, 'm'));
+      const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
+      expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} not sent$`, 'm'));
+    },
+  );
+
+  test.each([404, 401, 422])(
+    'batch --keep-going: rejections with %i do not stop the batch',
+    async (status) => {
+      const { posts, stderr } = await runRejected(status, '--keep-going');
+      expect(posts).toBe(50);
+      expect(stderr).not.toContain('no further rows');
+    },
+  );
+
+  test('batch: an accepted row, or another status, starts the count of equal rejections again', async () => {
+    let count = 0;
+    const { posts, wfr } = await startBatchService((_request, reply) => {
+      count++;
+      if (count === 11) return reply.send(201, aFinishedRun());
+      reply.send(count === 22 ? 400 : 422, { message: 'no' });
+    });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(32) });
+    await wfr([...BATCH_ARGS, '--concurrency', '1', '--workflow-id-field', 'workflowId'], { cwd });
+    expect(posts()).toHaveLength(32);
+  });
+
+  test('batch: rows in progress when the batch stops are not sent', async () => {
+    const { posts, stderr } = await runRejected(401, '--concurrency', '8', '--fail-fast');
+    expect(posts).toBeLessThanOrEqual(8);
+    expect(stderr).toMatch(/^50 rows: \d unauthorized, 4\d not sent$/m);
+  });
+
+  test('batch: --fail-fast and --keep-going exclude each other', async () => {
+    const { exitCode, stderr, posts } = await runRejected(422, '--keep-going', '--fail-fast');
+    expect({ exitCode, posts }).toEqual({ exitCode: 2, posts: 0 });
+    expect(stderr).toContain('--fail-fast and --keep-going exclude each other');
+  });
+});
+
+describe('batch: the closing block', () => {
+  const ROWS = 'n\n1\n2\n3\n4\n5\n6\n';
+
+  /** Runs a batch whose rows end in several ways. */
+  async function runMixed(options: CliOptions = {}) {
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { n } = JSON.parse((await request.body()).toString()).inputs;
+      if (n === '1') return reply.send(201, aFinishedRun());
+      if (n === '2') return void reply.socket.destroy();
+      if (n === '3') return reply.send(400, { message: 'amount 17 is too low' });
+      if (n === '4') return reply.send(400, { message: 'amount 3 is too low' });
+      const error = { step: 'Check credit', message: `Customer ${n} has no credit` };
+      reply.send(201, aRun({ id: `run-${n}`, status: 'FAILED', error }));
+    });
+    const cwd = folderWith({ 'rows.csv': ROWS });
+    const args = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl', '--rate', '0'];
+    return wfr([...args, '--concurrency', '1', '--workflow-id-field', 'workflowId'], { cwd, ...options });
+  }
+
+  test('batch: the closing block groups the reasons with their rows, and names the commands that continue', async () => {
+    const { stderr } = await runMixed();
+    expect(stderr).toContain(`6 rows: 1 finished, 2 failed, 2 rejected, 1 unknown
+  2 rejected: the service rejected the trigger (400); amount … is too low
+    rows.csv:4, rows.csv:5
+  2 failed at step Check credit: Customer … has no credit
+    rows.csv:6, rows.csv:7
+  1 unknown: `);
+    expect(stderr).toContain(`
+    rows.csv:3
+For each unknown row, look at the service whether its run exists.
+To continue with a run that exists: wfr batch … --adopt 3=<id>
+To send rows again that have none: wfr batch … --resend-unknown 3
+To run failed and rejected rows again: wfr batch … --retry-failed
+To see all rows: wfr results out.jsonl --report html=out.html
+`);
+  });
+
+  test.each([120, 80, 40])(
+    'batch: in %i columns, rows with problems are lines above the live line, and no line is wider',
+    async (columns) => {
+      const { stderr } = await runMixed({ terminal: columns, env: { TERM: 'xterm', NO_COLOR: '1' } });
+      // Without the frames of the live line.
+      const lines = stderr
+        .replaceAll(/\u001b\[\?7l.*?\u001b\[\?7h/gs, '')
+        .replaceAll(/[\u2800-\u28ff] |\u001b\[[\d?]*[A-Za-z]/g, '')
+        .split(/[\r\n]+/);
+      for (const [row, outcome] of [
+        [3, 'unknown'],
+        [4, 'rejected'],
+        [6, 'failed  run-5'],
+      ])
+        expect(lines.filter((line) => line.includes(`rows.csv:${row}  ${outcome}`))).toHaveLength(1);
+      expect(stderr).not.toContain('rows.csv:2');
+      expect(lines.filter((line) => line.length > columns)).toEqual([]);
+    },
+  );
+
+  test('batch: on a terminal, at most 20 rows with problems are listed, and more are counted', async () => {
+    const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(30) });
+    const args = [...BATCH_ARGS, '--keep-going', '--workflow-id-field', 'workflowId'];
+    const { stderr } = await wfr(args, { cwd, terminal: 100, env: { TERM: 'xterm', NO_COLOR: '1' } });
+    expect(stderr.match(/rows\.jsonl:\d+ {2}rejected {2}422: no/g)).toHaveLength(20);
+    expect(stderr.match(/Problems of further rows are only counted\./g)).toHaveLength(1);
+    expect(stderr).toContain('30 rows: 30 rejected');
+  });
+
+  test('batch: outcomes and commands are colored on a terminal', async () => {
+    const { stderr } = await runMixed({ terminal: 100, env: { TERM: 'xterm' } });
+    expect(stderr).toContain('\u001b[32m1 finished\u001b[39m');
+    expect(stderr).toContain('\u001b[31m2 failed\u001b[39m');
+    expect(stderr).toContain('\u001b[1mwfr batch … --retry-failed\u001b[22m');
+  });
+});
+
+test('batch: its runs enter the history, so that @last is the last of them', async () => {
+  const { wfr } = await startBatchService();
+  const env = { XDG_STATE_HOME: temporaryFolder() };
+  const cwd = folderWith({ 'rows.csv': 'n\n1\n2\n' });
+  const args = ['batch', 'w', '--rows', 'rows.csv', '--results', 'o.jsonl', '--concurrency', '1'];
+  expect((await wfr(args, { cwd, env })).exitCode).toBe(0);
+  const { stdout } = await wfr(['history', '-o', 'jsonl'], { env });
+  const runs = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(runs).toMatchObject([
+    { id: 'run-2', workflow: 'w', label: 'rows.csv:3', inputs: ['n'], status: 'FINISHED' },
+    { id: 'run-1', workflow: 'w', label: 'rows.csv:2', inputs: ['n'], status: 'FINISHED' },
+  ]);
+  expect((await wfr(['status', '@last', '-o', 'id'], { env })).stdout).toBe('run-2\n');
 });

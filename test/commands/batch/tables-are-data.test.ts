@@ -89,8 +89,8 @@ describe('batch: paths in a table', () => {
       { n: 1, x: `${PDF}YQ==` },
       { n: 4, x: `${PDF}Yg==` },
     ]);
-    expect(stderr).toContain(`row 2  data/rows.jsonl:2: x: ../secret.pdf: ${OUTSIDE}`);
-    expect(stderr).toContain(`row 3  data/rows.jsonl:3: x: link.pdf: ${OUTSIDE}`);
+    expect(stderr).toContain(`data/rows.jsonl:2  invalid  x: ../secret.pdf: ${OUTSIDE}`);
+    expect(stderr).toContain(`data/rows.jsonl:3  invalid  x: link.pdf: ${OUTSIDE}`);
     expect(stderr).toContain('4 rows: 2 finished, 2 invalid');
   });
 

@@ -5,7 +5,7 @@ import { EXIT_CODE_MEANINGS, ExitCode } from '../../../src/exit-code.js';
 import { runCli } from '../../helpers/cli.js';
 
 const COMMANDS = ['run', 'status', 'watch', 'batch', 'results', 'history', 'sandbox', 'config', 'completion'];
-const TOPICS = ['inputs', 'output', 'exit-codes', 'environment', 'scripting'];
+const TOPICS = ['inputs', 'tables', 'output', 'exit-codes', 'environment', 'scripting'];
 
 describe('help', () => {
   test.each([
@@ -82,7 +82,7 @@ describe('wfr: mistakes on the command line', () => {
     [['run', 'x', '--timeout'], "option '--timeout <duration>' argument missing", 'wfr help run'],
     [
       ['help', 'exit'],
-      'no help on "exit"; choose one of run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, output, exit-codes',
+      'no help on "exit"; choose one of run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, tables, output, exit-codes',
       '',
     ],
     [['run', ''], 'the workflow is empty', ''],

@@ -10,23 +10,23 @@ const HEAD = '{"event":"batch","workflow":"w","baseUrl":"http://127.0.0.1:1/","s
 
 describe('results', () => {
   test.each([
-    ['{"event":"sent","row":ROW}', 'Unknown, a run may exist: '],
-    ['{"event":"accepted","row":ROW,"id":"r"}\n{"event":"lost","row":ROW}', 'Lost, '],
-    ['{"event":"refused","row":ROW,"exit":2,"reason":"x"}', 'Invalid: '],
+    ['{"event":"sent","row":ROW}', '3 unknown: '],
+    ['{"event":"accepted","row":ROW,"id":"r"}\n{"event":"lost","row":ROW}', '3 lost: '],
+    ['{"event":"refused","row":ROW,"exit":2,"reason":"x"}', '3 invalid: '],
   ])('results: rows with the events %s are listed from row 1', async (events, label) => {
     const lines = [1, 2, 3].map((row) => `${events.replaceAll('ROW', String(row))}\n`).join('');
     const cwd = folderWith({ 'out.jsonl': `${HEAD}${lines}{"event":"table","rows":3}\n` });
     const { stdout } = await runCli(['results', 'out.jsonl'], { cwd });
     const [, rows = ''] = stdout.split(label);
-    expect(rows.replaceAll(' (r)', '')).toMatch(/rows 1, 2, 3\. /);
+    expect(rows.replaceAll(' (r)', '')).toMatch(/^.*\n {4}row 1, row 2, row 3\n/);
   });
 
-  test('results: a table whose row 1 is missing exits 2 and names it', async () => {
+  test('results: a table with a missing row exits 2 and names the file that should have it', async () => {
     const events = '{"event":"sent","row":2}\n{"event":"table","rows":2}\n';
     const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
     const { stdout, stderr, exitCode } = await runCli(['results', 'out.jsonl'], { cwd });
     expect(exitCode).toBe(2);
-    expect(stdout + stderr).toContain('1 of 2 rows are missing; the first is row 1');
+    expect(stdout + stderr).toContain('1 of 2 rows are missing: they should be in out.jsonl');
   });
 
   test('results: the summary names the steps at which most rows failed, and counts the others', async () => {
@@ -45,8 +45,9 @@ describe('results', () => {
     const cwd = folderWith({ 'out.jsonl': events.map((event) => `${JSON.stringify(event)}\n`).join('') });
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl'], { cwd });
     expect(exitCode).toBe(1);
-    expect(stdout).toContain('Failed at step Read: 300\n  Failed at step (other steps): 201\n');
-    expect(stdout).toContain('  Failed at 991 more steps; see the results file\n');
+    expect(stdout).toContain('  300 failed at step Read: no\n');
+    expect(stdout).toMatch(/^ {2}202 failed: other reasons$/m);
+    expect(stdout).toContain('  990 more reasons, of 990 rows\n');
   });
 
   const RUN = (id: string) => ({ id, status: 'FINISHED', steps: 1, stepsCompleted: 1, output: {} });

@@ -1,0 +1,106 @@
+/** The closing block of a batch: how many rows ended how, why, and what to do next. */
+import { sanitize, sanitizeLines } from '../text/sanitize.js';
+import { wrapLines } from '../text/wrap.js';
+import { type Outcome, paintOf } from './outcome.js';
+import { formatCount } from './progress/batch-progress.js';
+import type { Paint, Style } from './style.js';
+
+/** Why some rows have an outcome. */
+export interface OutcomeReason {
+  outcome: Outcome;
+  count: number;
+  /** The step at which their runs failed; empty if they did not. */
+  step: string;
+  message: string;
+  /** The labels of the first rows. */
+  rows: readonly string[];
+}
+
+/** What to do next, and the command for it, if there is one. */
+export interface NextStep {
+  text: string;
+  command?: string;
+}
+
+export interface BatchSummary {
+  /** How many rows have each outcome, in the order of the list. */
+  counts: readonly (readonly [outcome: Outcome, count: number])[];
+  reasons: readonly OutcomeReason[];
+  /** Why no further row was sent, and what the results may not have. */
+  notes: readonly string[];
+  next: readonly NextStep[];
+}
+
+/** Reasons that are listed at most; reports have all. */
+const MAX_REASONS = 10;
+/** Characters of a message that are shown. */
+const MAX_MESSAGE = 400;
+
+/** A line, with the words in it that have a color. */
+interface Line {
+  text: string;
+  words?: readonly (readonly [word: string, paint: Paint])[];
+}
+
+/** Returns the lines of the block, wrapped to `width` columns; 0 means that they are not wrapped. */
+export function formatBatchSummary(summary: BatchSummary, style: Style, width: number): string[] {
+  const { reasons, notes, next } = summary;
+  const lines: Line[] = [
+    countsLine(summary, style),
+    ...reasons.slice(0, MAX_REASONS).flatMap((reason) => reasonLines(reason, style)),
+    ...moreReasons(reasons.slice(MAX_REASONS)),
+    ...notes.map((text) => ({ text })),
+    ...next.flatMap((step) => stepLines(step, style, width)),
+  ];
+  return lines.flatMap((line) => paintedLines(line, width));
+}
+
+function countsLine({ counts }: BatchSummary, style: Style): Line {
+  const rows = counts.reduce((sum, [, count]) => sum + count, 0);
+  const texts = counts.map(([outcome, count]) => `${formatCount(count)} ${outcome}`);
+  return {
+    text: `${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}: ${texts.join(', ') || 'the table is empty'}`,
+    words: counts.map(([outcome], index) => [texts[index] ?? '', paintOf(outcome, style)]),
+  };
+}
+
+function reasonLines({ outcome, count, step, message, rows }: OutcomeReason, style: Style): Line[] {
+  const head = `${formatCount(count)} ${outcome}`;
+  const at = step === '' ? '' : ` at step ${sanitize(step)}`;
+  const text = sanitizeLines(message).join('; ');
+  const more = count > rows.length ? ` and ${formatCount(count - rows.length)} more` : '';
+  return [
+    {
+      text: `  ${head}${at}: ${text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text}`,
+      words: [[head, paintOf(outcome, style)]],
+    },
+    { text: `    ${rows.map(sanitize).join(', ')}${more}` },
+  ];
+}
+
+function moreReasons(reasons: readonly OutcomeReason[]): Line[] {
+  if (reasons.length === 0) return [];
+  const rows = reasons.reduce((sum, { count }) => sum + count, 0);
+  const subject = reasons.length === 1 ? '1 more reason' : `${formatCount(reasons.length)} more reasons`;
+  return [{ text: `  ${subject}, of ${rows === 1 ? '1 row' : `${formatCount(rows)} rows`}` }];
+}
+
+/** On one line if that fits, so that commands are easy to copy. */
+function stepLines({ text, command }: NextStep, style: Style, width: number): Line[] {
+  if (command === undefined) return [{ text }];
+  const words = [[command, style.bold]] as const;
+  const line = `${text}: ${command}`;
+  return width === 0 || line.length < width
+    ? [{ text: line, words }]
+    : [{ text: `${text}:` }, { text: `  ${command}`, words }];
+}
+
+/** Colors the words after wrapping, which counts characters; a word on two lines stays plain. */
+function paintedLines({ text, words = [] }: Line, width: number): string[] {
+  const lines = wrapLines([text], width);
+  for (const [word, paint] of words) {
+    const index = lines.findIndex((line) => line.includes(word));
+    if (index >= 0) lines[index] = (lines[index] ?? '').replace(word, () => paint(word));
+  }
+  return lines;
+}
