@@ -27,9 +27,13 @@ export interface Profile {
  * Returns the profile that --profile, WFR_PROFILE or the file's defaultProfile names, in this order; undefined if none
  * does. Throws UsageError for a name that the file does not have, and with every mistake in the file.
  */
-export async function chooseProfile(flags: ProfileFlags, context: Context): Promise<Profile | undefined> {
+export async function chooseProfile(
+  flags: ProfileFlags,
+  context: Context,
+  flag = '--profile',
+): Promise<Profile | undefined> {
   const file = await loadConfig(context);
-  const choice = choose(flags, file, context);
+  const choice = choose(flags, flag, file, context);
   if (choice === undefined) return undefined;
   const { name, chosenBy } = choice;
   const { profiles = {} } = file?.content ?? {};
@@ -48,10 +52,11 @@ export async function chooseProfile(flags: ProfileFlags, context: Context): Prom
 
 function choose(
   { profile }: ProfileFlags,
+  flag: string,
   file: ConfigFile | undefined,
   { env }: Context,
 ): { name: string; chosenBy: SettingSource } | undefined {
-  if (profile !== undefined) return { name: profile, chosenBy: { kind: 'flag', name: '--profile' } };
+  if (profile !== undefined) return { name: profile, chosenBy: { kind: 'flag', name: flag } };
   if (env.WFR_PROFILE) return { name: env.WFR_PROFILE, chosenBy: { kind: 'variable', name: 'WFR_PROFILE' } };
   const name = file?.content.defaultProfile;
   if (file === undefined || name === undefined) return undefined;

@@ -20,12 +20,12 @@ export function readValues(
   { parameters, output }: Pick<Workflow, 'parameters' | 'output'>,
 ): InputValues {
   const kinds = new Map([...inputs].map(([name, received]) => [name, kindOf(received)]));
-  const mismatches = checkInputs(parameters, kinds);
+  const mismatches = parameters === undefined ? [] : checkInputs(parameters, kinds);
   if (mismatches.length > 0) {
     const problems = mismatches.map((mismatch) => `inputs.${mismatch.name} ${describe(mismatch)}`);
     throw new Rejection(422, `The inputs do not match the Start Node: ${problems.join('; ')}.`);
   }
-  const values = new Map<string, unknown>([...parameters.keys()].map((name) => [name, null]));
+  const values = new Map<string, unknown>([...(parameters?.keys() ?? [])].map((name) => [name, null]));
   const returned = wholePlaceholders(output);
   for (const [name, received] of inputs) {
     const isReturned = received.type === 'data-uri' && returned.has(name);

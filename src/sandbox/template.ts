@@ -43,6 +43,8 @@ function findValue(path: string, values: InputValues): unknown {
   if (values.has(path)) return values.get(path);
   const dot = path.lastIndexOf('.');
   const owner = dot < 0 ? undefined : values.get(path.slice(0, dot));
+  // An optional parameter without an input has no members either.
+  if (owner === null) return null;
   const member = path.slice(dot + 1);
   if (typeof owner !== 'object' || owner === null || !Object.hasOwn(owner, member)) return undefined;
   return (owner as Record<string, unknown>)[member];

@@ -14,7 +14,8 @@ export const DEFAULT_PENDING_MS = 300;
 export interface Workflow {
   id: string;
   versionName: string;
-  parameters: Parameters;
+  /** Undefined if it takes any inputs. */
+  parameters: Parameters | undefined;
   /** Milliseconds. */
   pendingFor: number;
   steps: readonly Step[];

@@ -137,8 +137,9 @@ async function pastRuns({ text, flags, operands }: CompletionRequest, context: C
 
 async function step({ flags }: CompletionRequest, context: Context): Promise<Completion> {
   const { parseSandboxFlags } = await import('../sandbox/options.js');
+  const { workflows: path, fromProfile } = flags;
   const { workflows } = await parseSandboxFlags(
-    flags.workflows ? { workflows: flags.workflows } : {},
+    { ...(path && { workflows: path }), ...(fromProfile && { fromProfile }) },
     context,
   );
   const names = workflows.flatMap(({ steps }) => steps.map(({ name }) => name));

@@ -6,15 +6,16 @@ import type { SandboxFlags } from './options.js';
 
 const HELP = `
 Without a command, serves until interrupted, and prints the settings to paste
-into another shell. With a command, runs it with WFR_BASE_URL and WFR_TOKEN set,
-and exits with its exit code. --fail-step, --reject, --drop-answer and --slow
-test how a script handles failures.
+into another shell. With a command, runs it with WFR_BASE_URL, WFR_TOKEN and,
+with --from-profile, WFR_PROFILE set, and exits with its exit code. --fail-step,
+--reject, --drop-answer and --slow test how a script handles failures.
 
 Examples:
   wfr sandbox --list
   wfr sandbox -- wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\
     invoice@scan.pdf customer=ACME
   wfr sandbox --workflows workflows.json -- ./pipeline.sh
+  wfr sandbox --from-profile production -- ./pipeline.sh
   wfr sandbox --slow 0.1 --fail-step "Check totals" -- ./pipeline.sh
   wfr sandbox --drop-answer -- ./pipeline.sh`;
 
@@ -30,6 +31,7 @@ function define(command: Command, start: Start): void {
     .argument('[command...]', 'a command to run against it, after --')
     .option('--port <number>', 'port on 127.0.0.1 (default: any free port)')
     .option('--workflows <file>', 'read workflows from a JSON file, instead of the built-in ones')
+    .option('--from-profile <name>', 'serve the workflows of a profile, with their declared parameters')
     .option('--list', 'list the workflows and how to run them, and exit')
     .option(
       '--workflow-id-field <spelling>',

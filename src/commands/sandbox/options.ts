@@ -7,11 +7,13 @@ import { describeSystemError } from '../../platform/system-error.js';
 import { BUILT_IN_WORKFLOWS } from '../../sandbox/built-in.js';
 import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions } from '../../sandbox/server.js';
 import { DefinitionError, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
+import { profileWorkflows } from './profile-workflows.js';
 
 /** The raw flags. */
 export interface SandboxFlags {
   port?: string;
   workflows?: string;
+  fromProfile?: string;
   list?: boolean;
   workflowIdField?: string;
   strict?: boolean;
@@ -27,7 +29,7 @@ export { FIELD_SPELLINGS };
 export async function parseSandboxFlags(flags: SandboxFlags, context: Context): Promise<SandboxOptions> {
   const { workflows, factor, ...checked } = await collectUsageErrors(
     {
-      workflows: async () => applyFailStep(flags.failStep, await loadWorkflows(flags.workflows, context)),
+      workflows: async () => applyFailStep(flags.failStep, await loadWorkflows(flags, context)),
       factor: () => parseSlowFactor(flags.slow),
       reject: () => parseRejectStatus(flags.reject),
       compatible: () => assertCompatibleFlags(flags),
@@ -52,7 +54,14 @@ async function generateToken(): Promise<string> {
   return randomBytes(24).toString('base64url');
 }
 
-async function loadWorkflows(path: string | undefined, context: Context): Promise<readonly Workflow[]> {
+async function loadWorkflows(
+  { workflows: path, fromProfile }: SandboxFlags,
+  context: Context,
+): Promise<readonly Workflow[]> {
+  if (fromProfile !== undefined) {
+    if (path === undefined) return profileWorkflows(fromProfile, context);
+    throw new UsageError([`--workflows ${path} and --from-profile ${fromProfile} exclude each other`]);
+  }
   if (path === undefined) return BUILT_IN_WORKFLOWS;
   const file = absolutePath(path, context.cwd);
   try {

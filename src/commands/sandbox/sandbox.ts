@@ -13,6 +13,9 @@ import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { parseSandboxFlags, type SandboxFlags } from './options.js';
 
+/** Environment variables. */
+type Variables = Readonly<Record<string, string>>;
+
 /** Lists the workflows, serves until a signal, or runs a command against the sandbox. */
 export async function sandbox(
   command: readonly string[],
@@ -25,18 +28,27 @@ export async function sandbox(
     return ExitCode.ok;
   }
   const [program, ...args] = command;
-  return program === undefined ? serve(options, context) : runCommand(program, args, options, context);
+  // Without it, the names of the workflows would be those of another profile.
+  const profile = flags.fromProfile === undefined ? {} : { WFR_PROFILE: flags.fromProfile };
+  return program === undefined
+    ? serve(options, profile, context)
+    : runCommand(program, args, options, profile, context);
 }
 
-async function serve(options: SandboxOptions, context: Context): Promise<Exit> {
+async function serve(options: SandboxOptions, profile: Variables, context: Context): Promise<Exit> {
   const interruption = new Interruption(context);
   const log = (line: string) => void context.stderr.write(`${sanitize(line)}\n`);
   const service = await startService({ ...options, log });
   try {
-    await context.stdout.write(`export WFR_BASE_URL=${service.baseUrl}\nexport WFR_TOKEN=${options.token}\n`);
+    const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token, ...profile };
+    const lines = Object.entries(env).map(([name, value]) => `export ${name}=${shellCommand([value])}\n`);
+    await context.stdout.write(lines.join(''));
     await context.stderr.write('Serving until Ctrl-C. To list the workflows: wfr sandbox --list\n');
-    await new Promise((resolve) => interruption.signal.addEventListener('abort', resolve, { once: true }));
-    throw interruption.signal.reason;
+    const { signal } = interruption;
+    // One that came while the settings were printed is not announced again.
+    if (!signal.aborted)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    throw signal.reason;
   } catch (error) {
     if (error instanceof InterruptedError) return error.signal;
     throw error;
@@ -50,10 +62,11 @@ async function runCommand(
   program: string,
   args: readonly string[],
   options: SandboxOptions,
+  profile: Variables,
   context: Context,
 ): Promise<Exit> {
   const service = await startService(options);
-  const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token };
+  const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token, ...profile };
   const starting = context.spawn(program, args, env);
   // Registered before the command starts, as a signal may follow its first output at once.
   const release = context.onSignal((signal) => {
@@ -92,5 +105,5 @@ async function startService(options: SandboxOptions) {
 function describeWorkflow({ id, versionName, parameters, steps, failure }: Workflow): string {
   const end = failure === undefined ? '' : `; fails at ${failure.step}`;
   const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
-  return `${sanitize(versionName)} (${steps.length} steps, ${seconds} s${sanitize(end)})\n  ${exampleCommand(id, parameters)}\n`;
+  return `${sanitize(versionName)} (${steps.length} steps, ${seconds} s${sanitize(end)})\n  ${exampleCommand(id, parameters ?? new Map())}\n`;
 }

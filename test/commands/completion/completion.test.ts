@@ -151,6 +151,11 @@ describe('completion: candidates', () => {
       ['Check totals', 'Check credit'],
     ],
     [
+      ['sandbox', '--from-profile', 'test', '--fail-step', ''],
+      ['Read inputs', 'Write result'],
+    ],
+    [['sandbox', '--from-profile', 't'], ['test']],
+    [
       ['run', '--report', ''],
       ['github', 'junit=', 'markdown=', 'json=', 'html='],
     ],

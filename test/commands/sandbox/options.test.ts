@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { type CliResult, runCli, Signals } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
+import { writeTestConfig } from '../../helpers/config.js';
 import { errorData } from '../../helpers/error-data.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 
@@ -65,6 +66,93 @@ describe('--fail-step', () => {
     expect(stdout).toContain('invoice v3 (4 steps, 0.36 s; fails at Check totals)');
     expect(stdout).toContain('slow v1 (10 steps, 6 s)');
   });
+});
+
+describe('--from-profile', () => {
+  const ORDER = '0b8f6c1e-2f57-4a53-9a8e-3d2f4c5b6a79';
+  const { env } = writeTestConfig({
+    defaultProfile: 'other',
+    profiles: {
+      other: { workflows: { claims: FAILING } },
+      'my test': {
+        baseUrl: 'https://test.example.com',
+        tokenCommand: ['false'],
+        workflows: {
+          order: { id: ORDER, parameters: { scan: 'document', 'copy?': 'document', 'amount?': 'number' } },
+          purchase: ORDER,
+          free: SLOW,
+        },
+      },
+    },
+  });
+  const FLAGS = ['--from-profile', 'my test'];
+  const SCAN = 'scan@-;type=text/plain';
+
+  test('wfr sandbox --from-profile: a command runs the workflows by their names, and their inputs must match', async () => {
+    const run = (...args: string[]) => underProfile(['run', '-q', ...args]);
+    const { stdout, exitCode } = await run('order', SCAN, 'amount:=5');
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      scan: { mediaType: 'text/plain', bytes: 0 },
+      copy: { mediaType: null },
+      amount: 5,
+    });
+    expect((await run('order', 'amount=5')).stderr).toContain('missing input scan (document)');
+    const unchecked = await run('order', 'amount=5', '--no-check-parameters');
+    expect(unchecked).toMatchObject({
+      exitCode: 5,
+      stderr: expect.stringContaining('inputs.scan is missing'),
+    });
+    expect(await run('free', 'anything:=1')).toMatchObject({ exitCode: 0 });
+    expect((await run('claims')).stderr).toContain('nor a workflow of profile my test');
+  });
+
+  test('wfr sandbox --from-profile: --list shows each id once, with its names and parameters', async () => {
+    const { stdout } = await runCli(['sandbox', ...FLAGS, '--list'], { env });
+    expect(stdout).toBe(
+      `order, purchase (2 steps, 1 s)\n  wfr run ${ORDER} scan@document.pdf; optional: copy@document.pdf amount:=1\n` +
+        `\nfree (2 steps, 1 s)\n  wfr run ${SLOW}\n`,
+    );
+  });
+
+  test('wfr sandbox --from-profile: the settings to paste name the profile', async () => {
+    const signals = new Signals();
+    const { stdout } = await runCli(['sandbox', ...FLAGS], {
+      env,
+      signals,
+      onOutput: (text) => text.includes('Serving') && signals.raise('SIGINT'),
+    });
+    expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
+  });
+
+  test.each([
+    [['--from-profile', 'none'], '--from-profile none: there is no such profile in '],
+    [
+      ['--from-profile', 'other', '--workflows', 'w.json'],
+      '--workflows w.json and --from-profile other exclude',
+    ],
+    [['--from-profile', 'empty'], '--from-profile empty: this profile has no workflows'],
+  ])('wfr sandbox: %j exits 2', async (flags, message) => {
+    const config = writeTestConfig({ profiles: { other: { workflows: { a: SLOW } }, empty: {} } });
+    const { exitCode, stderr } = await runCli(['sandbox', ...flags, '--list'], config);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) });
+  });
+
+  /** Runs `wfr` as the command of a sandbox of the profile. */
+  async function underProfile(args: readonly string[]): Promise<CliResult> {
+    const clock = new VirtualClock();
+    let result: Promise<CliResult> | undefined;
+    await runCli(['sandbox', ...FLAGS, '--', 'wfr'], {
+      env,
+      clock,
+      spawn: async (_command, _args, settings) => {
+        result = runCli(args, { clock, env: { ...env, ...settings } });
+        return { exited: result.then((inner) => inner.exitCode), kill: () => {} };
+      },
+    });
+    if (result === undefined) throw new Error('nothing was started');
+    return result;
+  }
 });
 
 describe('--reject', () => {
