@@ -2,7 +2,7 @@
 import { OutputError } from '../errors.js';
 import type { SecretMask } from '../text/secret-mask.js';
 
-type OutputStream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+type OutputStream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number; rows?: number };
 
 /**
  * One of the two output streams. If its reader is gone (EPIPE), further output is discarded without an error. Any other
@@ -33,6 +33,11 @@ export class Output {
   /** The columns of the terminal; 0 if its size is unknown. */
   get columns(): number {
     return this.stream.columns ?? 0;
+  }
+
+  /** The rows of the terminal; 0 if its size is unknown. */
+  get rows(): number {
+    return this.stream.rows ?? 0;
   }
 
   /** Returns the text as `write` writes it, for what is written to the stream itself. */

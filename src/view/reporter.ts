@@ -3,7 +3,7 @@
 import type { WfrError } from '../errors.js';
 import type { Clock, Context, OnSuspend } from '../platform/context.js';
 import type { Output } from '../platform/output.js';
-import type { Run } from '../service/run.js';
+import { hasEnded, type Run } from '../service/run.js';
 import type { WorkflowIdField } from '../service/workflow-id-field.js';
 import { formatDuration } from '../text/duration.js';
 import { sanitize } from '../text/sanitize.js';
@@ -13,7 +13,7 @@ import { describeError, ERROR_LABEL, formatError } from './errors/describe-error
 import type { Presentation } from './presentation.js';
 import type { BatchCounts, BatchView } from './progress/batch-progress.js';
 import { PlainBatch, PlainProgress, withTimestamp } from './progress/plain.js';
-import type { ProgressView } from './progress/run-progress.js';
+import { type ProgressView, severalRunsText, type WatchedRun } from './progress/run-progress.js';
 import { createStyle, type Paint, type Style } from './style.js';
 
 /** Saved paths that are listed; the JSON on stdout has them all. */
@@ -130,6 +130,18 @@ export class Reporter {
     this.block([`Saved ${shown}${more}`], 'Saved', this.style.success);
   }
 
+  /** Prints how many of several runs have ended, and how, after `durationMs`; `run` is undefined for one that was not read. */
+  runsEnded(outcomes: readonly { run: Run | undefined }[], durationMs: number): void {
+    const seen = outcomes.flatMap(({ run }) => (run === undefined ? [] : [{ run, isDone: hasEnded(run) }]));
+    const unread = outcomes.length - seen.length;
+    const parts = [
+      severalRunsText(seen, outcomes.length),
+      ...(unread === 0 ? [] : [`${unread} not read`]),
+      `watched for ${formatDuration(durationMs)}`,
+    ];
+    if (!this.presentation.quiet) this.block([parts.join('; ')], ' FAILED', this.style.error);
+  }
+
   /** Reports the accepted spelling of the workflow's field, where others were rejected first or with --verbose. */
   fieldAccepted(field: WorkflowIdField, requests: number): void {
     const line = `accepted with --workflow-id-field ${field}`;
@@ -137,16 +149,31 @@ export class Reporter {
     else this.info(`${line}; set this flag to send one request instead of ${requests}`);
   }
 
-  /** Shows the progress of `runs` runs until stopProgress(): a live line on a terminal, else a line for each change. */
-  async startProgress(runs: number): Promise<ProgressView> {
+  /** Shows the progress of a run until stopProgress(): a live line on a terminal, else a line for each change. */
+  async startProgress(): Promise<ProgressView> {
     const { presentation, output, clock, onSuspend } = this;
     if (presentation.quiet) return HIDDEN;
     // ora is loaded only for a live line.
     const { LiveProgress } = presentation.live ? await import('./progress/live.js') : {};
     this.#progress =
       LiveProgress === undefined
-        ? new PlainProgress((line) => this.notice(line), clock, runs)
-        : new LiveProgress({ ...presentation, output, clock, onSuspend }, runs);
+        ? new PlainProgress((line) => this.notice(line), clock, 1)
+        : new LiveProgress({ ...presentation, output, clock, onSuspend });
+    return this.#progress;
+  }
+
+  /** Shows the progress of several runs until stopProgress(): a live table on a terminal, else a line for each change. */
+  async startRunsProgress(
+    runs: readonly WatchedRun[],
+    shorten: (id: string) => string,
+  ): Promise<ProgressView> {
+    const { presentation, style, output, clock, onSuspend } = this;
+    if (presentation.quiet) return HIDDEN;
+    const { LiveRuns } = presentation.live ? await import('./progress/live-runs.js') : {};
+    this.#progress =
+      LiveRuns === undefined
+        ? new PlainProgress((line) => this.notice(line), clock, runs.length)
+        : new LiveRuns({ ...presentation, output, clock, onSuspend }, runs, { style, shorten });
     return this.#progress;
   }
 

@@ -1,7 +1,7 @@
 /** Tables for people: a header, aligned columns, and rows that fit the window. */
-import stringWidth from 'string-width';
 import type { Layout } from './layout.js';
 import type { Paint } from './style.js';
+import { textWidth } from './text-width.js';
 
 /** A column whose cells are sanitized texts of one line. */
 export interface Column<Row> {
@@ -16,12 +16,22 @@ const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 8;
 
-/** Returns a header and a line for each row. Wider than `layout.width`, columns are left out, then cells are cut. */
+/** Returns a table as text: a header, and a line for each row. */
 export function formatTable<Row>(
   rows: readonly Row[],
   columns: readonly Column<Row>[],
-  { style, width }: Pick<Layout, 'style' | 'width'>,
+  layout: Pick<Layout, 'style' | 'width'>,
 ): string {
+  const { header, lines } = layOutTable(rows, columns, layout);
+  return [header, ...lines].map((line) => `${line}\n`).join('');
+}
+
+/** Returns the header, and a line for each row. Wider than `width`, columns are left out, then cells are cut. */
+export function layOutTable<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  { style, width }: Pick<Layout, 'style' | 'width'>,
+): { header: string; lines: string[] } {
   const shown = fitColumns(
     columns.map((column) => ({ ...column, width: naturalWidth(column, rows) })),
     width === 0 ? Number.POSITIVE_INFINITY : width,
@@ -31,20 +41,20 @@ export function formatTable<Row>(
       const { text, paint = (plain: string) => plain } = cell(column);
       const cut = cutText(text, column.width);
       const isLast = index === shown.length - 1;
-      return paint(cut) + (isLast ? '' : ' '.repeat(column.width - stringWidth(cut)));
+      return paint(cut) + (isLast ? '' : ' '.repeat(column.width - textWidth(cut)));
     });
-    return `${cells.join(GAP).trimEnd()}\n`;
+    return cells.join(GAP).trimEnd();
   };
-  const header = line(({ header }) => ({ text: header, paint: style.bold }));
-  return (
-    header + rows.map((row) => line(({ text, paint }) => ({ text: text(row), paint: paint?.(row) }))).join('')
-  );
+  return {
+    header: line(({ header }) => ({ text: header, paint: style.bold })),
+    lines: rows.map((row) => line(({ text, paint }) => ({ text: text(row), paint: paint?.(row) }))),
+  };
 }
 
 type SizedColumn<Row> = Column<Row> & { width: number };
 
 function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]): number {
-  return rows.reduce((widest, row) => Math.max(widest, stringWidth(text(row))), header.length);
+  return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), header.length);
 }
 
 /** Leaves out optional columns, then narrows the widest ones, until a line has at most `width` columns. */
@@ -68,10 +78,10 @@ const lineWidth = (widths: readonly number[]) =>
 
 /** Returns as much of a text as fits `width` columns of a terminal; "…" marks a cut. */
 function cutText(text: string, width: number): string {
-  if (stringWidth(text) <= width) return text;
+  if (textWidth(text) <= width) return text;
   let cut = '';
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (stringWidth(cut + segment) > width - 1) break;
+    if (textWidth(cut + segment) > width - 1) break;
     cut += segment;
   }
   return `${cut}…`;

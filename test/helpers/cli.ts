@@ -22,6 +22,8 @@ export interface CliOptions {
   limits?: Partial<Limits>;
   /** The columns of stderr as a terminal; by default stderr is a pipe. */
   terminal?: number;
+  /** The rows of that terminal, if not 24. */
+  terminalRows?: number;
   /** The columns of stdout as a terminal; by default stdout is a pipe. */
   stdoutTerminal?: number;
   /** Called on each write with all text of that stream so far. */
@@ -83,7 +85,8 @@ export function createTestContext(options: CliOptions, captured = { stdout: '', 
     });
   };
   const stderr = options.stderr ?? record('stderr');
-  if (options.terminal !== undefined) Object.assign(stderr, terminalMembers(options.terminal, stderr));
+  if (options.terminal !== undefined)
+    Object.assign(stderr, terminalMembers(options.terminal, stderr), { rows: options.terminalRows ?? 24 });
   const stdout = options.stdout ?? record('stdout');
   if (options.stdoutTerminal !== undefined)
     Object.assign(stdout, terminalMembers(options.stdoutTerminal, stdout));
@@ -122,7 +125,6 @@ function terminalMembers(columns: number, stream: Writable) {
   return {
     isTTY: true,
     columns,
-    rows: 24,
     cursorTo: (x: number) => stream.write(`\u001b[${x + 1}G`),
     moveCursor: (_dx: number, dy: number) => stream.write(`\u001b[${-dy}A`),
     clearLine: () => stream.write('\u001b[K'),

@@ -127,14 +127,70 @@ describe('terminal', () => {
     runs.b = { status: 'FAILED', error: { step: 'Two', message: 'broken' } };
     await screen.waitFor(/1 of 3 runs ended: 1 FAILED; 2 RUNNING {2}████░+/);
     const text = screen.text();
-    expect(text).toMatch(
-      /Failed at step Two\n\| broken\nRun b, 1 of 4 steps completed, watched for \d\S*, version v1\n/,
-    );
+    expect(text).toMatch(/^b {2}FAILED {2}1\/4 {2}Two: broken\n/);
+    expect(text.match(/broken/g)).toHaveLength(1);
     expect(spinners(text)).toHaveLength(1);
     runs.a = aFinishedRun();
     runs.c = aFinishedRun();
-    const after = await screen.waitFor(/Finished: run c(.|\n)*\$$/);
+    const after = await screen.waitFor(/3 of 3 runs ended(.|\n)*\$$/);
+    expect(after.split('\n').slice(1, 3).sort()).toEqual(['a  FINISHED  4/4', 'c  FINISHED  4/4']);
+    expect(after).toMatch(/\n3 of 3 runs ended: 1 FAILED, 2 FINISHED; watched for \d\S*\n\$$/);
     expect(spinners(after)).toEqual([]);
+  });
+
+  test('terminal: the table of several runs has one line for each, however the window is resized', async () => {
+    const { screen, runs } = await terminal(120);
+    screen.typeLine('clear; echo before; wfr watch a b c d --interval 50ms');
+    const table = (line: RegExp) =>
+      new RegExp(
+        `^(before\\n)?. 0 of 4 runs ended.*${['a', 'b', 'c', 'd'].map((id) => `\\n  ${id}  ${line.source}`).join('')}$`,
+      );
+    const whole = /RUNNING {2}███░+ {2}1\/4 {2}\d.*/;
+    const narrow = /RUNNING {2}1\/4 {2}\d.*/;
+    await screen.waitFor(table(whole));
+    for (const [columns, line] of [
+      [40, narrow],
+      [80, whole],
+      [50, whole],
+      [120, whole],
+      [30, narrow],
+      [80, whole],
+    ] as const) {
+      screen.resize(columns, 24);
+      const text = await screen.waitFor(table(line));
+      expect(spinners(text)).toHaveLength(1);
+    }
+    // The table does not fit, and its counts are one line.
+    screen.resize(80, 5);
+    await screen.waitFor(/^(before\n)?. 0 of 4 runs ended; 4 RUNNING {2}░+ {2}\d+.*$/);
+    screen.resize(80, 24);
+    await screen.waitFor(table(whole));
+    for (const id of ['a', 'b', 'c', 'd']) runs[id] = aFinishedRun();
+    const after = await screen.waitFor(/watched for.*\n\$$/);
+    expect(after.replace(/^before\n/, '').split('\n')).toHaveLength(6);
+    expect(screen.scrollback()).toMatch(/^before$/m);
+  });
+
+  test('terminal: in a full window, the table of several runs scrolls nothing away while it is redrawn', async () => {
+    const { screen, runs } = await terminal(80);
+    screen.typeLine('clear; seq 30; wfr watch a b c d --interval 50ms');
+    await screen.waitFor(/^ {2}d {2}RUNNING/m);
+    runs.a = aFinishedRun();
+    await screen.waitFor(/^a {2}FINISHED {2}4\/4\n. 1 of 4/m);
+    await screen.waitFor(/ {2}[3-9]s$/m);
+    const lines = screen.scrollback().split('\n');
+    expect(lines.slice(lines.indexOf('30'))).toEqual([
+      '30',
+      'a  FINISHED  4/4',
+      expect.stringMatching(/^. 1 of 4 runs ended/),
+      expect.stringMatching(/^ {2}b {2}RUNNING/),
+      expect.stringMatching(/^ {2}c {2}RUNNING/),
+      expect.stringMatching(/^ {2}d {2}RUNNING/),
+    ]);
+    screen.press('C-c');
+    const text = await screen.waitFor(/Interrupted(.|\n)*\$$/);
+    expect(text.match(/nterrupted/g)).toHaveLength(1);
+    expect(text).toContain('Interrupted; 3 of 4 runs continue.\nTo watch them: wfr watch b c d\n');
   });
 
   test('terminal: TERM=dumb and CI print a line for each change instead', async () => {

@@ -32,7 +32,7 @@ const IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   'mime-types': ['inputs/media-type.ts'],
   'csv-parse': ['batch/csv.ts'],
   tinyglobby: ['inputs/expand-patterns.ts'],
-  'string-width': ['view/table.ts'],
+  'string-width': ['view/text-width.ts'],
 };
 
 const sources = readSources();

@@ -15,7 +15,7 @@ import type { RunPlan } from './plan.js';
 /** Prints the outcome, or with --detach the id as soon as the run is accepted. Throws as createRun and triggerOnce do. */
 export async function triggerAndWatch(plan: RunPlan, session: Session): Promise<CommandOutcome> {
   const { interruption, reporter } = session;
-  const progress = await reporter.startProgress(1);
+  const progress = await reporter.startProgress();
   const known = await (plan.once === undefined
     ? trigger(plan, session)
     : triggerOnce(plan, plan.once, session));

@@ -10,7 +10,7 @@ import { formatDuration } from '../../text/duration.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { isCopyable, shellCommand } from '../../text/shell-quote.js';
 import { errorText } from '../../view/errors/describe-error.js';
-import { stepsDone, totalSteps } from '../../view/progress/run-progress.js';
+import { stepsText } from '../../view/progress/run-progress.js';
 import type { Reporter } from '../../view/reporter.js';
 import type { OutputFormat } from './output-flags.js';
 import type { RunPrinter } from './print-run.js';
@@ -51,7 +51,7 @@ export async function printOutcome(
   const isPrinted = run !== undefined && outputError === undefined && printer.carriesOutput(run);
   const exit = failure === undefined ? exitOfRun(run) : exitOfError(failure);
   if (exit === ExitCode.ok || reporter.presentation.showsErrors) {
-    if (failure === undefined) printEnd(outcome, commands, reporter);
+    if (failure === undefined) printEnd(outcome, commands, printer, reporter);
     else await printWatchError(outcome, failure, commands, isPrinted, reporter);
   }
   return reportedRun(outcome, failure, exit);
@@ -97,15 +97,21 @@ export function exitOfRun(run: Run | undefined): Exit {
   return run !== undefined && hasEnded(run) ? exitCodeOfStatus(run.status) : ExitCode.stillRunning;
 }
 
-function printEnd(outcome: WatchOutcome, commands: ResumeCommands | undefined, reporter: Reporter): void {
+function printEnd(
+  outcome: WatchOutcome,
+  commands: ResumeCommands | undefined,
+  { showsEnds }: RunPrinter,
+  reporter: Reporter,
+): void {
   const { id, run, durationMs } = outcome;
+  if (run !== undefined && showsEnds) return;
   if (run !== undefined && hasEnded(run)) {
     if (run.status === 'FINISHED') printFinished(run, outcome, reporter);
     else printFailed(run, outcome, commands, reporter);
     return;
   }
   const status = sanitize(run?.status ?? 'not seen');
-  const steps = run === undefined ? '' : formatSteps(run);
+  const steps = run === undefined ? '' : stepsText(run);
   const progress = steps === '' ? status : `${status} (${steps})`;
   reporter.block([`Still ${progress} after ${formatDuration(durationMs)}; run ${sanitize(id)} continues.`]);
   if (commands !== undefined) reporter.notice(`To watch it: ${commands.watch}`);
@@ -139,7 +145,7 @@ function formatFacts(
   { wasTriggered, wasRunning, durationMs }: WatchOutcome,
   completed: string,
 ): string {
-  const steps = formatSteps(run);
+  const steps = stepsText(run);
   // The duration of a run is known only if this command triggered it.
   const duration = wasTriggered ? `in ${formatDuration(durationMs)}` : '';
   const work = [steps && `${steps}${completed}`, duration].filter(Boolean).join(' ');
@@ -192,9 +198,4 @@ async function catchError(work: Promise<void>): Promise<unknown> {
   } catch (error) {
     return error;
   }
-}
-
-function formatSteps(run: Run): string {
-  const total = totalSteps(run);
-  return total === undefined ? '' : `${stepsDone(run)} of ${total} steps`;
 }

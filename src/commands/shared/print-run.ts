@@ -32,6 +32,19 @@ export class RunPrinter {
     return format !== 'id';
   }
 
+  /** Whether the line of each run is on the screen, so that stderr need not say how it ended. */
+  get showsEnds(): boolean {
+    const { format, pointer, severalRuns } = this.options;
+    const { layout, reporter } = this.output;
+    return (
+      format === 'text' &&
+      pointer === undefined &&
+      severalRuns &&
+      layout.width > 0 &&
+      reporter.output.isTerminal
+    );
+  }
+
   /** Prints a run that is new or has changed. */
   async printChange(run: Run): Promise<void> {
     const { format } = this.options;

@@ -3,10 +3,13 @@ import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
+import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { History } from '../../history/history.js';
+import { idShortener } from '../../history/short-id.js';
 import type { Context } from '../../platform/context.js';
+import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import {
   type DocumentFlags,
@@ -43,13 +46,25 @@ export function watch(rawIds: readonly string[], flags: WatchFlags, context: Con
 
 async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutcome> {
   const { ids, format, pointer, documents } = plan;
-  const progress = await session.reporter.startProgress(ids.length);
-  const printer = new RunPrinter(session, { format, pointer, severalRuns: ids.length > 1 });
+  const [id, another] = ids;
+  const severalRuns = another !== undefined;
+  const progress = await (severalRuns ? showSeveral(plan, session) : session.reporter.startProgress());
+  const printer = new RunPrinter(session, { format, pointer, severalRuns });
   const display = { printer, progress, documents };
-  const [id] = ids;
-  return id !== undefined && ids.length === 1
-    ? watchOne(id, plan, display, session)
-    : watchSeveral(plan, display, session);
+  return id === undefined || severalRuns
+    ? watchSeveral(plan, display, session)
+    : watchOne(id, plan, display, session);
+}
+
+/** Shows the progress of all runs, by their names from the history and the profile. */
+async function showSeveral({ ids, nameOf }: WatchPlan, { reporter, history, service }: Session) {
+  const past = reporter.presentation.live ? await history.runsAt(service.baseUrl) : [];
+  const byId = new Map(past.map((run) => [run.id.toLowerCase(), run]));
+  const runs = ids.map((id) => {
+    const { label, workflow = '' } = byId.get(id.toLowerCase()) ?? {};
+    return { id, name: label ?? nameOf(workflow) };
+  });
+  return reporter.startRunsProgress(runs, idShortener([...ids, ...past.map(({ id }) => id)]));
 }
 
 const subjectsOf = (ids: readonly string[]) => ids.map((id) => ({ id, workflowId: undefined }));
@@ -84,7 +99,7 @@ async function planWatch(
   );
   // Runs end in any order; each gets the same folder whenever the command is repeated.
   for (const id of ids) plan.documents?.runFolder(id);
-  return { ...plan, ids, notes, warnings: [], subjects: subjectsOf(ids) };
+  return { ...plan, ids, notes, nameOf: workflowNames(profile), warnings: [], subjects: subjectsOf(ids) };
 }
 
 async function watchOne(
@@ -102,7 +117,8 @@ async function watchOne(
 
 async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Session): Promise<CommandOutcome> {
   const { ids, wait, settings, documents } = plan;
-  const { reporter, interruption } = session;
+  const { reporter, interruption, service } = session;
+  const started = service.clock.monotonic();
   const runs = await Promise.all(
     ids.map(async (id) => {
       const outcome = await watchAndShow({ id, wait, label: id }, display, session);
@@ -110,11 +126,23 @@ async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Sessi
     }),
   );
   reporter.stopProgress();
+  reporter.runsEnded(runs, service.clock.monotonic() - started);
   const remaining = runs.filter(canResume).flatMap(({ id }) => id ?? []);
   if (reporter.presentation.showsErrors) {
-    if (interruption.received !== undefined) reporter.notice('Interrupted; the runs continue.');
-    if (remaining.length > 0)
-      reporter.notice(`To watch them: ${resumeCommands(remaining, settings, documents).watch}`);
+    if (interruption.received !== undefined) reporter.notice(interruptionText(remaining, ids.length));
+    if (remaining.length > 0) {
+      const them = remaining.length === 1 ? 'it' : 'them';
+      reporter.notice(`To watch ${them}: ${resumeCommands(remaining, settings, documents).watch}`);
+    }
   }
   return { runs, ...resumeOf(runs, plan) };
+}
+
+function interruptionText(remaining: readonly string[], total: number): string {
+  const [id = '', another] = remaining;
+  if (remaining.length === 0) return 'Interrupted; all runs have ended.';
+  if (another === undefined) return `Interrupted; run ${sanitize(id)} continues.`;
+  return remaining.length === total
+    ? 'Interrupted; the runs continue.'
+    : `Interrupted; ${remaining.length} of ${total} runs continue.`;
 }

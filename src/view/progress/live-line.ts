@@ -1,15 +1,18 @@
-/** One spinner line on a terminal's stderr, removed when it stops. */
+/** A spinner line on a terminal's stderr, and lines below it, removed when it stops. */
 import ora from 'ora';
 import type { Clock, OnSuspend } from '../../platform/context.js';
 import type { Output } from '../../platform/output.js';
+import { textWidth } from '../text-width.js';
 import { NO_TERMINAL_PROGRESS, terminalProgress } from './terminal-progress.js';
 
 /** How often the text is refreshed (ms). */
 const TICK = 1_000;
 /** The line is hidden until the window has kept its size for so long (ms): dragging resizes it many times. */
 const RESIZE_PAUSE = 100;
-/** The spinner, a space, and the last column, which stays free because some terminals would wrap. */
-const MARGIN = 3;
+/** The columns of the spinner and the space after it. */
+const INDENT = 2;
+/** With the last column, which stays free because some terminals would wrap. */
+const MARGIN = INDENT + 1;
 /** Turns wrapping off (DECAWM), so that a line drawn for the old width is cut rather than wrapped. */
 const NO_WRAP = '\u001b[?7l';
 const WRAP = '\u001b[?7h';
@@ -25,8 +28,8 @@ export interface LiveOptions {
 
 /** The text and the share that the line shows. */
 export interface LiveContent {
-  /** Returns at most `width` characters; `now` is monotonic (ms). */
-  text(now: number, width: number): string;
+  /** Returns fewer than `height` lines of at most `width` columns; `now` is monotonic (ms). */
+  text(now: number, width: number, height: number): string;
   /** Returns how much is done, 0 to 1, or undefined if unknown. */
   share(): number | undefined;
 }
@@ -36,8 +39,8 @@ export class LiveLine {
   readonly #options: LiveOptions;
   readonly #content: LiveContent;
   readonly #release: () => void;
-  /** Length of the text on the screen. */
-  #shownLength = 0;
+  /** The lines on the screen. */
+  #shown: readonly string[] = [];
   #isResizing = false;
   #cancelTick = () => {};
 
@@ -77,10 +80,12 @@ export class LiveLine {
    */
   compose(): void {
     const { clock, output } = this.#options;
-    const text = output.mask(this.#content.text(clock.monotonic(), output.columns - MARGIN));
-    this.#shownLength = text.length;
+    const text = this.#content.text(clock.monotonic(), output.columns - MARGIN, output.rows);
+    this.#shown = output.mask(text).split('\n');
     const progress = this.#options.terminalProgress ? terminalProgress(this.#content.share()) : '';
-    this.#spinner.text = NO_WRAP + text + WRAP + progress;
+    const lines = this.#shown.map((line) => NO_WRAP + line + WRAP);
+    // Below the text, not the spinner.
+    this.#spinner.text = lines.join(`\n${' '.repeat(INDENT)}`) + progress;
   }
 
   stop(): void {
@@ -100,14 +105,15 @@ export class LiveLine {
     if (this.#options.terminalProgress) this.#options.output.stream.write(NO_TERMINAL_PROGRESS);
   }
 
-  /** A narrower terminal wraps the line into several rows, of which ora would clear one. */
+  /** A narrower terminal wraps a line into several rows, of which ora would clear one. */
   #resized(): void {
     const { output } = this.#options;
     if (output.columns === 0) return;
     if (this.#spinner.isSpinning) {
-      const rows = Math.ceil((this.#shownLength + MARGIN - 1) / output.columns);
+      const rows = this.#shown.map((line) => Math.ceil((textWidth(line) + INDENT) / output.columns));
+      const added = rows.reduce((sum, count) => sum + count - 1, 0);
       this.#spinner.stop();
-      if (rows > 1) output.stream.write(`\u001b[${rows - 1}A\u001b[J`);
+      if (added > 0) output.stream.write(`\u001b[${added}A\u001b[J`);
     }
     this.#isResizing = true;
     this.#cancelTick();

@@ -180,7 +180,8 @@ export function truncateTo(text: string, width: number): string {
 
 const BAR_WIDTH = 12;
 
-function bar(share: number): string {
+/** Returns a bar that shows a share, 0 to 1. */
+export function bar(share: number): string {
   const filled = Math.round(Math.min(Math.max(share, 0), 1) * BAR_WIDTH);
   return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
 }

@@ -1,4 +1,4 @@
-/** Progress on a terminal: one live line for runs, one for a batch. */
+/** Progress on a terminal in one live line: of a run, or of a batch. */
 import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import { paintOf } from '../outcome.js';
@@ -9,7 +9,6 @@ import {
   type BatchTimes,
   fitLine,
   liveBatchText,
-  liveRunsText,
   liveRunText,
   liveUploadText,
   shareOfBatch,
@@ -26,16 +25,13 @@ import { type ProgressView, shortId } from './run-progress.js';
 export class LiveProgress implements ProgressView {
   readonly #line: LiveLine;
   readonly #clock: Clock;
-  readonly #total: number;
   readonly #started: number;
-  readonly #seen = new Map<string, TimedRun & { isDone: boolean }>();
+  #seen: TimedRun | undefined;
   #message = 'Connecting';
   #sending: UploadProgress | undefined;
 
-  /** `runs` is how many are watched. */
-  constructor(options: LiveOptions, runs: number) {
+  constructor(options: LiveOptions) {
     this.#clock = options.clock;
-    this.#total = runs;
     this.#started = options.clock.monotonic();
     this.#line = new LiveLine(options, {
       text: (now, width) => this.#text(now, width),
@@ -55,17 +51,13 @@ export class LiveProgress implements ProgressView {
     this.#line.show();
   }
 
-  seen(id: string, run: Run): void {
+  seen(_id: string, run: Run): void {
     this.#sending = undefined;
-    this.#seen.set(id, { ...updateRun(this.#seen.get(id), run, this.#clock.monotonic()), isDone: false });
+    this.#seen = updateRun(this.#seen, run, this.#clock.monotonic());
     this.#line.show();
   }
 
-  done(id: string): void {
-    const seen = this.#seen.get(id);
-    if (seen !== undefined) this.#seen.set(id, { ...seen, isDone: true });
-    if (this.#total > 1) this.#line.show();
-  }
+  done(): void {}
 
   stop(): void {
     this.#line.stop();
@@ -73,19 +65,14 @@ export class LiveProgress implements ProgressView {
 
   #share(): number | undefined {
     if (this.#sending !== undefined) return this.#sending.sent / this.#sending.total;
-    const runs = [...this.#seen.values()];
-    const [first] = runs;
-    if (this.#total > 1) return runs.filter(({ isDone }) => isDone).length / this.#total;
-    return first === undefined ? undefined : shareOfRun(first);
+    return this.#seen && shareOfRun(this.#seen);
   }
 
   #text(now: number, width: number): string {
     if (this.#sending !== undefined) return liveUploadText(this.#sending, now, width);
-    const runs = [...this.#seen.values()];
-    const [first] = runs;
-    if (first === undefined) return fitLine(width, [[this.#message, wholeSeconds(now - this.#started)]]);
-    if (this.#total > 1) return liveRunsText(runs, this.#total, this.#started, now, width);
-    return liveRunText(first, this.#started, now, width);
+    return this.#seen === undefined
+      ? fitLine(width, [[this.#message, wholeSeconds(now - this.#started)]])
+      : liveRunText(this.#seen, this.#started, now, width);
   }
 }
 

@@ -2,6 +2,13 @@
 import type { Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 
+/** One of several runs, as people know it. */
+export interface WatchedRun {
+  id: string;
+  /** The row of a batch, or the name of its workflow, if known. */
+  name: string | undefined;
+}
+
 /** Shows the progress of runs until it is stopped. */
 export interface ProgressView {
   sending(sent: number, total: number): void;
@@ -14,8 +21,13 @@ export interface ProgressView {
 
 /** Returns `RUNNING  2 of 4 steps`, or the status alone where the number of steps is not valid. */
 export function runText(run: Run): string {
-  const steps = totalSteps(run);
-  return steps === undefined ? statusText(run) : `${statusText(run)}  ${stepsDone(run)} of ${steps} steps`;
+  return [statusText(run), stepsText(run)].filter((text) => text !== '').join('  ');
+}
+
+/** Returns `2 of 4 steps`, or nothing where the number of steps is not valid. */
+export function stepsText(run: Run): string {
+  const total = totalSteps(run);
+  return total === undefined ? '' : `${stepsDone(run)} of ${total} ${total === 1 ? 'step' : 'steps'}`;
 }
 
 /** Returns the status, sanitized. */

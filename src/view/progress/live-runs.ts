@@ -1,0 +1,121 @@
+/** Several runs on a terminal: a live line with counts, and below it a line for each run that has not ended. */
+import type { Clock } from '../../platform/context.js';
+import { hasEnded, type Run } from '../../service/run.js';
+import { sanitize } from '../../text/sanitize.js';
+import { statusPaint } from '../status-color.js';
+import type { Style } from '../style.js';
+import { type Column, layOutTable } from '../table.js';
+import { textWidth } from '../text-width.js';
+import { LiveLine, type LiveOptions } from './live-line.js';
+import { bar, liveRunsText, wholeSeconds } from './live-text.js';
+import { type ProgressView, statusText, stepsDone, totalSteps, type WatchedRun } from './run-progress.js';
+
+/** A run that is watched, with a short id; the times are in ms since 1970. */
+interface Row {
+  shortId: string;
+  name: string;
+  run: Run | undefined;
+  firstSeen: number;
+  isDone: boolean;
+}
+
+/** A createdAt further in the future shows that the clocks of the two machines differ (ms). */
+const MAX_AHEAD = 60_000;
+
+export class LiveRuns implements ProgressView {
+  readonly #line: LiveLine;
+  readonly #clock: Clock;
+  readonly #style: Style;
+  readonly #started: number;
+  readonly #rows: Map<string, Row>;
+
+  /** `shorten` returns an id as it is shown. */
+  constructor(
+    options: LiveOptions,
+    runs: readonly WatchedRun[],
+    { style, shorten }: { style: Style; shorten: (id: string) => string },
+  ) {
+    this.#clock = options.clock;
+    this.#style = style;
+    this.#started = options.clock.monotonic();
+    const firstSeen = options.clock.now();
+    this.#rows = new Map(
+      runs.map(({ id, name = '' }) => {
+        const row = { shortId: sanitize(shorten(id)), name: sanitize(name) };
+        return [id, { ...row, run: undefined, firstSeen, isDone: false }];
+      }),
+    );
+    this.#line = new LiveLine(options, {
+      text: (now, width, height) => this.#text(now, width, height),
+      share: () => this.#done().length / this.#rows.size,
+    });
+  }
+
+  sending(): void {}
+
+  waiting(): void {}
+
+  seen(id: string, run: Run): void {
+    this.#update(id, { run, isDone: hasEnded(run) });
+  }
+
+  done(id: string): void {
+    this.#update(id, { isDone: true });
+  }
+
+  stop(): void {
+    this.#line.stop();
+  }
+
+  #update(id: string, changes: Partial<Row>): void {
+    const row = this.#rows.get(id);
+    if (row === undefined) return;
+    this.#rows.set(id, { ...row, ...changes });
+    this.#line.show();
+  }
+
+  #done(): Row[] {
+    return [...this.#rows.values()].filter(({ isDone }) => isDone);
+  }
+
+  /** The table is left out where it would not fit: a terminal that scrolls cannot be redrawn. */
+  #text(now: number, width: number, height: number): string {
+    const rows = [...this.#rows.values()];
+    const seen = rows.flatMap(({ run, isDone }) => (run === undefined ? [] : [{ run, isDone }]));
+    const counts = liveRunsText(seen, rows.length, this.#started, now, width);
+    // All rows are laid out, so that the columns stay where they are when a run ends.
+    const { lines } = layOutTable(rows, this.#columns(), { style: this.#style, width });
+    const open = lines.filter((_line, index) => rows[index]?.isDone === false);
+    const fits = open.length + 1 < height && open.every((line) => textWidth(line) <= width);
+    return [counts, ...(fits ? open : [])].join('\n');
+  }
+
+  #columns(): Column<Row>[] {
+    const total = ({ run }: Row) => run && totalSteps(run);
+    const steps = ({ run }: Row) => (run === undefined ? 0 : stepsDone(run));
+    const columns: Column<Row>[] = [
+      { header: '', text: ({ shortId }) => shortId },
+      { header: '', text: ({ name }) => name, isOptional: true },
+      {
+        header: '',
+        text: ({ run }) => (run === undefined ? 'waiting' : statusText(run)),
+        paint: ({ run }) => statusPaint(run?.status, this.#style),
+      },
+      {
+        header: '',
+        text: (row) => (total(row) === undefined ? '' : bar(steps(row) / (total(row) ?? 1))),
+        isOptional: true,
+      },
+      { header: '', text: (row) => (total(row) === undefined ? '' : `${steps(row)}/${total(row)}`) },
+      { header: '', text: (row) => wholeSeconds(this.#elapsed(row)) },
+    ];
+    return columns.filter(({ text }) => [...this.#rows.values()].some((row) => text(row) !== ''));
+  }
+
+  /** Returns how long ago the service created a run (ms); since wfr watches it, where that is not known. */
+  #elapsed({ run, firstSeen }: Row): number {
+    const now = this.#clock.now();
+    const age = now - Date.parse(run?.createdAt ?? '');
+    return age >= -MAX_AHEAD ? age : now - firstSeen;
+  }
+}

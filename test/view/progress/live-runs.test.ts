@@ -1,0 +1,154 @@
+/** The live table of several runs, and what is said when they have ended. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { type CliOptions, runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
+import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+
+const IDS = ['10fa8c1e-2f57-4a53-9a8e-3d2f4c5b6a79', '20fa8c1e-2f57-4a53-9a8e-3d2f4c5b6a79', 'order-1'];
+const WORKFLOW = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+const [FIRST = '', SECOND = ''] = IDS;
+
+/** Watches runs of which `ended` have ended; the others end after three polls of each. */
+async function watch(ids: readonly string[], options: CliOptions = {}, ended: readonly string[] = []) {
+  const polls = new Map<string, number>();
+  const { baseUrl } = await scriptedService((request, reply) => {
+    const id = request.path.slice('/runs/'.length);
+    const count = (polls.get(id) ?? 0) + 1;
+    polls.set(id, count);
+    const run = ended.includes(id) || count > 3 ? aFinishedRun() : aRun({ stepsCompleted: count });
+    if (id === 'missing') reply.send(404);
+    else reply.send(200, { ...run, id, createdAt: '2026-01-02T03:03:45Z' });
+  });
+  const [state, config] = [temporaryFolder(), temporaryFolder()];
+  mkdirSync(join(state, 'wfr'), { mode: 0o700 });
+  const past = { workflow: WORKFLOW, baseUrl: `${baseUrl}/`, triggered: 't', inputs: [] };
+  const records = [
+    { ...past, id: FIRST },
+    { ...past, id: SECOND, label: 'rows.csv:12' },
+    { ...past, id: `${FIRST.slice(0, 9)}0000-4a53-9a8e-3d2f4c5b6a79` },
+  ];
+  writeFileSync(
+    join(state, 'wfr', 'history.jsonl'),
+    records.map((record) => `${JSON.stringify(record)}\n`).join(''),
+  );
+  mkdirSync(join(config, 'wfr'));
+  const profiles = { p: { baseUrl, workflows: { invoice: WORKFLOW } } };
+  writeFileSync(join(config, 'wfr', 'config.json'), JSON.stringify({ defaultProfile: 'p', profiles }));
+  const env = { TERM: 'xterm', NO_COLOR: '1', XDG_STATE_HOME: state, XDG_CONFIG_HOME: config };
+  return runCli(['watch', ...ids], { terminal: 100, ...options, env: { ...env, ...options.env } });
+}
+
+/** Returns the lines of each frame, without the control sequences of cursor and color. */
+function frames(stderr: string): string[][] {
+  return stderr
+    .split('\u001b[?2026h')
+    .slice(1)
+    .map((frame) =>
+      stripVTControlCharacters(frame.split('\u001b[?2026l')[0] ?? '')
+        .split('\n')
+        .map((line) => line.trimEnd()),
+    );
+}
+
+describe('the live table of several runs', () => {
+  test('has a line for each run that has not ended: short id, name, status, bar, steps and age', async () => {
+    const { stderr } = await watch(IDS, {}, ['order-1']);
+    const shown = frames(stderr).map((lines) => lines.slice(1));
+    expect(shown).toContainEqual([
+      expect.stringMatching(/^ {2}10fa8c1e-2 {2}invoice {6}RUNNING {3}███░{9} {2}1\/4 {2}2\ds$/),
+      expect.stringMatching(/^ {2}20fa8c1e {4}rows\.csv:12 {2}RUNNING {3}███░{9} {2}1\/4 {2}2\ds$/),
+    ]);
+    expect(shown).toContainEqual([
+      expect.stringMatching(/^ {2}20fa8c1e {4}rows\.csv:12 {2}RUNNING {3}█{9}░{3} {2}3\/4 {2}\d+s$/),
+    ]);
+    expect(shown.flat().filter((line) => line.includes('FINISHED'))).toEqual([]);
+  });
+
+  test('a run that has not been read is waiting, and its time is that of the command', async () => {
+    const { stderr } = await watch(IDS);
+    expect(frames(stderr)[0]?.slice(1)).toEqual([
+      '  10fa8c1e-2  invoice      waiting  1s',
+      '  20fa8c1e    rows.csv:12  waiting  1s',
+      '  order-1                  waiting  1s',
+    ]);
+  });
+
+  test.each([100, 80, 60, 40, 30])(
+    'in a window of %i columns, no line is wider, and each run has one',
+    async (terminal) => {
+      const { stderr } = await watch(IDS, { terminal });
+      for (const lines of frames(stderr)) {
+        for (const line of lines) expect(line.length).toBeLessThan(terminal);
+      }
+      expect(Math.max(...frames(stderr).map((lines) => lines.length))).toBe(4);
+    },
+  );
+
+  test.each([
+    [5, 4],
+    [4, 3],
+    [3, 2],
+    [1, 1],
+  ])('in a window of %i rows, the display has at most %i lines, and counts', async (terminalRows, lines) => {
+    const { stderr } = await watch(IDS, { terminalRows });
+    expect(Math.max(...frames(stderr).map((frame) => frame.length))).toBe(lines);
+    expect(stderr).toContain('0 of 3 runs ended');
+  });
+
+  test('a status has a color', async () => {
+    const { stderr } = await watch(IDS, { env: { NO_COLOR: '' } });
+    expect(stderr).toContain('\u001b[33mRUNNING\u001b[39m');
+  });
+});
+
+describe('the end of several runs', () => {
+  test('on a terminal with both streams, each ending is one line, and the last line counts them', async () => {
+    const { stdout, stderr, exitCode } = await watch(IDS, { stdoutTerminal: 100 });
+    expect(exitCode).toBe(0);
+    expect(stripVTControlCharacters(stdout).trimEnd().split('\n').sort()).toEqual(
+      IDS.map((id) => `${id}  FINISHED  4/4`),
+    );
+    expect(stderr).not.toContain('Finished: run');
+    expect(stderr).toMatch(/3 of 3 runs ended: 3 FINISHED; watched for [\d.]+s\n\S*$/);
+  });
+
+  test('where stdout is a file, stderr says how each has ended', async () => {
+    const { stderr } = await watch(IDS);
+    expect(stderr.match(/Finished: run/g)).toHaveLength(3);
+  });
+
+  test('without a terminal, there are plain lines and the count', async () => {
+    const { stderr } = await watch(['a', 'missing'], { terminal: 0 });
+    expect(stderr).toMatch(/\n1 of 2 runs ended: 1 FINISHED; 1 not read; watched for 6\.0s\n$/);
+  });
+
+  test.each([
+    [['a', 'b'], [], 'Interrupted; the runs continue.\nTo watch them: wfr watch a b\n'],
+    [['a', 'b', 'c'], ['c'], 'Interrupted; 2 of 3 runs continue.\nTo watch them: wfr watch a b\n'],
+    [['a', 'b'], ['b'], 'Interrupted; run a continues.\nTo watch it: wfr watch a\n'],
+  ])(
+    'Ctrl-C while %j are watched, of which %j have ended, says once what continues',
+    async (ids, ended, text) => {
+      const signals = new Signals();
+      const onOutput = (shown: string) => {
+        const statusOf = (id: string) => (ended.includes(id) ? 'FINISHED' : 'RUNNING');
+        if (ids.every((id) => shown.includes(` ${id}  ${statusOf(id)}`))) signals.raise('SIGINT');
+      };
+      const { stderr, exitCode } = await watch(ids, { signals, onOutput, terminal: 0 }, ended);
+      expect(exitCode).toBe(130);
+      expect(stderr).toContain(text);
+      expect(stderr.match(/Interrupted/g)).toHaveLength(1);
+    },
+  );
+});
+
+test('a run of one step has "0 of 1 step"', async () => {
+  const { baseUrl } = await scriptedService((_request, reply) =>
+    reply.send(200, aRun({ steps: 1, stepsCompleted: 0 })),
+  );
+  const { stderr } = await runCli(['watch', 'run-1', '--timeout', '0'], { env: { WFR_BASE_URL: baseUrl } });
+  expect(stderr).toContain('RUNNING  0 of 1 step\n');
+  expect(stderr).toContain('Still RUNNING (0 of 1 step) after');
+});
