@@ -27,6 +27,8 @@ export interface ServiceSettings {
   warnings: string[];
   /** The flags that make another command use the same service, such as the one that watches a run again. */
   resumeFlags: string[];
+  /** Decides how that command is quoted. */
+  platform: NodeJS.Platform;
 }
 
 /** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
@@ -52,7 +54,8 @@ export async function resolveServiceSettings(
     ...(withheld === undefined ? [] : [withheld]),
     ...(ignored === undefined ? [] : [`${ignored} is ignored: --profile ${profile?.name} has its own token`]),
   ];
-  return { ...connection, headers, warnings, resumeFlags: findResumeFlags(flags) };
+  const { platform } = context;
+  return { ...connection, headers, warnings, resumeFlags: findResumeFlags(flags), platform };
 }
 
 /** Returns the URL. Throws UsageError, which never shows user info. */

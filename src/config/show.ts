@@ -83,17 +83,17 @@ function tokenSetting(flags: TokenFlags, profile: Profile | undefined, context: 
   }
   const source = formatTokenSource(location);
   const override = ignored === undefined ? '' : `, ${ignored} is ignored`;
-  return { name: 'token', value: describeLocation(location), source: source + override };
+  return { name: 'token', value: describeLocation(location, context), source: source + override };
 }
 
 /** Returns where the token is, never the token. */
-function describeLocation(location: TokenLocation): string {
+function describeLocation(location: TokenLocation, context: Context): string {
   switch (location.kind) {
     case 'variable':
       return '(hidden)';
     case 'file':
       return `(hidden, in ${location.path === '-' ? 'standard input' : location.path})`;
     case 'command':
-      return `(hidden, printed by ${formatTokenCommand(location.command)})`;
+      return `(hidden, printed by ${formatTokenCommand(location.command, context)})`;
   }
 }

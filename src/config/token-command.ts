@@ -14,7 +14,7 @@ export async function runTokenCommand(
   signal?: AbortSignal,
 ): Promise<string> {
   const [program = '', ...args] = location.command;
-  const command = formatTokenCommand(location.command);
+  const command = formatTokenCommand(location.command, context);
   const source = formatTokenSource(location);
   const failure = (problem: string, stderr?: string) =>
     new UsageError([`the token command ${command} ${problem} (${source})`], undefined, stderr);

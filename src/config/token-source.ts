@@ -107,9 +107,12 @@ export function formatTokenSource(location: TokenLocation): string {
 }
 
 /** Formats a token command for messages, without its arguments: one may be a secret that does not look like one. */
-export function formatTokenCommand([program = '', ...args]: readonly string[]): string {
+export function formatTokenCommand(
+  [program = '', ...args]: readonly string[],
+  { platform }: Pick<Context, 'platform'>,
+): string {
   const count = args.length === 1 ? '1 argument' : `${args.length || 'no'} arguments`;
-  return `${shellCommand([program])} with ${count}`;
+  return `${shellCommand([program], platform)} with ${count}`;
 }
 
 /** Masks the arguments of a token command, but not flags: they are words of ordinary messages. */

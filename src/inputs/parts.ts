@@ -60,7 +60,13 @@ export class PartReader {
         return [validateJson(stripByteOrderMark(bytes))];
       }
       case 'document': {
-        return this.#openDocument(item.path, item.mediaType, rules, item.raw, describeTypeFix(item));
+        return this.#openDocument(
+          item.path,
+          item.mediaType,
+          rules,
+          item.raw,
+          describeTypeFix(item, this.#context),
+        );
       }
     }
   }
@@ -105,8 +111,11 @@ export class PartReader {
 }
 
 /** Says how to give a document its media type; quoted, because a semicolon ends a command in a shell. */
-function describeTypeFix({ raw, column }: Extract<Item, { type: 'document' }>): string {
-  const example = shellCommand([`${column ?? raw};type=application/pdf`]);
+function describeTypeFix(
+  { raw, column }: Extract<Item, { type: 'document' }>,
+  { platform }: Context,
+): string {
+  const example = shellCommand([`${column ?? raw};type=application/pdf`], platform);
   if (column !== undefined) return `name the column with it, such as ${example}`;
   return `add ;type=type/subtype, such as ${example}`;
 }

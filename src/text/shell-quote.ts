@@ -1,13 +1,17 @@
-/** Quotes command lines that users can paste into a shell: exact in bash, dash, zsh and fish. */
+/**
+ * Quotes command lines that users can paste into a shell: exact in bash, dash, zsh and fish; on Windows exact in
+ * PowerShell, and in cmd unless a word has a quotation mark, `$`, a backtick, `%` or `!`.
+ */
 import { LOG_COMMAND, sanitize } from './sanitize.js';
 
 /** Control, invisible, private and unassigned characters, and half surrogate pairs: no shell shows or takes them all. */
 const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/u;
 
-/** Returns a command line quoted for a shell; one with invisible characters is sanitized instead, and says so. */
-export function shellCommand(args: readonly string[]): string {
-  const command = args.map(quote).join(' ');
-  return isCopyable(command)
+/** Returns a command line quoted for the platform's shells; one with invisible characters is sanitized, and says so. */
+export function shellCommand(args: readonly string[], platform: NodeJS.Platform = 'linux'): string {
+  const command = args.map(platform === 'win32' ? quoteForWindows : quote).join(' ');
+  // Quotation marks divide the commands of CI logs, but not on Windows.
+  return isCopyable(command) && command.search(LOG_COMMAND) < 0
     ? command
     : `${sanitize(args.join(' '))} (this command cannot be copied: it contains control characters)`;
 }
@@ -26,4 +30,13 @@ function quote(text: string): string {
     // A CI log would act on it; quotes in between change nothing for a shell.
     .replace(LOG_COMMAND, `#'"#"'`);
   return `'${quoted}'`;
+}
+
+function quoteForWindows(text: string): string {
+  // PowerShell gives @ and ~ a meaning at the start of a word, and a comma anywhere.
+  if (/^[A-Za-z0-9_./\\-][A-Za-z0-9_@+=:./\\~-]*$/.test(text)) return text;
+  // Before the closing mark, a program reads \" as a quotation mark.
+  if (!/["$`%!\u201c-\u201e]/.test(text)) return `"${text.replace(/\\+$/, '$&$&')}"`;
+  // PowerShell takes typographic quotation marks for its own.
+  return `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
 }

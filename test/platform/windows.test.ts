@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { runCli, temporaryFolder } from '../helpers/cli.js';
+import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { folderWith } from '../helpers/files.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
@@ -68,6 +68,53 @@ describe('Windows: files', () => {
     expect((await runCli(args, { home, platform })).exitCode).toBe(0);
     expect(requests[0]?.headers.authorization).toBe('Bearer of-the-home');
     expect((await runCli(args, { home })).stderr).toContain('~\\token: no such file');
+  });
+});
+
+describe('Windows: shells', () => {
+  test.each([
+    ['C:\\keys\\my keys.txt', '"C:\\keys\\my keys.txt"'],
+    ['C:\\keys.txt', 'C:\\keys.txt'],
+    ["it's.txt", '"it\'s.txt"'],
+    ['$a `b`.txt', "'$a `b`.txt'"],
+    ["$it's.txt", "'$it''s.txt'"],
+    ['a,b@c.txt', '"a,b@c.txt"'],
+    ['typographic’ “marks”.txt', "'typographic’’ “marks”.txt'"],
+  ])('Windows: the path %s is printed as %s in the command that continues', async (name, quoted) => {
+    const cwd = folderWith({ [name]: 'X-Key: MARK-key-4711\n' });
+    const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aRun()));
+    const args = ['run', 'w', '--timeout', '0', '--header-file', name];
+    const { stderr } = await runCli(args, { env: { WFR_BASE_URL: baseUrl }, cwd, platform });
+    expect(stderr).toContain(`To watch it: wfr watch --header-file ${quoted} run-1\n`);
+  });
+
+  test('Windows: a folder that ends in a backslash does not escape the closing quotation mark', async () => {
+    const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aRun()));
+    const args = ['run', 'w', '--timeout', '0', '--save-documents', 'my out\\'];
+    const options = { env: { WFR_BASE_URL: baseUrl }, cwd: temporaryFolder(), platform } as const;
+    const { stderr } = await runCli(args, options);
+    expect(stderr).toMatch(/--save-documents (out|"[^"]*[^\\](\\\\)*") run-1\n/);
+  });
+
+  test('Windows: an id that would be a command of a CI log is printed as one that cannot be copied', async () => {
+    const id = 'x ##vso[task] y';
+    const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aRun({ id })));
+    const args = ['run', 'w', '--timeout', '0'];
+    const { stderr } = await runCli(args, { env: { WFR_BASE_URL: baseUrl }, platform });
+    expect(stderr).not.toContain('##vso[');
+    expect(stderr).toContain('(this command cannot be copied');
+  });
+
+  test('Windows: sandbox prints lines for PowerShell and for cmd', async () => {
+    const signals = new Signals();
+    const onOutput = (text: string) => text.includes('Serving until') && signals.raise('SIGINT');
+    const { stdout } = await runCli(['sandbox'], { platform, signals, onOutput });
+    const [, port, token] =
+      /^\$env:WFR_BASE_URL = 'http:\/\/127.0.0.1:(\d+).*\n.*'(.*)'\n/.exec(stdout) ?? [];
+    const url = `http://127.0.0.1:${port}`;
+    expect(stdout.replaceAll(/(127\.0\.0\.1:\d+)[^'"\n]*/g, '$1')).toBe(
+      `$env:WFR_BASE_URL = '${url}'\n$env:WFR_TOKEN = '${token}'\nset "WFR_BASE_URL=${url}"\nset "WFR_TOKEN=${token}"\n`,
+    );
   });
 });
 

@@ -41,8 +41,7 @@ async function serve(options: SandboxOptions, profile: Variables, context: Conte
   const service = await startService({ ...options, log });
   try {
     const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token, ...profile };
-    const lines = Object.entries(env).map(([name, value]) => `export ${name}=${shellCommand([value])}\n`);
-    await context.stdout.write(lines.join(''));
+    await context.stdout.write(formatAssignments(env, context));
     await context.stderr.write('Serving until Ctrl-C. To list the workflows: wfr sandbox --list\n');
     const { signal } = interruption;
     // One that came while the settings were printed is not announced again.
@@ -56,6 +55,19 @@ async function serve(options: SandboxOptions, profile: Variables, context: Conte
     await service.stop();
     interruption.release();
   }
+}
+
+/** Formats the lines that set variables in a shell; on Windows, those of PowerShell and then those of cmd. */
+function formatAssignments(env: Readonly<Record<string, string>>, { platform }: Context): string {
+  const lines = (format: (name: string, value: string) => string) =>
+    Object.entries(env)
+      .map(([name, value]) => `${format(name, value)}\n`)
+      .join('');
+  if (platform !== 'win32') return lines((name, value) => `export ${name}=${shellCommand([value])}`);
+  return (
+    lines((name, value) => `$env:${name} = '${value.replaceAll("'", "''")}'`) +
+    lines((name, value) => `set "${name}=${value}"`)
+  );
 }
 
 async function runCommand(
@@ -77,7 +89,8 @@ async function runCommand(
   });
   try {
     const child = await starting.catch((error) => {
-      throw new UsageError([`${shellCommand([program])} cannot be started: ${describeSystemError(error)}`]);
+      const name = shellCommand([program], context.platform);
+      throw new UsageError([`${name} cannot be started: ${describeSystemError(error)}`]);
     });
     return toExit(await child.exited);
   } finally {

@@ -26,12 +26,12 @@ export interface ResumeCommands {
 /** Returns the commands for `ids`: they use the same service and save the same documents as this one. */
 export function resumeCommands(
   ids: readonly string[],
-  { resumeFlags }: Pick<ServiceSettings, 'resumeFlags'>,
+  { resumeFlags, platform }: Pick<ServiceSettings, 'resumeFlags' | 'platform'>,
   documents: DocumentFolder | undefined,
 ): ResumeCommands {
   const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
   const command = (name: string, flags: readonly string[] = []) =>
-    shellCommand(['wfr', name, ...resumeFlags, ...flags, ...separator, ...ids]);
+    shellCommand(['wfr', name, ...resumeFlags, ...flags, ...separator, ...ids], platform);
   return { watch: command('watch', documents?.flagsFor(ids)), status: command('status') };
 }
 
@@ -71,7 +71,7 @@ export function resumeOf(
 ): Pick<CommandOutcome, 'resume'> {
   const ids = runs.filter(canResume).flatMap(({ id }) => id ?? []);
   const resumeFlags = [...settings.resumeFlags, ...(format === 'text' ? [] : ['--output', format])];
-  const resume = resumeCommands(ids, { resumeFlags }, documents).watch;
+  const resume = resumeCommands(ids, { ...settings, resumeFlags }, documents).watch;
   return ids.length > 0 && isCopyable(ids.join('')) ? { resume } : {};
 }
 
