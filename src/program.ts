@@ -9,7 +9,7 @@ import { RESULTS } from './commands/results/flags.js';
 import { RUN } from './commands/run/flags.js';
 import { SANDBOX } from './commands/sandbox/flags.js';
 import type { CommandEntry, Start } from './commands/shared/command.js';
-import { addHiddenGlobalFlags } from './commands/shared/flags.js';
+import { addHiddenGlobalFlags, rawFlags } from './commands/shared/flags.js';
 import { STATUS } from './commands/status/flags.js';
 import { WATCH } from './commands/watch/flags.js';
 import { UsageError } from './errors.js';
@@ -60,11 +60,22 @@ export async function runProgram(args: readonly string[], context: Context): Pro
     }
     // commander also throws after --help and --version, which have been written.
     if (error.exitCode !== 0) return failParsing(usageError(error, args), program, context);
-    await context.stdout.write(written.join(''));
+    await context.stdout.write(written.join('') + (await helpOnWorkflow(program, context)));
     return ExitCode.ok;
   }
   if (action === undefined) throw new Error('commander ran no action');
   return action(context);
+}
+
+/** Returns what follows the help of `wfr run invoice --help`: that on the workflow, if a profile names it. */
+async function helpOnWorkflow({ commands }: Command, context: Context): Promise<string> {
+  const command = commands.find(({ args, registeredArguments: [first] }) => {
+    return args.length > 0 && first?.name() === 'workflow';
+  });
+  if (command === undefined) return '';
+  const { workflowHelp } = await import('./commands/help/workflow-help.js');
+  const help = await workflowHelp(command.args[0] ?? '', rawFlags(command), context);
+  return help === undefined ? '' : `\n${help}`;
 }
 
 function createProgram(args: readonly string[], start: Start, written: string[]): Command {

@@ -5,7 +5,7 @@ import type { Part } from '../service/body.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { kindOf } from './input-kind.js';
 import { type ColumnHeader, escapeName, type Item, isPlainPath } from './item.js';
-import { exampleCommand, exampleItem, itemStart } from './parameter-items.js';
+import { exampleCommand, exampleItem, itemStart, optionalItems } from './parameter-items.js';
 
 /** A workflow whose parameters are declared. */
 export interface DeclaredWorkflow {
@@ -52,7 +52,13 @@ export function checkDeclared(
     return label + describeMismatch(mismatch, given, parameters);
   });
   const isMissing = mismatches.some(({ code }) => code === 'missing');
-  return isMissing ? [...problems, `${workflow} takes: ${exampleCommand(workflow, parameters)}`] : problems;
+  if (!isMissing) return problems;
+  const optional = optionalItems(parameters);
+  return [
+    ...problems,
+    `${workflow} takes: ${exampleCommand(workflow, parameters)}`,
+    ...(optional === undefined ? [] : [`optional: ${optional}`]),
+  ];
 }
 
 /** Returns the columns of a table as inputs, with what their separators say about all cells. */

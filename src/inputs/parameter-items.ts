@@ -23,11 +23,17 @@ export function exampleItem(parameter: Parameter): string {
   return itemStart(parameter) + EXAMPLES[parameter.type][1];
 }
 
-/** Returns the command line that runs a workflow with an example of each required parameter, then the optional ones. */
+/** Returns the command line that runs a workflow with an example of each required parameter. */
 export function exampleCommand(workflow: string, parameters: Parameters): string {
-  const items = (isOptional: boolean) =>
-    [...parameters.values()].filter((one) => one.isOptional === isOptional).map(exampleItem);
-  const command = shellCommand(['wfr', 'run', workflow, ...items(false)]);
-  const optional = items(true);
-  return optional.length === 0 ? command : `${command}; optional: ${shellCommand(optional)}`;
+  return shellCommand(['wfr', 'run', workflow, ...exampleItems(parameters, false)]);
+}
+
+/** Returns examples of the optional parameters, to add to the command line; undefined if there are none. */
+export function optionalItems(parameters: Parameters): string | undefined {
+  const items = exampleItems(parameters, true);
+  return items.length === 0 ? undefined : shellCommand(items);
+}
+
+function exampleItems(parameters: Parameters, isOptional: boolean): string[] {
+  return [...parameters.values()].filter((one) => one.isOptional === isOptional).map(exampleItem);
 }

@@ -346,7 +346,7 @@ describe('wfr sandbox --workflows', () => {
   test('wfr sandbox --workflows: --list names optional parameters apart', async () => {
     const { stdout } = await sandboxWith({ workflows: [declared] });
     expect(stdout).toBe(
-      "v9 (1 steps, 1 s)\n  wfr run w1 scan@document.pdf customer=text; optional: amount:=1 'tags:=[]'\n",
+      "v9 (1 steps, 1 s)\n  wfr run w1 scan@document.pdf customer=text\n  optional: amount:=1 'tags:=[]'\n",
     );
   });
 

@@ -1,8 +1,11 @@
-/** `wfr help`: prints the help of a command or a topic. */
+/** `wfr help`: prints the help of a command, a topic or a workflow. */
 import type { Command } from 'commander';
+import type { ProfileFlags } from '../../config/profile.js';
 import { UsageError } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
+import type { Context } from '../../platform/context.js';
 import type { CommandEntry, Start } from '../shared/command.js';
+import { rawFlags } from '../shared/flags.js';
 
 export const HELP: CommandEntry = {
   name: 'help',
@@ -15,26 +18,28 @@ function define(command: Command, start: Start): void {
     .description(
       'Show help on a command, or on a topic: inputs, tables, output, exit-codes, environment, scripting.',
     )
-    .argument('[topic]', 'a command or a topic')
+    .argument('[topic]', 'a command, a topic or a configured workflow')
     .option('--json', 'print all commands, flags, variables and exit codes as JSON')
     .option('--skill', 'print instructions for agents, in the format of skills')
     .action((topic: string | undefined, flags: HelpFlags) =>
       start(async (context) => {
-        await context.stdout.write(await helpText(topic, flags, command.parent ?? command));
+        const raw = { ...rawFlags<ProfileFlags>(command), ...flags };
+        await context.stdout.write(await helpText(topic, raw, command.parent ?? command, context));
         return ExitCode.ok;
       }),
     );
 }
 
-interface HelpFlags {
+interface HelpFlags extends ProfileFlags {
   json?: boolean;
   skill?: boolean;
 }
 
 async function helpText(
   topic: string | undefined,
-  { json, skill }: HelpFlags,
+  { json, skill, ...flags }: HelpFlags,
   program: Command,
+  context: Context,
 ): Promise<string> {
   if (skill === true) {
     if (topic !== undefined) throw new UsageError(['--skill is not about one command or topic']);
@@ -49,6 +54,9 @@ async function helpText(
   const { TOPICS } = await import('./topics.js');
   const text = Object.hasOwn(TOPICS, topic) ? TOPICS[topic] : undefined;
   if (text !== undefined) return text();
+  const { workflowHelp } = await import('./workflow-help.js');
+  const help = await workflowHelp(topic, flags, context);
+  if (help !== undefined) return help;
   const names = [...commands.map((candidate) => candidate.name()), ...Object.keys(TOPICS)];
   throw new UsageError([`no help on "${topic}"; choose one of ${names.join(', ')}`]);
 }

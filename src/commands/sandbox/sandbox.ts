@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { exampleCommand } from '../../inputs/parameter-items.js';
+import { exampleCommand, optionalItems } from '../../inputs/parameter-items.js';
 import type { Context } from '../../platform/context.js';
 import type { ExitStatus } from '../../platform/exec.js';
 import { Interruption } from '../../platform/signals.js';
@@ -115,8 +115,13 @@ async function startService(options: SandboxOptions) {
   }
 }
 
-function describeWorkflow({ id, versionName, parameters, steps, failure }: Workflow): string {
+function describeWorkflow({ id, versionName, parameters = new Map(), steps, failure }: Workflow): string {
   const end = failure === undefined ? '' : `; fails at ${failure.step}`;
   const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
-  return `${sanitize(versionName)} (${steps.length} steps, ${seconds} s${sanitize(end)})\n  ${exampleCommand(id, parameters ?? new Map())}\n`;
+  const optional = optionalItems(parameters);
+  return [
+    `${sanitize(versionName)} (${steps.length} steps, ${seconds} s${sanitize(end)})\n`,
+    `  ${exampleCommand(id, parameters)}\n`,
+    ...(optional === undefined ? [] : [`  optional: ${optional}\n`]),
+  ].join('');
 }

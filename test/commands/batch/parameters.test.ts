@@ -12,7 +12,7 @@ const PARAMETERS = {
   customer: 'string',
   'amount?': 'number',
 };
-const TAKES = '  invoice takes: wfr run invoice invoice@document.pdf customer=text; optional: amount:=1';
+const TAKES = '  invoice takes: wfr run invoice invoice@document.pdf customer=text\n  optional: amount:=1';
 
 /** Starts a service with a profile that declares the parameters, and a folder with a table. */
 async function prepare(table: string, name = 'rows.csv') {
@@ -149,7 +149,10 @@ describe('wfr batch with declared parameters', () => {
           'rows.jsonl:2: other: unknown parameter "other"; expected invoice, customer, amount',
         ].join('\n'),
       },
-      { exit: 2, reason: `rows.jsonl:3: missing input invoice (document)\n${TAKES.trim()}` },
+      {
+        exit: 2,
+        reason: `rows.jsonl:3: missing input invoice (document)\n${TAKES.trim().replace('\n  ', '\n')}`,
+      },
     ]);
   });
 

@@ -16,7 +16,7 @@ const PARAMETERS = {
   'a=b?': 'string',
 };
 const TAKES =
-  "invoice takes: wfr run invoice invoice@document.pdf customer=text; optional: amount:=1 paid:=true 'lines:=[]' 'address:={}' 'a'\"\\\\\"'=b=text'";
+  "invoice takes: wfr run invoice invoice@document.pdf customer=text\n  optional: amount:=1 paid:=true 'lines:=[]' 'address:={}' 'a'\"\\\\\"'=b=text'";
 const FILES = {
   'scan.pdf': 'a scan',
   'scan.txt': 'a scan',
