@@ -10,13 +10,17 @@ import type { RequestLimiter } from '../service/service.js';
 const MIN_RATE_SHARE = 1 / 10;
 /** Seconds without a rejection until the rate is normal again: slow enough to cause few more, fast enough to use the capacity. */
 const RECOVERY_SECONDS = 4;
-/** A pause from this length (ms) is shown to the user. */
-const LONG_PAUSE = 5_000;
 /** Rejections within this time (ms) count as one. */
 const SAME_REJECTION = 1_000;
 
+/** Returns whether a response says that the service receives too many requests. */
+export function isTooBusy(status: number, retryAfter: number | undefined): boolean {
+  return status === 429 || (status === 503 && retryAfter !== undefined);
+}
+
 interface Waiter {
   proceed(): void;
+  reject(reason: unknown): void;
 }
 
 export class RateLimiter implements RequestLimiter {
@@ -34,11 +38,11 @@ export class RateLimiter implements RequestLimiter {
   #sent = 0;
   #countedSince: number;
 
-  readonly #onPause: (ms: number) => void;
+  /** Why no further request is sent, if none is. */
+  #stopped: { reason: unknown } | undefined;
 
-  /** Allows `limit` requests a second (Infinity: no limit). `onPause` is called when the service asks for a long pause. */
-  constructor(limit: number, clock: Clock, onPause: (ms: number) => void = () => {}) {
-    this.#onPause = onPause;
+  /** Allows `limit` requests a second (Infinity: no limit). */
+  constructor(limit: number, clock: Clock) {
     this.#limit = limit;
     this.#rate = limit;
     this.#normalRate = limit;
@@ -53,11 +57,16 @@ export class RateLimiter implements RequestLimiter {
 
   async acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
+    if (this.#stopped !== undefined) throw this.#stopped.reason;
     await new Promise<void>((resolve, reject) => {
       const waiter: Waiter = {
         proceed: () => {
           signal.removeEventListener('abort', leave);
           resolve();
+        },
+        reject: (reason) => {
+          signal.removeEventListener('abort', leave);
+          reject(reason);
         },
       };
       const leave = () => {
@@ -72,10 +81,16 @@ export class RateLimiter implements RequestLimiter {
     });
   }
 
+  /** Rejects all requests that wait, and those that come, with `reason`. */
+  stop(reason: unknown): void {
+    this.#stopped = { reason };
+    for (const waiter of this.#queue.splice(0)) waiter.reject(reason);
+    this.#pause?.abort();
+  }
+
   onResponse(status: number, retryAfter: number | undefined): void {
     const now = this.#clock.monotonic();
-    const isRejection = status === 429 || (status === 503 && retryAfter !== undefined);
-    if (isRejection) this.#slowDown(now, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
+    if (isTooBusy(status, retryAfter)) this.#slowDown(now, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
     else this.#recover(now);
   }
 
@@ -83,7 +98,6 @@ export class RateLimiter implements RequestLimiter {
     this.#nextAt = Math.max(this.#nextAt, now + pause);
     if (now - this.#lastRejection < SAME_REJECTION) return;
     this.#lastRejection = now;
-    if (pause >= LONG_PAUSE) this.#onPause(pause);
     // During the pause nothing is sent, so its end says nothing about the rate.
     this.#lastRise = now + pause;
     if (!Number.isFinite(this.#rate)) {

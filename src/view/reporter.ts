@@ -1,6 +1,6 @@
 /** Messages on stderr: --quiet keeps the run's id, warnings and errors; --verbose adds the requests. */
 
-import type { WfrError } from '../errors.js';
+import { HttpError, type NetworkError, type WfrError } from '../errors.js';
 import type { Clock, Context, OnSuspend } from '../platform/context.js';
 import type { Output } from '../platform/output.js';
 import { hasEnded, type Run } from '../service/run.js';
@@ -106,16 +106,14 @@ export class Reporter {
     this.info(this.style.dim(`To watch it: ${resume}`));
   }
 
-  /** Reports that the service asked to pause requests for `ms`. */
-  rateLimited(ms: number): void {
-    this.progress(`wfr: rate limited by the service; all requests wait ${formatDuration(ms)}`);
-  }
-
-  /** Reports that a batch pauses because of `cause`, and tries again after `delay` ms. */
-  waitingForService(cause: WfrError, delay: number): void {
+  /** Reports that a batch waits because of `cause` for `delay` ms; a live line shows that itself. */
+  waitingForService(cause: NetworkError | HttpError, delay: number): void {
+    if (this.presentation.live) return;
+    const wait = formatDuration(delay);
+    if (cause instanceof HttpError)
+      return this.progress(`wfr: service busy (${cause.info.status}): waiting ${wait}`);
     const reason = describeError(cause)?.summary.join(', ') ?? cause.message;
-    const next = `trying again in ${formatDuration(delay)}`;
-    this.progress(`wfr: ${reason}; no row is sent until the service can be reached; ${next}`);
+    this.progress(`wfr: ${reason}; no row is sent until the service can be reached; trying again in ${wait}`);
   }
 
   /** Lists the files that the documents of an output were saved to. */

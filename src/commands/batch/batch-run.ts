@@ -2,8 +2,10 @@
 import { setMaxListeners } from 'node:events';
 import { forEachConcurrent } from '../../batch/for-each-concurrent.js';
 import type { OpenResults } from '../../batch/journal/journal-file.js';
-import { Reachability } from '../../batch/reachability.js';
+import { mayChange } from '../../batch/next-action.js';
+import type { Reachability } from '../../batch/reachability.js';
 import type { Row } from '../../batch/row.js';
+import type { RowState } from '../../batch/row-states.js';
 import { OutputError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -15,27 +17,42 @@ import { type RowResult, RowRunner } from './row.js';
 import { RowSource } from './row-source.js';
 import { StopPolicy } from './stop-policy.js';
 
+/** The states of rows that ended without success. */
+const PROBLEM_STATES: readonly RowState[] = [
+  'failed',
+  'rejected',
+  'unauthorized',
+  'invalid',
+  'unreachable',
+  'unknown',
+  'lost',
+];
+
 export class BatchRun {
   readonly #plan: BatchPlan;
   readonly #results: OpenResults;
   readonly #session: Session;
+  readonly #reachability: Reachability;
   readonly #source: RowSource;
   readonly #runner: RowRunner;
   readonly #policy: StopPolicy;
-  /** How many rows ended with each exit. */
-  readonly #exits = new Map<Exit, number>();
+  /** How the rows of this command ended. */
+  readonly #exits = new Set<Exit>();
+  /** How many of them are in each state. */
+  readonly #ended = new Map<RowState, number>();
   /** The rows in progress; once the results cannot be written, it keeps those that were in progress then. */
   readonly #inProgress = new Set<number>();
   /** What ended the batch early, in order. */
   readonly #failures: unknown[] = [];
 
-  constructor(plan: BatchPlan, results: OpenResults, session: Session) {
+  constructor(plan: BatchPlan, results: OpenResults, reachability: Reachability, session: Session) {
     this.#plan = plan;
     this.#results = results;
     this.#session = session;
     this.#source = new RowSource(plan);
     this.#policy = new StopPolicy(plan);
-    this.#runner = openRunner(plan, results, session, () => this.#isStopped());
+    this.#reachability = reachability;
+    this.#runner = openRunner(plan, results, reachability, session, () => this.#isStopped());
   }
 
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
@@ -73,14 +90,19 @@ export class BatchRun {
   counts(): BatchCounts {
     const { rowStates } = this.#results;
     const { awaiting } = this.#runner;
+    const problems = PROBLEM_STATES.flatMap((state) => {
+      const known = rowStates.count(state) - (state === 'unknown' ? awaiting : 0);
+      // Rows that an earlier command could not send wait to be sent again.
+      const count = mayChange(state) && state !== 'rejected' ? (this.#ended.get(state) ?? 0) : known;
+      return count > 0 ? [[outcomeOfState(state), count] as const] : [];
+    });
     return {
       total: this.total,
       finished: rowStates.count('finished'),
-      failed: rowStates.count('failed') + rowStates.count('invalid') + rowStates.count('lost'),
-      refused: rowStates.count('rejected'),
+      problems,
       running: rowStates.count('running') + awaiting,
-      unknown: rowStates.count('unknown') - awaiting,
-      endedNow: [...this.#exits.values()].reduce((sum, count) => sum + count, 0),
+      endedNow: [...this.#ended.values()].reduce((sum, count) => sum + count, 0),
+      wait: this.#reachability.wait,
     };
   }
 
@@ -90,7 +112,7 @@ export class BatchRun {
     const failures = this.#failures.map((error) =>
       error instanceof OutputError ? ExitCode.outputNotWritten : ExitCode.usage,
     );
-    return [...this.#exits.keys(), ...failures, ...(received === undefined ? [] : [received])];
+    return [...this.#exits, ...failures, ...(received === undefined ? [] : [received])];
   }
 
   /** Why the batch ended early, and which rows were in progress, as lines for the summary. */
@@ -124,8 +146,10 @@ export class BatchRun {
 
   #rowEnded({ number, label }: Row, result: RowResult, view: BatchView): void {
     const { exit, id, reason = '' } = result;
-    this.#exits.set(exit, (this.#exits.get(exit) ?? 0) + 1);
-    const outcome = outcomeOfState(this.#results.rowStates.state(number));
+    this.#exits.add(exit);
+    const state = this.#results.rowStates.state(number);
+    this.#ended.set(state, (this.#ended.get(state) ?? 0) + 1);
+    const outcome = outcomeOfState(state);
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
     view.rowDone({ label, outcome, id, reason }, isProblem);
     if (this.failure === undefined) this.#policy.rowEnded(result, this.#runner);
@@ -140,15 +164,13 @@ export class BatchRun {
 function openRunner(
   plan: BatchPlan,
   { journal, rowStates }: OpenResults,
+  reachability: Reachability,
   session: Session,
   isStopped: () => boolean,
 ): RowRunner {
-  const { context, interruption, reporter } = session;
-  const stopWatching = AbortSignal.any([interruption.signal, journal.failed]);
+  const { interruption } = session;
+  const stopWatching = AbortSignal.any([interruption.signal, journal.failed, reachability.givenUp]);
   // Every watched run adds a listener.
   setMaxListeners(0, stopWatching);
-  const reachability = new Reachability(context.clock, interruption.signal, (cause, delay) =>
-    reporter.waitingForService(cause, delay),
-  );
   return new RowRunner(plan, { session, journal, rowStates, reachability, stopWatching, isStopped });
 }

@@ -3,14 +3,15 @@
 import { OutputJournal } from '../../batch/journal/journal.js';
 import type { OpenResults } from '../../batch/journal/journal-file.js';
 import { openResultsFile } from '../../batch/journal/results-file.js';
-import { RateLimiter } from '../../batch/rate-limiter.js';
+import { isTooBusy, RateLimiter } from '../../batch/rate-limiter.js';
+import { Reachability } from '../../batch/reachability.js';
 import { RowStates } from '../../batch/row-states.js';
 import { requireToken } from '../../config/credentials.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
-import type { ServiceEvents } from '../../service/service.js';
+import type { RequestLimiter, ServiceEvents } from '../../service/service.js';
 import { adoptRuns } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { readReportedRuns } from '../shared/reported-rows.js';
@@ -79,14 +80,18 @@ async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): P
   const { reporter, context } = session;
   const file = resultsFile(flags.results, context);
   const results = await openResults(plan, flags.results, context);
-  const limitedSession = withRateLimit(plan, session);
-  const run = new BatchRun(plan, results, limitedSession);
+  const reachability = new Reachability(context.clock, session.interruption.signal, (cause, delay) =>
+    reporter.waitingForService(cause, delay),
+  );
+  const limitedSession = withRateLimit(plan, reachability, session);
+  const run = new BatchRun(plan, results, reachability, limitedSession);
   try {
     await validateDecisions(plan, results.rowStates, file);
     await adoptRuns(plan.adoptions, results, limitedSession);
     await run.run(await reporter.startBatchProgress(() => run.counts()));
   } finally {
     reporter.stopProgress();
+    reachability.close();
     await results.close().catch((error) => run.fail(error));
   }
   if (run.failure !== undefined && !reporter.error(run.failure)) throw run.failure;
@@ -102,7 +107,7 @@ async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): P
 }
 
 /** Adds the batch's rate limit to a session, and silences messages about single requests, which would hide the rest. */
-function withRateLimit({ rate }: BatchPlan, session: Session): Session {
+function withRateLimit({ rate }: BatchPlan, reachability: Reachability, session: Session): Session {
   const { service, reporter, context } = session;
   const { events } = service;
   let isAwaitingIds = false;
@@ -114,7 +119,16 @@ function withRateLimit({ rate }: BatchPlan, session: Session): Session {
       isAwaitingIds = true;
     },
   };
-  const rateLimiter = new RateLimiter(rate, context.clock, (ms) => reporter.rateLimited(ms));
+  const limiter = new RateLimiter(rate, context.clock);
+  const { givenUp } = reachability;
+  givenUp.addEventListener('abort', () => limiter.stop(givenUp.reason), { once: true });
+  const rateLimiter: RequestLimiter = {
+    acquire: (signal) => limiter.acquire(signal),
+    onResponse(status, retryAfter) {
+      limiter.onResponse(status, retryAfter);
+      reachability.onResponse(status, isTooBusy(status, retryAfter));
+    },
+  };
   return { ...session, service: { ...service, events: quietEvents, rateLimiter } };
 }
 

@@ -3,7 +3,7 @@ import type { Journal } from '../../batch/journal/journal.js';
 import type { Reachability } from '../../batch/reachability.js';
 import type { Row } from '../../batch/row.js';
 import type { RowStates } from '../../batch/row-states.js';
-import { HttpError, NotTriggeredError, UnknownOutcomeError } from '../../errors.js';
+import { HttpError, UnknownOutcomeError } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
 import type { Input } from '../../service/body.js';
 import type { Trigger } from '../../service/create-run.js';
@@ -24,9 +24,6 @@ export interface TriggerTools {
   /** Whether no further request may be completed. */
   isStopped(): boolean;
 }
-
-/** Retries of a rate-limited row, on top of the re-sends of each try. */
-const MAX_RETRIES = 10;
 
 /** After so many consecutive unknown outcomes, further rows would only create more runs without a known id. */
 const MAX_CONSECUTIVE_UNKNOWN = 5;
@@ -81,6 +78,8 @@ export class RowTrigger {
     } catch (error) {
       this.#countOutcome(error);
       throw error;
+    } finally {
+      this.#awaiting.delete(row.number);
     }
   }
 
@@ -106,35 +105,28 @@ export class RowTrigger {
       this.#awaiting.add(number);
       await journal.commit(sent);
     };
-    for (let tries = 0; ; tries++) {
-      try {
-        const trigger = { workflowId, inputs, field: this.#field, resend503 };
-        const send = () => createRecordedRun(trigger, session, recordSent);
-        const { run, variant } = await reachability.send(send);
-        this.#field = variant;
-        return run;
-      } catch (error) {
-        if (!isRateLimited(error, resend503) || tries >= MAX_RETRIES) throw error;
-        this.#recordRefusal(number, error);
-      } finally {
-        this.#awaiting.delete(number);
-      }
-    }
+    const send = () =>
+      createRecordedRun({ workflowId, inputs, field: this.#field, resend503 }, session, recordSent);
+    const { run, variant } = await reachability.send(send, (error) => this.#recordRefusal(number, error));
+    this.#field = variant;
+    return run;
   }
 
   /** Returns the session for the triggers of one row: a request that is sent again created no run, and is recorded so. */
   #sessionOf(row: number): Session {
-    const { session } = this.#tools;
+    const { session, reachability } = this.#tools;
     const { service } = session;
     const { events } = service;
     const retrying: typeof events.retrying = (cause, sendState, delay, count) => {
       this.#recordRefusal(row, cause);
+      // Rows go on to be sent until one of them has failed to connect several times.
+      if (cause instanceof HttpError) reachability.onRetry(cause, delay);
       events.retrying(cause, sendState, delay, count);
     };
     return { ...session, service: { ...service, events: { ...events, retrying } } };
   }
 
-  /** Records that the request of a row created no run, if it was recorded as sent. */
+  /** Records that the request of a row created no run, if it was recorded as sent: the row waits. */
   #recordRefusal(row: number, cause: unknown): void {
     if (!this.#awaiting.delete(row)) return;
     const { journal, rowStates, session } = this.#tools;
@@ -143,14 +135,4 @@ export class RowTrigger {
     journal.append(refused);
     rowStates.record(refused);
   }
-}
-
-/** Returns whether the service rejected a trigger for its rate, without asking for a wait that is too long. */
-function isRateLimited(error: unknown, resend503: boolean): boolean {
-  if (!(error instanceof NotTriggeredError && error.cause instanceof HttpError)) return false;
-  const { status, retryAfter } = error.cause.info;
-  return (
-    error.retryAfter === undefined &&
-    (status === 429 || (resend503 && status === 503 && retryAfter !== undefined))
-  );
 }

@@ -1,5 +1,5 @@
 /** Decides from the results of the rows when to send no further ones. No I/O, no clock. */
-import { HttpError, type UnknownOutcomeError } from '../../errors.js';
+import { HttpError, NotTriggeredError, type UnknownOutcomeError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { describeError, resendHint } from '../../view/errors/describe-error.js';
 
@@ -54,6 +54,8 @@ export class StopPolicy {
   ): readonly string[] | undefined {
     const rejection = this.#flags.keepGoing ? undefined : describeRejection(exit, error, repeatedRejection);
     if (rejection !== undefined) return rejection;
+    if (isServiceUnreachable && isBusy(error))
+      return [`The service was too busy for 5 minutes: ${NO_FURTHER}`];
     if (isServiceUnreachable || this.#unreachableInARow >= MAX_UNREACHABLE_IN_A_ROW)
       return [`The service cannot be reached: ${NO_FURTHER}`, ...hintsOf(error)];
     if (lastUnknownOutcome !== undefined)
@@ -84,6 +86,11 @@ function describeRejection(
   if (repeated === undefined) return undefined;
   const what = `The service rejected 11 consecutive rows with ${repeated.info.status}`;
   return [`${what}: ${NO_FURTHER}`, ...hintsOf(repeated), KEEP_GOING];
+}
+
+/** Returns whether a row was not sent because the service answers all requests with 429 or 503. */
+function isBusy(error: unknown): boolean {
+  return error instanceof NotTriggeredError && error.cause instanceof HttpError;
 }
 
 function hintsOf(error: unknown): readonly string[] {

@@ -1,4 +1,5 @@
 /** The progress of a batch as text. */
+import { formatDuration } from '../../text/duration.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 import type { Outcome } from '../outcome.js';
 
@@ -7,12 +8,13 @@ export interface BatchCounts {
   /** Rows of the table; undefined until it has been read. */
   total: number | undefined;
   finished: number;
-  failed: number;
-  refused: number;
+  /** Rows that did not succeed, by outcome. */
+  problems: readonly (readonly [outcome: Outcome, count: number])[];
   running: number;
-  unknown: number;
   /** Rows that were done since this command started. */
   endedNow: number;
+  /** Set while requests wait for a service that is too busy, which `status` says, or cannot be reached. */
+  wait: { status: number | undefined; until: number } | undefined;
 }
 
 /** How a row ended. */
@@ -38,32 +40,52 @@ export function rowText({ label, outcome, id, reason }: EndedRow): string {
   return [sanitize(label), outcome, ...(id === undefined ? [] : [sanitize(id)]), ...detail].join('  ');
 }
 
-/** Returns `120 of 1,000 done, 3 failed, 8 running, 872 waiting, 1 unknown`. */
-export function batchText(counts: BatchCounts): string {
-  const { finished, failed, refused, running, unknown, total } = counts;
-  const done = finished + failed + refused;
-  const waiting = total === undefined ? 0 : Math.max(0, total - done - running - unknown);
-  const parts: [number, string][] = [
-    [failed + refused, 'failed'],
-    [running, 'running'],
-    [waiting, 'waiting'],
-    [unknown, 'unknown'],
-  ];
-  const states = parts
-    .filter(([count]) => count > 0)
-    .map(([count, state]) => `${formatCount(count)} ${state}`);
-  return [`${doneText(counts)} done`, ...states].join(', ');
+/** Returns `120/1,000  3 failed, 1 unknown  8 running, 872 waiting`. */
+export function batchText(counts: BatchCounts, now: number): string {
+  return [doneText(counts), problemsText(counts), waitText(counts, now), openText(counts)]
+    .filter((text) => text !== '')
+    .join('  ');
 }
 
-/** Returns `120 of 1,000, 3 failed`, for narrow terminals. */
-export function shortBatchText(counts: BatchCounts): string {
-  const failed = counts.failed + counts.refused;
-  return [doneText(counts), ...(failed > 0 ? [`${formatCount(failed)} failed`] : [])].join(', ');
+/** Returns how many rows have ended. */
+export function countDone({ finished, problems }: BatchCounts): number {
+  return problems.reduce((sum, [, count]) => sum + count, finished);
 }
 
-function doneText({ finished, failed, refused, total }: BatchCounts): string {
-  const of = total === undefined ? '' : ` of ${formatCount(total)}`;
-  return `${formatCount(finished + failed + refused)}${of}`;
+/** Returns `120/1,000`. */
+export function doneText(counts: BatchCounts): string {
+  const done = formatCount(countDone(counts));
+  return counts.total === undefined ? `${done} done` : `${done}/${formatCount(counts.total)}`;
+}
+
+/** Returns `3 failed, 1 unknown`; empty if there are none. */
+export function problemsText({ problems }: BatchCounts): string {
+  return problems.map(([outcome, count]) => `${formatCount(count)} ${outcome}`).join(', ');
+}
+
+/** Returns `4 problems` for narrow terminals; with one outcome, its word. */
+export function shortProblemsText(counts: BatchCounts): string {
+  if (counts.problems.length < 2) return problemsText(counts);
+  return `${formatCount(countDone(counts) - counts.finished)} problems`;
+}
+
+/** Returns `8 running, 872 waiting`. */
+export function openText(counts: BatchCounts): string {
+  const { running, total } = counts;
+  const waiting = total === undefined ? 0 : Math.max(0, total - countDone(counts) - running);
+  return [
+    ...(running > 0 ? [`${formatCount(running)} running`] : []),
+    ...(waiting > 0 ? [`${formatCount(waiting)} waiting`] : []),
+  ].join(', ');
+}
+
+/** Returns `service busy (503): waiting 4s`; empty if requests need not wait. `now` is monotonic (ms). */
+export function waitText({ wait }: BatchCounts, now: number): string {
+  if (wait === undefined) return '';
+  const { status, until } = wait;
+  const service = status === undefined ? 'service unreachable' : `service busy (${status})`;
+  const seconds = Math.ceil((until - now) / 1_000);
+  return seconds > 0 ? `${service}: waiting ${formatDuration(seconds * 1_000).replace('.0', '')}` : service;
 }
 
 /** Returns `1,204`. */

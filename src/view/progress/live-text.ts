@@ -2,7 +2,15 @@
 
 import type { Run } from '../../service/run.js';
 import { formatDuration } from '../../text/duration.js';
-import { type BatchCounts, batchText, shortBatchText } from './batch-progress.js';
+import {
+  type BatchCounts,
+  countDone,
+  doneText,
+  openText,
+  problemsText,
+  shortProblemsText,
+  waitText,
+} from './batch-progress.js';
 import {
   type CountedRun,
   formatBytes,
@@ -119,18 +127,34 @@ export function liveBatchText(
   now: number,
   width: number,
 ): string {
-  const { endedNow, total, finished, failed, refused, unknown } = counts;
+  const { endedNow, total } = counts;
   const duration = lastEnd - started;
   const msPerRow = duration < 2_000 || endedNow < 2 ? undefined : duration / endedNow;
-  const open = total === undefined ? 0 : total - finished - failed - refused - unknown;
+  const open = total === undefined ? 0 : total - countDone(counts);
   const rate = msPerRow === undefined ? '' : rateText(msPerRow);
   const elapsed = wholeSeconds(now - started);
   const left = (msPerRow ?? 0) * open - (now - lastEnd);
   const time = left > 0 ? left : undefined;
+  const share = shareOfBatch(counts);
+  const [wide, narrow] = share === undefined ? ['', ''] : [bar(share), bar(share, NARROW_BAR_WIDTH)];
+  const done = doneText(counts);
+  const [problems, fewer] = [problemsText(counts), shortProblemsText(counts)];
+  const wait = waitText(counts, now);
+  // Of a service that does not take requests, rate and time left say nothing.
+  if (wait !== '')
+    return fitLine(width, [
+      [wide, done, problems, wait, openText(counts), elapsed],
+      [wide, done, problems, wait, elapsed],
+      [wide, done, fewer, wait],
+      [done, fewer, wait],
+      [done, wait],
+    ]);
   return fitLine(width, [
-    [batchText(counts), rate, elapsed, estimateText(time)],
-    [shortBatchText(counts), rate, elapsed, timeLeftText(time)],
-    [shortBatchText(counts), rate, timeLeftText(time)],
+    [wide, done, problems, openText(counts), rate, elapsed, estimateText(time)],
+    [wide, done, problems, rate, elapsed, timeLeftText(time)],
+    [wide, done, fewer, rate, timeLeftText(time)],
+    [narrow, done, fewer, timeLeftText(time)],
+    [done, fewer, timeLeftText(time)],
   ]);
 }
 
@@ -141,8 +165,8 @@ function rateText(msPerRow: number): string {
 }
 
 /** Returns the share of rows that are done, 0 to 1; undefined until their number is known. */
-export function shareOfBatch({ total, finished, failed, refused }: BatchCounts): number | undefined {
-  return total === undefined || total === 0 ? undefined : (finished + failed + refused) / total;
+export function shareOfBatch(counts: BatchCounts): number | undefined {
+  return counts.total === undefined || counts.total === 0 ? undefined : countDone(counts) / counts.total;
 }
 
 /** Returns the share of completed steps, 0 to 1; undefined where the number of steps is unknown. */
@@ -180,10 +204,12 @@ export function truncateTo(text: string, width: number): string {
 
 const BAR_WIDTH = 12;
 
-/** Returns a bar that shows a share, 0 to 1. */
-export function bar(share: number): string {
-  const filled = Math.round(Math.min(Math.max(share, 0), 1) * BAR_WIDTH);
-  return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled);
+const NARROW_BAR_WIDTH = 8;
+
+/** Returns a bar of `width` characters that shows a share, 0 to 1. */
+export function bar(share: number, width = BAR_WIDTH): string {
+  const filled = Math.round(Math.min(Math.max(share, 0), 1) * width);
+  return '█'.repeat(filled) + '░'.repeat(width - filled);
 }
 
 /** Returns `12s` or `2m 5s`, without fractions, which would flicker. */

@@ -89,7 +89,7 @@ export class PlainBatch implements BatchView {
 
   #waitForHeartbeat(): void {
     this.#cancelHeartbeat = this.#clock.after(HEARTBEAT, () => {
-      this.#write(withTimestamp(batchText(this.#counts()), this.#clock));
+      this.#write(withTimestamp(batchText(this.#counts(), this.#clock.monotonic()), this.#clock));
       this.#waitForHeartbeat();
     });
   }

@@ -390,8 +390,8 @@ describe('batch: progress, summary and reports', () => {
     const terminal = { terminal: 90, env: { ...env, TERM: 'xterm', NO_COLOR: '1' } };
     const { exitCode, stderr } = await runCli(args, { ...terminal, clock, cwd });
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/[\u2800-\u28ff] \u001b\[\?7l0 of 3 done, 2 running, 1 waiting {2}\d+s/);
-    expect(stderr).toMatch(/2 of 3 done, 1 running {2}[\d.]+\/min {2}[\dms ]+ {2}about \d+s left/);
+    expect(stderr).toMatch(/[\u2800-\u28ff] \u001b\[\?7l░{12} {2}0\/3 {2}2 running, 1 waiting {2}\d+s/);
+    expect(stderr).toMatch(/█{8}░{4} {2}2\/3 {2}1 running {2}[\d.]+\/min {2}[\dms ]+ {2}about \d+s left/);
     // A request in flight is not unknown.
     expect(stderr).not.toContain('unknown');
     expect(stderr).not.toContain('rows.jsonl:1');

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, eventNamesByRow, numberedRows, startBatchService } from '../../helpers/batch.js';
-import { runCli } from '../../helpers/cli.js';
+import { runCli, Signals } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { folderWith } from '../../helpers/files.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
@@ -146,5 +146,100 @@ describe('batch: rate and concurrency', () => {
     expect(exitCode).toBe(7);
     expect(stderr).toContain('The service cannot be reached: no further rows were sent.');
     expect(Object.keys(eventNamesByRow(join(elsewhere, 'out.jsonl'))).length).toBeLessThan(30);
+  });
+});
+
+describe('batch: a service that is too busy', () => {
+  const MINUTE = 60_000;
+
+  /** Starts a service that answers triggers with `status` until `isFree`, and counts them. */
+  async function startBusyService(status: number, headers: Record<string, string>) {
+    const clock = new VirtualClock();
+    const state = { isFree: false, posts: 0 };
+    const { baseUrl } = await scriptedService(
+      async (request, reply) => {
+        await request.body();
+        if (request.method === 'GET')
+          return reply.send(200, { ...aFinishedRun(), id: request.path.slice(6) });
+        state.posts++;
+        if (!state.isFree) return reply.send(status, { message: 'busy' }, headers);
+        reply.send(201, aRun({ id: `r${state.posts}`, status: 'PENDING' }));
+      },
+      { clock },
+    );
+    return { clock, state, env: { WFR_BASE_URL: baseUrl } };
+  }
+
+  const waits = (stderr: string) => stderr.split('\n').filter((line) => line.includes('service busy'));
+
+  test.each([
+    [429, {}, []],
+    [503, { 'retry-after': '4' }, ['--resend-503']],
+  ] as const)(
+    'batch: %i for 5 minutes stops the batch with exit 7 after few requests, and the same command continues',
+    async (status, headers, flags) => {
+      const { clock, state, env } = await startBusyService(status, headers);
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(30) });
+      const args = [...BATCH_ARGS, '--concurrency', '2', ...flags];
+      const { exitCode, stderr } = await runCli(args, { cwd, clock, env });
+      expect(exitCode).toBe(7);
+      expect(stderr).toContain('The service was too busy for 5 minutes: no further rows were sent.');
+      expect(stderr).toContain('30 rows: 2 unreachable, 28 not sent\n');
+      expect(clock.monotonic()).toBeGreaterThanOrEqual(5 * MINUTE);
+      expect(clock.monotonic()).toBeLessThan(5.6 * MINUTE);
+      expect(state.posts).toBeLessThan(100);
+      expect(waits(stderr)[0]).toMatch(new RegExp(`wfr: service busy \\(${status}\\): waiting \\S+s$`));
+      expect(waits(stderr).filter((line) => !line.includes('/30')).length).toBeLessThanOrEqual(6);
+      state.isFree = true;
+      expect((await runCli(args, { cwd, clock, env })).exitCode).toBe(0);
+      expect(Object.values(eventNamesByRow(join(cwd, 'out.jsonl'))).map((events) => events.at(-1))).toEqual(
+        Array(30).fill('ended'),
+      );
+    },
+  );
+
+  test('batch: rows that wait for a busy service are waiting, in the live line, which says why', async () => {
+    const { clock, env } = await startBusyService(503, { 'retry-after': '4' });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(30) });
+    const args = [...BATCH_ARGS, '--concurrency', '2', '--resend-503'];
+    const terminal = { terminal: 100, env: { ...env, TERM: 'xterm', NO_COLOR: '1' } };
+    const { stderr } = await runCli(args, { cwd, clock, ...terminal });
+    expect(stderr).toMatch(/0\/30 {2}service busy \(503\): waiting [1-4]s {2}30 waiting/);
+    expect(stderr).not.toMatch(/0\/30 {2}\d+ unknown/);
+  });
+
+  test('batch: a request that is answered normally starts the 5 minutes again', async () => {
+    const clock = new VirtualClock();
+    let posts = 0;
+    const { baseUrl } = await scriptedService(
+      async (request, reply) => {
+        await request.body();
+        const id = request.path.slice(6);
+        // One run is polled for 9 minutes, while the trigger of the other row is answered with 429.
+        if (request.method === 'GET')
+          return reply.send(200, clock.monotonic() < 9 * MINUTE ? aRun({ id }) : { ...aFinishedRun(), id });
+        posts++;
+        if (posts > 1 && clock.monotonic() < 8 * MINUTE) return reply.send(429, { message: 'busy' });
+        reply.send(201, aRun({ id: `r${posts}`, status: 'PENDING' }));
+      },
+      { clock },
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const { exitCode, stderr } = await runCli(BATCH_ARGS, { cwd, clock, env: { WFR_BASE_URL: baseUrl } });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: expect.stringContaining('2 rows: 2 finished'),
+    });
+  });
+
+  test('batch: a row that waits after a 429 is recorded as not triggered', async () => {
+    const { clock, env } = await startBusyService(429, {});
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    const signals = new Signals();
+    const onOutput = (text: string) => text.includes('service busy') && signals.raise('SIGINT');
+    const { exitCode, stderr } = await runCli(BATCH_ARGS, { cwd, clock, env, signals, onOutput });
+    expect(exitCode).toBe(130);
+    expect(stderr).not.toContain('unknown');
+    expect(eventNamesByRow(join(cwd, 'out.jsonl'))[1]?.at(-1)).toBe('refused');
   });
 });

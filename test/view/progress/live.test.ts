@@ -134,13 +134,37 @@ describe('live line', () => {
   });
 
   test.each([
-    [97, '1,204 of 9,000 done, 4 failed, 50 running, 7,746 waiting  20/s  1m  about 6m 30s left'],
-    [57, '1,204 of 9,000, 4 failed  20/s  1m  6m 30s left'],
-    [37, '1,204 of 9,000, 4 failed  20/s'],
+    [
+      117,
+      '██░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  50 running, 7,746 waiting  20/s  1m  about 6m 30s left',
+    ],
+    [77, '██░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  20/s  1m  6m 30s left'],
+    [57, '██░░░░░░░░░░  1,204/9,000  5 problems  20/s  6m 30s left'],
+    [37, '1,204/9,000  5 problems  6m 30s left'],
+    [20, '1,204/9,000'],
   ])('live line: a batch in %i columns is shown as %j', (width, text) => {
-    const counts = { finished: 1_200, failed: 4, refused: 0, running: 50, unknown: 0 };
-    const all = { ...counts, total: 9_000, rowsRead: 1_254, endedNow: 1_204 };
-    expect(liveBatchText(all, { started: 0, lastEnd: 60_000 }, 60_000, width)).toBe(text);
+    const problems = [
+      ['failed', 4],
+      ['unknown', 1],
+    ] as const;
+    const counts = { finished: 1_199, problems, running: 50, total: 9_000, endedNow: 1_204, wait: undefined };
+    expect(liveBatchText(counts, { started: 0, lastEnd: 60_000 }, 60_000, width)).toBe(text);
+  });
+
+  test.each([
+    [117, '█░░░░░░░░░░░  3/30  2 failed  service busy (503): waiting 4s  1 running, 26 waiting  12s'],
+    [77, '█░░░░░░░░░░░  3/30  2 failed  service busy (503): waiting 4s  12s'],
+    [37, '3/30  service busy (503): waiting 4s'],
+  ])('live line: a batch that waits for a busy service in %i columns is shown as %j', (width, text) => {
+    const counts = {
+      finished: 1,
+      problems: [['failed', 2]] as const,
+      running: 1,
+      total: 30,
+      endedNow: 3,
+      wait: { status: 503, until: 15_500 },
+    };
+    expect(liveBatchText(counts, { started: 0, lastEnd: 9_000 }, 12_000, width)).toBe(text);
   });
 
   test('live line: counts the runs in progress, also after one has ended', async () => {
