@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
+import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import type { Profile } from './profile.js';
 import { resolveSetting, type SettingFlags } from './resolve-setting.js';
 import { formatSource } from './setting-source.js';
@@ -25,6 +26,27 @@ const OWN_HEADERS = new Set([
   'upgrade',
   'user-agent',
 ]);
+
+/** A key for which the service returns the run of an earlier request (draft-ietf-httpapi-idempotency-key-header). */
+const IDEMPOTENCY_KEY = 'idempotency-key';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Throws UsageError for an Idempotency-Key where each row is a request of its own. */
+export function rejectIdempotencyKey(headers: Headers): void {
+  if (IDEMPOTENCY_KEY in headers)
+    throw new UsageError([
+      'the request header Idempotency-Key cannot be used: one key for all rows would answer each of them with the run of the first',
+    ]);
+}
+
+/** Throws UsageError for an Idempotency-Key where another spelling of the workflow's field may be sent with it. */
+export function assertOneBody(headers: Headers, field: WorkflowIdFieldChoice): void {
+  if (IDEMPOTENCY_KEY in headers && field === 'auto')
+    throw new UsageError([
+      'the request header Idempotency-Key requires --workflow-id-field: with auto, a second request with the same key may have another body',
+    ]);
+}
 
 /** A line of the form `name: value`. */
 export interface HeaderLine {

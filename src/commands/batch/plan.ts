@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { digestOf, type Row } from '../../batch/row.js';
 import { type Table, tableOfFile, tableOfFiles } from '../../batch/table.js';
 import { loadCredentials } from '../../config/credentials.js';
+import { rejectIdempotencyKey } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
@@ -85,6 +86,7 @@ export async function planBatch(
     source: () => openTable(files, flags, context),
   });
   const validateFiles = async () => {
+    rejectIdempotencyKey(checked.settings.headers);
     await assertDistinctFiles(namedFiles(files, checked.defaults, flags, context));
     if (declared === undefined) return;
     const columns = await source.table.columns();

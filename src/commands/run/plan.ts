@@ -1,6 +1,7 @@
 /** The plan of `wfr run`: everything it needs, validated before anything is sent. */
 
 import { loadCredentials } from '../../config/credentials.js';
+import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
@@ -86,7 +87,10 @@ export async function planRun(
     ...inputsFileOf(flags, context),
     ...resolved.files,
   ];
-  await assertDistinctFiles(files).catch(async (error) => {
+  await collectUsageErrors({
+    files: () => assertDistinctFiles(files),
+    headers: () => assertOneBody(plan.settings.headers, field),
+  }).catch(async (error) => {
     await resolved.close();
     throw error;
   });
