@@ -152,6 +152,8 @@ export interface HttpErrorInfo {
   tokenSource?: string | undefined;
   /** Retry-After in milliseconds. */
   retryAfter?: number | undefined;
+  /** The id that the service gave the request, unsanitized. */
+  requestId?: string | undefined;
 }
 
 /** The service responded with a status other than 2xx. */

@@ -11,6 +11,7 @@ import { isOn, type RawSetting, resolveSetting } from './resolve-setting.js';
 import { formatSource } from './setting-source.js';
 import { checkTokenFile } from './token-file.js';
 import { findTokenSource, type TokenFlags } from './token-source.js';
+import { traceContext } from './trace-context.js';
 
 /** The flags of every command that connects to the service, not parsed yet. */
 export interface ServiceFlags extends TokenFlags, ProfileFlags {
@@ -25,6 +26,8 @@ export interface ServiceSettings {
   proxy: ProxyServer | undefined;
   headers: Readonly<Record<string, string>>;
   warnings: string[];
+  /** What only --verbose prints. */
+  notes: readonly string[];
   /** The flags that make another command use the same service, such as the one that watches a run again. */
   resumeFlags: string[];
   /** Decides how that command is quoted. */
@@ -55,7 +58,15 @@ export async function resolveServiceSettings(
     ...(ignored === undefined ? [] : [`${ignored} is ignored: --profile ${profile?.name} has its own token`]),
   ];
   const { platform } = context;
-  return { ...connection, headers, warnings, resumeFlags: findResumeFlags(flags), platform };
+  const trace = traceContext(context.env, headers);
+  return {
+    ...connection,
+    headers: { ...trace.headers, ...headers },
+    warnings,
+    notes: trace.notes,
+    resumeFlags: findResumeFlags(flags),
+    platform,
+  };
 }
 
 /** Returns the URL. Throws UsageError, which never shows user info. */

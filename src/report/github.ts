@@ -7,6 +7,7 @@ import {
   nameOf,
   problemLinesWithStep,
   type ReportedRun,
+  requestLines,
   statusOf,
   verdictOf,
 } from './reported-run.js';
@@ -22,7 +23,10 @@ export function renderAnnotations({ runs }: CommandResult): string {
   const shown = failing.length <= MAX_ANNOTATIONS ? failing : failing.slice(0, MAX_ANNOTATIONS - 1);
   const more = failing.length - shown.length;
   return [
-    ...shown.map((run) => formatErrorCommand(`Run ${nameOf(run)}`, problemLinesWithStep(run).join('\n'))),
+    ...shown.map((run) => {
+      const lines = [...problemLinesWithStep(run), ...requestLines(run)];
+      return formatErrorCommand(`Run ${nameOf(run)}`, lines.join('\n'));
+    }),
     ...(more > 0
       ? [formatErrorCommand('wfr', `${more} more runs did not succeed; see the job summary`)]
       : []),

@@ -10,8 +10,8 @@ export const REPORT_START = '{\n  "exitCode": ';
 type Chunks = Generator<string | Uint8Array, void, void>;
 
 /**
- * Yields `{exitCode, error, runs: [{id, workflowId, outcome, exitCode, durationMs, error, run}]}`. Batches add `row` and
- * `label`; unknown values are null. The first `error` is what error-data.ts describes.
+ * Yields `{exitCode, error, runs: [{id, workflowId, outcome, exitCode, durationMs, error, requestId, run}]}`. Batches add
+ * `row` and `label`; unknown values are null. The first `error` is what error-data.ts describes.
  */
 export function* renderJson({ runs, exit, error }: CommandResult): Chunks {
   yield `${REPORT_START}${toExitCode(exit)},\n  "error": ${sanitizeJson(error ?? null)},\n  "runs": [`;
@@ -23,7 +23,7 @@ export function* renderJson({ runs, exit, error }: CommandResult): Chunks {
 }
 
 function* renderRun(reported: ReportedRun): Chunks {
-  const { row, label, id, workflowId, exit, duration, error, run } = reported;
+  const { row, label, id, workflowId, exit, duration, error, requestId, run } = reported;
   const known = {
     ...(row !== undefined && { row, label }),
     id,
@@ -32,6 +32,7 @@ function* renderRun(reported: ReportedRun): Chunks {
     exitCode: toExitCode(exit),
     durationMs: Math.round(duration),
     error,
+    requestId,
   };
   yield '    {\n';
   for (const [name, value] of Object.entries(known))

@@ -10,6 +10,7 @@ import {
   outcomeOf,
   problemLinesWithStep,
   type ReportedRun,
+  requestLines,
   verdictOf,
 } from './reported-run.js';
 
@@ -57,7 +58,7 @@ function renderTestCase(name: string, run: ReportedRun): string {
   const element = verdict === 'failed' ? 'failure' : 'error';
   const lines = problemLinesWithStep(run);
   const id = run.id === undefined ? [] : [`run ${sanitize(run.id)}`];
-  const details = name === run.id ? lines : [...lines, ...id];
+  const details = [...lines, ...(name === run.id ? [] : id), ...requestLines(run)];
   const summary = formatAttributes({ type: outcomeOf(run), message: lines.join('; ') });
   return `${head}>\n      <${element}${summary}>${escapeXml(details.join('\n'))}</${element}>\n    </testcase>\n`;
 }

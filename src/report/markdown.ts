@@ -6,6 +6,7 @@ import {
   failingStepOf,
   problemLines,
   type ReportedRun,
+  requestLines,
   statusOf,
   stepsOf,
 } from './reported-run.js';
@@ -31,7 +32,7 @@ export function renderTableRow(reported: ReportedRun): string {
     stepsOf(reported),
     formatDuration(duration),
     escapeMarkdown(failingStepOf(reported)),
-    problemLines(reported).map(escapeMarkdown).join('<br>'),
+    [...problemLines(reported), ...requestLines(reported)].map(escapeMarkdown).join('<br>'),
   ];
   return `| ${cells.join(' | ')} |\n`;
 }

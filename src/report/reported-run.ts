@@ -31,6 +31,8 @@ export interface ReportedRun {
   error: string | undefined;
   /** That error, where this command has seen it. */
   failure?: unknown;
+  /** The id that the service gave the request that failed, sanitized. */
+  requestId?: string | undefined;
 }
 
 /** The outcome of a whole command. */
@@ -93,4 +95,9 @@ export function problemLines(reported: ReportedRun): string[] {
 export function problemLinesWithStep(reported: ReportedRun): string[] {
   const step = failingStepOf(reported);
   return [...(step === '' ? [] : [`failed at step ${step}`]), ...problemLines(reported)];
+}
+
+/** Returns a line that names the request that failed, if its id is known. */
+export function requestLines({ requestId }: ReportedRun): string[] {
+  return requestId === undefined ? [] : [`request id: ${sanitize(requestId)}`];
 }

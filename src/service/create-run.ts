@@ -14,9 +14,9 @@ import { type Attempt, classify, type Decision, decideResend } from './retry.js'
 import type { Run } from './run.js';
 import {
   httpErrorInfo,
+  onResponse,
   parseRunResponse,
   requestHeaders,
-  retryAfterOf,
   runsUrl,
   type Service,
 } from './service.js';
@@ -191,8 +191,7 @@ async function postTrigger(
     onSent: () => events.sent(),
   };
   const response = await transport.post(url.pathname, requestHeaders(service, token), body, hooks, signal);
-  events.response(response.status, response.durationMs);
-  service.rateLimiter?.onResponse(response.status, retryAfterOf(response, service));
+  onResponse(response, service);
   if (response.status >= 200 && response.status <= 299) return { run: parseRunResponse(response, 'string') };
   return {
     failure: new HttpError(httpErrorInfo('POST', url, response, service, body.length)),

@@ -3,6 +3,7 @@ import { HttpError } from '../errors.js';
 import type { Run } from './run.js';
 import {
   httpErrorInfo,
+  onResponse,
   parseRunResponse,
   requestHeaders,
   retryAfterOf,
@@ -47,7 +48,6 @@ async function sendGet(
   service.events.request('GET', url.href);
   const token = await service.credentials.token(signal);
   const response = await service.transport.get(url.pathname, requestHeaders(service, token), signal);
-  service.events.response(response.status, response.durationMs);
-  service.rateLimiter?.onResponse(response.status, retryAfterOf(response, service));
+  onResponse(response, service);
   return { response, token };
 }

@@ -12,8 +12,10 @@ import {
 import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
 import { parseUrl } from '../text/url.js';
+import { type Deprecation, deprecationOf } from './deprecation.js';
 import { errorMessage } from './error-message.js';
 import { type IdTypes, parseRun } from './parse-run.js';
+import { requestIdOf } from './request-id.js';
 import { parseRetryAfter } from './retry.js';
 import type { Run } from './run.js';
 import type { HttpResponse, Transport } from './transport.js';
@@ -30,7 +32,9 @@ export interface Credentials {
 /** Progress of requests, for logging. Times are in milliseconds. */
 export interface ServiceEvents {
   request(method: string, url: string, bodyBytes?: number): void;
-  response(status: number, durationMs: number): void;
+  response(status: number, durationMs: number, requestId: string | undefined): void;
+  /** The service announced that its interface is deprecated, or ends. */
+  deprecated(deprecation: Deprecation): void;
   /** A trigger will be sent again after `delay`; `count` is 1 to MAX_RESENDS. */
   retrying(why: NetworkError | HttpError, sendState: SendState, delay: number, count: number): void;
   sending(sent: number, total: number): void;
@@ -127,7 +131,18 @@ export function httpErrorInfo(
     bodyBytes,
     tokenSource: service.credentials.source,
     retryAfter: retryAfterOf(response, service),
+    requestId: requestIdOf(response, url.pathname),
   };
+}
+
+/** Reports a response to the loggers and the rate limiter. */
+export function onResponse(response: HttpResponse, service: Service): void {
+  const { status, headers, durationMs } = response;
+  const { events, rateLimiter } = service;
+  events.response(status, durationMs, requestIdOf(response));
+  const deprecation = deprecationOf(headers);
+  if (deprecation !== undefined) events.deprecated(deprecation);
+  rateLimiter?.onResponse(status, retryAfterOf(response, service));
 }
 
 /** Returns the Retry-After of a response in milliseconds. */

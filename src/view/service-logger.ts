@@ -1,8 +1,10 @@
 /** The events of the service layer as messages: requests, retries and the progress of uploads. */
 
+import type { Deprecation } from '../service/deprecation.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import type { ServiceEvents } from '../service/service.js';
 import { formatDuration } from '../text/duration.js';
+import { sanitize } from '../text/sanitize.js';
 import { describeError } from './errors/describe-error.js';
 import { formatBytes } from './progress/run-progress.js';
 import type { Reporter } from './reporter.js';
@@ -12,12 +14,18 @@ const LARGE_BODY = 1024 * 1024;
 
 /** Returns the handlers that print events on stderr and in the progress view. */
 export function serviceLogger(reporter: Reporter): ServiceEvents {
+  let isDeprecationKnown = false;
   return {
     request(method, url, bodyBytes) {
       reporter.debug(`> ${method} ${url}${bodyBytes === undefined ? '' : ` (${formatBytes(bodyBytes)})`}`);
     },
-    response(status, durationMs) {
-      reporter.debug(`< ${status} (${formatDuration(durationMs)})`);
+    response(status, durationMs, requestId) {
+      const id = requestId === undefined ? '' : `, request id ${sanitize(requestId)}`;
+      reporter.debug(`< ${status} (${formatDuration(durationMs)})${id}`);
+    },
+    deprecated(deprecation) {
+      if (!isDeprecationKnown) reporter.warn(deprecationText(deprecation));
+      isDeprecationKnown = true;
     },
     retrying(cause, sendState, delay, count) {
       const reason = describeError(cause)?.summary.join(', ') ?? cause.message;
@@ -42,4 +50,15 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       reporter.notice(`The request has been sent; waiting up to ${duration} for the run id. ${exit}`);
     },
   };
+}
+
+/** Returns a text such as `the service announces that this interface is deprecated since 2026-01-02 and ends on …`. */
+function deprecationText({ since, sunset, link }: Deprecation): string {
+  const day = (date: Date) => date.toISOString().slice(0, 10);
+  const facts = [
+    ...(since === undefined ? [] : [since === true ? 'is deprecated' : `is deprecated as of ${day(since)}`]),
+    ...(sunset === undefined ? [] : [`ends on ${day(sunset)}`]),
+  ];
+  const more = link === undefined ? '' : `; see ${sanitize(link)}`;
+  return `the service announces that this interface ${facts.join(' and ')}${more}`;
 }

@@ -10,6 +10,7 @@ interface Check {
 }
 
 const TEXT: Check = { accepts: (value) => typeof value === 'string', expected: 'a string' };
+const OPTIONAL_TEXT: Check = { ...TEXT, accepts: optional(TEXT.accepts) };
 const ID: Check = { accepts: (value) => typeof value === 'string' && value !== '', expected: 'an id' };
 const ROW: Check = {
   accepts: isIntegerBetween(1, MAX_ROWS),
@@ -33,9 +34,9 @@ const MEMBERS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   batch: { workflow: TEXT, baseUrl: TEXT, shard: SHARD, salt: SALT },
   intent: { row: ROW, digest: DIGEST, inputs: NAMES, time: TIME },
   sent: { row: ROW, inputs: DIGESTS, time: TIME },
-  unknown: { row: ROW, reason: TEXT, time: TIME },
+  unknown: { row: ROW, reason: TEXT, requestId: OPTIONAL_TEXT, time: TIME },
   accepted: { row: ROW, id: ID, time: TIME },
-  refused: { row: ROW, exit: EXIT, reason: TEXT, time: TIME },
+  refused: { row: ROW, exit: EXIT, reason: TEXT, requestId: OPTIONAL_TEXT, time: TIME },
   lost: { row: ROW, time: TIME },
   ended: { row: ROW, run: RUN, time: TIME },
   table: { rows: COUNT },

@@ -17,10 +17,10 @@ export type BatchEvent =
   /** `inputs` has the digest of each input, in the file of `run --once`. */
   | { event: 'sent'; row: number; inputs?: Readonly<Record<string, string>> }
   /** A run may have been created: why its id is not known. */
-  | { event: 'unknown'; row: number; reason: string }
+  | { event: 'unknown'; row: number; reason: string; requestId?: string }
   | { event: 'accepted'; row: number; id: string }
   /** No run was created; `exit` is the exit code for the reason. */
-  | { event: 'refused'; row: number; exit: number; reason: string }
+  | { event: 'refused'; row: number; exit: number; reason: string; requestId?: string }
   /** The service no longer knows the run of an accepted row (404). */
   | { event: 'lost'; row: number }
   /** `run` is the service's JSON, unchanged, on one line. */

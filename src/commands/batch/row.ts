@@ -19,7 +19,7 @@ import { type EndedRun, hasEnded, type Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { rowReason } from '../../view/errors/row-reason.js';
-import { describeFailure } from '../shared/recorded-trigger.js';
+import { causeOf, describeFailure, type TriggerFailure } from '../shared/recorded-trigger.js';
 import { watchRun } from '../shared/watch-run.js';
 import { HeldBackError, RowTrigger, type TriggerPlan, type TriggerTools } from './row-trigger.js';
 
@@ -143,11 +143,11 @@ export class RowRunner {
   #recordFailure(row: Row, error: unknown): RowResult | undefined {
     // No request of it was completed since its last record.
     if (error instanceof HeldBackError) return undefined;
-    const { exit, code, reason, isUnknown } = describeFailure(error);
-    const shortReason = withoutLabel(rowReason(error), row.label);
-    if (isUnknown) this.#recordUnknown(row, shortReason);
-    else this.#recordRefusal(row, code, reason);
-    return { exit, reason: shortReason, error };
+    const failure = describeFailure(error);
+    const reason = withoutLabel(rowReason(error), row.label);
+    if (failure.isUnknown) this.#recordUnknown(row, { ...failure, reason });
+    else this.#recordRefusal(row, failure);
+    return { exit: failure.exit, reason, error };
   }
 
   /** Later commands refer to the run with @last. */
@@ -167,16 +167,16 @@ export class RowRunner {
     this.#record({ event: 'intent', row: number, label, digest, ...(inputs && { inputs }) });
   }
 
-  #recordRefusal(row: Row, exit: number, reason: string): void {
+  #recordRefusal(row: Row, failure: TriggerFailure): void {
     // A row with invalid inputs has no intent yet; its digest is recorded, too.
     if (this.#tools.rowStates.digest(row.number) !== row.digest) this.#recordIntent(row);
-    const { secrets } = this.#tools.session.context;
-    this.#record({ event: 'refused', row: row.number, exit, reason: secrets.mask(reason) });
+    const cause = causeOf(failure, this.#tools.session.context.secrets);
+    this.#record({ event: 'refused', row: row.number, exit: failure.code, ...cause });
   }
 
-  #recordUnknown(row: Row, reason: string): void {
-    const { secrets } = this.#tools.session.context;
-    this.#record({ event: 'unknown', row: row.number, reason: secrets.mask(reason) });
+  #recordUnknown(row: Row, failure: TriggerFailure): void {
+    const cause = causeOf(failure, this.#tools.session.context.secrets);
+    this.#record({ event: 'unknown', row: row.number, ...cause });
   }
 
   /** Appends an event to the results, without waiting for the disk, and updates the row state. */

@@ -26,6 +26,11 @@ const SURROUNDINGS: Variables = [
     'the proxy, and the hosts to reach without it; this machine is always reached directly',
   ],
   [['NODE_EXTRA_CA_CERTS'], 'a file with additional CA certificates'],
+  [
+    ['TRACEPARENT', 'TRACESTATE'],
+    'the trace that this command is a part of, which is sent to the service (W3C Trace Context)',
+  ],
+  [['WFR_TRACE=0'], 'send no trace context'],
   [['WFR_HISTORY=0'], 'keep no history of runs'],
   [['XDG_STATE_HOME'], 'where the history is stored (default: ~/.local/state)'],
   [['NO_COLOR'], 'turn colors off'],

@@ -21,7 +21,7 @@ import { SETTLE_ONCE } from '../../view/errors/describe-error.js';
 import { adoptRuns, isSameId } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { resumeCommands } from '../shared/print-outcome.js';
-import { createRecordedRun, describeFailure } from '../shared/recorded-trigger.js';
+import { causeOf, createRecordedRun, describeFailure } from '../shared/recorded-trigger.js';
 import type { Session } from '../shared/session.js';
 import { pollOnce } from '../shared/watch-run.js';
 import { announceAccepted, type KnownRun } from './known-run.js';
@@ -161,13 +161,13 @@ async function recordFailure(
 ) {
   if (error instanceof OutputError)
     return new UsageError([`--once ${file.name}: ${describeSystemError(error.cause)}; no run was created`]);
-  const { code, reason, isUnknown } = describeFailure(error);
-  if (isUnknown)
+  const failure = describeFailure(error);
+  if (failure.isUnknown)
     reporter.notice(`The next command with --once ${sanitize(file.name)} sends nothing. ${SETTLE_ONCE}`);
-  else
-    await journal
-      .commit({ event: 'refused', row: ONCE_ROW, exit: code, reason: secrets.mask(reason) })
-      .catch(() => {});
+  else {
+    const cause = causeOf(failure, secrets);
+    await journal.commit({ event: 'refused', row: ONCE_ROW, exit: failure.code, ...cause }).catch(() => {});
+  }
   return error;
 }
 

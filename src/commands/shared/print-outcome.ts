@@ -9,7 +9,7 @@ import { hasEnded, type Run } from '../../service/run.js';
 import { formatDuration } from '../../text/duration.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { isCopyable, shellCommand } from '../../text/shell-quote.js';
-import { errorText } from '../../view/errors/describe-error.js';
+import { errorText, requestIdOfError } from '../../view/errors/describe-error.js';
 import { stepsText } from '../../view/progress/run-progress.js';
 import type { Reporter } from '../../view/reporter.js';
 import type { OutputFormat } from './output-flags.js';
@@ -82,7 +82,8 @@ export function reportedRun(
   exit: Exit,
 ): ReportedRun {
   const error = failure === undefined ? undefined : errorText(failure);
-  return { id, workflowId: undefined, run, exit, started, duration, error, failure };
+  const requestId = requestIdOfError(failure);
+  return { id, workflowId: undefined, run, exit, started, duration, error, failure, requestId };
 }
 
 /** Returns whether watching a run again may show its end. */

@@ -2,7 +2,8 @@
 import { InterruptedError, UnknownOutcomeError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfError, toExitCode } from '../../exit-code.js';
 import { type Created, createRun, type Trigger } from '../../service/create-run.js';
-import { errorText } from '../../view/errors/describe-error.js';
+import type { SecretMask } from '../../text/secret-mask.js';
+import { errorText, requestIdOfError } from '../../view/errors/describe-error.js';
 import type { Session } from './session.js';
 
 /**
@@ -33,8 +34,18 @@ export interface TriggerFailure {
   /** `exit` as a number. */
   code: number;
   reason: string;
+  /** The id that the service gave the request, sanitized. */
+  requestId: string | undefined;
   /** Whether a run may exist: then nothing is recorded, and the state stays `sent`. */
   isUnknown: boolean;
+}
+
+/** Returns the members of an event that say why a trigger failed, without secrets. */
+export function causeOf({ reason, requestId }: TriggerFailure, secrets: SecretMask) {
+  return {
+    reason: secrets.mask(reason),
+    ...(requestId !== undefined && { requestId: secrets.mask(requestId) }),
+  };
 }
 
 /** Describes the error of a trigger. Throws OutputError and internal errors, which are no outcome of a trigger. */
@@ -44,5 +55,6 @@ export function describeFailure(error: unknown): TriggerFailure {
   const isUnknown =
     error instanceof UnknownOutcomeError ||
     (error instanceof InterruptedError && error.sendState === 'complete');
-  return { exit, code: toExitCode(exit), reason: errorText(error), isUnknown };
+  const requestId = requestIdOfError(error);
+  return { exit, code: toExitCode(exit), reason: errorText(error), requestId, isUnknown };
 }

@@ -68,15 +68,20 @@ function applyEvent(
     exit: ExitCode.unreachable,
     duration: 0,
   };
-  const { outcome: _, ...known } = {
+  const {
+    outcome: _,
+    requestId: __,
+    ...known
+  } = {
     ...(before ?? { ...unsent, error: undefined }),
     ...(inputs && { inputs }),
   };
+  const request = typeof fields.requestId === 'string' && { requestId: fields.requestId };
   switch (event) {
     case 'sent':
       return { ...known, exit: ExitCode.unknownOutcome, error: UNKNOWN_OUTCOME };
     case 'unknown':
-      return { ...known, error: `${UNKNOWN_OUTCOME}\n${String(fields.reason)}` };
+      return { ...known, ...request, error: `${UNKNOWN_OUTCOME}\n${String(fields.reason)}` };
     case 'accepted':
       return {
         ...known,
@@ -88,7 +93,7 @@ function applyEvent(
     case 'lost':
       return { ...known, exit: ExitCode.unreachable, outcome: 'lost', error: LOST };
     case 'refused':
-      return refusedRun(known, Number(fields.exit), String(fields.reason));
+      return { ...refusedRun(known, Number(fields.exit), String(fields.reason)), ...request };
     case 'ended': {
       const exit = run?.status === 'FINISHED' ? ExitCode.ok : ExitCode.runFailed;
       const duration = time - (known.started ?? time);

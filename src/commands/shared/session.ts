@@ -13,7 +13,7 @@ import { VERSION } from '../../platform/version.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
-import { errorText } from '../../view/errors/describe-error.js';
+import { errorText, requestIdOfError } from '../../view/errors/describe-error.js';
 import type { CommandEnding, ErrorData, RowsEnding } from '../../view/errors/error-data.js';
 import { type Layout, openLayout } from '../../view/layout.js';
 import type { Presentation, PresentationFlags } from '../../view/presentation.js';
@@ -121,7 +121,14 @@ async function failedOutcome(
   const exit = exitOfError(failure);
   // Nothing was planned.
   if (failure instanceof UsageError) return { runs: [], exit, failure };
-  const ended = { run: undefined, exit, started, duration, error: errorText(failure) };
+  const ended = {
+    run: undefined,
+    exit,
+    started,
+    duration,
+    error: errorText(failure),
+    requestId: requestIdOfError(failure),
+  };
   return { runs: subjects.map((subject) => ({ ...subject, ...ended })), exit, failure };
 }
 
@@ -175,6 +182,7 @@ class CommandResources {
     this.#isOpen = true;
     const reporter = await Reporter.open(plan.presentation, context);
     for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
+    for (const note of plan.settings.notes) reporter.debug(note);
     for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
     const { service, close } = await openService(plan, reporter, context);
     const stdout = openStdoutQueue(context, interruption);

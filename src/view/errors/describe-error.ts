@@ -28,6 +28,7 @@ import {
   UsageError,
 } from '../../errors.js';
 import { describeSystemError, errorCode, isResourceExhaustion } from '../../platform/system-error.js';
+import { requestIdOf } from '../../service/request-id.js';
 import { formatDuration } from '../../text/duration.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -38,6 +39,8 @@ export interface ErrorDescription {
   summary: readonly string[];
   /** The service's own message, not yet sanitized. */
   serverMessage?: string | undefined;
+  /** The id that the service gave the request, sanitized. */
+  requestId?: string | undefined;
   /** How to fix it, one line each. */
   hints: readonly string[];
   /** Whether the user asked for it, so that it is not called an error. */
@@ -54,6 +57,7 @@ export const ERROR_LABEL = 'error:';
 export function formatError({
   summary,
   serverMessage,
+  requestId,
   hints,
   isRequested = false,
 }: ErrorDescription): string[] {
@@ -61,13 +65,32 @@ export function formatError({
   return [
     ...summary.map((line, index) => (index === 0 ? start : '  ') + line),
     ...(serverMessage ? quoteLines(serverMessage).split('\n') : []),
+    ...(requestId === undefined ? [] : [`  Request id: ${requestId}`]),
     ...hints.map((line) => `  ${line}`),
   ];
 }
 
 /** Describes an error without its secrets. Returns undefined for an internal error. */
 export function describeError(error: unknown): ErrorDescription | undefined {
-  return describeLocalError(error) ?? describeTriggerError(error) ?? describeWatchError(error);
+  const description = describeLocalError(error) ?? describeTriggerError(error) ?? describeWatchError(error);
+  return description && { ...description, requestId: requestIdOfError(error) };
+}
+
+/** Returns the id, sanitized, of the request whose response an error is about. */
+export function requestIdOfError(error: unknown): string | undefined {
+  const hasCause =
+    error instanceof NotTriggeredError ||
+    error instanceof UnknownOutcomeError ||
+    error instanceof UnreachableRunError;
+  const id = findRequestId(hasCause ? error.cause : error);
+  return id && sanitize(id);
+}
+
+function findRequestId(error: unknown): string | undefined {
+  if (error instanceof HttpError || error instanceof NoSuchRunError) return error.info.requestId;
+  if (!(error instanceof NetworkError || error instanceof UnreadableResponseError)) return undefined;
+  const { received } = error.facts;
+  return received && requestIdOf(received);
 }
 
 /**

@@ -6,7 +6,6 @@ import {
   FileChangedError,
   FileReadError,
   HttpError,
-  type HttpErrorInfo,
   InterruptedError,
   MissingTokenError,
   NetworkError,
@@ -34,7 +33,7 @@ import { hasEnded, type Run } from '../../service/run.js';
 import { formatDuration } from '../../text/duration.js';
 import { sanitize, sanitizeJson, sanitizeLines, sanitizeStack } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
-import { describeError } from './describe-error.js';
+import { describeError, requestIdOfError } from './describe-error.js';
 
 /** The response that an error is about; null for what is unknown. */
 interface ServiceResponse {
@@ -321,25 +320,32 @@ function mayHaveCreated(error: unknown): boolean {
 // The response that an error is about
 
 function responseOf(error: unknown): ServiceResponse | null {
-  if (error instanceof HttpError) return responseOfInfo(error.info);
-  if (error instanceof NoSuchRunError) return responseOfInfo(error.info);
+  const response = findResponse(error);
+  if (response === undefined) return null;
+  const { status = null, message } = response;
+  return { status, message: textOrNull(message), requestId: requestIdOfError(error) ?? null };
+}
+
+interface FoundResponse {
+  status?: number | undefined;
+  message?: string | undefined;
+}
+
+function findResponse(error: unknown): FoundResponse | undefined {
+  if (error instanceof HttpError || error instanceof NoSuchRunError) return error.info;
   if (error instanceof UnreadableResponseError) {
-    const { status = null, excerpt, fields } = error.facts;
-    return { status, message: textOrNull(fields === undefined ? excerpt : undefined), requestId: null };
+    const { status, excerpt, fields } = error.facts;
+    return { status, message: fields === undefined ? excerpt : undefined };
   }
   if (error instanceof NetworkError) {
     const { status, proxy } = error.facts;
-    return status === undefined || proxy ? null : { status, message: null, requestId: null };
+    return status === undefined || proxy ? undefined : { status };
   }
-  const isWrapper =
+  const hasCause =
     error instanceof NotTriggeredError ||
     error instanceof UnreachableRunError ||
     error instanceof UnknownOutcomeError;
-  return isWrapper ? responseOf(error.cause) : null;
-}
-
-function responseOfInfo({ status, message }: HttpErrorInfo): ServiceResponse {
-  return { status, message: textOrNull(message), requestId: null };
+  return hasCause ? findResponse(error.cause) : undefined;
 }
 
 function textOrNull(text: string | undefined): string | null {
