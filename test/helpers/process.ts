@@ -42,8 +42,14 @@ const SIGNAL_NUMBERS: Partial<Record<NodeJS.Signals, number>> = {
   SIGTERM: 15,
 };
 
-/** The processes of tests share neither state nor settings with the user's wfr. */
-const OWN_FOLDERS = { XDG_STATE_HOME: temporaryFolder(), XDG_CONFIG_HOME: temporaryFolder() };
+/** The processes of tests neither read nor write what belongs to the user. */
+const HOME = temporaryFolder();
+const OWN_FOLDERS = {
+  HOME,
+  XDG_STATE_HOME: join(HOME, 'state'),
+  XDG_CONFIG_HOME: join(HOME, 'config'),
+  XDG_CACHE_HOME: join(HOME, 'cache'),
+};
 
 /** Starts a command. Its environment is `env` and what Node needs, not that of the test. */
 export function start(
@@ -54,7 +60,7 @@ export function start(
 ): RunningProcess {
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...OWN_FOLDERS, ...env },
+    env: { PATH: process.env.PATH ?? '', ...OWN_FOLDERS, ...env },
     ...options,
   });
   running.add(child);
