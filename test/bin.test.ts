@@ -82,8 +82,8 @@ describe('wfr: the exit codes of a real process', () => {
   test('wfr: an internal error exits 70, also while modules are loaded', async () => {
     const folder = temporaryFolder();
     const { exitCode, stderr } = await bash(
-      `cp -r bin dist package.json ${folder} && echo 'throw new Error("torn")' > ${folder}/dist/main.js && "${process.execPath}" ${folder}/bin/wfr.js --version`,
-      {},
+      `cp -r bin dist package.json "$folder" && echo 'throw new Error("torn")' > "$folder/dist/main.js" && "${process.execPath}" "$folder/bin/wfr.js" --version`,
+      { folder },
       { cwd: ROOT },
     );
     expect(exitCode).toBe(70);

@@ -274,8 +274,8 @@ describe('tables and inputs that cannot be read or copied', () => {
     writeFileSync(join(cwd, 'rows.csv'), 'n,d@\n1,scan.pdf\n');
     const gone = 'T=$PWD; mkdir gone; cd gone; rmdir ../gone;';
     for (const command of [
-      `run w x@$T/scan.pdf a=b --save-documents $T/out --report json=$T/r.json ${FAST}`,
-      `batch w --rows $T/rows.csv --results $T/results.jsonl ${FAST}`,
+      `run w "x@$T/scan.pdf" a=b --save-documents "$T/out" --report "json=$T/r.json" ${FAST}`,
+      `batch w --rows "$T/rows.csv" --results "$T/results.jsonl" ${FAST}`,
       'status run-1',
       'config show',
       'history',

@@ -4,6 +4,21 @@ import { BUILT_IN_WORKFLOWS } from '../../src/sandbox/built-in.js';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/server.js';
 import { VirtualClock } from './clock.js';
 
+/** Clocks of a sandbox for real processes, whose runs take a fiftieth of their time. */
+export const fastClock = { now: Date.now, monotonic: () => performance.now() * 50 };
+
+/** Returns a clock that stands still, so that no run ends before `start` is called. */
+export function stoppedClock() {
+  let started: number | undefined;
+  return {
+    now: Date.now,
+    monotonic: () => (started === undefined ? 0 : fastClock.monotonic() - started),
+    start: () => {
+      started = fastClock.monotonic();
+    },
+  };
+}
+
 export const INVOICE = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 export const ARCHIVE = 'a6c4e2f0-1b3d-4f5e-8a7c-9d0b1c2e3f4a';
 export const FAILING = 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d';

@@ -45,6 +45,7 @@ describe.skipIf(process.platform !== 'linux')('processes', () => {
         {
           WFR_BASE_URL: service.baseUrl,
           TERM: 'xterm-256color',
+          NO_COLOR: '1',
         },
       );
       let output = '';

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT, start } from '../helpers/process.js';
-import { FAILING, INVOICE, SLOW, startTestSandbox } from '../helpers/sandbox.js';
+import { FAILING, fastClock, INVOICE, SLOW, startTestSandbox, stoppedClock } from '../helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, scriptedService } from '../helpers/service.js';
 
 interface Step {
@@ -27,7 +27,7 @@ interface Action {
 const read = <T>(path: string) => parse(readFileSync(join(ROOT, path), 'utf8')) as T;
 const action = read<Action>('action.yml');
 const [onlyStep] = action.runs.steps;
-const fast = { clock: { now: Date.now, monotonic: () => performance.now() * 50 } };
+const fast = { clock: fastClock };
 
 /** Runs the step of the action in a workspace with a document, with inputs as a runner passes them. */
 async function runAction(
@@ -266,9 +266,11 @@ describe('examples/ci', () => {
   /** Runs the lines of a job twice, each time in a checkout of its own that gets `cached` from the one before. */
   async function twoAttempts(lines: string, cached: string) {
     const cwd = temporaryFolder();
-    const { env, posts } = await startTestSandbox(fast);
+    const clock = stoppedClock();
+    const { env, posts } = await startTestSandbox({ clock });
     const exits: number[] = [];
     for (const [index, waitFor] of ['0', '1m'].entries()) {
+      if (index > 0) clock.start();
       const checkout = join(cwd, String(index));
       mkdirSync(checkout);
       copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(checkout, 'pipeline.sh'));

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT, startBash } from '../helpers/process.js';
-import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
+import { fastClock, SLOW, startTestSandbox, stoppedClock } from '../helpers/sandbox.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 const PIPELINE = join(ROOT, 'examples/ci/pipeline.sh');
 const sandbox = (...flags: string[]) => `wfr sandbox --slow 0.01 ${flags.join(' ')} --`;
-/** A run of the sandbox takes a twentieth of its time. */
-const FAST = { clock: { now: Date.now, monotonic: () => performance.now() * 20 } };
+const FAST = { clock: fastClock };
 const step = (commands: string) => `bash -c '${commands}'`;
 /** The sandbox speaks no TLS, so this service is out of reach at once. */
 const AWAY = 'export WFR_BASE_URL=$(sed s/http:/https:/ <<< $WFR_BASE_URL);';
@@ -107,10 +106,12 @@ describe('pipeline.sh', () => {
   });
 
   test('pipeline.sh: a timeout exits 8, and the next attempt continues with the same run', async () => {
-    const { env, posts } = await startTestSandbox(FAST);
+    const clock = stoppedClock();
+    const { env, posts } = await startTestSandbox({ clock });
     const first = await run('WAIT_FOR=0 "$pipeline"', env);
     expect(first).toMatchObject({ exitCode: 8, files: ['run.once'] });
     expect(first.messages).toEqual(['the run continues; to wait longer, run this again']);
+    clock.start();
     const second = await run('"$pipeline"', env, first.cwd);
     expect(second).toMatchObject({ exitCode: 0, files: ['output.json', 'run.once'] });
     expect(posts()).toBe(1);

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { EXIT_CODE_MEANINGS } from '../../src/exit-code.js';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, EXECUTABLE, ROOT, start, startWfr } from '../helpers/process.js';
-import { startTestSandbox } from '../helpers/sandbox.js';
+import { fastClock, startTestSandbox } from '../helpers/sandbox.js';
 
 const PAGES = [
   'README.md',
@@ -76,8 +76,7 @@ describe('the commands in README.md and docs/', () => {
   // Most of their time they wait for the next poll.
   test.concurrent.for(tasks)('%s: these commands succeed: %s', async ([_page, task], { onTestFinished }) => {
     const cwd = folderWithScan();
-    const clock = { now: Date.now, monotonic: () => performance.now() * 20 };
-    const { env } = await startTestSandbox({ clock }, onTestFinished);
+    const { env } = await startTestSandbox({ clock: fastClock }, onTestFinished);
     mkdirSync(join(cwd, 'wfr'));
     writeFileSync(join(cwd, 'wfr/config.json'), blocks('docs/configuration.md', 'json')[0] ?? '');
     const isFailing = task.includes('case $?');
