@@ -13,6 +13,8 @@ const { rolldown } = await importRolldown();
 const bundle = await rolldown({
   input: { main: 'src/main.ts' },
   platform: 'node',
+  // Its module for import() asks for its own path, which a file inside an executable does not have.
+  resolve: { alias: { fdir: resolve(import.meta.dirname, 'node_modules/fdir/dist/index.cjs') } },
   plugins: [importRawText(), replaceUnusedParts(), compileEagerly(), escapeNonAscii(), addPackageFiles()],
   // A warning fails the build. Other messages are dropped, as every installation from git runs this.
   onLog(level, log) {

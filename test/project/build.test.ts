@@ -72,6 +72,14 @@ describe('the build', () => {
     expect(loaded.map((path) => basename(path)).sort()).toEqual(expected.sort());
   });
 
+  test('no file asks for its own path, which it does not have inside an executable', () => {
+    const files = readdirSync(join(ROOT, 'dist')).filter((name) => name.endsWith('.js'));
+    const asking = files.filter((name) =>
+      /\b__(filename|dirname)\b|import\.meta/.test(readFileSync(join(ROOT, 'dist', name), 'utf8')),
+    );
+    expect(asking).toEqual([]);
+  });
+
   test('lists the bundled packages with versions, licences and digests, and no addresses to download from', () => {
     const { components, dependencies } = JSON.parse(readFileSync(join(ROOT, 'dist/sbom.cdx.json'), 'utf8'));
     const names = components.map(({ name, version }: Record<string, string>) => `${name} ${version}`);
