@@ -13,18 +13,14 @@ export async function main(args: readonly string[], context: Context): Promise<E
   context.secrets.add(context.env.WFR_TOKEN, '(the token)');
   context.errorsAsData = requestsData(args);
   const exit = await runProgram(args, context).catch(async (error) => {
-    const { printFinalError } = await import('./view/errors/print-error.js');
-    return printFinalError(error, colorFlag(args), context);
+    const [{ printFinalError }, { colorFlag }] = await Promise.all([
+      import('./view/errors/print-error.js'),
+      import('./view/presentation.js'),
+    ]);
+    return printFinalError(error, colorFlag(flagsOf(args)), context);
   });
   await context.stderr.write('');
   return exit;
-}
-
-/** Returns the value of --color, of a command line that may be invalid. */
-function colorFlag(args: readonly string[]): string | undefined {
-  const words = flagsOf(args);
-  const index = words.findLastIndex((word) => /^--color(=|$)/.test(word));
-  return index < 0 ? undefined : (words[index]?.split('=')[1] ?? words[index + 1]);
 }
 
 /** Returns whether --json, -o json or -o jsonl is given, also in a command line that is invalid otherwise. */

@@ -10,9 +10,11 @@ import { RUN } from './commands/run/flags.js';
 import { SANDBOX } from './commands/sandbox/flags.js';
 import type { CommandEntry, Start } from './commands/shared/command.js';
 import { addHiddenGlobalFlags, rawFlags } from './commands/shared/flags.js';
+import { usageErrorOf } from './commands/shared/usage-problem.js';
+import { writeHelp } from './commands/shared/write-help.js';
 import { STATUS } from './commands/status/flags.js';
 import { WATCH } from './commands/watch/flags.js';
-import { UsageError } from './errors.js';
+import type { UsageError } from './errors.js';
 import { type Exit, ExitCode } from './exit-code.js';
 import type { Context } from './platform/context.js';
 import { VERSION } from './platform/version.js';
@@ -37,30 +39,43 @@ Examples:
   wfr watch "$id"
   wfr sandbox --list
 
-Help topics: inputs, output, exit-codes, environment, scripting. To read one:
+Help topics: inputs, tables, output, exit-codes, environment, scripting. To read
+one, or a part of a command:
   wfr help inputs
-Instructions for agents: wfr help --skill`;
+  wfr help config show
+
+Instructions for agents:
+  wfr help --skill`;
 
 /** Parses `args` (without node and script) and runs their command. Throws UsageError, and what the command throws. */
 export async function runProgram(args: readonly string[], context: Context): Promise<Exit> {
   let action: ((context: Context) => Promise<Exit>) | undefined;
   const written: string[] = [];
+  /** The command that commander was parsing when it threw. */
+  let parsed: Command | undefined;
   const start: Start = (chosen) => {
     action = chosen;
   };
-  const program = createProgram(args, start, written);
+  const program = createProgram(args, start, written, (command) => {
+    parsed = command;
+  });
   try {
     program.parse(args, { from: 'user' });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.help') {
       program.outputHelp();
-      await context.stderr.write(written.join(''));
+      await writeHelp(written.join(''), program.opts().color, context.stderr, context);
       return ExitCode.usage;
     }
     // commander also throws after --help and --version, which have been written.
-    if (error.exitCode !== 0) return failParsing(usageError(error, args), program, context);
-    await context.stdout.write(written.join('') + (await helpOnWorkflow(program, context)));
+    if (error.exitCode !== 0) return failParsing(usageErrorOf(error, parsed ?? program), program, context);
+    if (error.code === 'commander.version') {
+      await context.stdout.write(written.join(''));
+    } else {
+      const text = written.join('') + (await helpOnWorkflow(program, context));
+      await writeHelp(text, program.opts().color, context.stdout, context);
+    }
     return ExitCode.ok;
   }
   if (action === undefined) throw new Error('commander ran no action');
@@ -78,21 +93,31 @@ async function helpOnWorkflow({ commands }: Command, context: Context): Promise<
   return help === undefined ? '' : `\n${help}`;
 }
 
-function createProgram(args: readonly string[], start: Start, written: string[]): Command {
+function createProgram(
+  args: readonly string[],
+  start: Start,
+  written: string[],
+  onError: (command: Command) => void,
+): Command {
+  const throwFrom = (command: Command) =>
+    command.exitOverride((error) => {
+      onError(command);
+      throw error;
+    });
   const program = new Command('wfr')
     .description('Trigger runs of hosted workflows and watch them to their end.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .enablePositionalOptions()
-    .exitOverride()
     .configureHelp({ helpWidth: 80, showGlobalOptions: false, subcommandTerm: (command) => command.name() })
     .configureOutput({ writeOut: (text) => written.push(text), writeErr: () => {} })
     .addHelpText('after', EXAMPLES);
+  throwFrom(program);
   addHiddenGlobalFlags(program);
   const isReference = args.includes(HELP.name) && args.includes('--json');
   for (const { name, summary, define, isHidden = false } of COMMANDS) {
-    const command = program.command(name, { hidden: isHidden }).summary(summary);
+    const command = throwFrom(program.command(name, { hidden: isHidden }).summary(summary));
     // Defining the flags of all commands would take 3 ms at every start; wfr help --json describes them.
     if (args.includes(name) || isReference) define(command, start);
   }
@@ -105,17 +130,4 @@ async function failParsing(error: UsageError, program: Command, context: Context
   if (report === undefined) throw error;
   const { runCommand } = await import('./commands/shared/session.js');
   return runCommand({ report }, { subjects: [] }, context, () => Promise.reject(error));
-}
-
-/** Converts an error of commander, such as `error: unknown option '--x'\n(Did you mean --y?)`. */
-function usageError(error: CommanderError, args: readonly string[]): UsageError {
-  // The value of an unknown flag may be a secret: --token=...
-  if (error.code === 'commander.unknownOption' && /'--token(=|')/.test(error.message)) {
-    return new UsageError(['no flag takes the token: set WFR_TOKEN'], 'wfr help environment');
-  }
-  const message = error.message.replace(/^error: /, '').replace(/('--[^=']+)=[^']*'/, "$1=…'");
-  const [problem = '', suggestion] = message.split('\n');
-  const text = suggestion === undefined ? problem : `${problem} ${suggestion}`;
-  const command = COMMANDS.find(({ name }) => args.includes(name));
-  return new UsageError([text], command === undefined ? 'wfr --help' : `wfr help ${command.name}`);
 }

@@ -1,5 +1,6 @@
 /** Parses an unfinished command line to find what its last word is: a command, a flag, a value. */
 import type { Argument, Command, Option } from 'commander';
+import { SUBTOPICS } from '../help/subtopics.js';
 import { TOPICS } from '../help/topics.js';
 import { choicesOf } from '../shared/flag-choices.js';
 import type { Candidate, Cursor } from './complete.js';
@@ -49,10 +50,7 @@ class CommandLine {
   }
 
   #cursor(word: string, placeholder: Cursor['expected'], prefix = ''): Cursor {
-    const isTopic = placeholder === 'topic';
-    const expected = isTopic
-      ? [...this.#commandNames(), ...Object.keys(TOPICS).map(toCandidate)]
-      : placeholder;
+    const expected = placeholder === 'topic' ? this.#topics() : placeholder;
     return { word, prefix, expected, flags: this.#flags, operands: this.#operands, items: this.#items };
   }
 
@@ -104,6 +102,13 @@ class CommandLine {
     const declared = this.#command?.registeredArguments ?? [];
     const last = declared.at(-1);
     return declared[this.#operands.length] ?? (last?.variadic ? last : undefined);
+  }
+
+  /** Returns commands and topics, or the parts of the command that the help is about. */
+  #topics(): Candidate[] {
+    const [command] = this.#operands;
+    if (command === undefined) return [...this.#commandNames(), ...Object.keys(TOPICS).map(toCandidate)];
+    return this.#operands.length > 1 ? [] : Object.keys(SUBTOPICS[command] ?? {}).map(toCandidate);
   }
 
   #commandNames(): Candidate[] {

@@ -6,6 +6,7 @@ import { ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import type { CommandEntry, Start } from '../shared/command.js';
 import { rawFlags } from '../shared/flags.js';
+import { writeHelp } from '../shared/write-help.js';
 
 export const HELP: CommandEntry = {
   name: 'help',
@@ -18,47 +19,86 @@ function define(command: Command, start: Start): void {
     .description(
       'Show help on a command, or on a topic: inputs, tables, output, exit-codes, environment, scripting.',
     )
-    .argument('[topic]', 'a command, a topic or a configured workflow')
+    .argument('[topic...]', 'a command, a part of one such as config show, a topic or a configured workflow')
     .option('--json', 'print all commands, flags, variables and exit codes as JSON')
     .option('--skill', 'print instructions for agents, in the format of skills')
-    .action((topic: string | undefined, flags: HelpFlags) =>
+    .action((words: string[], flags: HelpFlags) =>
       start(async (context) => {
-        const raw = { ...rawFlags<ProfileFlags>(command), ...flags };
-        await context.stdout.write(await helpText(topic, raw, command.parent ?? command, context));
+        const program = command.parent ?? command;
+        const profile = rawFlags<ProfileFlags>(command);
+        const data = await helpData(words, flags, program);
+        if (data !== undefined) await context.stdout.write(data);
+        else {
+          const text = await helpText(words, profile, program, context);
+          await writeHelp(text, program.opts().color, context.stdout, context);
+        }
         return ExitCode.ok;
       }),
     );
 }
 
-interface HelpFlags extends ProfileFlags {
+interface HelpFlags {
   json?: boolean;
   skill?: boolean;
 }
 
-async function helpText(
-  topic: string | undefined,
-  { json, skill, ...flags }: HelpFlags,
+/** Returns what --json and --skill print; undefined without them. */
+async function helpData(
+  words: readonly string[],
+  { json, skill }: HelpFlags,
   program: Command,
-  context: Context,
-): Promise<string> {
+): Promise<string | undefined> {
   if (skill === true) {
-    if (topic !== undefined) throw new UsageError(['--skill is not about one command or topic']);
+    if (words.length > 0) throw new UsageError(['--skill is not about one command or topic']);
     const { SKILL } = await import('./skill.js');
     return SKILL;
   }
-  if (json === true) return referenceText(topic, program);
+  if (json !== true) return undefined;
+  return referenceText(words.length === 0 ? undefined : words.join(' '), program);
+}
+
+async function helpText(
+  [topic, ...rest]: readonly string[],
+  flags: ProfileFlags,
+  program: Command,
+  context: Context,
+): Promise<string> {
   if (topic === undefined) return commandHelp(program);
   const commands = visibleCommands(program);
   const command = commands.find((candidate) => candidate.name() === topic);
-  if (command !== undefined) return commandHelp(command);
+  if (command !== undefined) return rest.length === 0 ? commandHelp(command) : subtopicText(command, rest);
   const { TOPICS } = await import('./topics.js');
-  const text = Object.hasOwn(TOPICS, topic) ? TOPICS[topic] : undefined;
-  if (text !== undefined) return text();
-  const { workflowHelp } = await import('./workflow-help.js');
-  const help = await workflowHelp(topic, flags, context);
-  if (help !== undefined) return help;
+  if (rest.length === 0 && !Object.hasOwn(TOPICS, topic)) {
+    const { workflowHelp } = await import('./workflow-help.js');
+    const help = await workflowHelp(topic, flags, context);
+    if (help !== undefined) return help;
+  }
   const names = [...commands.map((candidate) => candidate.name()), ...Object.keys(TOPICS)];
-  throw new UsageError([`no help on "${topic}"; choose one of ${names.join(', ')}`]);
+  return textOf(TOPICS, [topic, ...rest], names);
+}
+
+/** Returns the help on a part of a command, or on a choice of its argument, which the command's own help explains. */
+async function subtopicText(command: Command, words: readonly string[]): Promise<string> {
+  const { SUBTOPICS } = await import('./subtopics.js');
+  const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
+  const ofChoices = Object.fromEntries(choices.map((choice) => [choice, () => commandHelp(command)]));
+  const texts = { ...ofChoices, ...SUBTOPICS[command.name()] };
+  return textOf(texts, words, Object.keys(texts), command.name());
+}
+
+function textOf(
+  texts: Readonly<Record<string, () => string>>,
+  words: readonly string[],
+  names: readonly string[],
+  commandName?: string,
+): string {
+  const name = words.join(' ');
+  const text = Object.hasOwn(texts, name) ? texts[name] : undefined;
+  if (text !== undefined) return text();
+  const subject = commandName === undefined ? name : `${commandName} ${name}`;
+  const choices = names.length > 1 ? `one of ${names.join(', ')}` : names[0];
+  if (choices !== undefined) throw new UsageError([`no help on "${subject}"; choose ${choices}`]);
+  throw new UsageError([`no help on "${subject}"`], `wfr help ${commandName}`);
 }
 
 /** Returns the reference, or that of one command, as JSON. */

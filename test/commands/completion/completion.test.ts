@@ -78,8 +78,14 @@ describe('completion: candidates', () => {
     [['nonsense', ''], []],
     [['-'], ['--version', '--help']],
     [
+      ['help', 'config', ''],
+      ['path', 'show', 'check', 'init'],
+    ],
+    [['help', 'sandbox', 'w'], ['workflows']],
+    [['help', 'watch', ''], []],
+    [
       ['help', ''],
-      [...COMMANDS, 'inputs', 'output', 'exit-codes', 'environment', 'scripting'],
+      [...COMMANDS, 'inputs', 'tables', 'output', 'exit-codes', 'environment', 'scripting'],
     ],
     [
       ['completion', ''],
@@ -389,7 +395,7 @@ describe('completion: the command', () => {
     const { exitCode, stderr } = await runCli(['completion', 'tcsh']);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
-      stderr: expect.stringContaining('bash, zsh, fish, powershell'),
+      stderr: expect.stringContaining('bash, zsh, fish or powershell'),
     });
     for (const args of [['--help'], ['help', 'nothing'], ['__complet']]) {
       const { stdout, stderr } = await runCli(args);

@@ -5,6 +5,15 @@ import { EXIT_CODE_MEANINGS, ExitCode } from '../../../src/exit-code.js';
 import { runCli } from '../../helpers/cli.js';
 
 const COMMANDS = ['run', 'status', 'watch', 'batch', 'results', 'history', 'sandbox', 'config', 'completion'];
+const PARTS = [
+  'config path',
+  'config show',
+  'config check',
+  'config init',
+  'batch rows',
+  'run inputs',
+  'sandbox workflows',
+];
 const TOPICS = ['inputs', 'tables', 'output', 'exit-codes', 'environment', 'scripting'];
 
 describe('help', () => {
@@ -13,7 +22,7 @@ describe('help', () => {
     '-h',
     'help',
     ...COMMANDS.map((name) => `help ${name}`),
-    ...TOPICS.map((name) => `help ${name}`),
+    ...[...TOPICS, ...PARTS].map((name) => `help ${name}`),
   ])('help: wfr %s fits into 80 columns and one screen on stdout, and exits 0', async (line) => {
     const args = line.split(' ');
     const { stdout, stderr, exitCode } = await runCli(args);
@@ -21,7 +30,7 @@ describe('help', () => {
     expect(stderr).toBe('');
     const lines = stdout.split('\n');
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
-    const isTopic = TOPICS.includes(args[1] ?? '');
+    const isTopic = [...TOPICS, ...PARTS].includes(args.slice(1).join(' '));
     expect(lines.length).toBeLessThan(isTopic ? 50 : 80);
     expect(stdout).toContain('Example');
   });
@@ -76,19 +85,28 @@ describe('wfr: mistakes on the command line', () => {
   );
 
   test.each([
-    [['rnu', 'x'], "unknown command 'rnu' (Did you mean run?)", 'wfr --help'],
-    [['run', 'x', '--detatch'], "unknown option '--detatch' (Did you mean --detach?)", 'wfr help run'],
-    [['watch'], "missing required argument 'run-id'", 'wfr help watch'],
-    [['run', 'x', '--timeout'], "option '--timeout <duration>' argument missing", 'wfr help run'],
+    [['rnu', 'x'], 'rnu: there is no such command; did you mean run?', 'wfr --help'],
+    [['run', 'x', '--detatch'], '--detatch: there is no such flag; did you mean --detach?', 'wfr help run'],
+    [['watch'], '<run-id> is missing: wfr watch [options] <run-id...>', 'wfr help watch'],
+    [['run', 'x', '--timeout'], '--timeout <duration>: the value is missing', 'wfr help run'],
     [
       ['help', 'exit'],
       'no help on "exit"; choose one of run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, tables, output, exit-codes',
       '',
     ],
+    [['config', 'edit'], 'config edit: choose path, show, check or init', 'wfr help config'],
+    [['config'], '<action> is missing: wfr config [options] <action>', 'wfr help config'],
+    [['sandbox', '--bogus', '--', 'wfr', 'run', 'x'], '--bogus: there is no such flag', 'wfr help sandbox'],
+    [['history', 'batch'], 'batch: is one argument too many', 'wfr help history'],
+    [['run', 'x', '--nope=secret'], '--nope: there is no such flag\n', 'wfr help run'],
+    [['help', 'config', 'edit'], 'no help on "config edit"; choose one of path, show, check, init', ''],
+    [['help', 'batch', 'row'], 'no help on "batch row"; choose rows', ''],
+    [['help', 'watch', 'x'], 'no help on "watch x"', 'wfr help watch'],
+    [['help', 'inputs', 'x'], 'no help on "inputs x"; choose one of run, ', ''],
     [['run', ''], 'the workflow is empty', ''],
     [
       ['run', 'w', '--inputs-file', 'a', '--inputs-file', 'b'],
-      'It may be given only once; it is already a.',
+      '--inputs-file b: it may be given only once; it is already a',
       'wfr help run',
     ],
     [['run', 'w', '-i', ''], '"": is not an input', ''],

@@ -1,0 +1,50 @@
+/** What is wrong with a command line that commander rejects, in the style of wfr's other messages. */
+import type { Command, CommanderError } from 'commander';
+import { UsageError } from '../../errors.js';
+
+/** Converts an error of `command`, which is the program where no command was found. */
+export function usageErrorOf(error: CommanderError, command: Command): UsageError {
+  // The value of an unknown flag may be a secret: --token=...
+  if (error.code === 'commander.unknownOption' && /'--token(=|')/.test(error.message)) {
+    return new UsageError(['no flag takes the token: set WFR_TOKEN'], 'wfr help environment');
+  }
+  const hint = command.parent === null ? 'wfr --help' : `wfr help ${command.name()}`;
+  return new UsageError([problemOf(error, command)], hint);
+}
+
+/** Returns what the user wrote, a colon, and what is wrong with it. Commander's messages quote what they are about. */
+function problemOf({ code, message }: CommanderError, command: Command): string {
+  const [, quoted = ''] = /'([^']*)'/.exec(message) ?? [];
+  const [, nearest] = /\(Did you mean (.+)\?\)/.exec(message) ?? [];
+  const suggestion = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  switch (code) {
+    case 'commander.unknownOption':
+      return `${quoted.replace(/=.*/s, '')}: there is no such flag${suggestion}`;
+    case 'commander.unknownCommand':
+      return `${quoted}: there is no such command${suggestion}`;
+    case 'commander.missingArgument':
+      return `<${quoted}> is missing: wfr ${command.name()} ${command.usage()}`;
+    case 'commander.optionMissingArgument':
+      return `${quoted.replace(/^-\w, /, '')}: the value is missing`;
+    case 'commander.excessArguments':
+      return `${quote(command.args[command.registeredArguments.length])}: is one argument too many`;
+    case 'commander.invalidArgument':
+      return invalidArgument(message, command);
+    default:
+      return message.replace(/^error: /, '');
+  }
+}
+
+function invalidArgument(message: string, command: Command): string {
+  const [, value = '', choices] = /value '(.*)' is invalid.*Allowed choices are (.*)\.$/s.exec(message) ?? [];
+  if (choices !== undefined) {
+    const last = choices.lastIndexOf(', ');
+    return `${command.name()} ${quote(value)}: choose ${choices.slice(0, last)} or ${choices.slice(last + 2)}`;
+  }
+  const [, flags = '', raw = '', reason = ''] =
+    /^error: option '(.+?)' argument '(.*)' is invalid\. (.*?)\.?$/s.exec(message) ?? [];
+  const name = flags.replace(/^-\w, /, '').replace(/[ =].*/, '');
+  return `${name} ${quote(raw)}: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
+}
+
+const quote = (text = '') => (text === '' ? '""' : text);
