@@ -7,7 +7,7 @@ import { BatchFileError } from '../errors.js';
 import type { PathRules } from '../inputs/boundary.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
-import { digestOf, type Row, type TableFile } from './row.js';
+import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
 
 /** CRLF first, as it begins with CR. Programs that append rows may mix them in one file. */
 const LINE_ENDS = ['\r\n', '\n', '\r'];
@@ -26,38 +26,67 @@ const QUOTE_PROBLEMS: Readonly<Record<string, string>> = {
 type CsvRecord = string[] & { line: number };
 
 /** Reads the rows below the header; an empty cell means no input. Throws BatchFileError for an invalid header or quote. */
-export async function* csvRows({ open, name, paths }: TableFile): AsyncGenerator<Row, void, void> {
+export async function* csvRows(file: TableFile): AsyncGenerator<Row, void, void> {
+  const { name, paths } = file;
+  const delimiter = delimiterOf(file);
   let heads: ColumnHeader[] | undefined;
-  for await (const cells of recordsOf(open(), name)) {
-    const label = `${name}:${cells.line}`;
+  let labelIndex = -1;
+  for await (const cells of recordsOf(file, delimiter)) {
+    const { line } = cells;
     if (heads === undefined) {
-      heads = headsOf(cells, label);
+      heads = headsOf(cells, `${name}:${line}`, delimiter);
+      labelIndex = labelIndexOf(heads, file, line);
       continue;
     }
     const digest = digestOf(...heads.map(({ text }) => text), ...cells);
-    yield { number: cells.line, label, digest, inputs: inputsOf(cells, heads, paths) };
+    const label = rowLabel(name, line, cells[labelIndex]);
+    yield { number: line, label, digest, inputs: inputsOf(cells, heads, paths, delimiter) };
   }
   if (heads === undefined) throw emptyTable(name);
 }
 
 /** Reads the header. Throws BatchFileError if it is invalid. */
-export async function csvColumns({ open, name }: TableFile): Promise<Columns> {
-  for await (const cells of recordsOf(open(), name)) {
-    const label = `${name}:${cells.line}`;
-    return { label, headers: headsOf(cells, label) };
+export async function csvColumns(file: TableFile): Promise<Columns> {
+  const delimiter = delimiterOf(file);
+  for await (const cells of recordsOf(file, delimiter)) {
+    const label = `${file.name}:${cells.line}`;
+    return { label, headers: headsOf(cells, label, delimiter) };
   }
-  throw emptyTable(name);
+  throw emptyTable(file.name);
+}
+
+function delimiterOf({ delimiter, name }: TableFile): string {
+  return delimiter ?? (/\.tsv$/i.test(name) ? '\t' : ',');
+}
+
+/** Returns the index of the column for labels; -1 if none is asked for. Throws BatchFileError if there is no such column. */
+function labelIndexOf(
+  heads: readonly ColumnHeader[],
+  { labelColumn, name }: TableFile,
+  line: number,
+): number {
+  const names = heads.map((head) => head.name);
+  const index = labelColumn === undefined ? -1 : names.indexOf(labelColumn);
+  if (labelColumn === undefined || index >= 0) return index;
+  throw new BatchFileError(
+    `${name}:${line}: has no column "${labelColumn}" for --label; its columns are ${names.join(', ')}`,
+  );
 }
 
 function emptyTable(name: string): BatchFileError {
   return new BatchFileError(`${name}: is empty; CSV must begin with a header`);
 }
 
-async function* recordsOf(file: Readable, name: string): AsyncGenerator<CsvRecord, void, void> {
+async function* recordsOf(
+  { open, name }: TableFile,
+  delimiter: string,
+): AsyncGenerator<CsvRecord, void, void> {
+  const file = open();
   // The line of the next record, not counting empty lines. The parser counts a CRLF in a cell as two lines.
   let nextLine = 1;
   const parser = parse({
     bom: true,
+    delimiter,
     record_delimiter: LINE_ENDS,
     relax_column_count: true,
     skip_empty_lines: true,
@@ -108,14 +137,32 @@ function areText(cells: readonly string[]): boolean {
   return cells.every((cell) => !cell.includes('\uFFFD') && !cell.includes('\0'));
 }
 
-function headsOf(cells: readonly string[], label: string): ColumnHeader[] {
-  if (!areText(cells)) throw new BatchFileError(`${label}: ${NOT_TEXT}`);
+/** The delimiters of spreadsheets, as they are written and as --delimiter takes them. */
+const DELIMITERS: Readonly<Record<string, readonly [name: string, flag: string]>> = {
+  ',': ['comma', ','],
+  ';': ['semicolon', "';'"],
+  '\t': ['tab', 'tab'],
+};
+
+function nameOf(delimiter: string): string {
+  return DELIMITERS[delimiter]?.[0] ?? `"${delimiter}"`;
+}
+
+/** Throws BatchFileError for a header of one cell with another delimiter in it. */
+function assertDelimiter([cell = '']: readonly string[], label: string, delimiter: string): void {
   // The media type of a document follows a semicolon.
-  if (cells.length === 1 && /[;\t]/.test((cells[0] ?? '').replace(/@;type=[^;\t]+$/, '@'))) {
-    throw new BatchFileError(
-      `${label}: has no comma; separate the columns with commas, not semicolons or tabs`,
-    );
-  }
+  const text = cell.replace(/@;type=[^;\t]+$/, '@');
+  const found = Object.entries(DELIMITERS).find(([other]) => other !== delimiter && text.includes(other));
+  if (found === undefined) return;
+  const [, [name, flag]] = found;
+  throw new BatchFileError(
+    `${label}: has no ${nameOf(delimiter)}; if a ${name} separates its columns, use --delimiter ${flag}`,
+  );
+}
+
+function headsOf(cells: readonly string[], label: string, delimiter: string): ColumnHeader[] {
+  if (!areText(cells)) throw new BatchFileError(`${label}: ${NOT_TEXT}`);
+  if (cells.length === 1) assertDelimiter(cells, label, delimiter);
   const heads = cells.map((cell) => {
     try {
       return parseColumnHeader(cell.trim());
@@ -129,13 +176,20 @@ function headsOf(cells: readonly string[], label: string): ColumnHeader[] {
   return heads;
 }
 
-function inputsOf(cells: readonly string[], heads: readonly ColumnHeader[], paths: PathRules): Row['inputs'] {
+function inputsOf(
+  cells: readonly string[],
+  heads: readonly ColumnHeader[],
+  paths: PathRules,
+  delimiter: string,
+): Row['inputs'] {
   if (cells.every((cell) => cell.trim() === '')) {
     return { problem: 'has only empty cells; remove the line, or fill in its cells' };
   }
   if (cells.length !== heads.length) {
+    const separator = nameOf(delimiter);
+    const count = `${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}`;
     return {
-      problem: `has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, but the header has ${heads.length}; quote cells that contain a comma, and keep the commas of empty cells`,
+      problem: `has ${count}, but the header has ${heads.length}; quote cells that contain a ${separator}, and keep the ${separator}s of empty cells`,
     };
   }
   if (!areText(cells)) return { problem: NOT_TEXT };

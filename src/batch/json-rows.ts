@@ -1,19 +1,35 @@
 /** Reads rows from JSON Lines; each line has the format of an inputs file. */
 import { stripByteOrderMark } from '../text/utf8.js';
 import { readLines } from './read-lines.js';
-import { digestOf, type Row, type TableFile } from './row.js';
+import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
 
 /** Reads the rows of a file; skips blank lines. */
-export async function* jsonRows({ open, name, paths }: TableFile): AsyncGenerator<Row, void, void> {
+export async function* jsonRows({
+  open,
+  name,
+  paths,
+  labelColumn,
+}: TableFile): AsyncGenerator<Row, void, void> {
   for await (const line of readLines(open())) {
     const json = line.number === 1 ? stripByteOrderMark(line.bytes) : line.bytes;
     if (/^[ \t\r]*$/.test(json.subarray(0, 100).toString('latin1')) && json.toString('latin1').trim() === '')
       continue;
     yield {
       number: line.number,
-      label: `${name}:${line.number}`,
+      label: rowLabel(name, line.number, labelColumn === undefined ? '' : memberText(json, labelColumn)),
       digest: digestOf(json),
       inputs: { items: [], json, paths },
     };
+  }
+}
+
+/** Returns the string or number with this name; empty if there is none. */
+function memberText(json: Buffer, name: string): string {
+  try {
+    const value = (JSON.parse(json.toString('utf8')) as Record<string, unknown>)[name];
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  } catch {
+    // The row is reported as invalid when it is sent.
+    return '';
   }
 }

@@ -8,7 +8,7 @@ import type { RowInputs } from '../inputs/resolve.js';
 export interface Row {
   /** The line of the table on which it begins; of files, their position. From 1, across all shards. */
   number: number;
-  /** Identifies the row in messages: `rows.csv:12`, or the path of its file. */
+  /** Identifies the row in messages: `rows.csv:12`, `rows.csv:12 (ACME)`, or the path of its file. */
   label: string;
   /** 16 hexadecimal digits; they change when the row changes. */
   digest: string;
@@ -22,8 +22,22 @@ export interface TableFile {
   name: string;
   /** The rules for the paths in its rows. */
   paths: PathRules;
+  /** What separates the cells of CSV; by default a comma, or a tab in a file named .tsv. */
+  delimiter?: string | undefined;
+  /** The input that people know rows by. */
+  labelColumn?: string | undefined;
   /** Reads the file from its start, up to and including offset `end` if given; can be called repeatedly. */
   open(end?: number): Readable;
+}
+
+/** Characters of the text in a label. */
+const MAX_LABEL_TEXT = 60;
+
+/** Returns the label of a row of a table, with the text that people know it by, if there is one. */
+export function rowLabel(name: string, line: number, text = ''): string {
+  const shown = text.trim().replace(/\s+/g, ' ');
+  if (shown === '') return `${name}:${line}`;
+  return `${name}:${line} (${shown.length > MAX_LABEL_TEXT ? `${shown.slice(0, MAX_LABEL_TEXT)}…` : shown})`;
 }
 
 /** Returns the digest of texts, as 16 hexadecimal digits. */

@@ -36,9 +36,13 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
   };
 }
 
-/** Detects the format of a file: CSV if named .csv, or if it does not begin with a JSON object; otherwise JSON Lines. */
+/**
+ * Detects the format of a file: CSV if named .csv or .tsv, if it has a delimiter, or if it does not begin with a JSON object;
+ * otherwise JSON Lines.
+ */
 export async function tableOfFile(file: TableFile): Promise<Table> {
-  const isCsv = /\.csv$/i.test(file.name) || !(await beginsWithObject(file));
+  const isNamedCsv = file.delimiter !== undefined || /\.[ct]sv$/i.test(file.name);
+  const isCsv = isNamedCsv || !(await beginsWithObject(file));
   const { csvRows, csvColumns } = isCsv ? await import('./csv.js') : {};
   const { jsonRows } = await import('./json-rows.js');
   return {

@@ -9,6 +9,7 @@ import type { Row } from '../../src/batch/row.js';
 import { UsageError } from '../../src/errors.js';
 import { startBatchService } from '../helpers/batch.js';
 import { temporaryFolder } from '../helpers/cli.js';
+import { folderWith } from '../helpers/files.js';
 
 /** Runs `wfr batch` on a table with these bytes, and returns the triggered inputs in the order of the rows. */
 async function runBatch(table: string | Buffer, ...flags: string[]) {
@@ -210,4 +211,54 @@ test('CSV: any text in any chunks has the rows and lines that a reference parser
     ),
     { numRuns: 2_000 },
   );
+});
+
+describe('CSV: other delimiters', () => {
+  const TABLES: [name: string, file: string, text: string, flags: string[]][] = [
+    ['a file named .tsv', 'rows.tsv', 'customer\tamount:=\nA, B\t1\n"C\tD"\t2\n', []],
+    ['--delimiter ;', 'rows.csv', 'customer;amount:=\nA, B;1\n"C\tD";2\n', ['--delimiter', ';']],
+    ['--delimiter tab', 'rows.txt', 'customer\tamount:=\nA, B\t1\n"C\tD"\t2\n', ['--delimiter', 'tab']],
+    [
+      '--delimiter , in a file named .tsv',
+      'rows.tsv',
+      'customer,amount:=\n"A, B",1\nC\tD,2\n',
+      ['--delimiter', ','],
+    ],
+  ];
+
+  test.each(TABLES)('CSV: the cells of %s are sent', async (_name, file, text, flags) => {
+    const { triggered, wfr } = await startBatchService();
+    const cwd = folderWith({ [file]: text });
+    const args = ['batch', 'w', '--rows', file, '--results', 'o.jsonl', '--concurrency', '1', ...flags];
+    expect((await wfr(args, { cwd })).exitCode).toBe(0);
+    expect(triggered).toEqual([
+      { customer: 'A, B', amount: 1 },
+      { customer: 'C\tD', amount: 2 },
+    ]);
+  });
+
+  test.each([
+    ['a;b\n1;2\n', [], "has no comma; if a semicolon separates its columns, use --delimiter ';'"],
+    ['a\tb\n1\t2\n', [], 'has no comma; if a tab separates its columns, use --delimiter tab'],
+    [
+      'a,b\n1,2\n',
+      ['--delimiter', ';'],
+      'has no semicolon; if a comma separates its columns, use --delimiter ,',
+    ],
+    [
+      'a;b\n1\n',
+      ['--delimiter', ';'],
+      'rows.csv:2: has 1 cell, but the header has 2; quote cells that contain a semicolon',
+    ],
+    ['a\n1\n', ['--delimiter', 'ab'], '--delimiter "ab": expected one character, such as ";", or tab'],
+  ])('CSV: the table %j with the flags %j exits 2', async (text, flags, message) => {
+    const { requests, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.csv': text });
+    const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check', ...flags], {
+      cwd,
+    });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(message);
+    expect(requests).toEqual([]);
+  });
 });

@@ -8,6 +8,7 @@ import { aFinishedRun, aRun, type Handler, scriptedService } from './service.js'
 export interface BatchEvent {
   event: string;
   row?: number;
+  label?: string;
   id?: string;
   exit?: number;
   reason?: string;

@@ -25,13 +25,17 @@ const TIME: Check = { accepts: isTime, expected: 'a time' };
 const SALT: Check = { accepts: optional(matches(/^[0-9a-f]{32}$/)), expected: '32 hexadecimal digits' };
 const DIGESTS: Check = { accepts: optional(isRecordOf(/^[0-9a-f]{64}$/)), expected: 'digests by input' };
 const NAMES: Check = { accepts: optional(isListOfTexts), expected: 'names' };
+const INPUTS: Check = {
+  accepts: optional(isRecordOf(/^[0-9a-f]{32}$/)),
+  expected: 'salted digests by input',
+};
 const OWNER: Check = { accepts: (value) => isClaim({ owner: value, file: '' }), expected: 'a process' };
 
 /** Events that are not listed come from a newer wfr and are ignored. */
 const MEMBERS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   open: { owner: OWNER, file: TEXT },
   close: { by: TEXT },
-  batch: { workflow: TEXT, baseUrl: TEXT, shard: SHARD, salt: SALT },
+  batch: { workflow: TEXT, baseUrl: TEXT, shard: SHARD, inputs: INPUTS, salt: SALT },
   intent: { row: ROW, digest: DIGEST, inputs: NAMES, time: TIME },
   sent: { row: ROW, inputs: DIGESTS, time: TIME },
   unknown: { row: ROW, reason: TEXT, requestId: OPTIONAL_TEXT, time: TIME },

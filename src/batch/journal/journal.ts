@@ -6,12 +6,20 @@ import { OutputError } from '../../errors.js';
 import type { Output } from '../../platform/output.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { sanitizeJson } from '../../text/sanitize.js';
+import type { RecordedInputs } from './common-inputs.js';
 import type { OwnedFile } from './owned-file.js';
 
 /** An event of a row or of the batch; its line also has the time. */
 export type BatchEvent =
   /** `salt` is set in the file of `run --once`: the key of its digests, 32 hexadecimal digits. */
-  | { event: 'batch'; workflow: string; baseUrl: string; shard: string; salt?: string }
+  | {
+      event: 'batch';
+      workflow: string;
+      baseUrl: string;
+      shard: string;
+      inputs?: RecordedInputs;
+      salt?: string;
+    }
   /** `label` identifies the row in messages; `inputs` are the names of its inputs, unless they are invalid. */
   | { event: 'intent'; row: number; label: string; digest: string; inputs?: readonly string[] }
   /** `inputs` has the digest of each input, in the file of `run --once`. */

@@ -6,6 +6,7 @@ import { parseRun } from '../../service/parse-run.js';
 import type { Run } from '../../service/run.js';
 import { parseMembers } from '../../text/json/members.js';
 import { isBlank, readLines } from '../read-lines.js';
+import type { RecordedInputs } from './common-inputs.js';
 import { findEventProblem, isKnownEvent } from './event-schema.js';
 import { followsTornLine, Ownership } from './ownership.js';
 
@@ -14,6 +15,8 @@ export interface BatchHeader {
   workflow: string;
   baseUrl: string;
   shard: string;
+  /** Of all rows; not in the file of `run --once`, nor in one of wfr 0.1.0. */
+  inputs?: RecordedInputs;
   /** Set in the file of `run --once`. */
   salt?: string;
 }

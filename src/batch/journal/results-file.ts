@@ -3,9 +3,18 @@ import { BatchFileError } from '../../errors.js';
 import { mayChange } from '../next-action.js';
 import type { Row } from '../row.js';
 import type { RowStates } from '../row-states.js';
+import { differentInputs } from './common-inputs.js';
 import { type OpenResults, openJournalFile, withFileName } from './journal-file.js';
 import type { OwnedFileOptions } from './owned-file.js';
 import { assertResultsFile, type BatchHeader, type ReadEvent } from './read-events.js';
+
+/** The batch that a results file is for. */
+export interface Batch {
+  header: BatchHeader;
+  /** The inputs of all rows. */
+  inputs: Parameters<typeof differentInputs>[1];
+  rows(): AsyncIterable<Row>;
+}
 
 /**
  * Opens or creates a results file. Throws UsageError if another process has it open, or if it belongs to another workflow,
@@ -13,21 +22,25 @@ import { assertResultsFile, type BatchHeader, type ReadEvent } from './read-even
  */
 export async function openResultsFile(
   options: OwnedFileOptions,
-  header: BatchHeader,
-  rows: () => AsyncIterable<Row>,
+  { header, inputs, rows }: Batch,
 ): Promise<OpenResults> {
   const { name, path } = options;
-  let hasHeader = false;
+  let recorded: BatchHeader | undefined;
   const checkHeader = (event: ReadEvent) => {
-    if (event.event === 'batch') assertSameBatch(event, header, name);
-    else if (!hasHeader) throw new BatchFileError(`--results ${name}: has rows before its "batch" line`);
-    hasHeader = true;
+    if (event.event === 'batch') {
+      assertSameBatch(event, header, name);
+      recorded = event.fields as unknown as BatchHeader;
+    } else if (recorded === undefined) {
+      throw new BatchFileError(`--results ${name}: has rows before its "batch" line`);
+    }
   };
   await withFileName('--results', name, assertResultsFile(path, name));
   const results = await withFileName('--results', name, openJournalFile(options, checkHeader));
   try {
-    if (hasHeader) await assertSameTable(results.rowStates, rows(), name);
-    else await results.journal.commit({ event: 'batch', ...header });
+    const differences = recorded?.inputs && differentInputs(recorded.inputs, inputs);
+    if (recorded !== undefined) await assertSameTable(results.rowStates, rows(), name, differences);
+    // Where all rows may still change, so may the inputs of all rows.
+    if (differences?.length !== 0) await results.journal.commit({ event: 'batch', ...header });
     return results;
   } catch (error) {
     await results.close().catch(() => {});
@@ -46,12 +59,23 @@ function assertSameBatch({ fields }: ReadEvent, header: BatchHeader, name: strin
   }
 }
 
-async function assertSameTable(rowStates: RowStates, rows: AsyncIterable<Row>, name: string): Promise<void> {
+async function assertSameTable(
+  rowStates: RowStates,
+  rows: AsyncIterable<Row>,
+  name: string,
+  differences: readonly string[] = [],
+): Promise<void> {
   let last = 0;
   for await (const { number, digest, label } of rows) {
     if (number > rowStates.lastRow) return;
     last = number;
     if (!mayChange(rowStates.state(number)) && rowStates.digest(number) !== digest) {
+      if (differences.length > 0) {
+        const what = differences.join(', ');
+        throw new BatchFileError(
+          `--results ${name}: belongs to a batch with other inputs: ${what}; use another file, or the same inputs`,
+        );
+      }
       throw new BatchFileError(
         `${label}: has changed since ${name} was created; use another --results file for another table`,
       );

@@ -1,5 +1,6 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
 
+import { recordInputs } from '../../batch/journal/common-inputs.js';
 import { OutputJournal } from '../../batch/journal/journal.js';
 import type { OpenResults } from '../../batch/journal/journal-file.js';
 import { openResultsFile } from '../../batch/journal/results-file.js';
@@ -146,11 +147,19 @@ async function openResults(
 ): Promise<OpenResults> {
   const { clock, stdout } = context;
   const file = resultsFile(results, context);
-  if (file === undefined) {
-    const journal = new OutputJournal(results === undefined ? undefined : stdout, () => clock.now());
-    return { journal, rowStates: new RowStates(), close: () => journal.close() };
+  const { workflowId: workflow, settings, shard, defaults } = plan;
+  const header = {
+    workflow,
+    baseUrl: settings.baseUrl.href,
+    shard: `${shard.index}/${shard.count}`,
+    inputs: recordInputs(defaults),
+  };
+  if (file !== undefined) {
+    const batch = { header, inputs: defaults, rows: () => shardRows(plan) };
+    return openResultsFile(ownedFileOptions(file, context), batch);
   }
-  const { workflowId: workflow, settings, shard } = plan;
-  const header = { workflow, baseUrl: settings.baseUrl.href, shard: `${shard.index}/${shard.count}` };
-  return openResultsFile(ownedFileOptions(file, context), header, () => shardRows(plan));
+  const journal = new OutputJournal(results === undefined ? undefined : stdout, () => clock.now());
+  // What is written to stdout can be saved as a results file, to continue from it.
+  journal.append({ event: 'batch', ...header });
+  return { journal, rowStates: new RowStates(), close: () => journal.close() };
 }

@@ -34,6 +34,8 @@ function define(command: Command, start: Start): void {
     .argument('[file...]', 'the files of --each, or patterns')
     .optionsGroup('Rows:')
     .option('--rows <file|->', 'read a table: JSON Lines, or CSV with a header')
+    .option('--delimiter <char>', "separator of CSV cells, such as ';' (default: , or tab in .tsv)")
+    .option('--label <column>', 'name rows also by this input, in messages and reports')
     .option('--files-under <folder>', 'let a table name files in this folder, too')
     .option('--each <parameter>', 'one run for each file, sent as this document')
     .addOption(new Option('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect))

@@ -1,7 +1,5 @@
 /** Validates the command line of a batch, before anything is sent. */
-import { dirname } from 'node:path';
 import { digestOf, type Row } from '../../batch/row.js';
-import { type Table, tableOfFile, tableOfFiles } from '../../batch/table.js';
 import { loadCredentials } from '../../config/credentials.js';
 import { rejectIdempotencyKey } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
@@ -16,7 +14,6 @@ import {
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { expandPatterns } from '../../inputs/expand-patterns.js';
 import { findFileLikeTexts } from '../../inputs/file-like-text.js';
-import { FileError, openRereadable } from '../../inputs/files.js';
 import { type Item, ItemError, parseItem } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
@@ -24,11 +21,11 @@ import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
-import { assertTable, type FilesUnderFlags, openBoundary } from './files-under.js';
+import { assertTable } from './files-under.js';
+import { openTable, type TableFlags } from './open-table.js';
 import { parseAdoptions, parseResendUnknown } from './unknown-rows.js';
 
-export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, ReportFlags, FilesUnderFlags {
-  each?: string;
+export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, ReportFlags, TableFlags {
   input?: string[];
   results?: string;
   concurrency?: string;
@@ -157,53 +154,6 @@ function namedFiles(
     ...files.flatMap((path) => file(path, path)),
     ...defaults.flatMap((item) => ('path' in item ? file(`-i ${item.raw}`, item.path) : [])),
   ];
-}
-
-async function openTable(
-  files: readonly string[],
-  flags: BatchFlags,
-  context: Context,
-): Promise<{ table: Table; close(): Promise<void> }> {
-  const { rows, each, tokenFile } = flags;
-  if ((rows === undefined) === (each === undefined)) {
-    throw new UsageError(['requires rows: --rows <file>, or --each <parameter> and files']);
-  }
-  if (each !== undefined) return { table: filesTable(each, files, context), close: async () => {} };
-  if (files.length > 0)
-    throw new UsageError([
-      `${files[0]}: files require --each <parameter>; --rows takes its rows from the table`,
-    ]);
-  const path = rows ?? '';
-  if (path === '-' && tokenFile === '-') {
-    throw new UsageError([
-      '--rows -: --token-file - already reads standard input, which can be read only once',
-    ]);
-  }
-  const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
-  const { file, within } = await collectUsageErrors({
-    file: () => openRereadable(path, context).catch(throwRowsError),
-    within: () => openBoundary(flags, base, context),
-  });
-  try {
-    const name = path === '-' ? 'standard input' : path;
-    const table = await tableOfFile({ name, paths: { base, within }, open: file.open });
-    return { table, close: file.close };
-  } catch (error) {
-    await file.close();
-    return throwRowsError(error);
-  }
-}
-
-function throwRowsError(error: unknown): never {
-  if (!(error instanceof FileError)) throw error;
-  throw new UsageError([`--rows ${error.message}`]);
-}
-
-function filesTable(name: string, files: readonly string[], { cwd }: Context): Table {
-  if (name === '')
-    throw new UsageError(['--each: the name of the input is empty; expected a name, such as --each invoice']);
-  if (files.length === 0) throw new UsageError([`--each ${name}: requires files, such as scans/*.pdf`]);
-  return tableOfFiles(name, files, cwd);
 }
 
 function parseItems(texts: readonly string[]): Item[] {

@@ -75,7 +75,7 @@ Examples:
 
 const TABLES = `Tables and the rows of a batch
 
-  --rows table.csv              CSV: a row is a line below the header
+  --rows table.csv, table.tsv   CSV: a row is a line below the header
   --rows table.jsonl            JSON Lines: a row is an object, as --inputs-file
   --each invoice scans/*.pdf    a row is a file, sent as the document invoice
 
@@ -83,9 +83,11 @@ The header of a CSV table has the names of inputs with their separators, such as
 customer,amount:=,invoice@ (see wfr help inputs). An empty cell sends no input.
 Paths are relative to the table, and must stay inside its folder, or that of
 --files-under. -i adds an input to every row that has none of that name.
+Spreadsheets of many countries write semicolons: --delimiter ';'.
 
-wfr names a row by its line, as customers.csv:12, or by its file. Where a flag
-takes a row, it is the number of this line; of files, their position.
+wfr names a row by its line, as customers.csv:12, or by its file; --label
+customer adds that input: customers.csv:12 (ACME). Where a flag takes a row, it
+is the number of the line; of files, their position.
 
 Each row ends with one of these outcomes:
   finished       its run FINISHED

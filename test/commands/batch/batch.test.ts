@@ -549,3 +549,55 @@ test('batch: its runs enter the history, so that @last is the last of them', asy
   ]);
   expect((await wfr(['status', '@last', '-o', 'id'], { env })).stdout).toBe('run-2\n');
 });
+
+describe('batch --label: rows are also named by an input', () => {
+  test.each([
+    ['rows.csv', 'customer,n:=\nACME,1\n,x\n', 'rows.csv:2 (ACME)', 'rows.csv:3'],
+    ['rows.jsonl', '{"n":1,"customer":"ACME"}\n{"n":\n', 'rows.jsonl:1 (ACME)', 'rows.jsonl:2'],
+  ])(
+    'batch --label: the rows of %s have the label in logs, results, reports and the closing block',
+    async (table, text, first, second) => {
+      const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
+      const cwd = folderWith({ [table]: text });
+      const args = [
+        'batch',
+        'w',
+        '--rows',
+        table,
+        '--label',
+        'customer',
+        '--results',
+        'o.jsonl',
+        '--concurrency',
+        '1',
+      ];
+      const { stderr } = await wfr(
+        [...args, '--workflow-id-field', 'workflowId', '--report', 'json=r.json'],
+        { cwd },
+      );
+      expect(stderr).toContain(`${first}  rejected  422: no\n`);
+      expect(stderr).toContain(`${second}  invalid  `);
+      expect(stderr).toContain(`(422); no\n    ${first}\n`);
+      const intents = readEvents(join(cwd, 'o.jsonl')).filter(({ event }) => event === 'intent');
+      expect(intents.map(({ label }) => label)).toEqual([first, second]);
+      const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
+      expect(runs.map(({ label }: { label: string }) => label)).toEqual([first, second]);
+    },
+  );
+
+  test.each([
+    [
+      ['--rows', 'rows.csv', '--label', 'x'],
+      'rows.csv:1: has no column "x" for --label; its columns are a, b',
+    ],
+    [['--each', 'd', '--label', 'x', 'rows.csv'], '--label x: requires --rows'],
+    [['--each', 'd', '--delimiter', ';', 'rows.csv'], '--delimiter ;: requires --rows'],
+    [['--rows', 'rows.csv', '--each', 'd'], '--rows rows.csv and --each d exclude each other'],
+  ])('batch: the flags %j exit 2', async (flags, message) => {
+    const { requests, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.csv': 'a,b:=\n1,2\n' });
+    const { exitCode, stderr } = await wfr(['batch', 'w', ...flags, '--check'], { cwd });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) });
+    expect(requests).toEqual([]);
+  });
+});

@@ -119,7 +119,7 @@ describe('batch: resuming from a results file', () => {
       'with the baseUrl',
     );
     expect(await stderrOfRejected([...BATCH_ARGS, '-i', 'more=1'])).toContain(
-      'rows.jsonl:1: has changed since',
+      'belongs to a batch with other inputs: -i more=1 is new',
     );
     writeFileSync(join(cwd, 'rows.jsonl'), '{"n":1}\n{"n":0}\n{"n":3}\n');
     expect(await stderrOfRejected(BATCH_ARGS)).toContain(
@@ -132,6 +132,48 @@ describe('batch: resuming from a results file', () => {
     writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(4));
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     expect(requests.length).toBeGreaterThan(before);
+  });
+
+  test('batch: a results file names the inputs of all rows that have changed, and stores no value', async () => {
+    const { posts, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const args = [...BATCH_ARGS, '-i', 'region=EU', '-i', 'year=2026'];
+    expect((await wfr(args, { cwd })).exitCode).toBe(0);
+    expect(readFileSync(join(cwd, 'out.jsonl'), 'utf8')).not.toMatch(/"EU|2026"/);
+    const changed = await wfr([...BATCH_ARGS, '-i', 'region=US', '-i', 'month=1'], { cwd });
+    expect(changed.exitCode).toBe(2);
+    expect(changed.stderr).toContain(
+      '--results out.jsonl: belongs to a batch with other inputs: -i region=US has another value, -i month=1 is new, -i year is missing; use another file, or the same inputs',
+    );
+    expect((await wfr(args, { cwd })).exitCode).toBe(0);
+    expect(posts()).toHaveLength(2);
+  });
+
+  test('batch: while no run exists, the inputs of all rows may change, and the new ones are recorded', async () => {
+    let isFixed = false;
+    const { wfr } = await startBatchService((_request, reply) =>
+      isFixed ? reply.send(201, aFinishedRun()) : reply.send(401, { message: 'who?' }),
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const run = (input: string) => wfr([...BATCH_ARGS, '--workflow-id-field', 'both', '-i', input], { cwd });
+    expect((await run('region=EU')).exitCode).toBe(4);
+    isFixed = true;
+    expect((await run('region=US')).exitCode).toBe(0);
+    expect((await run('region=US')).exitCode).toBe(0);
+    expect((await run('region=EU')).stderr).toContain('-i region=EU has another value');
+  });
+
+  test('batch --results -: what is written to stdout can be continued from as a file', async () => {
+    const { posts, wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    const args = ['batch', 'w', '--rows', 'rows.jsonl', '-i', 'region=EU', '--rate', '0'];
+    const first = await wfr([...args, '--results', '-', '--timeout', '0'], { cwd });
+    expect(first.exitCode).toBe(8);
+    writeFileSync(join(cwd, 'saved.jsonl'), first.stdout);
+    expect((await wfr(['results', 'saved.jsonl'], { cwd })).stdout).toContain('3 rows: 3 running\n');
+    const second = await wfr([...args, '--results', 'saved.jsonl'], { cwd });
+    expect(second).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 rows: 3 finished\n') });
+    expect(posts()).toHaveLength(3);
   });
 
   test('batch: a partial last line is repaired, and an invalid line exits 2 with its line number', async () => {
@@ -335,7 +377,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     );
     expect(await check('a,b,c\n1,2,3\n4\n')).toContain('rows.csv:3: has 1 cell, but the header has 3');
     expect(await check('name;city\nA;B\n')).toContain(
-      'rows.csv:1: has no comma; separate the columns with commas',
+      "rows.csv:1: has no comma; if a semicolon separates its columns, use --delimiter ';'",
     );
     expect(requests).toEqual([]);
   });

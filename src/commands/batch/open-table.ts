@@ -1,0 +1,97 @@
+/** Opens the table of a batch: --rows with its format, or the files of --each. */
+import { dirname } from 'node:path';
+import { type Table, tableOfFile, tableOfFiles } from '../../batch/table.js';
+import { collectUsageErrors, UsageError } from '../../errors.js';
+import { FileError, openRereadable } from '../../inputs/files.js';
+import type { Context } from '../../platform/context.js';
+import { resolvePath } from '../../platform/files.js';
+import { type FilesUnderFlags, openBoundary } from './files-under.js';
+
+export interface TableFlags extends FilesUnderFlags {
+  each?: string;
+  tokenFile?: string;
+  delimiter?: string;
+  label?: string;
+}
+
+/** Opens the table of --rows, or that of the files of --each. Throws UsageError. */
+export async function openTable(
+  files: readonly string[],
+  flags: TableFlags,
+  context: Context,
+): Promise<{ table: Table; close(): Promise<void> }> {
+  const { rows, each, tokenFile } = flags;
+  if (rows !== undefined && each !== undefined) {
+    throw new UsageError([
+      `--rows ${rows} and --each ${each} exclude each other: the rows are either those of a table or files`,
+    ]);
+  }
+  if (rows === undefined && each === undefined) {
+    throw new UsageError(['requires rows: --rows <file>, or --each <parameter> and files']);
+  }
+  if (each !== undefined) {
+    assertNoTableFlags(flags);
+    return { table: filesTable(each, files, context), close: async () => {} };
+  }
+  if (files.length > 0)
+    throw new UsageError([
+      `${files[0]}: files require --each <parameter>; --rows takes its rows from the table`,
+    ]);
+  const path = rows ?? '';
+  if (path === '-' && tokenFile === '-') {
+    throw new UsageError([
+      '--rows -: --token-file - already reads standard input, which can be read only once',
+    ]);
+  }
+  const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
+  const { delimiter, file, within } = await collectUsageErrors({
+    delimiter: () => parseDelimiter(flags.delimiter),
+    file: () => openRereadable(path, context).catch(throwRowsError),
+    within: () => openBoundary(flags, base, context),
+  });
+  try {
+    const name = path === '-' ? 'standard input' : path;
+    const { open } = file;
+    const table = await tableOfFile({
+      name,
+      paths: { base, within },
+      open,
+      delimiter,
+      labelColumn: flags.label,
+    });
+    return { table, close: file.close };
+  } catch (error) {
+    await file.close();
+    return throwRowsError(error);
+  }
+}
+
+function throwRowsError(error: unknown): never {
+  if (!(error instanceof FileError)) throw error;
+  throw new UsageError([`--rows ${error.message}`]);
+}
+
+function filesTable(name: string, files: readonly string[], { cwd }: Context): Table {
+  if (name === '')
+    throw new UsageError(['--each: the name of the input is empty; expected a name, such as --each invoice']);
+  if (files.length === 0) throw new UsageError([`--each ${name}: requires files, such as scans/*.pdf`]);
+  return tableOfFiles(name, files, cwd);
+}
+
+function assertNoTableFlags({ delimiter, label }: TableFlags): void {
+  const problems = [
+    ...(delimiter === undefined ? [] : [`--delimiter ${delimiter}: requires --rows`]),
+    ...(label === undefined
+      ? []
+      : [`--label ${label}: requires --rows; the rows of --each are named by their files`]),
+  ];
+  if (problems.length > 0) throw new UsageError(problems);
+}
+
+/** Parses the value of `--delimiter`: one character, or `tab`. Throws UsageError. */
+function parseDelimiter(raw: string | undefined): string | undefined {
+  if (raw === undefined) return undefined;
+  if (['tab', '\\t', '\t'].includes(raw)) return '\t';
+  if (/^[^"\s\w]$/u.test(raw)) return raw;
+  throw new UsageError([`--delimiter ${JSON.stringify(raw)}: expected one character, such as ";", or tab`]);
+}
