@@ -9,9 +9,11 @@ import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { sanitize } from '../../text/sanitize.js';
+import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import { Reporter } from '../../view/reporter.js';
 import { init } from './init.js';
 
-export interface ConfigFlags extends ServiceFlags, WaitFlags {
+export interface ConfigFlags extends ServiceFlags, WaitFlags, PresentationFlags {
   workflowIdField?: string;
   json?: boolean;
 }
@@ -54,7 +56,8 @@ async function check(location: ConfigLocation, flags: ConfigFlags, context: Cont
   for (const error of errors) await context.stdout.write(`${sanitize(error)}\n`);
   if (errors.length > 0) return ExitCode.usage;
   const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
-  for (const warning of warnings) await context.stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
+  const reporter = await Reporter.open(decidePresentation(flags, context), context);
+  for (const warning of warnings) reporter.warn(warning);
   await context.stderr.write(`${sanitize(location.path)} is valid.\n`);
   return ExitCode.ok;
 }

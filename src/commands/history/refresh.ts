@@ -64,12 +64,10 @@ async function pollAll(runs: readonly PastRun[], session: Session): Promise<unkn
     if (run !== undefined) session.history.recordStatus({ ...run, id, baseUrl });
     else if (error instanceof NoSuchRunError)
       session.reporter.warn(`the service no longer knows run ${sanitize(id)}`);
-    else if (failure === undefined) {
-      failure = error;
-      if (!session.reporter.error(error)) throw error;
-    }
+    else failure ??= error;
   };
   await forEachConcurrent(inOrder(runs), CONCURRENCY, poll, () => failure !== undefined);
+  if (failure !== undefined && !session.reporter.error(failure)) throw failure;
   return failure;
 }
 

@@ -120,7 +120,7 @@ function describeWorkflow({ id, versionName, parameters = new Map(), steps, fail
   const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
   const optional = optionalItems(parameters);
   return [
-    `${sanitize(versionName)} (${steps.length} steps, ${seconds} s${sanitize(end)})\n`,
+    `${sanitize(versionName)} (${steps.length} ${steps.length === 1 ? 'step' : 'steps'}, ${seconds} s${sanitize(end)})\n`,
     `  ${exampleCommand(id, parameters)}\n`,
     ...(optional === undefined ? [] : [`  optional: ${optional}\n`]),
   ].join('');

@@ -64,6 +64,7 @@ export function severalRunsText(runs: readonly CountedRun[], total: number): str
 
 /** Returns `1.2 MB`: decimal units. */
 export function formatBytes(bytes: number): string {
+  if (bytes === 1) return '1 byte';
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
   let value = bytes;
   let unit = 0;

@@ -1,8 +1,10 @@
 /** The words that begin errors and warnings, and their colors. */
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { runCli, Signals } from '../../helpers/cli.js';
+import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { aRun, scriptedService, showRun } from '../../helpers/service.js';
 
 const TERMINAL = { terminal: 80, env: { TERM: 'xterm' } };
@@ -48,6 +50,23 @@ describe('the label of a message', () => {
       env: { ...env, WFR_BASE_URL: paused.baseUrl },
     });
     expect(warned.stderr).toContain('wfr: \u001b[33mwarning:\u001b[39m the status PAUSED is unknown');
+  });
+
+  test('the warnings of wfr config check and of --dry-run begin with a yellow "warning:" on a terminal', async () => {
+    const config = join(temporaryFolder(), 'config.json');
+    writeFileSync(
+      config,
+      JSON.stringify({ defaultProfile: 'p', profiles: { p: { baseUrl: 'http://127.0.0.1:1' } } }),
+    );
+    chmodSync(config, 0o664);
+    const env = { ...TERMINAL.env, WFR_CONFIG: config };
+    for (const args of [
+      ['config', 'check'],
+      ['run', 'w', 'a=1', '--dry-run'],
+    ]) {
+      const { stderr } = await runCli(args, { ...TERMINAL, env });
+      expect(stderr).toContain('wfr: \u001b[33mwarning:\u001b[39m');
+    }
   });
 
   test('a command that the user cancels is no error', async () => {
