@@ -64,9 +64,9 @@ const MAX_REASONS = 1_000;
 /** Labels that are kept, of rows that did not succeed. */
 const MAX_LABELS = 10_000;
 
-const NO_RESPONSE = 'no response is recorded: a run may have been created';
+export const NO_RESPONSE = 'no response is recorded: a run may have been created';
 const NO_MESSAGE = '(the service gave no message)';
-const LOST = 'the service no longer knows the run (404)';
+export const LOST = 'the service no longer knows the run (404)';
 
 export class RowStates {
   readonly #states = new PagedArray((size) => new Uint8Array(size));
@@ -130,6 +130,11 @@ export class RowStates {
       if (ROW_STATES[found] === state) rows.push(row);
     }
     return rows;
+  }
+
+  /** Yields each row with its state, in table order. */
+  *entries(): Generator<[row: number, state: RowState], void, void> {
+    for (const [row, state] of this.#states.entries()) yield [row, ROW_STATES[state] ?? 'new'];
   }
 
   /** Returns why rows did not succeed, the most frequent reason first. */

@@ -65,6 +65,11 @@ export function sanitizeStack(stack: string): string {
   return stack.split('\n').slice(0, MAX_STACK_LINES).map(sanitize).join('\n');
 }
 
+/** Escapes the control characters of a text that is kept as it is otherwise: all but white space. */
+export function escapeControls(text: string): string {
+  return text.replace(/[^\P{Cc}\t\n\v\f\r]/gu, (character) => escapeCodePoint(character.charCodeAt(0)));
+}
+
 /** Returns the JSON text of a value on one line, with unsafe code points escaped. */
 export function sanitizeJson(value: unknown): string {
   return escapeUnsafe(JSON.stringify(value), () => false);

@@ -28,6 +28,8 @@ export interface ReadEvent {
   /** All members as parsed, except `run`. */
   fields: Readonly<Record<string, unknown>>;
   run: Run | undefined;
+  /** The offset of its line in the file. */
+  start: number;
 }
 
 /** Throws BatchFileError for a device, a pipe or a directory: a batch cannot resume from it. */
@@ -67,7 +69,7 @@ export async function* parseEvents(
   let unreadable: BatchFileError | undefined;
   for await (const line of readLines(bytes)) {
     if (isBlank(line.bytes)) continue;
-    const parsed = parseEvent(line.bytes);
+    const parsed = parseEvent(line.bytes, line.start);
     // A killed process may leave an incomplete line, followed by the claim of the next process.
     if (unreadable !== undefined && !followsTornLine(parsed?.fields)) throw unreadable;
     unreadable = undefined;
@@ -95,26 +97,26 @@ function isEffective({ event, fields }: ReadEvent, ownership: Ownership): boolea
   return event === 'accepted' || !ownership.isReplaced(fields.by);
 }
 
-/** Returns undefined for a line that is not a JSON object. */
-function parseEvent(bytes: Buffer): ReadEvent | undefined {
+/** Parses the line at an offset; returns undefined for one that is not a JSON object. */
+export function parseEvent(bytes: Buffer, start: number): ReadEvent | undefined {
   try {
-    if (bytes.subarray(0, 20).includes('"ended"')) return parseEnded(bytes);
+    if (bytes.subarray(0, 20).includes('"ended"')) return parseEnded(bytes, start);
     const fields: unknown = JSON.parse(bytes.toString('utf8'));
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined;
-    return toReadEvent(fields as Record<string, unknown>, undefined);
+    return toReadEvent(fields as Record<string, unknown>, undefined, start);
   } catch {
     return undefined;
   }
 }
 
-function parseEnded(bytes: Buffer): ReadEvent {
+function parseEnded(bytes: Buffer, start: number): ReadEvent {
   const fields: Record<string, unknown> = {};
   let run: Run | undefined;
   for (const { name, value } of parseMembers(bytes) ?? []) {
     if (name === 'run') run = parseRunOrUndefined(value);
     else fields[name] = JSON.parse(Buffer.from(value).toString('utf8'));
   }
-  return toReadEvent(fields, run);
+  return toReadEvent(fields, run, start);
 }
 
 function parseRunOrUndefined(value: Uint8Array): Run | undefined {
@@ -126,12 +128,13 @@ function parseRunOrUndefined(value: Uint8Array): Run | undefined {
   }
 }
 
-function toReadEvent(fields: Record<string, unknown>, run: Run | undefined): ReadEvent {
+function toReadEvent(fields: Record<string, unknown>, run: Run | undefined, start: number): ReadEvent {
   const { event, row } = fields;
   return {
     event: typeof event === 'string' ? event : '',
     row: typeof row === 'number' ? row : 0,
     fields,
     run,
+    start,
   };
 }

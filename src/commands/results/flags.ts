@@ -2,15 +2,17 @@
 import type { Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import { addReportFlags, rawFlags } from '../shared/flags.js';
-import type { ReportFlags } from '../shared/reports.js';
+import type { ResultsFlags } from './results.js';
 
 const HELP = `
 Joins the files of all shards of a table: every row must be in exactly one file.
 The exit code is that of wfr batch for all rows, or 2 if the files do not belong
-together.
+together. --output prints the rows as data, in the order of the table; json has
+the counts and the reasons of failures, too.
 
 Examples:
   wfr results out.jsonl
+  wfr results out.jsonl --output csv > out.csv
   wfr results shard-*.jsonl --report html=report.html --report junit=report.xml`;
 
 export const RESULTS: CommandEntry = {
@@ -22,13 +24,17 @@ export const RESULTS: CommandEntry = {
 function define(command: Command, start: Start): void {
   command
     .description('Join and summarize the results files of batches, and check that they are complete.')
-    .argument('<file...>', 'files that wfr batch wrote with --results');
+    .argument('<file...>', 'files that wfr batch wrote with --results')
+    .optionsGroup('Output:')
+    .option('-o, --output <format>', 'format of stdout: text, json, jsonl, csv or id (default: text)')
+    .option('--json', 'same as --output json')
+    .option('--csv-safe', 'escape cells that a spreadsheet would take for a formula');
   addReportFlags(command)
     .addHelpText('after', HELP)
     .action((files: string[]) =>
       start(async (context) => {
         const { results } = await import('./results.js');
-        return results(files, rawFlags<ReportFlags>(command), context);
+        return results(files, rawFlags<ResultsFlags>(command), context);
       }),
     );
 }

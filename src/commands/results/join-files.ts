@@ -1,6 +1,7 @@
 /** Joins the results files of a batch, and checks that each row is in exactly one. */
 import { recordEvent } from '../../batch/journal/journal-file.js';
 import { assertRegularFile, type BatchHeader, readEvents } from '../../batch/journal/read-events.js';
+import { RowLines } from '../../batch/journal/row-lines.js';
 import { PagedArray } from '../../batch/paged-array.js';
 import { RowStates } from '../../batch/row-states.js';
 import { BatchFileError, UsageError } from '../../errors.js';
@@ -18,6 +19,9 @@ export interface ResultsFile {
 /** The rows of all files. */
 export interface JoinedFiles {
   rowStates: RowStates;
+  rowLines: RowLines;
+  /** Returns the file with a row. */
+  fileOf(row: number): ResultsFile;
   /** The number of rows of the table; undefined if no file has it. */
   total: number | undefined;
   /** Undefined if no row has a time. */
@@ -41,6 +45,7 @@ interface FileFacts {
 /** Joins the files. Throws UsageError if one cannot be read. */
 export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFiles> {
   const rowStates = new RowStates();
+  const rowLines = new RowLines();
   const rowOwners = new RowOwners();
   const problems = new Set<string>();
   const events = new EventPeriod();
@@ -63,6 +68,7 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
       if (owner !== index && problems.size <= MAX_PROBLEMS)
         problems.add(`row ${row} is in both ${files[owner]?.name} and ${file.name}`);
       recordEvent(event, rowStates);
+      rowLines.add(event);
     }
     facts.rows = rowStates.known - known;
     read.push(facts);
@@ -72,7 +78,8 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
   if (problems.size > MAX_PROBLEMS) listed.push('more rows are in two files');
   const { period } = events;
   const { missing, problems: absences } = total === undefined ? NONE_MISSING : findMissingRows(read, total);
-  return { rowStates, total, missing, period, problems: [...listed, ...absences] };
+  const fileOf = (row: number) => files[rowOwners.firstFileOf(row, 0)] as ResultsFile;
+  return { rowStates, rowLines, fileOf, total, missing, period, problems: [...listed, ...absences] };
 }
 
 /** Returns why a file and the first one do not belong to the same batch. */

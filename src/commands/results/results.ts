@@ -1,41 +1,92 @@
 /** `wfr results`: joins the results files of a batch, and prints the summary. */
 
-import { UsageError } from '../../errors.js';
+import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { expandPatterns } from '../../inputs/expand-patterns.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import type { Output } from '../../platform/output.js';
 import { assertDistinctFiles } from '../../platform/same-file.js';
-import { Interruption } from '../../platform/signals.js';
+import type { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
 import { formatDuration, formatUtc } from '../../text/duration.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
+import { openLayout } from '../../view/layout.js';
+import type { PresentationFlags } from '../../view/presentation.js';
 import { PLAIN } from '../../view/style.js';
+import { type OutputFlags, parseFormat } from '../shared/output-flags.js';
 import { readReportedRuns } from '../shared/reported-rows.js';
 import { isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitsOfRows, summarize } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
-import { type JoinedFiles, joinFiles } from './join-files.js';
+import { formatRows, RESULTS_FORMATS, type ResultsFormat, type RowsLayout } from './format-rows.js';
+import { type JoinedFiles, joinFiles, type ResultsFile } from './join-files.js';
 
-/** Prints the summary of the results files, and writes the reports. Throws UsageError for files that cannot be joined. */
-export function results(patterns: readonly string[], flags: ReportFlags, context: Context): Promise<Exit> {
-  return runCommand(flags, { subjects: [] }, context, async ({ reports }) => {
+export interface ResultsFlags extends ReportFlags, OutputFlags, PresentationFlags {
+  csvSafe?: boolean;
+}
+
+/** Prints the results in a format, and writes the reports. Throws UsageError for files that cannot be joined. */
+export function results(patterns: readonly string[], flags: ResultsFlags, context: Context): Promise<Exit> {
+  return runCommand(flags, { subjects: [] }, context, async ({ reports, interruption }) => {
     const names = await expandPatterns(patterns, context);
-    const duplicate = names.find((name, index) => names.indexOf(name) !== index);
-    if (duplicate !== undefined) throw new UsageError([`${duplicate}: is listed twice`]);
     const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
-    const inputs = files.map((file) => ({ ...file, isWritten: false }));
-    await assertDistinctFiles([...reportFiles(flags, context), ...inputs]);
-    await reports.open({ hasStdout: true });
+    const { format } = await collectUsageErrors({
+      format: () => parseResultsFormat(flags),
+      files: () => assertDistinct(files, flags, context),
+      reports: () => reports.open({ hasStdout: true }),
+    });
     const joined = await joinFiles(files);
     const summary = summaryOf(joined);
-    await printSummary(summary, isReportOnStdout(flags) ? context.stderr : context.stdout, context);
+    const exit = exitOf(joined);
+    const isOnStdout = format === 'text' && !isReportOnStdout(flags);
+    // With JSON, the counts are in the result or in the error.
+    if (isOnStdout || !context.errorsAsData)
+      await printSummary(summary, isOnStdout ? context.stdout : context.stderr, context, interruption);
     if (joined.problems.length > 0) throw new UsageError(joined.problems);
+    if (format !== 'text') {
+      const pieces = formatRows(format, joined, summary, exit, await rowsLayout(flags, context));
+      await printPieces(pieces, context, interruption);
+    }
     const reported = flags.report === undefined ? { runs: [] } : await readReportedRuns(files);
     const rows = { ...endingOfRows(joined.rowStates, summary, undefined), hasOpen: false };
-    return { ...reported, exit: exitOf(joined), rows };
+    return { ...reported, exit, rows };
   });
+}
+
+/** Throws UsageError for an unknown format, or one that cannot be printed. */
+function parseResultsFormat(flags: ResultsFlags): ResultsFormat {
+  const format = parseFormat(flags, RESULTS_FORMATS);
+  if (format !== 'text' && isReportOnStdout(flags))
+    throw new UsageError([`--output ${format} and a report to stdout exclude each other`]);
+  if (flags.csvSafe === true && format !== 'csv') throw new UsageError(['--csv-safe requires --output csv']);
+  return format;
+}
+
+async function assertDistinct(files: readonly ResultsFile[], flags: ResultsFlags, context: Context) {
+  const names = files.map(({ name }) => name);
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index);
+  if (duplicate !== undefined) throw new UsageError([`${duplicate}: is listed twice`]);
+  const inputs = files.map((file) => ({ ...file, isWritten: false }));
+  await assertDistinctFiles([...reportFiles(flags, context), ...inputs]);
+}
+
+async function rowsLayout({ color, csvSafe = false }: ResultsFlags, context: Context): Promise<RowsLayout> {
+  const { jsonColors } = await openLayout(color, context);
+  return { jsonColors, csvSafe };
+}
+
+/** Prints what is yielded until stdout is closed. Throws OutputError, and what the iteration throws. */
+async function printPieces(
+  pieces: AsyncIterable<Buffer>,
+  context: Context,
+  interruption: Interruption,
+): Promise<void> {
+  const stdout = openStdoutQueue(context, interruption);
+  for await (const piece of pieces) {
+    await stdout.write([piece]);
+    if (context.stdout.isClosed) return;
+  }
 }
 
 function summaryOf({ rowStates, total, missing, period }: JoinedFiles): BatchSummary {
@@ -50,16 +101,14 @@ function summaryOf({ rowStates, total, missing, period }: JoinedFiles): BatchSum
   return summarize(rowStates, total && total - missing, notes);
 }
 
-async function printSummary(summary: BatchSummary, output: Output, context: Context): Promise<void> {
+async function printSummary(
+  summary: BatchSummary,
+  stdout: Output,
+  { secrets }: Context,
+  interruption: Interruption,
+): Promise<void> {
   const lines = formatBatchSummary(summary, PLAIN, 0);
-  const interruption = new Interruption(context);
-  try {
-    await openStdoutQueue({ stdout: output, secrets: context.secrets }, interruption).writeSummary(
-      `${lines.join('\n')}\n`,
-    );
-  } finally {
-    interruption.release();
-  }
+  await openStdoutQueue({ stdout, secrets }, interruption).writeSummary(`${lines.join('\n')}\n`);
 }
 
 function exitOf({ rowStates, total = Number.POSITIVE_INFINITY }: JoinedFiles): Exit {

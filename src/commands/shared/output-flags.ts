@@ -12,11 +12,18 @@ export interface OutputFlags {
 }
 
 /** Returns the format of stdout. Throws UsageError for an unknown one. */
-export function parseOutputFormat({ output, json }: OutputFlags): OutputFormat {
+export function parseOutputFormat(flags: OutputFlags): OutputFormat {
+  return parseFormat(flags, OUTPUT_FORMATS);
+}
+
+/** Returns which of `formats` stdout has. Throws UsageError for another one. */
+export function parseFormat<Format extends string>(
+  { output, json }: OutputFlags,
+  formats: readonly Format[],
+): Format {
   const raw = output ?? (json === true ? 'json' : 'text');
-  const format = OUTPUT_FORMATS.find((candidate) => candidate === raw);
-  if (format === undefined)
-    throw new UsageError([`--output ${raw}: choose one of ${OUTPUT_FORMATS.join(', ')}`]);
+  const format = formats.find((candidate) => candidate === raw);
+  if (format === undefined) throw new UsageError([`--output ${raw}: choose one of ${formats.join(', ')}`]);
   if (json === true && format !== 'json')
     throw new UsageError([`--json and --output ${format} exclude each other`]);
   return format;

@@ -4,22 +4,27 @@ const CHUNK_SIZE = 64 * 1024;
 
 /** Collects small writes into chunks, which are never reused. */
 export class ChunkWriter {
-  #buffer = Buffer.allocUnsafe(CHUNK_SIZE);
+  readonly #size: number;
+  #buffer = Buffer.alloc(0);
   #used = 0;
+
+  /** `expected` is about the number of bytes that are written in all: few bytes need no large chunk. */
+  constructor(expected = CHUNK_SIZE) {
+    this.#size = Math.min(expected, CHUNK_SIZE);
+  }
 
   /** Writes a few bytes of white space or punctuation. */
   ascii(text: string): void {
-    if (this.#used + text.length > this.#buffer.length) {
-      this.#buffer = Buffer.concat([this.#buffer], this.#buffer.length + CHUNK_SIZE);
-    }
+    while (this.#used + text.length > this.#buffer.length) this.#grow();
     this.#used += this.#buffer.write(text, this.#used, 'latin1');
   }
 
   /** Writes bytes of any length, and yields the chunks that are full. */
   *add(bytes: Uint8Array): Generator<Buffer, void, void> {
     for (let from = 0; from < bytes.length; ) {
-      if (this.#used >= CHUNK_SIZE) yield this.flush();
-      const taken = bytes.subarray(from, from + CHUNK_SIZE - this.#used);
+      if (this.#used >= this.#size) yield this.flush();
+      if (this.#buffer.length === 0) this.#grow();
+      const taken = bytes.subarray(from, from + this.#size - this.#used);
       this.#buffer.set(taken, this.#used);
       this.#used += taken.length;
       from += taken.length;
@@ -29,8 +34,14 @@ export class ChunkWriter {
   /** Returns what was written since the last chunk. */
   flush(): Buffer {
     const chunk = this.#buffer.subarray(0, this.#used);
-    this.#buffer = Buffer.allocUnsafe(CHUNK_SIZE);
+    this.#buffer = Buffer.alloc(0);
     this.#used = 0;
     return chunk;
+  }
+
+  #grow(): void {
+    const grown = Buffer.allocUnsafe(this.#buffer.length + this.#size);
+    grown.set(this.#buffer.subarray(0, this.#used));
+    this.#buffer = grown;
   }
 }

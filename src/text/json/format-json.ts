@@ -40,7 +40,8 @@ interface JsonLayout {
 
 function* format(bytes: Uint8Array, { line, afterColon, colors }: JsonLayout): Generator<Buffer, void, void> {
   const scanner = new JsonScanner(bytes);
-  const writer = new ChunkWriter();
+  // White space, colors and escapes may double the text.
+  const writer = new ChunkWriter(2 * bytes.length + 64);
   let justOpened = false;
   while (scanner.next()) {
     const { token, depth } = scanner;
