@@ -106,12 +106,13 @@ export class Reporter {
     this.info(this.style.dim(`To watch it: ${resume}`));
   }
 
-  /** Reports that a batch waits because of `cause` for `delay` ms; a live line shows that itself. */
+  /** Reports that a batch waits because of `cause` for `delay` ms; a live line shows itself that the service is busy. */
   waitingForService(cause: NetworkError | HttpError, delay: number): void {
-    if (this.presentation.live) return;
     const wait = formatDuration(delay);
-    if (cause instanceof HttpError)
-      return this.progress(`wfr: service busy (${cause.info.status}): waiting ${wait}`);
+    if (cause instanceof HttpError) {
+      if (!this.presentation.live) this.progress(`wfr: service busy (${cause.info.status}): waiting ${wait}`);
+      return;
+    }
     const reason = describeError(cause)?.summary.join(', ') ?? cause.message;
     this.progress(`wfr: ${reason}; no row is sent until the service can be reached; trying again in ${wait}`);
   }

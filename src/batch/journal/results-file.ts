@@ -28,7 +28,6 @@ export async function openResultsFile(
   let recorded: BatchHeader | undefined;
   const checkHeader = (event: ReadEvent) => {
     if (event.event === 'batch') {
-      assertSameBatch(event, header, name);
       recorded = event.fields as unknown as BatchHeader;
     } else if (recorded === undefined) {
       throw new BatchFileError(`--results ${name}: has rows before its "batch" line`);
@@ -38,9 +37,13 @@ export async function openResultsFile(
   const results = await withFileName('--results', name, openJournalFile(options, checkHeader));
   try {
     const differences = recorded?.inputs && differentInputs(recorded.inputs, inputs);
-    if (recorded !== undefined) await assertSameTable(results.rowStates, rows(), name, differences);
-    // Where all rows may still change, so may the inputs of all rows.
-    if (differences?.length !== 0) await results.journal.commit({ event: 'batch', ...header });
+    if (recorded !== undefined) {
+      assertSameBatch(recorded, header, results.rowStates, name);
+      await assertSameTable(results.rowStates, rows(), name, differences);
+    }
+    // While no run exists or may exist, everything but the shard may change.
+    if (differences?.length !== 0 || !isSameTarget(recorded, header))
+      await results.journal.commit({ event: 'batch', ...header });
     return results;
   } catch (error) {
     await results.close().catch(() => {});
@@ -48,15 +51,25 @@ export async function openResultsFile(
   }
 }
 
-function assertSameBatch({ fields }: ReadEvent, header: BatchHeader, name: string): void {
-  if (fields.salt !== undefined)
+function assertSameBatch(
+  recorded: BatchHeader,
+  header: BatchHeader,
+  rowStates: RowStates,
+  name: string,
+): void {
+  if (recorded.salt !== undefined)
     throw new BatchFileError(`--results ${name}: belongs to wfr run --once; use another file`);
+  const isOpen = [...rowStates.counts()].every(([state, count]) => count === 0 || mayChange(state));
   for (const key of ['workflow', 'baseUrl', 'shard'] as const) {
-    if (fields[key] === header[key]) continue;
+    if (recorded[key] === header[key] || (isOpen && key !== 'shard')) continue;
     throw new BatchFileError(
-      `--results ${name}: belongs to a batch with the ${key} ${fields[key]}, not ${header[key]}; use another file`,
+      `--results ${name}: belongs to a batch with the ${key} ${recorded[key]}, not ${header[key]}; use another file`,
     );
   }
+}
+
+function isSameTarget(recorded: BatchHeader | undefined, { workflow, baseUrl }: BatchHeader): boolean {
+  return recorded?.workflow === workflow && recorded.baseUrl === baseUrl;
 }
 
 async function assertSameTable(

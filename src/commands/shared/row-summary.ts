@@ -84,12 +84,13 @@ function nextSteps(counts: ReadonlyMap<Outcome, number>, rowStates: RowStates): 
     const text = 'Check the base URL and the service. To run lost rows again';
     steps.push({ text, command: 'wfr batch … --retry-lost' });
   }
-  if (has('failed', 'rejected')) {
-    steps.push({ text: 'To run failed and rejected rows again', command: 'wfr batch … --retry-failed' });
-  }
+  const isOpen = has('running', 'unauthorized', 'unreachable', 'not sent');
+  const again = (['failed', 'rejected'] as const).filter((outcome) => counts.has(outcome)).join(' and ');
   if (has('invalid')) steps.push({ text: 'Fix the invalid rows, and run the same command again.' });
-  if (has('running', 'unauthorized', 'unreachable', 'not sent')) {
-    steps.push({ text: 'To continue, run the same command again.' });
+  else if (isOpen) steps.push({ text: 'To continue, run the same command again.' });
+  if (again !== '') {
+    const text = isOpen ? `To continue with ${again} rows, too` : `To run ${again} rows again`;
+    steps.push({ text, command: 'wfr batch … --retry-failed' });
   }
   return steps;
 }

@@ -163,6 +163,23 @@ describe('batch: resuming from a results file', () => {
     expect((await run('region=EU')).stderr).toContain('-i region=EU has another value');
   });
 
+  test('batch: while no run exists, the workflow and the service may change', async () => {
+    const { wfr } = await startBatchService((_request, reply) =>
+      reply.send(404, { message: 'no such workflow' }),
+    );
+    const { wfr: other, posts } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    expect((await wfr([...BATCH_ARGS, '--concurrency', '1'], { cwd })).exitCode).toBe(5);
+    const args = ['batch', 'v', ...BATCH_ARGS.slice(2)];
+    const fixed = await other([...args, '--retry-failed'], { cwd });
+    expect(fixed).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 rows: 3 finished\n') });
+    expect(posts()).toHaveLength(3);
+    expect((await other(BATCH_ARGS, { cwd })).stderr).toContain(
+      'belongs to a batch with the workflow v, not w',
+    );
+    expect((await other(['results', 'out.jsonl'], { cwd })).exitCode).toBe(0);
+  });
+
   test('batch --results -: what is written to stdout can be continued from as a file', async () => {
     const { posts, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
