@@ -52,7 +52,7 @@ function flagRow({ name, short, value, valueOptional, ...flag }: FlagReference):
   ];
 }
 
-function createPage({ description, commands, environment, exitCodes }: Reference): string {
+function createPage({ description, commands, environment, exitCodes, errorCodes }: Reference): string {
   return `# Reference
 
 ${description}
@@ -78,10 +78,24 @@ ${table(
   ['code', 'meaning'],
   exitCodes.map(({ code, description }) => [String(code), escapeCell(description)]),
 )}
+
+## Error codes
+
+With \`-o json\`, \`-o jsonl\` or \`--json\`, the \`code\` of the error that is the last line of stderr. Its schema is
+[error.schema.json](../error.schema.json).
+
+${table(
+  ['code', 'exit codes', 'meaning'],
+  errorCodes.map(({ code: name, exitCodes, description }) => [
+    code(name),
+    exitCodes.join(', '),
+    escapeCell(description),
+  ]),
+)}
 `;
 }
 
-test('docs/reference.md: has every command, flag, variable and exit code of wfr help --json', async () => {
+test('docs/reference.md: has every command, flag, variable and code of wfr help --json', async () => {
   const { stdout } = await runCli(['help', '--json']);
   await expect(createPage(JSON.parse(stdout))).toMatchFileSnapshot(path);
 });

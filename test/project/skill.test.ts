@@ -18,7 +18,7 @@ describe('skills/wfr/SKILL.md', () => {
   });
 
   test('the skill begins with its name, that of its folder, and a description of when to use it', () => {
-    const [, header = ''] = /^---\n([\s\S]*?)\n---\n/.exec(skill) ?? [];
+    const [, header = ''] = /^---\n(\S[\s\S]*?)\n---\n/.exec(skill) ?? [];
     const { name, description, ...others } = parse(header);
     expect({ name, others }).toEqual({ name: 'wfr', others: {} });
     expect(description).toContain('Use it to');

@@ -20,7 +20,7 @@ function define(command: Command, start: Start): void {
       'Show help on a command, or on a topic: inputs, tables, output, exit-codes, environment, scripting.',
     )
     .argument('[topic...]', 'a command, a part of one such as config show, a topic or a configured workflow')
-    .option('--json', 'print all commands, flags, variables and exit codes as JSON')
+    .option('--json', 'print all commands, flags, variables and codes as JSON')
     .option('--skill', 'print instructions for agents, in the format of skills')
     .action((words: string[], flags: HelpFlags) =>
       start(async (context) => {

@@ -1,6 +1,6 @@
 /** `wfr help --json`: everything that a program can use of wfr, read from the definitions of the commands. */
 import type { Argument, Command, Option } from 'commander';
-import { EXIT_CODE_MEANINGS } from '../../exit-code.js';
+import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import { VERSION } from '../../platform/version.js';
 import { choicesOf } from '../shared/flag-choices.js';
 import { environmentVariables } from './environment.js';
@@ -29,6 +29,8 @@ export interface Reference {
   commands: readonly CommandReference[];
   environment: readonly { name: string; value?: string; description: string }[];
   exitCodes: readonly { code: number; description: string }[];
+  /** The codes of errors as data, and the exit codes that they come with. */
+  errorCodes: readonly { code: string; exitCodes: readonly number[]; description: string }[];
 }
 
 export interface CommandReference {
@@ -74,6 +76,11 @@ export function createReference(program: Command): Reference {
     exitCodes: EXIT_CODE_MEANINGS.flatMap(([codes, description]) =>
       codes.split(', ').map((code) => ({ code: Number(code), description })),
     ),
+    errorCodes: Object.entries(ERROR_CODES).map(([code, [exit, description]]) => ({
+      code,
+      exitCodes: exit === 'signal' ? Object.values(SIGNAL_EXIT_CODES) : [exit],
+      description,
+    })),
   };
 }
 

@@ -1,4 +1,6 @@
 /** `wfr help --json`: the whole surface of wfr, as its help and its tables have it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CommandReference, FlagReference, Reference } from '../../../src/commands/help/reference.js';
 import { FIELD_SPELLINGS } from '../../../src/commands/sandbox/options.js';
@@ -9,6 +11,7 @@ import { WORKFLOW_ID_FIELD_CHOICES } from '../../../src/service/workflow-id-fiel
 import { COLOR_CHOICES } from '../../../src/view/presentation.js';
 import { runCli } from '../../helpers/cli.js';
 import { errorData } from '../../helpers/error-data.js';
+import { ROOT } from '../../helpers/process.js';
 
 const readReference = async (): Promise<Reference> => JSON.parse((await runCli(['help', '--json'])).stdout);
 
@@ -88,6 +91,21 @@ describe('help --json', () => {
       name: 'WFR_ALLOW_HTTP',
       value: '1',
       description: 'allow http to other hosts',
+    });
+  });
+
+  test('help --json: the codes of errors are those of the schema, with their exit codes', async () => {
+    const { errorCodes, exitCodes } = await readReference();
+    const schema = JSON.parse(readFileSync(join(ROOT, 'error.schema.json'), 'utf8'));
+    expect(errorCodes.map(({ code }) => code).sort()).toEqual(
+      [...schema.$defs.error.properties.code.enum].sort(),
+    );
+    const known = exitCodes.map(({ code }) => code);
+    for (const { exitCodes } of errorCodes) expect(known).toEqual(expect.arrayContaining([...exitCodes]));
+    expect(errorCodes).toContainEqual({
+      code: 'interrupted',
+      exitCodes: Object.values(SIGNAL_EXIT_CODES),
+      description: 'a signal ended wfr',
     });
   });
 
