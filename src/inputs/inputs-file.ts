@@ -11,27 +11,65 @@ const QUOTE = 0x22;
 /** JSON text, or a document that is inserted between such texts. */
 export type Segment = Uint8Array | { path: string; mediaType: string | undefined };
 
-export interface FileInput {
+interface FileInput {
   name: string;
+  /** Without the documents that are not valid. */
   segments: Segment[];
+  /** Whether all its documents are valid. */
+  isValid: boolean;
 }
 
-/** Parses the inputs of a JSON object (UTF-8, with or without byte order mark), in their order. Throws TextError. */
-export function parseInputsFile(file: Buffer): FileInput[] {
+/** The inputs of a file, in their order, and what is wrong with them. */
+interface ParsedFile {
+  inputs: FileInput[];
+  problems: readonly string[];
+}
+
+/** Problems that are listed at most. */
+const MAX_PROBLEMS = 20;
+
+/** Collects the problems of one file, whose number it limits. */
+class Problems {
+  readonly #first: string[] = [];
+  count = 0;
+
+  add(problem: string): void {
+    if (++this.count <= MAX_PROBLEMS) this.#first.push(problem);
+  }
+
+  all(): readonly string[] {
+    const more = this.count - this.#first.length;
+    return more === 0 ? this.#first : [...this.#first, `has ${more} more mistakes`];
+  }
+}
+
+/**
+ * Parses the inputs of a JSON object (UTF-8, with or without byte order mark). Throws TextError for another file, whose
+ * inputs are unknown.
+ */
+export function parseInputsFile(file: Buffer): ParsedFile {
   const bytes = stripByteOrderMark(file);
   checkJson(bytes);
   const members = parseMembers(bytes);
   if (members === undefined) throw new TextError('is not a JSON object; expected {"name": value, ...}');
   const seen = new Set<string>();
-  return members.map(({ name, value }) => {
-    if (seen.has(name)) throw new TextError(`duplicate name ${JSON.stringify(name)}; remove one of the two`);
+  const problems = new Problems();
+  const inputs = members.map(({ name, value }) => {
+    if (seen.has(name)) problems.add(`duplicate name ${JSON.stringify(name)}; remove one of the two`);
     seen.add(name);
-    return { name, segments: splitAtDocuments(asBuffer(value), bytes) };
+    const before = problems.count;
+    const segments = splitAtDocuments(asBuffer(value), bytes, problems);
+    return { name, segments, isValid: problems.count === before };
   });
+  return { inputs, problems: problems.all() };
 }
 
-/** Checks that no object of an inputs file stands for a document, at any depth: it could name any file. Throws TextError. */
-export function assertNoDocuments(file: Buffer): void {
+/**
+ * Returns a problem for each object of an inputs file that stands for a document, at any depth: it could name any file.
+ * Throws TextError for a file that is not JSON.
+ */
+export function findDocumentObjects(file: Buffer): readonly string[] {
+  const problems = new Problems();
   decodeUtf8(file);
   const bytes = stripByteOrderMark(file);
   checkJson(bytes);
@@ -40,14 +78,15 @@ export function assertNoDocuments(file: Buffer): void {
     if (scanner.token !== 'key') continue;
     if (decodeString(bytes.subarray(scanner.start, scanner.end)) !== '$document') continue;
     const position = formatPosition(bytes, scanner.start);
-    throw new TextError(
+    problems.add(
       `"$document" ${position} is not allowed with --no-documents; give the document as an input, such as name@path`,
     );
   }
+  return problems.all();
 }
 
 /** Splits a value at the objects that stand for documents, at any depth. */
-function splitAtDocuments(value: Buffer, file: Buffer): Segment[] {
+function splitAtDocuments(value: Buffer, file: Buffer, problems: Problems): Segment[] {
   const segments: Segment[] = [];
   const open: { start: number; isDocument: boolean }[] = [];
   const scanner = new JsonScanner(value);
@@ -64,10 +103,11 @@ function splitAtDocuments(value: Buffer, file: Buffer): Segment[] {
       const closed = open.pop();
       if (closed?.isDocument && !open.some((outer) => outer.isDocument)) {
         const label = formatPosition(file, value.byteOffset - file.byteOffset + closed.start);
-        segments.push(
-          value.subarray(position, closed.start),
-          parseDocument(value.subarray(closed.start, scanner.end), label),
-        );
+        const document = parseDocument(value.subarray(closed.start, scanner.end));
+        segments.push(value.subarray(position, closed.start));
+        if (typeof document === 'string')
+          problems.add(`the document ${label} ${document}; ${EXPECTED_DOCUMENT}`);
+        else segments.push(document);
         position = scanner.end;
       }
     }
@@ -78,23 +118,21 @@ function splitAtDocuments(value: Buffer, file: Buffer): Segment[] {
 const EXPECTED_DOCUMENT =
   'expected {"$document": "path", "type": "type/subtype"}; "type" is needed only if the file name does not imply it';
 
-function parseDocument(object: Uint8Array, label: string): Exclude<Segment, Uint8Array> {
-  const invalid = (problem: string) =>
-    new TextError(`the document ${label} ${problem}; ${EXPECTED_DOCUMENT}`);
+/** Returns the document that an object stands for, or why it is not valid. */
+function parseDocument(object: Uint8Array): Exclude<Segment, Uint8Array> | string {
   const fields = new Map<string, string>();
   for (const { name, value } of parseMembers(object) ?? []) {
     const key = JSON.stringify(name);
-    if (name !== '$document' && name !== 'type') throw invalid(`has an unknown key ${key}`);
-    if (value[0] !== QUOTE) throw invalid(`has a ${key} that is not a string`);
-    if (fields.has(name)) throw invalid(`has ${key} twice`);
+    if (name !== '$document' && name !== 'type') return `has an unknown key ${key}`;
+    if (value[0] !== QUOTE) return `has a ${key} that is not a string`;
+    if (fields.has(name)) return `has ${key} twice`;
     fields.set(name, decodeString(value));
   }
   const path = fields.get('$document') ?? '';
   const mediaType = fields.get('type');
-  if (path === '') throw invalid('has an empty path');
-  if (mediaType !== undefined && !isMediaType(mediaType)) {
-    throw invalid(`has a "type" that is not a media type: "${mediaType}"`);
-  }
+  if (path === '') return 'has an empty path';
+  if (mediaType !== undefined && !isMediaType(mediaType))
+    return `has a "type" that is not a media type: "${mediaType}"`;
   return { path, mediaType };
 }
 

@@ -16,7 +16,7 @@ import {
 } from './check-declared.js';
 import { findFileLikeTexts } from './file-like-text.js';
 import { FileError, readBytes } from './files.js';
-import { assertNoDocuments, parseInputsFile } from './inputs-file.js';
+import { findDocumentObjects, parseInputsFile } from './inputs-file.js';
 import { findName, type Item, ItemError, parseItem } from './item.js';
 import { PartReader } from './parts.js';
 import { decodeUtf8, TextError } from './text.js';
@@ -110,9 +110,10 @@ class Resolver {
     if (inputsFile !== undefined) {
       const label = inputsFile === '-' ? '--inputs-file -' : inputsFile;
       const overridden = new Set(parsed.keys());
-      this.#isComplete &&= await this.#collect(label, () =>
+      const isRead = await this.#collect(label, () =>
         this.#readInputsFile(inputsFile, label, hasDocuments, inputs, overridden),
       );
+      this.#isComplete &&= isRead;
     }
     for (const [name, label] of this.#invalid) inputs.set(name, { name, label });
     for (const [name, item] of parsed) {
@@ -256,8 +257,11 @@ class Resolver {
     const { cwd } = this.#context;
     const base = path === '-' ? cwd : dirname(resolvePath(path, cwd, this.#context));
     const bytes = await readBytes(path, cwd, this.#context);
-    if (!hasDocuments) assertNoDocuments(bytes);
-    await this.#readObject(bytes, { base, within: undefined }, label, into, overridden);
+    const forbidden = hasDocuments ? [] : findDocumentObjects(bytes);
+    this.#problems.push(...forbidden.map((problem) => `${label}: ${problem}`));
+    // The files of documents that are not allowed are not opened, so that the inputs stay unknown.
+    if (forbidden.length > 0) this.#isComplete = false;
+    else await this.#readObject(bytes, { base, within: undefined }, label, into, overridden);
   }
 
   async #readObject(
@@ -268,16 +272,22 @@ class Resolver {
     overridden: ReadonlySet<string>,
   ): Promise<void> {
     decodeUtf8(bytes);
-    for (const { name, segments } of parseInputsFile(bytes)) {
+    const { inputs, problems } = parseInputsFile(bytes);
+    this.#problems.push(...problems.map((problem) => `${label}: ${problem}`));
+    for (const { name, segments, isValid } of inputs) {
       const given: GivenInput = { name, label: `${label}: ${name}` };
       into.set(name, given);
       // An item overrides this input, so its documents are not opened.
       if (overridden.has(name)) continue;
-      await this.#collect(given.label, async () => {
-        const parts: Part[] = [];
-        for (const segment of segments) parts.push(...(await this.#reader.readSegment(segment, paths)));
-        given.parts = parts;
-      });
+      const parts: Part[] = [];
+      let isRead = isValid;
+      for (const segment of segments) {
+        const read = async () => {
+          parts.push(...(await this.#reader.readSegment(segment, paths)));
+        };
+        isRead = (await this.#collect(given.label, read)) && isRead;
+      }
+      if (isRead) given.parts = parts;
     }
   }
 }

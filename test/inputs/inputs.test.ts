@@ -296,6 +296,29 @@ describe('--inputs-file', () => {
     expect(requests.length).toBe(0);
   });
 
+  test('--inputs-file: all its mistakes are reported together', async () => {
+    const json = `{"a": [{"$document": 5}, {"$document": "none.pdf"}, {"$document": "x.odd"}],
+      "b": {"$document": "y.pdf", "mime": "z"}, "c": 1, "c": 2, "d": {"$document": "gone.pdf"}}`;
+    const files = { 'in.json': json, 'x.odd': 'x' };
+    const { stderr, requests } = await send(['--inputs-file', 'in.json'], files);
+    const mistakes = stderr.split('\n').flatMap((line) => line.match(/in\.json: (.*?)[;,(] ?/)?.[1] ?? []);
+    expect(mistakes.map((mistake) => mistake.trim())).toEqual([
+      'the document at line 1',
+      'the document at line 2',
+      'duplicate name "c"',
+      'a: none.pdf: no such file',
+      'a: the file name does not imply a media type',
+      'd: gone.pdf: no such file',
+    ]);
+    const all = await send(['--inputs-file', 'in.json', '--no-documents'], files);
+    expect(all.stderr.match(/"\$document" at line \d, column \d+ is not allowed/g)?.length).toBe(5);
+    expect(requests.length + all.requests.length).toBe(0);
+    const many = `[${'{"$document":1},'.repeat(30)}1]`;
+    const { stderr: limited } = await send(['--inputs-file', 'in.json'], { 'in.json': `{"a":${many}}` });
+    expect(limited.match(/at line 1, column/g)?.length).toBe(20);
+    expect(limited).toContain('in.json: has 10 more mistakes\n');
+  });
+
   test('--inputs-file: a byte order mark is accepted, and 1e400 is sent unchanged (fault 57)', async () => {
     const { body } = await send(['--inputs-file', 'in.json'], { 'in.json': '\ufeff{"a":1e400}' });
     expect(body).toContain('"inputs":{"a":1e400}}');
