@@ -71,6 +71,11 @@ export class TriggerBody {
     this.length = this.#head.reduce((sum, part) => sum + partLength(part), this.#end.length);
   }
 
+  /** Whether it has documents, which are larger in it than their files. */
+  get hasDocuments(): boolean {
+    return this.#sources.length > 0;
+  }
+
   /** How much of this body has been handed to the socket. */
   get sendState(): SendState {
     return this.#sendState;

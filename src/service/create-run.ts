@@ -187,7 +187,7 @@ async function postTrigger(
   const token = await service.credentials.token(signal);
   const hooks = {
     beforeLastBytes,
-    onProgress: () => events.sending(body.bytesSent, body.length),
+    onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
     onSent: () => events.sent(),
   };
   const response = await transport.post(url.pathname, requestHeaders(service, token), body, hooks, signal);

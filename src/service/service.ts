@@ -37,7 +37,7 @@ export interface ServiceEvents {
   deprecated(deprecation: Deprecation): void;
   /** A trigger will be sent again after `delay`; `count` is 1 to MAX_RESENDS. */
   retrying(why: NetworkError | HttpError, sendState: SendState, delay: number, count: number): void;
-  sending(sent: number, total: number): void;
+  sending(sent: number, total: number, hasDocuments: boolean): void;
   /** The whole trigger has been sent; its response has not arrived. */
   sent(): void;
   /** A signal came after the trigger was sent; wfr waits up to `ms` for the response. */

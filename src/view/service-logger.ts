@@ -35,8 +35,8 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       );
       reporter.waiting('Waiting to send again');
     },
-    sending(sent, total) {
-      if (total > LARGE_BODY) reporter.sending(sent, total);
+    sending(sent, total, hasDocuments) {
+      if (total > LARGE_BODY) reporter.sending({ sent, total, isBase64: hasDocuments });
     },
     sent() {
       reporter.waiting('Sent; waiting for the response');

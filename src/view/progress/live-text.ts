@@ -19,6 +19,8 @@ import {
   statusText,
   stepsDone,
   totalSteps,
+  type Upload,
+  uploadText,
 } from './run-progress.js';
 
 /** A run as last seen, with the times (ms, monotonic) that an estimate needs. */
@@ -31,10 +33,8 @@ export interface TimedRun {
   lastChange: number;
 }
 
-/** Bytes sent of a body, and when that began (ms, monotonic). */
-export interface UploadProgress {
-  sent: number;
-  total: number;
+/** How much of a body has been sent, and when that began (ms, monotonic). */
+export interface UploadProgress extends Upload {
   started: number;
 }
 
@@ -48,15 +48,14 @@ export function updateRun(before: TimedRun | undefined, run: Run, now: number): 
   return { ...before, run, lastChange: moved ? now : before.lastChange };
 }
 
-/** Returns the progress of an upload after `sent` bytes; a re-sent body starts over. */
+/** Returns the progress of an upload; a re-sent body starts over. */
 export function updateUpload(
   before: UploadProgress | undefined,
-  sent: number,
-  total: number,
+  upload: Upload,
   now: number,
 ): UploadProgress {
-  const continues = before !== undefined && before.total === total && before.sent <= sent;
-  return { sent, total, started: continues ? before.started : now };
+  const continues = before !== undefined && before.total === upload.total && before.sent <= upload.sent;
+  return { ...upload, started: continues ? before.started : now };
 }
 
 /** Estimates the time left (ms) from the average step so far; undefined until two steps have completed. */
@@ -84,13 +83,16 @@ export function liveRunText(seen: TimedRun, started: number, now: number, width:
 }
 
 /** Returns the live line of an upload, with its rate and time left after the first second. */
-export function liveUploadText({ sent, total, started }: UploadProgress, now: number, width: number): string {
+export function liveUploadText(upload: UploadProgress, now: number, width: number): string {
+  const { sent, total, started } = upload;
   const elapsed = now - started;
   const perSecond = elapsed < 1_000 ? 0 : (sent / elapsed) * 1_000;
   const left = perSecond === 0 || sent === total ? undefined : ((total - sent) / perSecond) * 1_000;
   const bytes = `${formatBytes(sent)} of ${formatBytes(total)}`;
   const rate = perSecond === 0 ? '' : `${formatBytes(perSecond)}/s`;
   return fitLine(width, [
+    [`Sending  ${uploadText(upload)}`, bar(sent / total), rate, estimateText(left)],
+    [`Sending  ${uploadText(upload)}`, rate, estimateText(left)],
     [`Sending  ${bytes}`, bar(sent / total), rate, estimateText(left)],
     [`Sending  ${bytes}`, rate, estimateText(left)],
     [bytes, rate, timeLeftText(left)],

@@ -20,7 +20,7 @@ import {
   updateUpload,
   wholeSeconds,
 } from './live-text.js';
-import { type ProgressView, shortId } from './run-progress.js';
+import { type ProgressView, shortId, type Upload } from './run-progress.js';
 
 export class LiveProgress implements ProgressView {
   readonly #line: LiveLine;
@@ -39,8 +39,8 @@ export class LiveProgress implements ProgressView {
     });
   }
 
-  sending(sent: number, total: number): void {
-    this.#sending = updateUpload(this.#sending, sent, total, this.#clock.monotonic());
+  sending(upload: Upload): void {
+    this.#sending = updateUpload(this.#sending, upload, this.#clock.monotonic());
     // Chunks are sent faster than frames are drawn.
     this.#line.compose();
   }

@@ -4,7 +4,14 @@ import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { type BatchCounts, type BatchView, batchText, type EndedRow, rowText } from './batch-progress.js';
-import { type CountedRun, formatBytes, type ProgressView, runText, severalRunsText } from './run-progress.js';
+import {
+  type CountedRun,
+  type ProgressView,
+  runText,
+  severalRunsText,
+  type Upload,
+  uploadText,
+} from './run-progress.js';
 
 /** Interval of the lines that show no change (ms). */
 const HEARTBEAT = 60_000;
@@ -24,8 +31,8 @@ export class PlainProgress implements ProgressView {
     this.#restartHeartbeat();
   }
 
-  sending(sent: number, total: number): void {
-    this.#message = `Sending  ${formatBytes(sent)} of ${formatBytes(total)}`;
+  sending(upload: Upload): void {
+    this.#message = `Sending  ${uploadText(upload)}`;
   }
 
   waiting(text: string): void {

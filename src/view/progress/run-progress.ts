@@ -9,9 +9,17 @@ export interface WatchedRun {
   name: string | undefined;
 }
 
+/** How much of a request body has been sent, in bytes. */
+export interface Upload {
+  sent: number;
+  total: number;
+  /** Whether documents are encoded in it, so that it is larger than their files. */
+  isBase64: boolean;
+}
+
 /** Shows the progress of runs until it is stopped. */
 export interface ProgressView {
-  sending(sent: number, total: number): void;
+  sending(upload: Upload): void;
   waiting(text: string): void;
   seen(id: string, run: Run): void;
   /** The run has ended, or is no longer watched. */
@@ -28,6 +36,11 @@ export function runText(run: Run): string {
 export function stepsText(run: Run): string {
   const total = totalSteps(run);
   return total === undefined ? '' : `${stepsDone(run)} of ${total} ${total === 1 ? 'step' : 'steps'}`;
+}
+
+/** Returns `12 MB of 419 MB (as base64)`. */
+export function uploadText({ sent, total, isBase64 }: Upload): string {
+  return `${formatBytes(sent)} of ${formatBytes(total)}${isBase64 ? ' (as base64)' : ''}`;
 }
 
 /** Returns the status, sanitized. */

@@ -43,7 +43,7 @@ describe('live line', () => {
     const texts = frames(stderr);
     const order = [
       /^Connecting/,
-      /^Sending {2}[\d.]+ MB of 40\.0 MB {2}█/,
+      /^Sending {2}[\d.]+ MB of 40\.0 MB \(as base64\) {2}█/,
       /^Sent; waiting for the response/,
       /^RUNNING {2}1 of 4 steps {2}███░/,
     ];
@@ -123,13 +123,23 @@ describe('live line', () => {
   });
 
   test.each([
+    [97, 'Sending  12.0 MB of 48.0 MB (as base64)  ███░░░░░░░░░  4.0 MB/s  about 9s left'],
+    [77, 'Sending  12.0 MB of 48.0 MB (as base64)  4.0 MB/s  about 9s left'],
+    [57, 'Sending  12.0 MB of 48.0 MB  4.0 MB/s  about 9s left'],
+    [37, '12.0 MB of 48.0 MB  4.0 MB/s  9s left'],
+  ])('live line: an upload of documents in %i columns is shown as %j', (width, text) => {
+    const seen = { sent: 12e6, total: 48e6, started: 0, isBase64: true };
+    expect(liveUploadText(seen, 3_000, width)).toBe(text);
+  });
+
+  test.each([
     [77, 'Sending  12.0 MB of 48.0 MB  ███░░░░░░░░░  4.0 MB/s  about 9s left'],
     [57, 'Sending  12.0 MB of 48.0 MB  4.0 MB/s  about 9s left'],
     [37, '12.0 MB of 48.0 MB  4.0 MB/s  9s left'],
     [30, '12.0 MB of 48.0 MB  4.0 MB/s'],
     [10, '12.0 MB o…'],
   ])('live line: an upload in %i columns is shown as %j', (width, text) => {
-    const seen = { sent: 12e6, total: 48e6, started: 0 };
+    const seen = { sent: 12e6, total: 48e6, started: 0, isBase64: false };
     expect(liveUploadText(seen, 3_000, width)).toBe(text);
   });
 
