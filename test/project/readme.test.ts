@@ -79,8 +79,14 @@ describe('the commands in README.md and docs/', () => {
     const { env } = await startTestSandbox({ clock: fastClock }, onTestFinished);
     mkdirSync(join(cwd, 'wfr'));
     writeFileSync(join(cwd, 'wfr/config.json'), blocks('docs/configuration.md', 'json')[0] ?? '');
+    mkdirSync(join(cwd, '.secrets'));
+    writeFileSync(join(cwd, '.secrets/workflows-test'), 'the token of the example');
     const isFailing = task.includes('case $?');
-    const { exitCode, stdout, stderr } = await bash(JQ + task, { ...env, XDG_CONFIG_HOME: cwd }, { cwd });
+    const { exitCode, stdout, stderr } = await bash(
+      JQ + task,
+      { ...env, HOME: cwd, XDG_CONFIG_HOME: cwd },
+      { cwd },
+    );
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.not.stringContaining('wfr: ') });
     if (isFailing) expect(stdout).toBe('the run failed: its step and message are above\n');
     if (task.includes('jq')) expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);

@@ -56,8 +56,10 @@ async function check(location: ConfigLocation, flags: ConfigFlags, context: Cont
   for (const error of errors) await context.stdout.write(`${sanitize(error)}\n`);
   if (errors.length > 0) return ExitCode.usage;
   const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
+  const { findUnreadableFiles } = await import('../../config/check-files.js');
+  const unreadable = await findUnreadableFiles(read.bytes, location.path, context);
   const reporter = await Reporter.open(decidePresentation(flags, context), context);
-  for (const warning of warnings) reporter.warn(warning);
+  for (const warning of [...warnings, ...unreadable]) reporter.warn(warning);
   await context.stderr.write(`${sanitize(location.path)} is valid.\n`);
   return ExitCode.ok;
 }
