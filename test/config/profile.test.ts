@@ -55,7 +55,7 @@ describe('the profile', () => {
   test('profile: a name, an object with it, a UUID and a URL with one are sent as UUID', async () => {
     const workflows = { invoice: UUID, claims: { id: UUID.toUpperCase() } };
     const profile = { baseUrl: 'https://h.example', workflows };
-    const { env } = writeTestConfig({ defaultProfile: 'a', profiles: { a: profile } });
+    const { env } = writeTestConfig({ defaultProfile: 'a', profiles: { a: profile } }, { WFR_TOKEN: 't' });
     const other = '0b8f6c1e-2f57-4a53-9a8e-3d2f4c5b6a79';
     for (const [workflow, id] of [
       ['invoice', UUID],

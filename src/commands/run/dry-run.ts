@@ -6,6 +6,8 @@ import type { Trigger } from '../../service/create-run.js';
 import { runsUrl } from '../../service/service.js';
 import { fieldsFor, variantsOf } from '../../service/workflow-id-field.js';
 import { formatJson } from '../../text/json/format-json.js';
+import { isLoopback } from '../../text/url.js';
+import { errorText } from '../../view/errors/describe-error.js';
 import { openLayout } from '../../view/layout.js';
 import { Reporter } from '../../view/reporter.js';
 import type { RunPlan } from './plan.js';
@@ -15,6 +17,9 @@ export async function printDryRun(plan: RunPlan, context: Context): Promise<void
   const { trigger, settings, warnings, credentials, presentation } = plan;
   const reporter = await Reporter.open(presentation, context);
   for (const warning of [...settings.warnings, ...warnings]) reporter.warn(warning);
+  const { missing } = credentials;
+  if (missing !== undefined && !isLoopback(settings.baseUrl.hostname))
+    reporter.warn(`${errorText(missing)}; without --dry-run, this command would exit with code 4`);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
   const head = {
     method: 'POST',
