@@ -103,6 +103,8 @@ export const systemClock: Clock = {
 
 /** Returns the context of this process. */
 export function processContext(): Context {
+  // NO_COLOR has the last word; with both, Node prints a warning of its own over the live line.
+  if (process.env.NO_COLOR) delete process.env.FORCE_COLOR;
   const secrets = new SecretMask();
   return {
     // Evaluated only when used: these have side effects or can fail.
