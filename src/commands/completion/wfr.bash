@@ -86,6 +86,8 @@ _wfr() {
     esac
   done < <(command wfr __complete bash -- "${_wfr_words[@]:1}" 2>/dev/null)
   for value in "${_wfr_found[@]}"; do
+    # Readline itself marks the folders in a list.
+    [[ ${#_wfr_found[@]} -gt 1 && -d ${value:${#_wfr_kept}} ]] && value=${value%/}
     _wfr_quoted "${value:${#_wfr_kept}}"
     COMPREPLY+=("$_wfr_reply")
   done
