@@ -21,6 +21,8 @@ export interface Presentation {
   live: boolean;
   /** Whether the terminal has a progress display of its own. */
   terminalProgress: boolean;
+  /** Whether a later command can continue with a run: not where the sandbox ends with this command. */
+  canContinue: boolean;
   /** Whether errors are printed when they occur: with --json, what ends the command is printed as data. */
   showsErrors: boolean;
 }
@@ -47,6 +49,7 @@ export function decidePresentation(
     colorFlag: color,
     live,
     terminalProgress: live && hasTerminalProgress(env),
+    canContinue: env.WFR_SANDBOX === undefined,
     showsErrors: !errorsAsData,
   };
 }

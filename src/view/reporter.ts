@@ -13,7 +13,7 @@ import { describeError, ERROR_LABEL, formatError } from './errors/describe-error
 import type { Presentation } from './presentation.js';
 import type { BatchCounts, BatchView } from './progress/batch-progress.js';
 import { PlainBatch, PlainProgress, withTimestamp } from './progress/plain.js';
-import { type ProgressView, severalRunsText, type WatchedRun } from './progress/run-progress.js';
+import { type ProgressView, severalRunsText, type Upload, type WatchedRun } from './progress/run-progress.js';
 import { createStyle, type Paint, type Style } from './style.js';
 
 /** Saved paths that are listed; the JSON on stdout has them all. */
@@ -99,11 +99,18 @@ export class Reporter {
     this.progress(`wfr: ${subject}${reason}; retrying in ${formatDuration(delay)}`);
   }
 
-  /** Prints the id and version of an accepted run, and the command that watches it. */
-  accepted(run: Run, resume: string): void {
+  /** Prints the id, unless a person sees it on stdout, and the version of an accepted run; and how to watch it. */
+  accepted(run: Run, resume: string, isIdOnTerminal: boolean): void {
     const version = run.versionName === undefined ? '' : ` (version ${sanitize(run.versionName)})`;
-    this.notice(`Run ${this.style.bold(sanitize(run.id))}${version}`);
-    this.info(this.style.dim(`To watch it: ${resume}`));
+    if (!isIdOnTerminal) this.notice(`Run ${this.style.bold(sanitize(run.id))}${version}`);
+    this.continuation(`To watch it: ${resume}`, { isDim: true });
+  }
+
+  /** Prints how a later command continues with a run, where one can; `isDim` is for what may be left out. */
+  continuation(text: string, { isDim = false } = {}): void {
+    if (!this.presentation.canContinue) return;
+    if (isDim) this.info(this.style.dim(text));
+    else this.notice(text);
   }
 
   /** Reports that a batch waits because of `cause` for `delay` ms; a live line shows itself that the service is busy. */
@@ -191,9 +198,9 @@ export class Reporter {
     return this.#batch;
   }
 
-  /** Shows how many bytes of a request body have been sent. */
-  sending(sent: number, total: number): void {
-    this.#progress.sending(sent, total);
+  /** Shows how much of a request body has been sent. */
+  sending(upload: Upload): void {
+    this.#progress.sending(upload);
   }
 
   /** Shows what is being waited for, until the first Run arrives. */

@@ -26,9 +26,11 @@ export interface KnownRun {
 export function announceAccepted(
   { run, variant, variantsTried }: Created,
   plan: RunPlan,
-  { reporter, history }: Session,
+  { reporter, history, context }: Session,
 ): KnownRun {
-  reporter.accepted(run, resumeCommands([run.id], plan.settings, plan.documents).watch);
+  // With --detach, the id is on stdout next.
+  const isIdOnTerminal = plan.detached && context.stdout.isTerminal;
+  reporter.accepted(run, resumeCommands([run.id], plan.settings, plan.documents).watch, isIdOnTerminal);
   reporter.fieldAccepted(variant, variantsTried);
   history.recordTrigger(pastRun(run, plan));
   return { id: run.id, accepted: run };

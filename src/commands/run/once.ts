@@ -186,7 +186,7 @@ function continueRun(
   const { reporter } = session;
   reporter.notice(`Run ${reporter.style.bold(sanitize(id))}, recorded in ${sanitize(name)}`);
   const { watch } = resumeCommands([id], plan.settings, plan.documents);
-  reporter.info(reporter.style.dim(`To watch it: ${watch}`));
+  reporter.continuation(`To watch it: ${watch}`, { isDim: true });
   const recorder = ended === undefined ? { recorder: onceRecorder(id, once, session) } : {};
   return { id, accepted: undefined, ended, ...recorder };
 }

@@ -1,5 +1,6 @@
 /** `wfr sandbox`: serves the sandbox until a signal, or while a command runs. */
 import { constants } from 'node:os';
+import { basename } from 'node:path';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { exampleCommand, optionalItems } from '../../inputs/parameter-items.js';
@@ -78,7 +79,12 @@ async function runCommand(
   context: Context,
 ): Promise<Exit> {
   const service = await startService(options);
-  const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token, ...profile };
+  const env = {
+    WFR_BASE_URL: service.baseUrl,
+    WFR_TOKEN: options.token,
+    ...profile,
+    ...(isWfr(program, args) && { WFR_SANDBOX: '1' }),
+  };
   const starting = context.spawn(program, args, env);
   // Registered before the command starts, as a signal may follow its first output at once.
   const release = context.onSignal((signal) => {
@@ -97,6 +103,11 @@ async function runCommand(
     release();
     await service.stop();
   }
+}
+
+/** Returns whether a command is wfr: then no other one can continue with its runs, unlike in a script or a shell. */
+function isWfr(program: string, [script = '']: readonly string[]): boolean {
+  return [program, script].some((path) => /^wfr(\.js|\.cmd|\.exe)?$/i.test(basename(path)));
 }
 
 /** Returns signals that wfr raises again; any other, such as SIGPIPE, as 128 + its number, like a shell. */

@@ -115,7 +115,7 @@ function printEnd(
   const steps = run === undefined ? '' : stepsText(run);
   const progress = steps === '' ? status : `${status} (${steps})`;
   reporter.block([`Still ${progress} after ${formatDuration(durationMs)}; run ${sanitize(id)} continues.`]);
-  if (commands !== undefined) reporter.notice(`To watch it: ${commands.watch}`);
+  if (commands !== undefined) reporter.continuation(`To watch it: ${commands.watch}`);
 }
 
 function printFinished(run: Run, outcome: WatchOutcome, reporter: Reporter): void {
@@ -137,7 +137,7 @@ function printFailed(
     `Run ${sanitize(run.id)}${formatFacts(run, outcome, ' completed')}`,
   ];
   reporter.block(lines, 'Failed', reporter.style.error);
-  if (commands !== undefined) reporter.info(reporter.style.dim(`To show it again: ${commands.status}`));
+  if (commands !== undefined) reporter.continuation(`To show it again: ${commands.status}`, { isDim: true });
 }
 
 /** Returns `, 4 of 4 steps in 12s, version 3`, without what is unknown. */
@@ -179,7 +179,7 @@ async function printWatchError(
         : `Run ${shownId} may still be running.`,
     );
   }
-  if (commands !== undefined) reporter.notice(`To watch it: ${commands.watch}`);
+  if (commands !== undefined) reporter.continuation(`To watch it: ${commands.watch}`);
 }
 
 async function printInternalError(error: unknown, { output, presentation }: Reporter): Promise<void> {

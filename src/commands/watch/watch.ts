@@ -132,7 +132,7 @@ async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Sessi
     if (interruption.received !== undefined) reporter.notice(interruptionText(remaining, ids.length));
     if (remaining.length > 0) {
       const them = remaining.length === 1 ? 'it' : 'them';
-      reporter.notice(`To watch ${them}: ${resumeCommands(remaining, settings, documents).watch}`);
+      reporter.continuation(`To watch ${them}: ${resumeCommands(remaining, settings, documents).watch}`);
     }
   }
   return { runs, ...resumeOf(runs, plan) };

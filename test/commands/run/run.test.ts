@@ -212,6 +212,34 @@ describe('run: output formats', () => {
     expect((await run('--detach', '-o', 'jsonl')).stdout).toBe(`${JSON.stringify(accepted)}\n`);
   });
 
+  test('run --detach: on a terminal, the id is not printed on stderr besides stdout', async () => {
+    const { baseUrl } = await scriptedService(acceptThenShow(aRun()));
+    const world = { env: { WFR_BASE_URL: baseUrl }, clock: new VirtualClock(), terminal: 80 };
+    const onTerminal = await runCli(['run', 'w', '--detach'], { ...world, stdoutTerminal: 80 });
+    expect(onTerminal.stdout).toBe('run-1\n');
+    expect(onTerminal.stderr).not.toMatch(/^Run /m);
+    expect(onTerminal.stderr).toContain('To watch it: wfr watch run-1');
+    const inPipe = await runCli(['run', 'w', '--detach'], world);
+    expect(inPipe.stderr).toMatch(/^.*Run .*run-1/m);
+  });
+
+  test('run --dry-run: a token that the run would lack is a warning, and none is where it needs no token', async () => {
+    const dryRun = (env: Record<string, string>, ...flags: string[]) =>
+      runCli(['run', 'w', '--dry-run', ...flags], { env });
+    const remote = { WFR_BASE_URL: 'https://workflows.example.com' };
+    const { stderr, exitCode } = await dryRun(remote);
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain(
+      'wfr: warning: no access token: looked for --token-file, WFR_TOKEN, WFR_TOKEN_FILE; without --dry-run, this command would exit with code 4\n',
+    );
+    for (const [given, ...flags] of [
+      [{ ...remote, WFR_TOKEN: 't' }],
+      [remote, '--no-token'],
+      [{ WFR_BASE_URL: 'http://127.0.0.1:1' }],
+    ] as const)
+      expect((await dryRun(given, ...flags)).stderr).toBe('');
+  });
+
   test('run: an unknown --output format exits 2', async () => {
     const result = await run('-o', 'xml');
     expect(result.exitCode).toBe(2);

@@ -23,6 +23,17 @@ describe('sandbox -- command', () => {
     expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/);
   });
 
+  test('sandbox: wfr suggests no command that would need the sandbox after its end, but a script may continue', async () => {
+    const run = `run ${SLOW} label=x --timeout 0 --interval 20ms`;
+    const alone = await bash(`wfr sandbox -- wfr ${run}`);
+    expect(alone.exitCode).toBe(8);
+    expect(alone.stderr).toMatch(/^Run [0-9a-f-]{36} \(version slow v1\)\n/);
+    expect(alone.stderr).toMatch(/^Still (PENDING|RUNNING) .*; run [0-9a-f-]{36} continues\.\n/m);
+    expect(alone.stderr).not.toContain('wfr watch');
+    const script = await bash(`wfr sandbox -- bash -c 'wfr ${run}; exit 0'`);
+    expect(script.stderr.match(/^To watch it: wfr watch/gm)?.length).toBe(2);
+  });
+
   test('sandbox: signals are passed to the command, and wfr ends by the signal that ended it', async () => {
     const trapped = startWfr([
       'sandbox',
