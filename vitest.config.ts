@@ -20,7 +20,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           // Most of the time a test waits for processes and sockets; by default, a machine of two cores has one worker.
-          maxWorkers: 2,
+          maxWorkers: 4,
           env: trusting('ca'),
         },
       },
