@@ -1,7 +1,6 @@
 /** Properties that are true for any input, checked with random inputs. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ItemError, parseItem } from '../src/inputs/item.js';
 import { compactJson, formatJson } from '../src/text/json/format-json.js';
@@ -11,6 +10,7 @@ import { rawString } from '../src/text/json/raw-string.js';
 import { quoteLines, sanitize } from '../src/text/sanitize.js';
 import { shellCommand } from '../src/text/shell-quote.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
+import fc from './helpers/properties.js';
 import { aRun, scriptedService } from './helpers/service.js';
 
 const text = fc.string({ unit: 'binary' });

@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { csvRows } from '../../src/batch/csv.js';
 import type { Row } from '../../src/batch/row.js';
@@ -10,6 +9,7 @@ import { UsageError } from '../../src/errors.js';
 import { startBatchService } from '../helpers/batch.js';
 import { temporaryFolder } from '../helpers/cli.js';
 import { folderWith } from '../helpers/files.js';
+import fc from '../helpers/properties.js';
 
 /** Runs `wfr batch` on a table with these bytes, and returns the triggered inputs in the order of the rows. */
 async function runBatch(table: string | Buffer, ...flags: string[]) {

@@ -2,10 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { shellCommand } from '../../src/text/shell-quote.js';
 import { temporaryFolder } from '../helpers/cli.js';
+import fc from '../helpers/properties.js';
 
 const SPECIAL = `'"\\#[]{}()$\`!~=*?&|;<>^% aé€😀`;
 

@@ -93,6 +93,6 @@ describe('.ci/audit', () => {
   });
 
   test('.ci/run checks known advisories', () => {
-    expect(readFileSync(join(ROOT, '.ci/run'), 'utf8')).toMatch(/^\.ci\/audit$/m);
+    expect(readFileSync(join(ROOT, '.ci/run'), 'utf8')).toMatch(/^step 'advisories' \.ci\/audit$/m);
   });
 });

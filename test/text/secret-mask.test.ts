@@ -1,7 +1,8 @@
 /** The mask of secrets: any encoding, any division into chunks. */
-import fc from 'fast-check';
+
 import { describe, expect, test } from 'vitest';
 import { SecretMask } from '../../src/text/secret-mask.js';
+import fc from '../helpers/properties.js';
 
 describe('property: masked secrets', () => {
   const ascii = fc.string({

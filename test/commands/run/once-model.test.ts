@@ -1,8 +1,9 @@
 /** `wfr run --once` against a model of its rules: any sequence of commands, answers and ends of runs. */
-import fc from 'fast-check';
+
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../helpers/clock.js';
 import { loseAnswer, prepareOnce, reject } from '../../helpers/once.js';
+import fc from '../../helpers/properties.js';
 import { aRun } from '../../helpers/service.js';
 
 type State = 'new' | 'refused' | 'sent' | 'accepted' | 'FINISHED' | 'FAILED' | 'lost';
