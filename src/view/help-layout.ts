@@ -111,12 +111,15 @@ function readCommand(lines: readonly string[]): Block {
     const text = own.map((line) => line.replace(/\\$/, '').trim()).join(' ');
     const [command = '', comment] = text.split(/ +(?=# )/);
     const words = command.match(/('[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
-    // Room for the indentation of what continues, and for ` \`.
-    const parts = wrapWords(words, width - indent.length - 4);
+    // A UUID and ` \\` fit a window of 40 columns without further indentation.
+    const longest = Math.max(...words.map(({ length }) => length));
+    const hanging = indent.length + longest + 4 > width ? '' : '  ';
+    const parts = wrapWords(words, width - indent.length - hanging.length - 2);
     return [
       ...(comment === undefined ? [] : [indent + comment]),
       ...parts.map(
-        (part, index) => `${indent}${index === 0 ? '' : '  '}${part}${index < parts.length - 1 ? ' \\' : ''}`,
+        (part, index) =>
+          `${indent}${index === 0 ? '' : hanging}${part}${index < parts.length - 1 ? ' \\' : ''}`,
       ),
     ];
   };

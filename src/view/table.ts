@@ -8,13 +8,15 @@ export interface Column<Row> {
   header: string;
   text(row: Row): string;
   paint?(row: Row): Paint;
-  /** Whether the column is left out where the window is too narrow for all; the last such column first. */
+  /** Whether the column is left out where the window is too narrow for it beside those before it. */
   isOptional?: boolean;
 }
 
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 8;
+/** An optional column needs so much room beside the others, unless its cells are shorter. */
+const USEFUL_WIDTH = 16;
 
 /** Returns a table as text: a header, and a line for each row. */
 export function formatTable<Row>(
@@ -59,13 +61,13 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
 
 /** Leaves out optional columns, then narrows the widest ones, until a line has at most `width` columns. */
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
-  const shown = [...columns];
-  const isTooWide = (smallest: number) =>
-    lineWidth(shown.map((column) => Math.min(column.width, smallest))) > width;
-  for (let index = shown.length - 1; index >= 0 && isTooWide(MIN_WIDTH * 2); index--) {
-    if (shown[index]?.isOptional) shown.splice(index, 1);
+  const kept = new Set(columns.filter(({ isOptional = false }) => !isOptional));
+  for (const column of columns) {
+    const others = [...kept].map((other) => other.width);
+    if (lineWidth([...others, Math.min(column.width, USEFUL_WIDTH)]) <= width) kept.add(column);
   }
-  while (isTooWide(Number.POSITIVE_INFINITY)) {
+  const shown = columns.filter((column) => kept.has(column));
+  while (lineWidth(shown.map((column) => column.width)) > width) {
     const widest = shown.reduce((one, other) => (other.width > one.width ? other : one));
     if (widest.width <= MIN_WIDTH) break;
     shown[shown.indexOf(widest)] = { ...widest, width: widest.width - 1 };

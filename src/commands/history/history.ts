@@ -12,6 +12,7 @@ import { openStdoutQueue } from '../../platform/stdout-queue.js';
 import { formatAge } from '../../text/duration.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
+import { isUuid } from '../../text/uuid.js';
 import { type Layout, openLayout } from '../../view/layout.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
@@ -155,7 +156,10 @@ function formatRuns(
       paint: ({ status }) => statusPaint(status, layout.style),
     },
     { header: 'AGE', text: ({ triggered }) => ageOf(triggered, clock.now()) },
-    { header: 'WORKFLOW', text: ({ workflow, workflowName = workflow }) => cell(workflowName) },
+    {
+      header: 'WORKFLOW',
+      text: ({ workflow, workflowName }) => cell(workflowName ?? shortWorkflow(workflow)),
+    },
     { header: 'LABEL', text: ({ label = '' }) => cell(label), isOptional: true },
     { header: 'INPUTS', text: ({ inputs }) => cell(inputs.join(', ')), isOptional: true },
     { header: 'SERVICE', text: ({ baseUrl }) => cell(baseUrl), isOptional: true },
@@ -170,6 +174,9 @@ function formatRuns(
     layout,
   );
 }
+
+/** A workflow without a name is told from others by the start of its UUID. */
+const shortWorkflow = (id: string) => (isUuid(id) ? `${id.slice(0, 8)}…` : id);
 
 const statusOf = ({ status = 'accepted' }: PastRun) => status;
 

@@ -36,7 +36,7 @@ const words = (text: string) =>
 
 /** An indented line of JSON or of a quoted word, or a line with a word that is too long for the window. */
 const isUnbreakable = (line: string, width: number) =>
-  /^ *["{}[\]']/.test(line) || line.split(' ').some((word) => word.length > width - 12);
+  /^ *["{}[\]']/.test(line) || line.split(' ').some((word) => word.length > width - 4);
 
 describe('help on a terminal', () => {
   test.each(ALL)(
@@ -80,7 +80,7 @@ describe('help on a terminal', () => {
     const text = await onTerminal(['help', 'sandbox'], 40, { NO_COLOR: '1' });
     expect(text).toContain('  --strict\n      reject triggers with unknown\n      fields\n');
     expect(text).toContain(
-      '  wfr sandbox -- wfr run \\\n    5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\\n    invoice@scan.pdf customer=ACME\n',
+      '  wfr sandbox -- wfr run \\\n  5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\\n  invoice@scan.pdf customer=ACME\n',
     );
   });
 
