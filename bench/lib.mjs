@@ -12,15 +12,21 @@ export const HERE = fileURLToPath(new URL('.', import.meta.url));
 const { NODE_EXTRA_CA_CERTS, ...OTHERS } = process.env;
 const ENV = { ...OTHERS, XDG_CONFIG_HOME: '/nonexistent' };
 
-/** Runs a process; resolves with seconds and peak resident memory in MB. Throws for another exit code than `expect`. */
+/** Runs a process; resolves with seconds, those of its CPU time, and peak resident memory in MB. Throws for another exit code than `expect`. */
 export function measure(command, args, { env = {}, expect = 0 } = {}) {
   return new Promise((resolve, reject) => {
     const started = process.hrtime.bigint();
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...ENV, ...env } });
     let peak = 0;
+    let ticks = 0;
     let stderr = '';
-    const sampleMemory = () => {
+    const sample = () => {
       try {
+        // What follows the name in parentheses; the times are in hundredths of a second.
+        const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
+          .replace(/^.*\) /s, '')
+          .split(' ');
+        ticks = Math.max(ticks, Number(fields[11]) + Number(fields[12]));
         peak = Math.max(
           peak,
           Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0),
@@ -29,7 +35,7 @@ export function measure(command, args, { env = {}, expect = 0 } = {}) {
         // The process has ended, or this is not Linux.
       }
     };
-    const timer = setInterval(sampleMemory, 10);
+    const timer = setInterval(sample, 10);
     child.stdout.resume();
     child.stderr.on('data', (chunk) => (stderr += chunk));
     child.on('error', reject);
@@ -37,7 +43,7 @@ export function measure(command, args, { env = {}, expect = 0 } = {}) {
       clearInterval(timer);
       const seconds = Number(process.hrtime.bigint() - started) / 1e9;
       if (code !== expect) reject(new Error(`${command} ${args.join(' ')} exited with ${code}: ${stderr}`));
-      else resolve({ seconds, peak: peak / 1000 });
+      else resolve({ seconds, cpu: ticks / 100, peak: peak / 1000 });
     });
   });
 }

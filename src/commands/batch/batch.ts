@@ -47,7 +47,9 @@ export function batch(
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
 async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutcome> {
-  const problems = new Set<string>();
+  const problems: string[] = [];
+  /** What is not about one row, such as what the workflow takes. */
+  const common = new Set<string>();
   let rows = 0;
   for await (const row of shardRows(plan)) {
     rows++;
@@ -55,12 +57,14 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
       await (await resolveRowInputs(row, plan, context)).close();
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      // What rows have in common, such as what the workflow takes, is said once, at the end.
-      for (const problem of error.problems) problems.delete(problem);
-      for (const problem of error.problems) problems.add(problem);
+      for (const problem of error.problems) {
+        if (problem.startsWith(`${row.label}: `)) problems.push(problem);
+        else common.add(problem);
+      }
     }
   }
-  if (problems.size > 0) throw new UsageError([...problems]);
+  problems.push(...common);
+  if (problems.length > 0) throw new UsageError(problems);
   await context.stderr.write(`${rows} ${rows === 1 ? 'row' : 'rows'} valid; nothing sent\n`);
   return { runs: [], exit: ExitCode.ok };
 }
