@@ -10,6 +10,7 @@ import { type SandboxOptions, startSandbox } from '../../src/sandbox/server.js';
 import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { errorData } from '../helpers/error-data.js';
+import { folderWith } from '../helpers/files.js';
 import { FAILING, SLOW } from '../helpers/sandbox.js';
 import {
   acceptThenShow,
@@ -29,7 +30,7 @@ function argumentsOf(command: string): string[] {
 }
 
 /** Starts a sandbox whose faults end with `heal`. */
-async function startFaultySandbox(faults: Partial<SandboxOptions>) {
+async function startFaultySandbox(faults: Partial<SandboxOptions>, workflow: string) {
   const clock = new VirtualClock();
   const created: string[] = [];
   const log = (line: string) => {
@@ -40,7 +41,7 @@ async function startFaultySandbox(faults: Partial<SandboxOptions>) {
   const sandbox = await startSandbox(options);
   onTestFinished(() => sandbox.stop());
   const env = { WFR_BASE_URL: sandbox.baseUrl, WFR_TOKEN: 'sandbox-token' };
-  const cwd = temporaryFolder();
+  const cwd = folderWith({ 'rows.csv': `${workflow === FAILING ? 'customer' : 'label'}\nx\n` });
   return {
     created,
     heal() {
@@ -76,6 +77,8 @@ describe('errors as data: faults of the sandbox', () => {
   const commands = [
     ['wfr run', ['run']],
     ['wfr run --once', ['run', '--once', 'run.once']],
+    ['wfr batch', ['batch', '--rows', 'rows.csv', '--results', 'out.jsonl']],
+    ['wfr batch without results', ['batch', '--rows', 'rows.csv']],
   ] as const;
   const cases = commands.flatMap(([command, args]) =>
     FAULTS.map((fault) => [command, fault[0], args, fault] as const),
@@ -83,13 +86,14 @@ describe('errors as data: faults of the sandbox', () => {
   test.each(cases)(
     'errors as data: %s with %s says what a program may do next, and that is true',
     async (_command, _name, args, [, faults, workflow, flags = [], world = {}]) => {
-      const { created, heal, wfr } = await startFaultySandbox(faults);
-      const input = workflow === FAILING ? 'customer=x' : 'label=x';
-      const command = [...args, workflow, input, '--json', ...flags];
+      const { created, heal, wfr } = await startFaultySandbox(faults, workflow);
+      const input = args[0] === 'batch' ? [] : [workflow === FAILING ? 'customer=x' : 'label=x'];
+      const command = [...args, workflow, ...input, '--json', ...flags];
       const first = await wfr(command, world);
       const error = errorData(first.stderr);
       expect(error.exitCode).toBe(first.exitCode);
       expect(error.runMayExist).toBe(first.exitCode === 6);
+      expect(error.message).not.toBe('');
 
       heal();
       if (error.resume !== null) {
@@ -108,7 +112,7 @@ describe('errors as data: faults of the sandbox', () => {
 
   test('errors as data: after a run failed, still runs or may exist, the same command is never retryable', async () => {
     for (const [, faults, workflow, flags = [], world = {}] of FAULTS) {
-      const { created, wfr } = await startFaultySandbox(faults);
+      const { created, wfr } = await startFaultySandbox(faults, workflow);
       const input = workflow === FAILING ? 'customer=x' : 'label=x';
       const { stderr } = await wfr(['run', workflow, input, '-ojsonl', ...flags], world);
       if (created.length > 0) expect(errorData(stderr).retryable).toBe(false);

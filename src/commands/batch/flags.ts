@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import {
+  addErrorDataFlag,
   addReportFlags,
   addServiceFlags,
   addTriggerFlags,
@@ -61,6 +62,7 @@ function define(command: Command, start: Start): void {
   addTriggerFlags(command);
   addWaitFlags(command);
   addReportFlags(command);
+  addErrorDataFlag(command);
   addServiceFlags(command)
     .addHelpText('after', HELP)
     .action((workflow: string, files: string[]) =>

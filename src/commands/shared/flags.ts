@@ -107,6 +107,12 @@ export function addReportFlags(command: Command): Command {
   return addAll(command, reportFlags(), OUTPUT_GROUP);
 }
 
+/** Adds the flag of a command whose stdout is the same with it. */
+export function addErrorDataFlag(command: Command): Command {
+  const flag = new Option('--json', 'print an error as one JSON line on stderr; see help errors');
+  return addAll(command, [flag], OUTPUT_GROUP);
+}
+
 /** Adds the same flags before the command's name, where they are accepted but not listed. */
 export function addHiddenGlobalFlags(program: Command): Command {
   return addAll(

@@ -109,8 +109,10 @@ export function endingOfRows(
   const settled = ['finished', 'failed', 'rejected', 'unauthorized', 'invalid', 'unknown', 'lost'] as const;
   const count = settled.reduce((sum, state) => sum + rowStates.count(state), 0);
   const hasUnknown = rowStates.count('unknown') > 0;
+  const lines = formatBatchSummary({ ...summary, next: [] }, PLAIN, 0);
   return {
-    summary: formatBatchSummary(summary, PLAIN, 0),
+    summary: lines,
+    hints: formatBatchSummary(summary, PLAIN, 0).slice(lines.length),
     hasUnknown,
     hasOpen: total === undefined || count < total,
   };

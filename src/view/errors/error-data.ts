@@ -73,8 +73,10 @@ interface RunEnding {
 
 /** How the rows of a table ended, for this command or an earlier one. */
 export interface RowsEnding {
-  /** One line each. */
+  /** What happened, one line each. */
   summary: readonly string[];
+  /** What to do next, one line each. */
+  hints: readonly string[];
   hasUnknown: boolean;
   /** Whether the same command continues with rows that have not ended. */
   hasOpen: boolean;
@@ -232,7 +234,7 @@ const NEEDS_CHANGE: readonly number[] = [
 ];
 
 function describeRows(
-  { summary, hasUnknown, hasOpen }: RowsEnding,
+  { summary, hints, hasUnknown, hasOpen }: RowsEnding,
   exitCode: number,
   { triggersAgain }: CommandEnding,
 ): ErrorData {
@@ -243,7 +245,7 @@ function describeRows(
     exitCode,
     message,
     details,
-    hints: [],
+    hints: hints.map((line) => line.trim()),
     retryable: hasOpen && !triggersAgain && !NEEDS_CHANGE.includes(exitCode),
     runMayExist: hasUnknown,
     runId: null,
