@@ -79,22 +79,22 @@ export function exitCodeOfStatus(status: TerminalStatus): ExitCode {
 
 /** What ends a command, in one word for programs: its exit code, and its meaning in `wfr help errors`. */
 export const ERROR_CODES = {
-  usage: [ExitCode.usage, 'invalid flags, inputs, files or configuration; no run was created'],
-  'no-token': [ExitCode.unauthorized, 'an access token is required, and there is none'],
-  unauthorized: [ExitCode.unauthorized, 'the service rejected the access token (401)'],
-  forbidden: [ExitCode.unauthorized, 'the access token has no permission for this (403)'],
-  rejected: [ExitCode.rejected, 'the service rejected the request; no run was created'],
+  usage: [ExitCode.usage, 'invalid flags, inputs, files or configuration'],
+  'no-token': [ExitCode.unauthorized, 'a token is required, and there is none'],
+  unauthorized: [ExitCode.unauthorized, 'the service rejected the token (401)'],
+  forbidden: [ExitCode.unauthorized, 'the token has no permission for this (403)'],
+  rejected: [ExitCode.rejected, 'the service rejected the request'],
   'no-such-run': [ExitCode.rejected, 'the service has no run of this id'],
   'unknown-outcome': [ExitCode.unknownOutcome, 'a run may exist whose id is unknown'],
-  'not-triggered': [ExitCode.unreachable, 'the service could not be reached or is busy; no run was created'],
+  'not-triggered': [ExitCode.unreachable, 'no run was created: no connection, or busy'],
   unreachable: [ExitCode.unreachable, 'the run could not be read, or no longer'],
   'unknown-status': [ExitCode.unreachable, 'the run keeps a status that wfr does not know'],
   'run-failed': [ExitCode.runFailed, 'the run ended FAILED; "step" names its step'],
   'still-running': [ExitCode.stillRunning, 'wfr stopped waiting; the run continues'],
-  mixed: [ExitCode.mixed, 'several runs ended differently; "details" has each'],
+  mixed: [ExitCode.mixed, 'several runs ended differently: see "details"'],
   interrupted: ['signal', 'a signal ended wfr'],
-  'no-such-value': [ExitCode.noSuchValue, 'the run finished, and has no value at the --get pointer'],
-  'output-not-written': [ExitCode.outputNotWritten, 'the result is known but could not be written'],
+  'no-such-value': [ExitCode.noSuchValue, 'the output has no value at the --get pointer'],
+  'output-not-written': [ExitCode.outputNotWritten, 'the result is known, but not written'],
   internal: [ExitCode.internalError, 'an error of wfr itself'],
 } as const satisfies Record<string, readonly [ExitCode | 'signal', string]>;
 

@@ -55,7 +55,7 @@ function define(command: Command, start: Start): void {
     .option('--retry-failed', 'trigger failed and rejected rows again')
     .option('--retry-lost', 'trigger lost rows again')
     .option('--fail-fast', 'send no more rows after the first failure')
-    .option('--keep-going', 'send all rows, even if the service rejects each alike')
+    .option('--keep-going', 'send all rows, even if each is rejected alike')
     .optionsGroup('Sending:')
     .option('--concurrency <number>', 'maximum number of concurrent runs (default: 8)')
     .option('--rate <number>', 'requests per second; 0 for no limit (default: 10)');

@@ -1,5 +1,5 @@
 /** The help topics of `wfr help <topic>`, each on one screen of 80 columns. */
-import { EXIT_CODE_MEANINGS } from '../../exit-code.js';
+import { ERROR_CODES, EXIT_CODE_MEANINGS } from '../../exit-code.js';
 import { wrap } from '../../text/wrap.js';
 import { environmentHelp } from './environment.js';
 
@@ -169,12 +169,46 @@ Example:
 `;
 }
 
+function errors(): string {
+  const rows = Object.entries(ERROR_CODES).map(([code, [exit, meaning]]) => {
+    const exits = exit === 'signal' ? '128+' : String(exit);
+    return `  ${code.padEnd(20)}${exits.padEnd(6)}${meaning}`;
+  });
+  return `Errors for programs
+
+With -o json, -o jsonl or --json, whatever ends a command with an exit code
+other than 0 is one JSON line, the last of stderr, in place of the message:
+
+  {"error":{"code":"still-running","exitCode":8,"message":"…","details":[],
+  "hints":[],"retryable":false,"runMayExist":false,"runId":"…",
+  "resume":"wfr watch …","service":null}}
+
+  code, exitCode     what happened, in one word: see below
+  message, details   what happened, in one sentence, and more lines about it
+  hints              how to fix it
+  retryable          the same command, run again, might succeed and triggers no
+                     second run
+  runMayExist        a run may exist whose id is unknown: check the service
+  runId, resume      the run, and the command that continues with it
+  service            the response: its status, message and requestId
+
+--report json has the same object, also for exit code 2. The package has its
+schema, error.schema.json.
+
+${rows.join('\n')}
+
+Example:
+  wfr run --json "$workflow" customer=ACME 2> log || tail -n 1 log | jq .error
+`;
+}
+
 /** Topics by name. */
 export const TOPICS: Readonly<Record<string, () => string>> = {
   inputs: () => INPUTS,
   tables: () => TABLES,
   output: () => OUTPUT,
   'exit-codes': exitCodes,
+  errors,
   environment: environmentHelp,
   scripting: () => SCRIPTING,
 };

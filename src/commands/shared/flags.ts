@@ -109,7 +109,7 @@ export function addReportFlags(command: Command): Command {
 
 /** Adds the flag of a command whose stdout is the same with it. */
 export function addErrorDataFlag(command: Command): Command {
-  const flag = new Option('--json', 'print an error as one JSON line on stderr; see help errors');
+  const flag = new Option('--json', 'print an error as JSON on stderr; see help errors');
   return addAll(command, [flag], OUTPUT_GROUP);
 }
 
