@@ -1,6 +1,6 @@
 /** The closing block of a batch: how many rows ended how, why, and what to do next. */
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
-import { wrapLines } from '../text/wrap.js';
+import { wrap, wrapLines } from '../text/wrap.js';
 import { type Outcome, paintOf } from './outcome.js';
 import { formatCount } from './progress/batch-progress.js';
 import type { Paint, Style } from './style.js';
@@ -85,14 +85,23 @@ function moreReasons(reasons: readonly OutcomeReason[]): Line[] {
   return [{ text: `  ${subject}, of ${rows === 1 ? '1 row' : `${formatCount(rows)} rows`}` }];
 }
 
-/** On one line if that fits, so that commands are easy to copy. */
+/** The indent of commands, and of what wrapLines adds to the next line. */
+const INDENT = 2;
+
+/** On one line if that fits; a longer command is continued as in a shell, so that it can be copied. */
 function stepLines({ text, command }: NextStep, style: Style, width: number): Line[] {
   if (command === undefined) return [{ text }];
-  const words = [[command, style.bold]] as const;
   const line = `${text}: ${command}`;
-  return width === 0 || line.length < width
-    ? [{ text: line, words }]
-    : [{ text: `${text}:` }, { text: `  ${command}`, words }];
+  if (width === 0 || line.length <= width - INDENT) return [{ text: line, words: [[command, style.bold]] }];
+  const canBreak = command.length > width - 2 * INDENT && !/['"\\]/.test(command);
+  const parts = canBreak ? wrap(command, width - 3 * INDENT) : [command];
+  const shown = parts.map((part, index) => (index < parts.length - 1 ? `${part} \\` : part));
+  return [
+    { text: `${text}:` },
+    ...shown.map(
+      (part, index): Line => ({ text: `${index === 0 ? '  ' : '    '}${part}`, words: [[part, style.bold]] }),
+    ),
+  ];
 }
 
 /** Colors the words after wrapping, which counts characters; a word on two lines stays plain. */

@@ -601,3 +601,17 @@ describe('batch --label: rows are also named by an input', () => {
     expect(requests).toEqual([]);
   });
 });
+
+test('batch: a command of the closing block that is wider than the window is continued as in a shell', async () => {
+  const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
+  const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+  const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'results-of-today.jsonl'];
+  const { stderr } = await wfr([...args, '--workflow-id-field', 'workflowId'], {
+    cwd,
+    terminal: 40,
+    env: { TERM: 'xterm', NO_COLOR: '1' },
+  });
+  expect(stderr).toContain(
+    'To see all rows:\n  wfr results \\\n    results-of-today.jsonl --report \\\n    html=results-of-today.html\n',
+  );
+});

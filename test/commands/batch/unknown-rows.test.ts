@@ -355,7 +355,7 @@ describe('batch: --resend-unknown takes row numbers', () => {
       const { wfr, cwd, requests } = await runFiveUnknown();
       const { exitCode, stderr } = await wfr([...args, '--results', 'out.jsonl'], { cwd });
       expect(exitCode).toBe(2);
-      expect(stderr).toContain(`'${word}' is invalid. Expected row numbers, such as 3,7-9`);
+      expect(stderr).toContain(`--resend-unknown ${word}: expected row numbers, such as 3,7-9`);
       expect(stderr).toContain('wfr help batch');
       expect(requests).toEqual([]);
     },
