@@ -612,6 +612,6 @@ test('batch: a command of the closing block that is wider than the window is con
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
   expect(stderr).toContain(
-    'To see all rows:\n  wfr results \\\n    results-of-today.jsonl --report \\\n    html=results-of-today.html\n',
+    'To see all rows:\n  wfr results results-of-today.jsonl \\\n    --report \\\n    html=results-of-today.html\n',
   );
 });
