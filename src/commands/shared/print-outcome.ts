@@ -1,7 +1,13 @@
 /** The end of a watched run: the closing block on stderr, the result on stdout, and the exit. */
 
 import type { ServiceSettings } from '../../config/service.js';
-import { InterruptedError, LostRunError, NoSuchRunError, UnsavedDocumentError } from '../../errors.js';
+import {
+  InterruptedError,
+  LostRunError,
+  NoSuchRunError,
+  NoSuchValueError,
+  UnsavedDocumentError,
+} from '../../errors.js';
 import { type Exit, ExitCode, exitCodeOfStatus, exitOfError } from '../../exit-code.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { ReportedRun } from '../../report/reported-run.js';
@@ -12,7 +18,7 @@ import { isCopyable, shellCommand } from '../../text/shell-quote.js';
 import { errorText, requestIdOfError } from '../../view/errors/describe-error.js';
 import { stepsText } from '../../view/progress/run-progress.js';
 import type { Reporter } from '../../view/reporter.js';
-import type { OutputFormat } from './output-flags.js';
+import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { RunPrinter } from './print-run.js';
 import type { CommandOutcome } from './session.js';
 import type { WatchOutcome } from './watch-run.js';
@@ -57,20 +63,26 @@ export async function printOutcome(
   return reportedRun(outcome, failure, exit);
 }
 
-/** What continues with runs: the same service, documents and format. */
+/** What continues with runs: the same service, documents, format and value. */
 interface ResumePlan {
   settings: ServiceSettings;
   format: OutputFormat;
+  pointer?: ValuePointer | undefined;
   documents?: DocumentFolder | undefined;
 }
 
 /** Returns the command that watches those of the runs again whose end is not known, for programs; none if there are none. */
 export function resumeOf(
   runs: readonly ReportedRun[],
-  { settings, format, documents }: ResumePlan,
+  { settings, format, pointer, documents }: ResumePlan,
 ): Pick<CommandOutcome, 'resume'> {
   const ids = runs.filter(canResume).flatMap(({ id }) => id ?? []);
-  const resumeFlags = [...settings.resumeFlags, ...(format === 'text' ? [] : ['--output', format])];
+  const hasNoValue = runs.some(({ failure }) => failure instanceof NoSuchValueError);
+  const resumeFlags = [
+    ...settings.resumeFlags,
+    ...(format === 'text' ? [] : ['--output', format]),
+    ...(pointer === undefined || hasNoValue ? [] : ['--get', pointer.text]),
+  ];
   const resume = resumeCommands(ids, { ...settings, resumeFlags }, documents).watch;
   return ids.length > 0 && isCopyable(ids.join('')) ? { resume } : {};
 }

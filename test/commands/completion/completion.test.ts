@@ -167,6 +167,14 @@ describe('completion: candidates', () => {
     ],
     [['run', '--timeout', ''], []],
     [['run', '--get', ''], []],
+    [
+      ['results', '-o', ''],
+      ['text', 'json', 'jsonl', 'csv', 'id'],
+    ],
+    [
+      ['help', '--'],
+      ['--json', '--skill', '--help'],
+    ],
     [['status', '--ge'], ['--get']],
     [
       ['run', '--profile', ''],

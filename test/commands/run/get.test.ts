@@ -30,6 +30,10 @@ const COMMANDS = [
   ['status', 'run-1'],
 ];
 
+/** Returns the error in the last line of stderr. */
+const lastError = ({ stderr }: { stderr: string }) =>
+  JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').error;
+
 describe('--get', () => {
   test.each([
     ['/text', 'Zeile 1\nZeile ü 2\n'],
@@ -181,6 +185,26 @@ describe('--get', () => {
     expect(await once(['a=1', '--get', '/id', '--json'])).toMatchObject({ stdout: 'run-1\n', exitCode: 0 });
     expect(await once(['a=1', '--get', '/sum'])).toMatchObject({ stdout: '', exitCode: 65 });
     expect(requests.length).toBe(before);
+  });
+
+  test('run, watch: the command that continues prints the same value, unless the run has none', async () => {
+    const running = await serviceWith('"status":"RUNNING","output":null');
+    const { wfr } = await finished();
+    for (const command of COMMANDS.slice(0, 2)) {
+      const open = await running.wfr([...command, '--get', '/output/a~1b', '--timeout', '0', '--json']);
+      expect(lastError(open)).toMatchObject({
+        code: 'still-running',
+        resume: "wfr watch --output json --get '/output/a~1b' run-1",
+      });
+      const without = await wfr([...command, '--get', '/output/total', '--json']);
+      expect(lastError(without)).toMatchObject({
+        code: 'no-such-value',
+        exitCode: 65,
+        message: 'the Run has no value at /output/total',
+        runId: 'run-1',
+        resume: 'wfr watch --output json run-1',
+      });
+    }
   });
 
   test('run: --get of a saved document prints the path of its file', async () => {
