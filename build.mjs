@@ -15,7 +15,14 @@ const bundle = await rolldown({
   platform: 'node',
   // Its module for import() asks for its own path, which a file inside an executable does not have.
   resolve: { alias: { fdir: resolve(import.meta.dirname, 'node_modules/fdir/dist/index.cjs') } },
-  plugins: [importRawText(), replaceUnusedParts(), compileEagerly(), escapeNonAscii(), addPackageFiles()],
+  plugins: [
+    importRawText(),
+    replaceUnusedParts(),
+    leaveOutMaps(),
+    compileEagerly(),
+    escapeNonAscii(),
+    addPackageFiles(),
+  ],
   // A warning fails the build. Other messages are dropped, as every installation from git runs this.
   onLog(level, log) {
     if (level === 'warn') throw new Error(log.message);
@@ -120,6 +127,18 @@ function replaceUnusedParts() {
       return name && `\0${name}`;
     },
     load: (id) => STAND_INS[id.slice(1)],
+  };
+}
+
+/** Leaves the dependencies out of the source maps: their code is not changed, and has its names and files in comments. */
+function leaveOutMaps() {
+  return {
+    name: 'leave-out-maps',
+    transform: {
+      filter: { id: /[\\/]node_modules[\\/]/ },
+      handler: (code, id) =>
+        projectPath(id).startsWith('node_modules/') ? { code, map: { mappings: '' } } : undefined,
+    },
   };
 }
 
