@@ -95,6 +95,17 @@ describe('HTML report: 10,000 runs', () => {
     expect(await column(RUN)).toEqual([]);
   });
 
+  test('HTML report: finds a run by its output', async () => {
+    const runs = sampleRuns(3).map((run, index) => {
+      const output = Buffer.from(`{"customer": "C-1000${index}"}`);
+      return { ...run, run: run.run && { ...run.run, output } };
+    });
+    await browser.open(writePage(runs));
+    await browser.type('[type=search]', 'c-10002');
+    expect(await shown()).toBe('1 of 3 runs');
+    expect(await column(NUMBER)).toEqual(['3']);
+  });
+
   test('HTML report: the button of a reason filters by that reason', async () => {
     await browser.open(MANY);
     const counts = await browser.run<string[]>(
@@ -130,6 +141,9 @@ describe('HTML report: 10,000 runs', () => {
     await browser.open(`${MANY}#run-4321`);
     expect(await browser.run('return document.activeElement.textContent')).toBe('4321');
     expect(await focused()).toContain('Link to this run');
+    expect(await shown()).toBe('1 of 10,000 runs');
+    await browser.click('.chosen');
+    expect(await shown()).toBe('10,000 runs');
     await browser.click('.groups a');
     await browser.run('return new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
     expect(await focused()).toContain('Failing step');

@@ -56,10 +56,11 @@ const result = form.querySelector('output');
 const table = document.querySelector('.runs');
 const more = document.querySelector('.more');
 
-/** Shown while the table has only the runs of one group of failures. */
+/** Shown while the table has only the runs of one group of failures, or one run. */
 const chosen = form.querySelector('.chosen');
 
-let group;
+/** Whether a run is among those. */
+let isChosen = () => true;
 let sorted = [...rows.keys()];
 let matching = sorted;
 let renderedCount = 0;
@@ -87,7 +88,11 @@ function start() {
     button.hidden = false;
     button.addEventListener('click', () => showGroup(button));
   }
-  chosen.addEventListener('click', () => chooseGroup(undefined, ''));
+  chosen.addEventListener('click', () => {
+    // So that the same link works again.
+    history.replaceState(null, '', location.href.replace(/#.*/, ''));
+    choose(undefined, '');
+  });
   table.tBodies[0].addEventListener('click', toggleRow);
   addEventListener('hashchange', showLinkedRun);
   form.hidden = table.hidden = false;
@@ -100,12 +105,10 @@ function showLinkedRun() {
   const [, number] = /^#run-(\d+)$/.exec(location.hash) ?? [];
   const index = Number(number) - 1;
   if (rows[index] === undefined) return;
-  search.value = choice.value = '';
-  chooseGroup(undefined, '');
-  while (matching.indexOf(index) >= renderedCount) appendRows();
+  choose((other) => other === index, `Run ${number}`);
   const line = document.getElementById(`run-${number}`);
   setDetails(line, true);
-  line.scrollIntoView({ block: 'start' });
+  document.getElementById('runs').scrollIntoView();
   line.querySelector('.toggle').focus({ preventScroll: true });
 }
 
@@ -113,16 +116,18 @@ function showLinkedRun() {
 function showGroup(button) {
   const [, , step, message] = button.closest('tr').cells;
   const text = message.querySelector('div').textContent;
-  search.value = choice.value = '';
-  chooseGroup(Number(button.dataset.group), oneLine(`${step.textContent} ${text}`));
+  const group = Number(button.dataset.group);
+  choose((index) => rows[index][GROUP] === group, oneLine(`${step.textContent} ${text}`));
   document.getElementById('runs').scrollIntoView();
   chosen.focus({ preventScroll: true });
 }
 
-function chooseGroup(id, reason) {
-  group = id;
-  chosen.hidden = id === undefined;
-  chosen.textContent = reason.length > 80 ? `${reason.slice(0, 78)}…` : reason;
+/** Shows only some runs, described by a text; all of them without a predicate. */
+function choose(predicate, text) {
+  isChosen = predicate ?? (() => true);
+  search.value = choice.value = '';
+  chosen.hidden = predicate === undefined;
+  chosen.textContent = text.length > 80 ? `${text.slice(0, 78)}…` : text;
   filter();
 }
 
@@ -133,7 +138,7 @@ function filter() {
   matching = sorted.filter(
     (index) =>
       (outcome === undefined || rows[index][OUTCOME] === outcome) &&
-      (group === undefined || rows[index][GROUP] === group) &&
+      isChosen(index) &&
       searchTexts[index].includes(query),
   );
   render();
@@ -294,7 +299,9 @@ function searchTextOf(row) {
   const { label } = outcomes[row[OUTCOME]];
   const fields = [WORKFLOW, VERSION, STATUS].map((index) => texts[row[index]]);
   const why = oneLine(`${texts[row[STEP]]} ${texts[row[MESSAGE]]}`);
-  return [...idsOf(row), ...fields, label, texts[row[INPUTS]], why].join('\n').toLowerCase();
+  return [...idsOf(row), ...fields, label, texts[row[INPUTS]], why, outputs[row[OUTPUT]] ?? '']
+    .join('\n')
+    .toLowerCase();
 }
 
 function oneLine(text) {

@@ -64,7 +64,7 @@ const RUNS_TABLE = markup`
 <form class="filters" role="search" hidden>
 <label>Find <input type="search" name="text" autocomplete="off" spellcheck="false"></label>
 <label>Outcome <select name="outcome"><option value="">all</option></select></label>
-<button type="button" class="chosen" hidden aria-describedby="chosen"></button><span id="chosen" hidden>Show the runs of all reasons</span>
+<button type="button" class="chosen" hidden aria-describedby="chosen"></button><span id="chosen" hidden>Show all runs</span>
 <output></output>
 </form>
 <table class="runs" hidden><thead><tr></tr></thead><tbody></tbody></table>
