@@ -206,7 +206,7 @@ export function truncateTo(text: string, width: number): string {
 
 const BAR_WIDTH = 12;
 
-const NARROW_BAR_WIDTH = 8;
+const NARROW_BAR_WIDTH = 6;
 
 /** Returns a bar of `width` characters that shows a share, 0 to 1. */
 export function bar(share: number, width = BAR_WIDTH): string {
