@@ -134,7 +134,7 @@ describe('terminal', () => {
     runs.c = aFinishedRun();
     const after = await screen.waitFor(/3 of 3 runs ended(.|\n)*\$$/);
     expect(after.split('\n').slice(1, 3).sort()).toEqual(['a  FINISHED  4/4', 'c  FINISHED  4/4']);
-    expect(after).toMatch(/\n3 of 3 runs ended: 1 FAILED, 2 FINISHED; watched for \d\S*\n\$$/);
+    expect(after).toMatch(/\n3 of 3 runs ended: 2 FINISHED, 1 FAILED; watched for \d\S*\n\$$/);
     expect(spinners(after)).toEqual([]);
   });
 
