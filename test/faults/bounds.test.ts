@@ -74,6 +74,33 @@ describe('a response to the trigger of 60 MB', () => {
   }, 60_000);
 });
 
+describe('--get in an output of 60 MB', () => {
+  const output = (before: string, repeated: string, after: string) =>
+    large(`{"id":"r","status":"FINISHED","output":${before}`, repeated, `${after}}`);
+
+  test.each<[string, Buffer, string, number, string]>([
+    ['a string with escapes', output('{"text":"', '\\n\\"\\u00e9', '"}'), '/text', 0, ''],
+    ['a string without', output('{"text":"', 'é', '"}'), '/text', 0, ''],
+    ['a list after a name of 60 MB', output('{"', '\\n', '":1,"list":[1,2]}'), '/list/1', 0, ''],
+    ['no member of names', output('{', '"n":1,', '"":1}'), '/none', 65, 'has the keys n, … ('],
+    ['no index of a list', output('[', '1,', '1]'), '/x', 65, 'the output is an array of 30000001 values'],
+  ])(
+    'watch: %s is read on a heap of 48 MB',
+    async (_name, body, pointer, expected, message) => {
+      const { exitCode, stderr, stdout } = await withSmallHeap(
+        ['watch', 'r', '--get', pointer],
+        await serveLarge(body),
+      );
+      expect({ exitCode, stderr: stderr.slice(0, 2_000) }).toEqual({
+        exitCode: expected,
+        stderr: expect.stringContaining(message),
+      });
+      expect(stdout === '').toBe(expected !== 0);
+    },
+    60_000,
+  );
+});
+
 describe('long members of a run', () => {
   test('run: status, version, time and step are cut to a few kilobytes, and "…" says so', async () => {
     const long = (letter: string) => letter.repeat(1_000_000);
