@@ -3,23 +3,39 @@ import { randomUUID } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
+import { assertDistinctFiles, type NamedFile } from '../platform/same-file.js';
 import { errorCode } from '../platform/system-error.js';
 import { openAtomicFile } from './destination.js';
 import { REPORT_START, renderJson } from './json.js';
 import type { CommandResult } from './reported-run.js';
 
-/** Writes the JSON reports among the values of `--report`. One that cannot be written is left out: the usage error counts. */
+/**
+ * Writes the JSON reports among the values of `--report`, except where the command writes another file, of `taken`. One
+ * that cannot be written is left out: the usage error counts.
+ */
 export async function writeUsageError(
   requested: readonly string[],
+  taken: readonly (string | undefined)[],
   result: CommandResult,
   context: Context,
 ): Promise<void> {
   for (const request of new Set(requested)) {
     const [, name] = /^json=(.+)$/s.exec(request) ?? [];
     if (name === undefined || name === '-') continue;
-    const path = resolvePath(name, context.cwd, context);
-    if (await mayReplace(path)) await writeReport(path, result, context).catch(() => {});
+    const [path = '', ...others] = [name, ...taken.filter((other) => other !== undefined)].map((file) =>
+      resolvePath(file, context.cwd, context),
+    );
+    const files = [path, ...others].map((file) => ({ name: file, path: file, isWritten: true }));
+    if ((await areDistinct(files)) && (await mayReplace(path)))
+      await writeReport(path, result, context).catch(() => {});
   }
+}
+
+function areDistinct(files: readonly NamedFile[]): Promise<boolean> {
+  return assertDistinctFiles(files).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function writeReport(path: string, result: CommandResult, context: Context): Promise<void> {

@@ -349,8 +349,15 @@ describe('run: standard output', () => {
     for (const format of ['text', 'json', 'jsonl', 'id']) {
       const { exitCode, stderr } = await bash(`wfr run w ${FAST} -o ${format} > /dev/full`, env);
       expect(exitCode).toBe(74);
-      expect(stderr).toContain('wfr: error: cannot write the result: no space left on the disk (ENOSPC)\n');
+      expect(stderr).toContain('cannot write the result: no space left on the disk (ENOSPC)');
       expect(stderr).toContain('To watch it: wfr watch run-1\n');
+      if (!format.startsWith('json')) expect(stderr).toContain('wfr: error: cannot write the result: ');
+      else
+        expect(JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '').error).toMatchObject({
+          code: 'output-not-written',
+          runId: 'run-1',
+          resume: `wfr watch --output ${format} run-1`,
+        });
     }
     expect((await bash(`wfr run w --detach > /dev/full`, env)).exitCode).toBe(74);
     expect((await bash(`wfr --help > /dev/full`, env)).exitCode).toBe(74);

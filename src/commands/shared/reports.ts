@@ -10,6 +10,9 @@ import type { Reports } from '../../report/reports.js';
 
 export interface ReportFlags {
   report?: string[];
+  /** Other files that a command writes, which may not exist yet. */
+  results?: string;
+  once?: string;
 }
 
 /** What is known of a run before the service has responded. */
@@ -18,17 +21,17 @@ export type ReportSubject = Pick<ReportedRun, 'id' | 'workflowId'>;
 export class RequestedReports {
   #reports: Reports | undefined;
 
-  /** `requested` are the values of --report. */
   constructor(
-    private readonly requested: string[] | undefined,
+    private readonly flags: ReportFlags,
     private readonly context: Context,
   ) {}
 
   /** Opens all reports; `hasStdout` if nothing else is on stdout. Throws UsageError with every problem. */
   async open({ hasStdout = false } = {}): Promise<void> {
-    if (this.requested === undefined) return;
+    const { report: requested } = this.flags;
+    if (requested === undefined) return;
     const { Reports } = await import('../../report/reports.js');
-    const { requested, context } = this;
+    const { context } = this;
     await collectUsageErrors({
       files: () => assertDistinctFiles(reportFiles({ report: requested }, context)),
       // Assigned at once, so that close() discards them if another check fails.
@@ -40,11 +43,12 @@ export class RequestedReports {
 
   /** Writes the reports if anything was run; that of a usage error is JSON alone. Returns the errors of those that failed. */
   async write(result: CommandResult): Promise<readonly unknown[]> {
-    if (this.requested === undefined) return [];
+    const { report, results, once } = this.flags;
+    if (report === undefined) return [];
     if (result.runs.length > 0) return (await this.#reports?.write(result)) ?? [];
     if (result.exit !== ExitCode.usage) return [];
     const { writeUsageError } = await import('../../report/usage-error.js');
-    await writeUsageError(this.requested, result, this.context);
+    await writeUsageError(report, [results, once], result, this.context);
     return [];
   }
 

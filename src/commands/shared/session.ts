@@ -167,12 +167,12 @@ class CommandResources {
   #isOpen = false;
 
   constructor(
-    { report }: ReportFlags,
+    flags: ReportFlags,
     public subjects: readonly ReportSubject[],
     private readonly context: Context,
   ) {
     this.interruption = new Interruption(context);
-    this.reports = new RequestedReports(report, context);
+    this.reports = new RequestedReports(flags, context);
   }
 
   /** Prints the plan's warnings and opens the session. Opens no connection yet. */
