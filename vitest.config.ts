@@ -9,8 +9,9 @@ const trusting = (authority: string) => ({
 
 export default defineConfig({
   test: {
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Generous, for a busy machine: it ends only what hangs.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // Without it, vitest reads a style sheet as empty, even where its text is imported.
     css: true,
     projects: [

@@ -5,6 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { AutoAdvancingClock, realClock } from '../helpers/clock.js';
+import { startTimer } from '../helpers/elapsed.js';
 import { folderWith } from '../helpers/files.js';
 import { startWfr } from '../helpers/process.js';
 import { aRun, findFreePort, scriptedService } from '../helpers/service.js';
@@ -127,13 +128,13 @@ describe('run: a connection that is never established', () => {
     const port = await blackHole();
     const signals = new Signals();
     const baseUrl = `http://127.0.0.1:${port}`;
-    let raised = 0;
+    let elapsed = () => 0;
     setTimeout(() => {
-      raised = performance.now();
+      elapsed = startTimer();
       signals.raise('SIGINT');
     }, 50);
     const { exitCode, stderr } = await run(baseUrl, { signals, clock: realClock });
-    expect(performance.now() - raised).toBeLessThan(100);
+    expect(elapsed()).toBeLessThan(100);
     expect(exitCode).toBe(130);
     expect(stderr).toContain('cancelled; no run was created');
   });
@@ -161,8 +162,10 @@ describe('run: Node.js without permission for the network', () => {
       lookup.mockClear();
       const env = { WFR_BASE_URL: 'https://service.test', WFR_TOKEN: 't' };
       const { exitCode, stderr } = await runCli(args, { env, cwd });
-      const lookups = args[0] === 'batch' ? 2 : 1;
-      expect({ exitCode, lookups: lookup.mock.calls.length }).toEqual({ exitCode: 7, lookups });
+      // The second row of a batch may begin before the first has failed.
+      const lookups = args[0] === 'batch' ? [1, 2] : [1];
+      expect(exitCode).toBe(7);
+      expect(lookups).toContain(lookup.mock.calls.length);
       expect(stderr).toContain(
         'Node.js was not permitted to connect to service.test:443 (ERR_ACCESS_DENIED)',
       );

@@ -4,6 +4,7 @@ import { Interruption } from '../../src/platform/signals.js';
 import { TriggerBody } from '../../src/service/body.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
+import { startTimer } from '../helpers/elapsed.js';
 import { folderWithSparseFile } from '../helpers/files.js';
 import { bash } from '../helpers/process.js';
 import { startProxy } from '../helpers/proxy.js';
@@ -199,15 +200,15 @@ describe('run: a service that stops reading', () => {
 describe('run: Ctrl-C before the request is complete', () => {
   test('run: Ctrl-C during the upload exits 130 within 100 ms, and reports that no run was created (fault 61)', async () => {
     const signals = new Signals();
-    let raised = 0;
+    let elapsed = () => 0;
     const service = await scriptedService(async (request, reply) => {
       await request.atLeast(1_000_000);
       reply.socket.pause();
-      raised = performance.now();
+      elapsed = startTimer();
       signals.raise('SIGINT');
     });
     const { exitCode, stderr, stdout } = await run(service.baseUrl, { signals, clock: realClock });
-    expect(performance.now() - raised).toBeLessThan(100);
+    expect(elapsed()).toBeLessThan(100);
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: '' });
     expect(stderr).toBe('wfr: cancelled; no run was created\n');
     expect(service.posts().length).toBe(1);

@@ -101,13 +101,16 @@ export class VirtualClock implements Clock {
 /** What never ends, such as opening a FIFO, delays a virtual clock for this long (ms of real time). */
 const MAX_SETTLING = 500;
 
+/** Turns of the event loop in which a request and its response pass between two sockets of this process. */
+const TURNS = 20;
+
 /** Resolves when data that has arrived was read, and no operation is under way whose type in Node matches `operations`. */
 async function settled(operations: RegExp): Promise<void> {
   const started = performance.now();
   const isBusy = () =>
     performance.now() - started < MAX_SETTLING &&
     process.getActiveResourcesInfo().some((type) => operations.test(type));
-  for (let turn = 0; turn < 4; turn++) {
+  for (let turn = 0; turn < TURNS; turn++) {
     await nextTurn();
     for (; isBusy(); turn = 0) await delay(1);
   }

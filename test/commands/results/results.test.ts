@@ -29,6 +29,14 @@ describe('results', () => {
     expect(stdout + stderr).toContain('1 of 2 rows are missing: they should be in out.jsonl');
   });
 
+  test('results: reports have the rows in the order of the table, in whatever order they ended', async () => {
+    const rows = [3, 1, 2].map((row) => `{"event":"refused","row":${row},"exit":5,"reason":"no"}\n`).join('');
+    const cwd = folderWith({ 'out.jsonl': `${HEAD}${rows}{"event":"table","rows":3}\n` });
+    await runCli(['results', 'out.jsonl', '--report', 'json=r.json'], { cwd });
+    const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
+    expect(runs.map(({ row }: { row: number }) => row)).toEqual([1, 2, 3]);
+  });
+
   test('results: the summary names the steps at which most rows failed, and counts the others', async () => {
     const { wfr } = await startBatchService();
     const ended = Array.from({ length: 1_500 }, (_, n) => {

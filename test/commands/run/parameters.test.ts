@@ -56,6 +56,16 @@ describe('wfr run with declared parameters', () => {
     expect(requests).toEqual([]);
   });
 
+  test('parameters: the suggestion for an unknown input is a parameter that was not given', async () => {
+    const { wfr } = await prepare({ id: INVOICE, parameters: { total: 'string', totals: 'string' } });
+    expect((await wfr(['run', 'invoice', 'total=1', 'totl=2'])).stderr).toContain(
+      'unknown parameter "totl"; did you mean "totals"?',
+    );
+    expect((await wfr(['run', 'invoice', 'totals=1', 'totl=2'])).stderr).toContain(
+      'unknown parameter "totl"; did you mean "total"?',
+    );
+  });
+
   test('parameters: inputs that match are sent, with and without the optional ones', async () => {
     const { wfr, posts } = await prepare();
     const required = ['invoice@scan.pdf', 'customer=ACME'];

@@ -144,6 +144,14 @@ describe('--report html: the reasons', () => {
     expect(section(failing(12), 'failures')).not.toContain('class="rarer"');
   });
 
+  test('--report html: the button of a reason says how many runs it shows', () => {
+    const runs = [endedAfter(1_000, 'a'), endedAfter(1_000, 'b'), endedAfter(1_000, 'b')];
+    expect(section(runs, 'failures').match(/aria-label="[^"]*"/g)).toEqual([
+      'aria-label="Show these 2 runs in the table"',
+      'aria-label="Show this run in the table"',
+    ]);
+  });
+
   test('--report html: of more than 200 reasons, the rest is counted', () => {
     const html = section(failing(203), 'failures');
     expect(html.match(/<tr>/g)).toHaveLength(2 + 200);
