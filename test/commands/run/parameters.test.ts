@@ -213,6 +213,15 @@ describe('wfr run with declared parameters', () => {
     expect(stderr).toBe('wfr: error: a=1: unknown parameter "a"; the workflow has none\n');
   });
 
+  test('parameters: the suggested name is one that is not given yet', async () => {
+    const { wfr } = await prepare({ id: INVOICE, parameters: { scan1: 'string', scan2: 'string' } });
+    const stderrOf = async (...items: string[]) => (await wfr(['run', 'invoice', ...items])).stderr;
+    expect(await stderrOf('scan1=x', 'scan=y')).toContain(
+      'scan=y: unknown parameter "scan"; did you mean "scan2"?',
+    );
+    expect(await stderrOf('scan1=x', 'scan2=y', 'scan=z')).toContain('did you mean "scan1"?');
+  });
+
   test('parameters: a text of 20 MB is rejected by its type', async () => {
     const { wfr, posts } = await prepare();
     const stdin = 'x'.repeat(20_000_000);
