@@ -5,7 +5,7 @@
 import { isAbsolute, join } from 'node:path';
 import type { Clock, Context } from '../platform/context.js';
 import type { SecretMask } from '../text/secret-mask.js';
-import { appendRecord, findLogRisk, type LogFolder, readRecords } from './log.js';
+import { appendRecords, findLogRisk, type LogFolder, readRecords } from './log.js';
 
 /** A run that this user triggered. */
 export interface PastRun {
@@ -28,6 +28,8 @@ type StatusRecord = Pick<PastRun, 'id' | 'baseUrl' | 'status'>;
 const MAX_NAMES = 50;
 const MAX_NAME_LENGTH = 100;
 const MAX_LABEL_LENGTH = 200;
+/** Records that are written at once, between which the log may be rotated. */
+const MAX_RECORDS = 100;
 
 /** The history could not be written in time. */
 export class HistoryTimeoutError extends Error {
@@ -43,6 +45,8 @@ export class History {
   readonly #clock: Clock;
   readonly #limit: number;
   readonly #secrets: SecretMask;
+  /** Records that wait for the write before them: a batch has many at the same time. */
+  readonly #queue: object[] = [];
   /** All writes so far, in the background; resolves with the first error. */
   #writes: Promise<unknown> = Promise.resolve();
 
@@ -74,8 +78,7 @@ export class History {
     const triggered = new Date(this.#clock.now()).toISOString();
     const status = run.status && this.#secrets.mask(run.status);
     const label = run.label && this.#secrets.mask(run.label).slice(0, MAX_LABEL_LENGTH);
-    const record = { ...run, inputs, status, triggered, ...(label && { label }) };
-    this.#inBackground(() => this.#append(record));
+    this.#append({ ...run, inputs, status, triggered, ...(label && { label }) });
   }
 
   /**
@@ -87,11 +90,11 @@ export class History {
     { isNew: isKnownToBeNew = false } = {},
   ): void {
     const status = unmasked && this.#secrets.mask(unmasked);
+    if (isKnownToBeNew) return this.#append({ id, baseUrl, status });
     this.#inBackground(async () => {
-      if (isKnownToBeNew) return this.#append({ id, baseUrl, status });
       const known = (await this.readRuns()).find((run) => isSame(run, { id, baseUrl, status }));
       const isNew = known !== undefined && known.status !== status;
-      return isNew ? this.#append({ id, baseUrl, status }) : undefined;
+      return isNew ? this.#write([{ id, baseUrl, status }]) : undefined;
     });
   }
 
@@ -139,8 +142,14 @@ export class History {
     return [...runs.values()].reverse();
   }
 
-  async #append(record: object): Promise<unknown> {
-    return this.#log === undefined ? undefined : appendRecord(this.#log, record, this.#clock.now());
+  #append(record: object): void {
+    this.#queue.push(record);
+    this.#inBackground(() => this.#write(this.#queue.splice(0, MAX_RECORDS)));
+  }
+
+  async #write(records: readonly object[]): Promise<unknown> {
+    if (this.#log === undefined || records.length === 0) return undefined;
+    return appendRecords(this.#log, records, this.#clock.now());
   }
 }
 

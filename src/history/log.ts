@@ -31,8 +31,12 @@ export async function findLogRisk({ path, uid }: LogFolder): Promise<string | un
   return stats && findFolderRisk(path, stats, uid);
 }
 
-/** Appends a record at the time `now` (ms since 1970). Resolves with the error if it cannot be written, else undefined. */
-export async function appendRecord(log: LogFolder, record: object, now: number): Promise<unknown> {
+/** Appends records at the time `now` (ms since 1970). Resolves with the error if one cannot be written, else undefined. */
+export async function appendRecords(
+  log: LogFolder,
+  records: readonly object[],
+  now: number,
+): Promise<unknown> {
   const folder = log.path;
   try {
     await mkdirp(folder, 0o700);
@@ -42,7 +46,7 @@ export async function appendRecord(log: LogFolder, record: object, now: number):
     const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
     try {
       // The first line feed ends a partial record, if another process was killed while writing it.
-      await file.appendFile(`\n${sanitizeJson(record)}\n`);
+      for (const record of records) await file.appendFile(`\n${sanitizeJson(record)}\n`);
       if ((await file.stat()).size > MAX_SIZE) await rotate(folder, now);
     } finally {
       await file.close();
