@@ -31,6 +31,19 @@ describe('wfr: the exit codes of a real process', () => {
     expect(stderr).toContain('Failed at step Check credit');
   });
 
+  test('wfr: without a home folder, nothing is written besides what a command asks for', async () => {
+    const { env } = await startTestSandbox({ clock: fastClock });
+    const noHome = { ...env, HOME: '', XDG_STATE_HOME: '', XDG_CONFIG_HOME: '', XDG_CACHE_HOME: '' };
+    const cwd = temporaryFolder();
+    const listRoot = () => readdirSync('/').concat(readdirSync(cwd));
+    const before = listRoot();
+    const { exitCode } = await startWfr(['run', SLOW, 'label=x', '--detach'], noHome, { cwd }).ended;
+    const { stderr } = await startWfr(['history'], noHome, { cwd }).ended;
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('there is no home folder');
+    expect(listRoot()).toEqual(before);
+  });
+
   test('wfr: a mistake on the command line exits 2', async () => {
     expect((await startWfr(['run', 'w', 'no-input']).ended).exitCode).toBe(2);
     expect((await startWfr([]).ended).exitCode).toBe(2);

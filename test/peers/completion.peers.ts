@@ -221,6 +221,15 @@ describe.each(SHELLS)('completion in $shell', (shell) => {
       expect(described.test(text)).toBe(shell.shell !== 'bash');
   });
 
+  test('completion: a list of folders marks each with at most one slash', async () => {
+    const screen = await prepared(shell);
+    for (const name of ['scans-1', 'scans-2']) mkdirSync(join(screen.cwd, name));
+    screen.typeText('wfr run w --report junit=scans-');
+    screen.press('Tab');
+    screen.press('Tab');
+    expect(await screen.waitFor(/scans-1(.|\n)*scans-2/)).not.toContain('//');
+  });
+
   test('completion: text after the cursor stays unchanged', async () => {
     const screen = await prepared(shell);
     screen.typeText('wfr wat --quiet');

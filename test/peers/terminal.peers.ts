@@ -45,6 +45,15 @@ describe('terminal', () => {
     expect(screen.cursorIsVisible).toBe(true);
   });
 
+  test('terminal: NO_COLOR together with FORCE_COLOR has no color, and no warning of Node', async () => {
+    const { screen, runs } = await terminal(80, { NO_COLOR: '1', FORCE_COLOR: '1' });
+    runs[ID] = aFinishedRun();
+    screen.typeLine('clear; wfr run w a=1 --interval 50ms');
+    const text = await screen.waitFor(/version v1\n\$$/);
+    expect(text).toContain(`Run ${ID} (version v1)`);
+    expect(text).not.toContain('Warning');
+  });
+
   test('terminal: in 40 columns, the message of a failed run wraps between words, and ids and commands stay whole', async () => {
     const { screen, runs } = await terminal(40);
     const message = 'The credit service does not know the customer, and nobody else does either.';
