@@ -60,14 +60,21 @@ export class RequestedReports {
 
 /** Returns whether a report is written to stdout. */
 export function isReportOnStdout({ report = [] }: ReportFlags): boolean {
-  return report.some((raw) => raw.endsWith('=-'));
+  return report.some((raw) => pathOf(raw) === '-');
 }
 
 /** Returns the files that reports are written to. */
 export function reportFiles({ report = [] }: ReportFlags, context: Context): NamedFile[] {
   return [...new Set(report)].flatMap((raw) => {
-    const path = raw.slice(raw.indexOf('=') + 1);
-    if (!raw.includes('=') || path === '') return [];
-    return [{ name: `--report ${raw}`, path: resolvePath(path, context.cwd, context), isWritten: true }];
+    const path = pathOf(raw);
+    if (path === '') return [];
+    // Stdout has no path, but two reports must not share it.
+    const resolved = path === '-' ? path : resolvePath(path, context.cwd, context);
+    return [{ name: `--report ${raw}`, path: resolved, isWritten: true }];
   });
+}
+
+/** Returns the file of a --report; empty if it has none. */
+function pathOf(raw: string): string {
+  return raw.includes('=') ? raw.slice(raw.indexOf('=') + 1) : '';
 }

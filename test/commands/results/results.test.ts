@@ -110,6 +110,9 @@ describe('results', () => {
     const { stdout, stderr } = await wfr(['results', 'out.jsonl', '--report', 'json=-'], { cwd });
     expect(JSON.parse(stdout).runs.map(({ label }: { label: string }) => label)).toEqual(['a', 'b']);
     expect(stderr).toContain('2 rows: 2 finished\n');
+    const file = await wfr(['results', 'out.jsonl', '--report', 'json=a=-'], { cwd });
+    expect(file.stdout).toContain('2 rows: 2 finished\n');
+    expect(JSON.parse(readFileSync(join(cwd, 'a=-'), 'utf8')).runs.length).toBe(2);
     const twice = ['results', 'out.jsonl', '--report', 'json=-', '--report', 'html=-'];
     const { stdout: nothing, stderr: error, exitCode } = await wfr(twice, { cwd });
     expect({ nothing, exitCode }).toEqual({ nothing: '', exitCode: 2 });
