@@ -3,7 +3,7 @@ import { type Exit, ExitCode } from '../exit-code.js';
 import type { Run } from '../service/run.js';
 import { formatDuration } from '../text/duration.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
-import type { ErrorData } from '../view/errors/error-data.js';
+import type { ErrorData } from '../view/error-data/error-data.js';
 import { type Outcome, outcomeOfExit } from '../view/outcome.js';
 import { stepsDone, totalSteps } from '../view/progress/run-progress.js';
 

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import schema from '../../error.schema.json' with { type: 'json' };
 import { ERROR_CODES } from '../../src/exit-code.js';
@@ -424,6 +425,96 @@ describe('errors as data: each way to end', () => {
 
   test('errors as data: the schema lists exactly the codes that wfr has', () => {
     expect(schema.$defs.error.properties.code.enum).toEqual(Object.keys(ERROR_CODES));
+  });
+});
+
+describe('errors as data: what wfr itself cannot do', () => {
+  const fullDisk = () =>
+    new Writable({
+      write: (_chunk, _encoding, callback) => callback(Object.assign(new Error('write'), { code: 'ENOSPC' })),
+    });
+
+  test.each([
+    ['the output', ['run', 'w', '--json']],
+    ['the id, with --detach', ['run', 'w', '--json', '--detach']],
+  ])(
+    'errors as data: when %s cannot be written, the run is named and can be resumed',
+    async (_name, args) => {
+      const service = await scriptedService(acceptThenShow(aFinishedRun()));
+      const env = { WFR_BASE_URL: service.baseUrl };
+      const { stderr, exitCode } = await runCli(args, { env, stdout: fullDisk() });
+      expect(exitCode).toBe(74);
+      const error = errorData(stderr);
+      expect(error).toMatchObject({
+        exitCode: 74,
+        code: 'output-not-written',
+        message: 'cannot write the result: no space left on the disk (ENOSPC)',
+        retryable: false,
+        runId: 'run-1',
+      });
+      const resumed = await runCli(argumentsOf(error.resume ?? ''), { env });
+      expect({ exitCode: resumed.exitCode, posts: service.posts().length }).toEqual({
+        exitCode: 0,
+        posts: 1,
+      });
+    },
+  );
+
+  test('errors as data: a report that cannot be written is told beside the end of the run', async () => {
+    const service = await scriptedService(acceptThenShow(failed));
+    const env = { WFR_BASE_URL: service.baseUrl };
+    const { stderr } = await runCli(['run', 'w', '--json', '--report', 'json=/dev/full'], { env });
+    const error = errorData(stderr);
+    expect(error).toMatchObject({
+      exitCode: 74,
+      code: 'output-not-written',
+      retryable: false,
+      runId: 'run-1',
+    });
+    expect(error.details).toEqual([
+      'run-1: run-failed: the run failed at step Extract; no total',
+      expect.stringMatching(/^output-not-written: cannot write --report json=\/dev\/full/),
+    ]);
+  });
+
+  test('errors as data: an internal error after the request was sent may have created a run', async () => {
+    const service = await scriptedService(acceptThenShow(aFinishedRun()));
+    const clock = new VirtualClock();
+    clock.now = () => {
+      if (service.posts().length > 0) throw new Error('broken \u001b[31m clock');
+      return 0;
+    };
+    const env = { WFR_BASE_URL: service.baseUrl };
+    const { stderr } = await runCli(['run', 'w', '--json'], { env, clock });
+    const error = errorData(stderr);
+    expect(error).toMatchObject({ exitCode: 70, code: 'internal', retryable: false, runMayExist: true });
+    expect(error.details[0]).toBe('Error: broken \\u001b[31m clock');
+  });
+});
+
+describe('errors as data: text from outside', () => {
+  test('errors as data: text from outside is sanitized, and secrets are masked, without breaking the line', async () => {
+    const secret = '","code":"usage","exitCode":0,"x":"';
+    const message = `\u001b]0;x\u0007\n::error::x\n##[group]\u202e ${secret} unauthorized not-triggered`;
+    const service = await scriptedService((_request, reply) => reply.send(422, { message }));
+    const env = { WFR_BASE_URL: service.baseUrl };
+    for (const header of [secret, '"exitCode":', 'rejected', 'the service rejected the trigger']) {
+      const args = ['run', 'w', '--json', '-H', `X-Key: ${header}`, '--workflow-id-field', 'both'];
+      const { stderr } = await runCli(args, { env });
+      const error = errorData(stderr);
+      expect(error).toMatchObject({ code: 'rejected', exitCode: 5 });
+      if (header === secret) expect([error.message, error.service?.message].join()).not.toContain(secret);
+      expect(stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]|##\[/);
+    }
+  });
+
+  test('errors as data: a command that a secret is part of is not given', async () => {
+    const service = await scriptedService(showRun({ id: 'run-of-the-customer' }));
+    const env = { WFR_BASE_URL: service.baseUrl };
+    const id = 'run-of-the-customer';
+    const watch = (flags: string[]) => runCli(['watch', id, '--timeout', '0', '--json', ...flags], { env });
+    expect(errorData((await watch([])).stderr).resume).toBe(`wfr watch --output json ${id}`);
+    expect(errorData((await watch(['-H', `X-Key: ${id}`])).stderr).resume).toBe(null);
   });
 });
 

@@ -8,7 +8,7 @@ import {
   type NextStep,
   type OutcomeReason,
 } from '../../view/batch-summary.js';
-import type { RowsEnding } from '../../view/errors/error-data.js';
+import type { RowsEnding } from '../../view/error-data/error-data.js';
 import { OUTCOMES, type Outcome } from '../../view/outcome.js';
 import { PLAIN } from '../../view/style.js';
 

@@ -13,8 +13,8 @@ import { VERSION } from '../../platform/version.js';
 import type { ReportedRun } from '../../report/reported-run.js';
 import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
+import type { CommandEnding, ErrorData, RowsEnding } from '../../view/error-data/error-data.js';
 import { errorText, requestIdOfError } from '../../view/errors/describe-error.js';
-import type { CommandEnding, ErrorData, RowsEnding } from '../../view/errors/error-data.js';
 import { type Layout, openLayout } from '../../view/layout.js';
 import type { Presentation, PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
@@ -135,7 +135,7 @@ async function failedOutcome(
 /** Returns what ended a command as data; undefined if its exit code is 0. */
 async function describe(ending: CommandEnding, { secrets }: Context): Promise<ErrorData | undefined> {
   if (ending.exit === ExitCode.ok) return undefined;
-  const { describeEnding, maskErrorData } = await import('../../view/errors/error-data.js');
+  const { describeEnding, maskErrorData } = await import('../../view/error-data/error-data.js');
   return maskErrorData(describeEnding(ending), secrets);
 }
 
@@ -149,7 +149,7 @@ async function printEnding(
   if (errorsAsData) {
     const data = await describe(ending, context);
     if (data === undefined) return;
-    const { errorLine } = await import('../../view/errors/error-data.js');
+    const { errorLine } = await import('../../view/error-data/error-data.js');
     return stderr.write(errorLine(data));
   }
   if (ending.failures.length === 0) return;

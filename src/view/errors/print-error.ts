@@ -33,7 +33,7 @@ export async function printFinalError(
 ): Promise<Exit> {
   const { stderr, secrets, errorsAsData } = context;
   if (errorsAsData) {
-    const { describeThrown, errorLine, maskErrorData } = await import('./error-data.js');
+    const { describeThrown, errorLine, maskErrorData } = await import('../error-data/error-data.js');
     await stderr.write(errorLine(maskErrorData(describeThrown(error), secrets)));
   } else {
     await printError(error, color, context);

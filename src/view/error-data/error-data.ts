@@ -33,7 +33,7 @@ import { hasEnded, type Run } from '../../service/run.js';
 import { formatDuration } from '../../text/duration.js';
 import { sanitize, sanitizeJson, sanitizeLines, sanitizeStack } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
-import { describeError, requestIdOfError } from './describe-error.js';
+import { describeError, requestIdOfError } from '../errors/describe-error.js';
 
 /** The response that an error is about; null for what is unknown. */
 interface ServiceResponse {
