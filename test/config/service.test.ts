@@ -118,16 +118,6 @@ describe('the token', () => {
     expect(stderr).toContain('--token-file empty is empty');
   });
 
-  test('token: standard input is not read again after a 401, which exits 4', async () => {
-    const service = await scriptedService((_request, reply) => reply.send(401));
-    const { exitCode, stderr } = await runCli(['status', 'run-1', '--token-file', '-'], {
-      env: { WFR_BASE_URL: service.baseUrl },
-      stdin: 'old\n',
-    });
-    expect({ exitCode, requests: service.requests.length }).toEqual({ exitCode: 4, requests: 1 });
-    expect(stderr).toContain('the service rejected the access token (401); it came from standard input');
-  });
-
   test('token: the file is read once more after a 401', async () => {
     const cwd = temporaryFolder();
     const path = join(cwd, 'token');

@@ -63,7 +63,7 @@ describe('a response to the trigger of 60 MB', () => {
         stderr: expect.stringContaining('the outcome is unknown: a run may have been created'),
       });
     },
-    60_000,
+    120_000,
   );
 
   test('run: unknown members and a long status beside the id are accepted on a heap of 48 MB', async () => {
@@ -71,7 +71,7 @@ describe('a response to the trigger of 60 MB', () => {
     const { exitCode, stderr } = await withSmallHeap(['run', 'w', '--timeout', '0'], await serveLarge(body));
     expect({ exitCode, start: stderr.slice(0, 9) }).toEqual({ exitCode: 8, start: 'Run run-1' });
     expect(stderr.length).toBeLessThan(20_000);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('--get in an output of 60 MB', () => {
@@ -97,7 +97,7 @@ describe('--get in an output of 60 MB', () => {
       });
       expect(stdout === '').toBe(expected !== 0);
     },
-    60_000,
+    120_000,
   );
 });
 
@@ -181,5 +181,5 @@ describe('long members of a run', () => {
     });
     const { exitCode, stderr } = await withSmallHeap(['run', 'w', '-o', 'id'], baseUrl);
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
-  }, 60_000);
+  }, 120_000);
 });

@@ -154,7 +154,7 @@ describe('the token, a header and the proxy password', () => {
         `{"${inJson}":1}`,
         `<html><title>${echo}</title>`,
         `${'x'.repeat(168)}${echo}`,
-        `${'x'.repeat(1985)} ${echo}`,
+        `${'x'.repeat(1965)} ${echo}`,
         `{"id":"run-1","status":"FAILED","error":{"message":"${inJson}","step":"${inJson}"}}`,
         `{"id":"run-1","status":"${inJson}"}`,
       ];

@@ -5,7 +5,7 @@ import { realClock } from '../helpers/clock.js';
 import { folderWithSparseFile } from '../helpers/files.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
-const LIMIT = 100;
+const LIMIT = 300;
 
 /** Blocks this whole process for longer than the limit: data that arrives meanwhile waits in the socket. */
 function suspend(): void {

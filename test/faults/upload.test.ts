@@ -187,11 +187,11 @@ describe('run: a service that stops reading', () => {
         reply.socket.resume();
         setImmediate(() => reads < 12 && reply.socket.pause());
         if (reads >= 12) clearInterval(timer);
-      }, 40);
+      }, 100);
       await request.body();
       reply.send(200, aRun({ status: 'FINISHED' }));
     });
-    const { exitCode } = await run(service.baseUrl, { cwd: SMALLER, limits: { stall: 300 } });
+    const { exitCode } = await run(service.baseUrl, { cwd: SMALLER, limits: { stall: 900 } });
     expect(exitCode).toBe(0);
     expect(service.posts().length).toBe(1);
   });
