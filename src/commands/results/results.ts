@@ -13,7 +13,6 @@ import { formatDuration, formatUtc } from '../../text/duration.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { openLayout } from '../../view/layout.js';
 import type { PresentationFlags } from '../../view/presentation.js';
-import { PLAIN } from '../../view/style.js';
 import { type OutputFlags, parseFormat } from '../shared/output-flags.js';
 import { readReportedRuns } from '../shared/reported-rows.js';
 import { isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
@@ -42,7 +41,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const isOnStdout = format === 'text' && !isReportOnStdout(flags);
     // With JSON, the counts are in the result or in the error.
     if (isOnStdout || !context.errorsAsData)
-      await printSummary(summary, isOnStdout ? context.stdout : context.stderr, context, interruption);
+      await printSummary(summary, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
     if (joined.problems.length > 0) throw new UsageError(joined.problems);
     if (format !== 'text') {
       const pieces = formatRows(format, joined, summary, exit, await rowsLayout(flags, context));
@@ -103,12 +102,14 @@ function summaryOf({ rowStates, total, missing, period }: JoinedFiles): BatchSum
 
 async function printSummary(
   summary: BatchSummary,
-  stdout: Output,
-  { secrets }: Context,
+  output: Output,
+  { color }: ResultsFlags,
+  { env, secrets }: Context,
   interruption: Interruption,
 ): Promise<void> {
-  const lines = formatBatchSummary(summary, PLAIN, 0);
-  await openStdoutQueue({ stdout, secrets }, interruption).writeSummary(`${lines.join('\n')}\n`);
+  const { style, width } = await openLayout(color, { stdout: output, env });
+  const lines = formatBatchSummary(summary, style, width);
+  await openStdoutQueue({ stdout: output, secrets }, interruption).writeSummary(`${lines.join('\n')}\n`);
 }
 
 function exitOf({ rowStates, total = Number.POSITIVE_INFINITY }: JoinedFiles): Exit {
