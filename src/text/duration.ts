@@ -9,14 +9,16 @@ export function parseDuration(text: string): number | undefined {
   return number === undefined || factor === undefined ? undefined : Number(number) * factor;
 }
 
-/** Formats milliseconds, rounded for people: `850ms`, `4.2s`, `2m 5s`, `1h 3m`. */
+/** Formats milliseconds, rounded for people: `850ms`, `4.2s`, `2m 5s`, `1h 3m`, `2d 3h`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)}ms`;
   if (ms < 9_950) return `${(ms / 1_000).toFixed(1)}s`;
   const seconds = Math.round(ms / 1_000);
   if (seconds < 60) return `${seconds}s`;
   if (seconds < 3_600) return formatUnits(Math.floor(seconds / 60), 'm', seconds % 60, 's');
-  return formatUnits(Math.floor(seconds / 3_600), 'h', Math.floor((seconds % 3_600) / 60), 'm');
+  const hours = Math.floor(seconds / 3_600);
+  if (hours < 48) return formatUnits(hours, 'h', Math.floor((seconds % 3_600) / 60), 'm');
+  return formatUnits(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
 /** Formats how long ago something was (ms), for a table: `now`, `12s ago`, `3m ago`, `2h ago`, `5d ago`. */

@@ -43,7 +43,7 @@ export interface SummaryFacts {
 /** Returns a row for each known field, whose text is wrapped to the width of the layout. */
 export function runSummary(run: Run, { workflow, now }: SummaryFacts, { style, width }: Layout): string {
   const steps = totalSteps(run);
-  const created = run.createdAt === undefined ? undefined : run.createdAt + ageText(run.createdAt, now);
+  const created = run.createdAt === undefined ? undefined : createdText(run.createdAt, now, width);
   const rows: [string, string | undefined][] = [
     ['run', run.id],
     ['workflow', workflow],
@@ -81,8 +81,11 @@ function formatRow(label: string, text: string, width: number): string {
 /** The clocks of two machines differ by this much without one of them being wrong (ms). */
 const MAX_AHEAD = 60_000;
 
-/** Returns ` (3m ago)`, or nothing for what is no time, or one that is far ahead of this machine's clock. */
-function ageText(createdAt: string, now: number): string {
-  const age = now - Date.parse(createdAt);
-  return age >= -MAX_AHEAD ? ` (${formatAge(age)})` : '';
+/** Returns `<time> (3m ago)`, without the age of what is no time, or one that is far ahead of this machine's clock. */
+function createdText(createdAt: string, now: number, width: number): string {
+  const ms = now - Date.parse(createdAt);
+  if (!(ms >= -MAX_AHEAD)) return createdAt;
+  const age = `(${formatAge(ms)})`;
+  const isBeside = width === 0 || LABEL_WIDTH + createdAt.length + 1 + age.length <= width;
+  return `${createdAt}${isBeside ? ' ' : '\n'}${age}`;
 }

@@ -92,6 +92,18 @@ describe('status', () => {
     },
   );
 
+  test('status: an age that does not fit beside the time is on the next line, whole', async () => {
+    const { baseUrl } = await scriptedService(showRun());
+    const { stdout } = await runCli(['status', 'run-1'], {
+      env: { WFR_BASE_URL: baseUrl },
+      clock: new VirtualClock(CREATED + 200_000_000),
+      stdoutTerminal: 38,
+    });
+    expect(stripVTControlCharacters(stdout)).toContain(
+      'created    2026-01-02T03:04:05Z\n           (2d ago)\n',
+    );
+  });
+
   test('status: an id that does not fit beside its label is on a line of its own', async () => {
     const id = '20c1d2e3-2f57-4a53-9a8e-3d2f4c5b6a70';
     const { baseUrl } = await scriptedService(showRun({ id }));

@@ -92,6 +92,7 @@ test.each([
   ['3599.6s', '1h'],
   ['63m', '1h 3m'],
   ['25h', '25h'],
+  ['51h', '2d 3h'],
 ])('watch: a run that took %s is reported as having taken %s', async (interval, duration) => {
   let polls = 0;
   const { markdown } = await runWithReports(
