@@ -112,10 +112,10 @@ describe('--token-file', () => {
   });
 
   test.each([
-    ['Ctrl-C', `${TOKEN}\u0003`, ['status', 'run-1'], 130],
-    ['Ctrl-C', `${TOKEN}\u0003`, ['run', 'w'], 130],
+    ['Ctrl-C in wfr status', `${TOKEN}\u0003`, ['status', 'run-1'], 130],
+    ['Ctrl-C in wfr run', `${TOKEN}\u0003`, ['run', 'w'], 130],
     ['the end of input', '\u0004', ['status', 'run-1'], 2],
-  ])('--token-file -: %s restores the terminal (%#)', async (_name, keys, args, code) => {
+  ])('--token-file -: %s restores the terminal', async (_name, keys, args, code) => {
     const { exitCode, modes, authorizations, stderr } = await typeToken(keys, {}, args);
     expect({ exitCode, modes, authorizations }).toEqual({
       exitCode: code,

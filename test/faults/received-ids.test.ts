@@ -322,7 +322,7 @@ describe('run: a response with a content coding', () => {
 
 describe('run: ids on stdout', () => {
   const long = `r-${'é'.repeat(3_000)}`;
-  const flags = [['-o', 'id'], ['--detach'], ['--detach', '-o', 'id']];
+  const flags = ['-o id', '--detach', '--detach -o id'];
 
   const start = async (id: string, args: readonly string[]) => {
     const { baseUrl } = await scriptedService(async (request, reply) => {
@@ -334,18 +334,18 @@ describe('run: ids on stdout', () => {
     return { ...started, listed: (await runCli(['history', '-o', 'id'], { env })).stdout };
   };
 
-  test.each(flags)('run %s %s: an id of 6 kB is printed byte for byte', async (...args) => {
+  test.each(flags)('run %s: an id of 6 kB is printed byte for byte', async (line) => {
     for (const id of [long, 'a b#[/é', '-x']) {
-      const { stdout, exitCode, listed } = await start(id, args.filter(Boolean));
+      const { stdout, exitCode, listed } = await start(id, line.split(' '));
       expect({ stdout, exitCode, listed }).toEqual({ stdout: `${id}\n`, exitCode: 0, listed: `${id}\n` });
     }
   });
 
   test.each(flags)(
-    'run %s %s: an id that a script would misread is not printed, and wfr exits 74',
-    async (...args) => {
+    'run %s: an id that a script would misread is not printed, and wfr exits 74',
+    async (line) => {
       for (const id of ['a\nb', 'a\u001b[2J', 'a\u2028b', '::error::x', 'a##[error]b']) {
-        const { stdout, exitCode, stderr, listed } = await start(id, args.filter(Boolean));
+        const { stdout, exitCode, stderr, listed } = await start(id, line.split(' '));
         expect({ stdout, exitCode, listed }).toEqual({ stdout: '', exitCode: 74, listed: '' });
         expect(stderr).toContain('cannot write the run id: it contains control characters\n');
         expect(stderr).toMatch(/^Run a?.*\nTo watch it: wfr watch /);

@@ -300,15 +300,15 @@ describe('the token, a header and the proxy password', () => {
     }
   });
 
-  test.each([[['--token', TOKEN]], [[`--token=${TOKEN}`]]])(
-    'run: --token is answered with the variable that takes the token (%#)',
-    async (flags) => {
-      expect(await runCli(['run', 'w', ...flags])).toMatchObject({
-        stderr: 'wfr: error: no flag takes the token: set WFR_TOKEN\n  See: wfr help environment\n',
-        exitCode: 2,
-      });
-    },
-  );
+  test.each([
+    ['as two arguments', ['--token', TOKEN]],
+    ['with an equals sign', [`--token=${TOKEN}`]],
+  ])('run: --token, %s, is answered with the variable that takes the token', async (_spelling, flags) => {
+    expect(await runCli(['run', 'w', ...flags])).toMatchObject({
+      stderr: 'wfr: error: no flag takes the token: set WFR_TOKEN\n  See: wfr help environment\n',
+      exitCode: 2,
+    });
+  });
 
   test('tokenCommand: its arguments are never printed, only the program and their number', async () => {
     for (const tokenCommand of [
