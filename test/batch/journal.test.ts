@@ -14,6 +14,7 @@ describe('the lines of a results file', () => {
     ['{"event":"sent","row":1e9}', '"row" of the event "sent" must be a whole number from 1 to 100000000'],
     ['{"event":"sent","row":0}', '"row" of the event "sent" must be'],
     ['{"event":"sent"}', '"row" of the event "sent" must be'],
+    ['{"event":"table","rows":1,"time":"x"}', '"time" of the event "table" must be a time'],
     ['{"event":"table","rows":1e15}', '"rows" of the event "table" must be a whole number up to 100000000'],
     [
       '{"event":"intent","row":1,"digest":"xyz"}',

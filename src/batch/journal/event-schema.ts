@@ -36,13 +36,13 @@ const MEMBERS: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   open: { owner: OWNER, file: TEXT },
   close: { by: TEXT },
   batch: { workflow: TEXT, baseUrl: TEXT, shard: SHARD, inputs: INPUTS, salt: SALT },
-  intent: { row: ROW, digest: DIGEST, inputs: NAMES, time: TIME },
-  sent: { row: ROW, inputs: DIGESTS, time: TIME },
-  unknown: { row: ROW, reason: TEXT, requestId: OPTIONAL_TEXT, time: TIME },
-  accepted: { row: ROW, id: ID, time: TIME },
-  refused: { row: ROW, exit: EXIT, reason: TEXT, requestId: OPTIONAL_TEXT, time: TIME },
-  lost: { row: ROW, time: TIME },
-  ended: { row: ROW, run: RUN, time: TIME },
+  intent: { row: ROW, digest: DIGEST, inputs: NAMES },
+  sent: { row: ROW, inputs: DIGESTS },
+  unknown: { row: ROW, reason: TEXT, requestId: OPTIONAL_TEXT },
+  accepted: { row: ROW, id: ID },
+  refused: { row: ROW, exit: EXIT, reason: TEXT, requestId: OPTIONAL_TEXT },
+  lost: { row: ROW },
+  ended: { row: ROW, run: RUN },
   table: { rows: COUNT },
   stopped: { rows: COUNT },
 };
@@ -56,7 +56,8 @@ export function isKnownEvent(event: string): boolean {
 export function findEventProblem(members: Readonly<Record<string, unknown>>): string | undefined {
   const { event } = members;
   if (typeof event !== 'string') return 'is not a line of a results file';
-  for (const [name, { accepts, expected }] of Object.entries((isKnownEvent(event) && MEMBERS[event]) || {})) {
+  const checks = { time: TIME, ...(isKnownEvent(event) && MEMBERS[event]) };
+  for (const [name, { accepts, expected }] of Object.entries(checks)) {
     if (!accepts(members[name])) return `"${name}" of the event "${event}" must be ${expected}`;
   }
   return undefined;
