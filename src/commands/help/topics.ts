@@ -58,10 +58,10 @@ or a CI log would act on are escaped as \\uXXXX. A FINISHED run without an outpu
 prints null. On a terminal, JSON is colored; --color always colors it in a pipe.
 
 --get <pointer> prints one value of the output, named by a JSON Pointer such as
-/lines/0/total: a string as its text, everything else as JSON. With -o json, the
-pointer is into the Run. A run that is not FINISHED keeps its exit code; a
-pointer to nothing exits 65. In a name, write ~1 for / and ~0 for ~. Control
-characters in a string are printed as \\uXXXX, with a warning.
+/lines/0/total: a string as its text (control characters as \\uXXXX), all else as
+JSON. With -o json, the pointer is into the Run. A run that is not FINISHED
+keeps its exit code; a pointer to nothing exits 65. In a name, write ~1 for /
+and ~0 for ~.
 
 --save-documents <folder> saves the documents in the output as files; the JSON
 has their paths instead. With --quiet, stderr has only the run's id, warnings
