@@ -136,7 +136,7 @@ export function processContext(): Context {
     spawn: spawnCommand,
     exec: async (command, args, options) => {
       const { exec } = await import('./exec.js');
-      return exec(command, args, options, systemClock.after);
+      return exec(command, args, options, systemClock.after, process.platform);
     },
   };
 }
@@ -198,8 +198,11 @@ async function spawnCommand(
   env: Record<string, string>,
 ): Promise<Child> {
   // Loaded only when needed, as it costs 3 ms.
-  const { spawn } = await import('node:child_process');
-  const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+  const { loadSpawn, ownCommand } = await import('./spawn.js');
+  const spawn = await loadSpawn(process.platform);
+  // Without a wfr on PATH, or with another one, it is still this one.
+  const [program, ...first] = command === 'wfr' ? await ownCommand() : [command];
+  const child = spawn(program, [...first, ...args], { stdio: 'inherit', env: { ...process.env, ...env } });
   const exited = new Promise<ExitStatus>((resolve) => {
     child.on('exit', (code, signal) => resolve(signal ?? code ?? 0));
   });

@@ -1,5 +1,5 @@
 /** Runs a command, such as the one that prints the access token, and returns its output. */
-import { spawn } from 'node:child_process';
+import { loadSpawn } from './spawn.js';
 
 /** How long a command may run (ms). */
 const TIMEOUT = 60_000;
@@ -40,7 +40,9 @@ export async function exec(
   args: readonly string[],
   { cwd, signal }: ExecOptions,
   after: Timer,
+  platform: NodeJS.Platform,
 ): Promise<ExecResult> {
+  const spawn = await loadSpawn(platform);
   signal?.throwIfAborted();
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
   const stdout = keepStart(child.stdout);

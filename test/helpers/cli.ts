@@ -114,7 +114,13 @@ export function createTestContext(options: CliOptions, captured = { stdout: '', 
     onSuspend: () => () => {},
     exec: (command, args, execOptions) =>
       options.canExec
-        ? exec(command, args, execOptions, (ms, action) => clock.after(ms, action))
+        ? exec(
+            command,
+            args,
+            execOptions,
+            (ms, action) => clock.after(ms, action),
+            options.platform ?? 'linux',
+          )
         : Promise.reject(new Error('this test may not run commands')),
     spawn: options.spawn ?? (() => Promise.reject(new Error('this test may not start processes'))),
   };

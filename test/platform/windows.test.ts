@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
+import { writeTestConfig } from '../helpers/config.js';
 import { folderWith } from '../helpers/files.js';
+import { EXECUTABLE, startWfr } from '../helpers/process.js';
+import { SLOW } from '../helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
 const platform = 'win32';
@@ -116,6 +119,57 @@ describe('Windows: shells', () => {
       `$env:WFR_BASE_URL = '${url}'\n$env:WFR_TOKEN = '${token}'\nset "WFR_BASE_URL=${url}"\nset "WFR_TOKEN=${token}"\n`,
     );
   });
+});
+
+describe('Windows: processes', () => {
+  /** Returns the environment of a process that takes itself to be on Windows, with a cmd.exe that notes its arguments. */
+  function windowsWithCmd(prints: string) {
+    const folder = temporaryFolder();
+    writeFileSync(
+      join(folder, 'windows.cjs'),
+      "Object.defineProperty(process, 'platform', { value: 'win32' });",
+    );
+    const cmd = join(folder, 'cmd.exe');
+    writeFileSync(cmd, `#!/bin/sh\nprintf '%s\\n' "$@" >'${folder}/words'\necho ${prints}\n`, {
+      mode: 0o755,
+    });
+    const env = { NODE_OPTIONS: `--require=${folder}/windows.cjs`, comspec: cmd };
+    return { env, words: () => readFileSync(join(folder, 'words'), 'utf8').trimEnd().split('\n') };
+  }
+  const QUOTED = '^"a^ ^&^ b^" ^"100^%^" ^"\\^"q\\^"^"';
+
+  test.skipIf(EXECUTABLE)(
+    'Windows: a tokenCommand that is a .cmd file is run by cmd, with quoted arguments',
+    async () => {
+      const { env, words } = windowsWithCmd('of-the-command');
+      const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(200, aRun()));
+      const tokenCommand = ['token.cmd', 'a & b', '100%', '"q"'];
+      const { path, folder } = writeTestConfig({
+        defaultProfile: 'p',
+        profiles: { p: { baseUrl, tokenCommand } },
+      });
+      writeFileSync(join(folder, 'token.cmd'), '@echo off');
+      const { exitCode } = await startWfr(['status', 'run-1'], { ...env, WFR_CONFIG: path }).ended;
+      expect(exitCode).toBe(0);
+      expect(words()).toEqual(['/d', '/s', '/c', `"token.cmd ${QUOTED}"`]);
+      expect(requests[0]?.headers.authorization).toBe('Bearer of-the-command');
+    },
+  );
+
+  test.skipIf(EXECUTABLE)('Windows: sandbox runs a .cmd file by cmd, with quoted arguments', async () => {
+    const { env, words } = windowsWithCmd('done');
+    const cwd = folderWith({ 'build.cmd': '@echo off' });
+    const args = ['sandbox', '--', 'build.cmd', 'a & b', '100%', '"q"'];
+    const { stdout, exitCode } = await startWfr(args, env, { cwd }).ended;
+    expect({ stdout, exitCode }).toEqual({ stdout: 'done\n', exitCode: 0 });
+    expect(words()).toEqual(['/d', '/s', '/c', `"build.cmd ${QUOTED}"`]);
+  });
+});
+
+test('sandbox: the command wfr is this wfr, also without one on PATH', async () => {
+  const args = ['sandbox', '--slow', '0.01', '--', 'wfr', 'run', SLOW, 'label=x y'];
+  const { stdout, exitCode } = await startWfr(args, { PATH: '/nonexistent' }).ended;
+  expect({ exitCode, output: JSON.parse(stdout) }).toMatchObject({ exitCode: 0, output: { label: 'x y' } });
 });
 
 describe('patterns that the shell has not expanded', () => {

@@ -31,6 +31,7 @@ const IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   chalk: ['view/style.ts'],
   'mime-types': ['inputs/media-type.ts'],
   'csv-parse': ['batch/csv.ts'],
+  'cross-spawn': ['platform/spawn.ts'],
   tinyglobby: ['inputs/expand-patterns.ts'],
   'string-width': ['view/text-width.ts'],
 };
