@@ -179,6 +179,11 @@ export class RowStates {
     if (state === 'finished') this.#labels.delete(row);
   }
 
+  /** Says why a row is in its state, until its next event. */
+  explain(row: number, reason: string): void {
+    this.#addReason(row, { step: '', message: reason }, this.state(row));
+  }
+
   #setReason(event: RowEvent, state: RowState): void {
     const { row } = event;
     if (event.event === 'sent') {
@@ -188,6 +193,10 @@ export class RowStates {
     }
     const reason = state === 'intent' ? undefined : reasonOf(event);
     if (reason === undefined) return this.#reasonIds.set(row, 0);
+    this.#addReason(row, reason, state);
+  }
+
+  #addReason(row: number, reason: { step: string; message: string }, state: RowState): void {
     const message = withoutLabel(reason.message, this.#labels.get(row));
     this.#reasonIds.set(row, this.#reasons.add({ ...reason, message, outcome: state }, row) + 1);
   }

@@ -206,7 +206,7 @@ test('history and batch: control characters and CI commands in ids, names and la
   for (const format of ['json', 'jsonl', 'text', 'id']) {
     const { stdout } = await runCli(['history', '-o', format], { env });
     assertSanitized(stdout);
-    if (format === 'json') expect(JSON.parse(stdout)).toMatchObject([{ id }]);
+    if (format === 'json') expect(JSON.parse(stdout)).toMatchObject([{ id }, { id }]);
   }
 });
 

@@ -186,7 +186,10 @@ describe('batch: an accepted row that is resumed', () => {
   test('batch: 400 for 60 s on resuming an accepted row exits 7, as its run exists (fault 37)', async () => {
     const { exitCode, stderr, clock, posts } = await resumeBatch([showRun(), fail(400)]);
     expect(exitCode).toBe(7);
-    expect(stderr).toContain('run-1: the run could not be read; the service rejected the request (400)');
+    expect(stderr).toContain('run-1  the run could not be read; the service rejected the request (400)');
+    expect(stderr).toContain(
+      '\n  1 running: the run could not be read; the service rejected the request (400)',
+    );
     expect(clock.monotonic()).toBeGreaterThanOrEqual(60_000);
     expect(clock.monotonic()).toBeLessThan(100_000);
     expect(posts).toBe(1);

@@ -136,7 +136,11 @@ export class RowRunner {
     const exit = exitOfError(error);
     if (error instanceof OutputError || exit === ExitCode.internalError) throw error;
     if (error instanceof NoSuchRunError) this.#record({ event: 'lost', row: row.number });
-    return { exit, id, reason: rowReason(error), error };
+    const reason = rowReason(error);
+    // Otherwise a signal stopped the watching, which says nothing about the run.
+    if (typeof exit === 'number' && !(error instanceof NoSuchRunError))
+      this.#tools.rowStates.explain(row.number, reason);
+    return { exit, id, reason, error };
   }
 
   /** Records why a row was not triggered. */
