@@ -345,7 +345,7 @@ describe('--save-documents', () => {
     ['jsonl', true],
     ['id', false],
   ])(
-    '--save-documents: if a document cannot be saved, -o %s says that it is on stdout: %s',
+    '--save-documents: if a document cannot be saved, -o %s says how to go on, and its output has it: %s',
     async (format, isHeld) => {
       const cwd = temporaryFolder();
       mkdirSync(join(cwd, "it's/d.txt"), { recursive: true });
@@ -354,12 +354,16 @@ describe('--save-documents', () => {
       const { stdout, stderr, exitCode } = await watched({ d: document }, flags, cwd);
       expect(exitCode).toBe(74);
       expect(stdout.includes(document)).toBe(isHeld);
-      expect(stderr).toContain(
-        `  Choose another folder, or watch the run again once this is fixed.
-Run run-1 has ended${isHeld ? '; the output on stdout contains its documents' : ''}.
-To watch it: wfr watch --save-documents 'it'"'"'s' --force run-1
-`,
-      );
+      const command = (flags: string) => `wfr watch ${flags}--save-documents 'it'"'"'s' --force run-1`;
+      const hint = 'Choose another folder, or watch the run again once this is fixed.';
+      if (format.startsWith('json')) {
+        const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '');
+        expect(error).toMatchObject({ code: 'output-not-written', exitCode: 74, hints: [hint] });
+        expect(error.resume).toBe(command(`--output ${format} `));
+        return;
+      }
+      const detail = isHeld ? '; the output on stdout contains its documents' : '';
+      expect(stderr).toContain(`  ${hint}\nRun run-1 has ended${detail}.\nTo watch it: ${command('')}\n`);
     },
   );
 
@@ -371,7 +375,7 @@ To watch it: wfr watch --save-documents 'it'"'"'s' --force run-1
     const { stderr, exitCode } = await watched({ d: uri('text/plain', 'x') }, flags, cwd);
     expect(exitCode).toBe(74);
     expect(stderr).toContain('Run b has ended.\n');
-    expect(stderr).toMatch(/^To watch them: wfr watch --save-documents out\/b\/b b$/m);
+    expect(stderr).toMatch(/^To watch it: wfr watch --save-documents out\/b\/b b$/m);
   });
 
   test('--save-documents: after a full disk, the suggested command saves everything', async () => {
