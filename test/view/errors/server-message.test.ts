@@ -131,6 +131,21 @@ describe('error messages: nothing of an error response is lost', () => {
 });
 
 describe('error messages: a response that is not a run', () => {
+  test.each([
+    ['text/html; charset=utf-8', true],
+    ['application/json', false],
+  ])(
+    'error messages: a response of the type %s that is no run suggests a sign-in page: %s',
+    async (type, isSuggested) => {
+      const { baseUrl } = await scriptedService((_request, reply) =>
+        reply.send(200, '<html>Sign in</html>', { 'content-type': type }),
+      );
+      const { exitCode, stderr } = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl } });
+      expect(exitCode).toBe(7);
+      expect(stderr.includes('check the base URL, and the network for a sign-in page')).toBe(isSuggested);
+    },
+  );
+
   test('error messages: a response that is not a run is shown in part, with the number of omitted characters', async () => {
     expect(await stderrFor(200, `<p>${'ä€😀'.repeat(100)}`)).toContain(
       `\n| <p>${'ä€😀'.repeat(65)}ä€… (103 more characters)\n`,
