@@ -315,8 +315,7 @@ describe('run: responses that reject a trigger', () => {
     async (_name, value, posts) => {
       const result = await runAgainst(respond(429, '', { 'retry-after': value }));
       expect(result).toMatchObject({ exitCode: 7, posts });
-      if (posts === 1)
-        expect(result.stderr).toMatch(/The service asks to wait \d+h.*; wfr waits 5m at most\./);
+      if (posts === 1) expect(result.stderr).toMatch(/The service asks to wait \d+d; wfr waits 5m at most\./);
       else expect(result.gaps).toEqual([1000, 2000, 4000]);
     },
   );

@@ -166,7 +166,7 @@ describe('long members of a run', () => {
       );
       const { exitCode, stderr } = await runCli(['run', 'w'], { env: { WFR_BASE_URL: baseUrl } });
       expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 1 });
-      expect(stderr).toContain('The service asks to wait 8760h; wfr waits 5m at most.');
+      expect(stderr).toContain('The service asks to wait 365d; wfr waits 5m at most.');
     },
   );
 
