@@ -20,6 +20,7 @@ const bundle = await rolldown({
     replaceUnusedParts(),
     leaveOutMaps(),
     compileEagerly(),
+    exportValues(),
     escapeNonAscii(),
     addPackageFiles(),
   ],
@@ -153,6 +154,27 @@ function compileEagerly() {
       code: code.replaceAll(/(__commonJSMin\(\()\((exports, module|exports)\) => \{/g, '$1function($2) {'),
       map: null,
     }),
+  };
+}
+
+/**
+ * Exports values where rolldown exports getters, which V8 takes longer to make and to call. They differ only for a variable
+ * that is assigned again, which fails the build.
+ */
+function exportValues() {
+  const GETTER =
+    /Object\.defineProperty\(exports, "([^"]+)", \{\s+enumerable: true,\s+get: function\(\) \{\s+return (\w+);\s+\}\s+\}\);/g;
+  const toValues = (code) =>
+    code.replace(GETTER, (_getter, name, variable) => {
+      if (new RegExp(`(?<!(?:const|let|var) |[.$\\w])${variable} [-+*/%&|^?]*= `).test(code))
+        throw new Error(`${variable} is assigned again: its value cannot be exported once`);
+      return `exports.${name} = ${variable};`;
+    });
+  return {
+    name: 'export-values',
+    generateBundle(_options, bundle) {
+      for (const chunk of Object.values(bundle)) chunk.code &&= toValues(chunk.code);
+    },
   };
 }
 
