@@ -197,6 +197,8 @@ export class UnknownOutcomeError extends WfrError {
   constructor(
     override readonly cause: NetworkError | HttpError | UnreadableResponseError,
     readonly evidence?: RunEvidence,
+    /** The file of `run --once`, if it records that the outcome is unknown. */
+    readonly onceFile?: string,
   ) {
     super('a run may have been created', { cause });
   }
@@ -262,6 +264,8 @@ export class InterruptedError extends WfrError {
     readonly sendState?: SendState,
     /** Set if the signal came while wfr was confirming the id in an unusable response. */
     readonly evidence?: RunEvidence,
+    /** The file of `run --once`, if it records that a run may exist. */
+    readonly onceFile?: string,
   ) {
     super(signal);
   }

@@ -12,12 +12,19 @@ import {
 } from '../../batch/journal/once-file.js';
 import { nextAction } from '../../batch/next-action.js';
 import { digestOf } from '../../batch/row.js';
-import { LostRunError, NoSuchRunError, OutputError, UnsettledRunError, UsageError } from '../../errors.js';
+import {
+  InterruptedError,
+  LostRunError,
+  NoSuchRunError,
+  OutputError,
+  UnknownOutcomeError,
+  UnsettledRunError,
+  UsageError,
+} from '../../errors.js';
 import { DigestedInputs } from '../../inputs/digest-inputs.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { hasEnded } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
-import { SETTLE_ONCE } from '../../view/errors/describe-error.js';
 import { adoptRuns, isSameId } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { resumeCommands } from '../shared/print-outcome.js';
@@ -156,18 +163,23 @@ async function recordAccepted(id: string, { journal }: OnceFile, { file }: OnceP
 async function recordFailure(
   error: unknown,
   { journal }: OnceFile,
-  { file }: OncePlan,
-  { reporter, context: { secrets } }: Session,
-) {
+  { file: { name } }: OncePlan,
+  { context: { secrets } }: Session,
+): Promise<unknown> {
   if (error instanceof OutputError)
-    return new UsageError([`--once ${file.name}: ${describeSystemError(error.cause)}; no run was created`]);
+    return new UsageError([`--once ${name}: ${describeSystemError(error.cause)}; no run was created`]);
   const failure = describeFailure(error);
-  if (failure.isUnknown)
-    reporter.notice(`The next command with --once ${sanitize(file.name)} sends nothing. ${SETTLE_ONCE}`);
-  else {
-    const cause = causeOf(failure, secrets);
-    await journal.commit({ event: 'refused', row: ONCE_ROW, exit: failure.code, ...cause }).catch(() => {});
-  }
+  if (failure.isUnknown) return withOnceFile(error, name);
+  const cause = causeOf(failure, secrets);
+  await journal.commit({ event: 'refused', row: ONCE_ROW, exit: failure.code, ...cause }).catch(() => {});
+  return error;
+}
+
+/** Returns the error of an unknown outcome with the file that records it, as it decides what to do next. */
+function withOnceFile(error: unknown, name: string): unknown {
+  if (error instanceof UnknownOutcomeError) return new UnknownOutcomeError(error.cause, error.evidence, name);
+  if (error instanceof InterruptedError)
+    return new InterruptedError(error.signal, error.sendState, error.evidence, name);
   return error;
 }
 

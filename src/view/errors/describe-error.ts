@@ -209,7 +209,7 @@ function describeUnknownOutcome(error: UnknownOutcomeError): ErrorDescription {
   return {
     summary: ['the outcome is unknown: a run may have been created', ...summary, ...evidenceLines(evidence)],
     serverMessage: serverMessage ?? evidence?.excerpt,
-    hints: [...statusHint(evidence), CHECK_FIRST, ...hints, ...resendHint(error)],
+    hints: [...statusHint(evidence), settleHint(error), ...hints, ...resendHint(error)],
   };
 }
 
@@ -235,10 +235,15 @@ function describeUnsettled({ file, sentAt }: UnsettledRunError): ErrorDescriptio
 }
 
 /** How to settle the unknown outcome of `run --once`. */
-export const SETTLE_ONCE =
+const SETTLE_ONCE =
   'Check the service, then run the same command with --adopt <id> if the run exists, or with --resend-unknown if it does not.';
 
-function describeInterruption({ sendState, evidence }: InterruptedError): ErrorDescription {
+function settleHint({ onceFile }: Pick<UnknownOutcomeError, 'onceFile'>): string {
+  if (onceFile === undefined) return CHECK_FIRST;
+  return `The next command with --once ${sanitize(onceFile)} sends nothing. ${SETTLE_ONCE}`;
+}
+
+function describeInterruption({ sendState, evidence, onceFile }: InterruptedError): ErrorDescription {
   if (sendState === undefined) return { summary: ['interrupted'], hints: [], isRequested: true };
   if (sendState !== 'complete')
     return { summary: ['cancelled; no run was created'], hints: [], isRequested: true };
@@ -246,7 +251,7 @@ function describeInterruption({ sendState, evidence }: InterruptedError): ErrorD
   return {
     summary: [summary, ...evidenceLines(evidence)],
     serverMessage: evidence?.excerpt,
-    hints: [...statusHint(evidence), CHECK_FIRST],
+    hints: [...statusHint(evidence), settleHint({ onceFile })],
   };
 }
 

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { appendClaim, readEvents } from '../../helpers/batch.js';
 import { Signals } from '../../helpers/cli.js';
 import { realClock, VirtualClock } from '../../helpers/clock.js';
+import { errorData } from '../../helpers/error-data.js';
 import { loseAnswer, prepareOnce, reject } from '../../helpers/once.js';
 import { aFinishedRun, aRun } from '../../helpers/service.js';
 
@@ -103,6 +104,21 @@ describe('run --once: the same command again', () => {
     expect((await interrupted).exitCode).toBe(143);
     expect((await once()).exitCode).toBe(6);
     expect(posts().length).toBe(1);
+  });
+
+  test('run --once --json: an unknown outcome has the flags that settle it in its hints, also after a signal', async () => {
+    const { once, state } = await prepareOnce();
+    const signals = new Signals();
+    state.answers = [loseAnswer];
+    const lost = await once(['a=1', '--json']);
+    state.answers = [() => signals.raise('SIGTERM')];
+    const world = { signals, limits: { terminationGrace: 1 }, clock: realClock };
+    const interrupted = await once(['a=1', '--json', '--resend-unknown'], world);
+    for (const { stderr } of [lost, interrupted])
+      expect(errorData(stderr).hints).toEqual([
+        'The next command with --once my.once sends nothing. Check the service, then run the same command with --adopt <id> if the run exists, or with --resend-unknown if it does not.',
+      ]);
+    expect([lost.stderr, interrupted.stderr].map((text) => text.match(/--adopt/g)?.length)).toEqual([1, 1]);
   });
 
   test('run --once --save-documents: the same command again succeeds while the saved documents are unchanged', async () => {
