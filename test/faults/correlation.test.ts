@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
 import { errorData } from '../helpers/error-data.js';
 import { folderWith } from '../helpers/files.js';
+import { readPageRows } from '../helpers/page.js';
 import { acceptThenShow, aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 async function runAgainst(handler: Handler, args: readonly string[], options: CliOptions = {}) {
@@ -91,14 +92,16 @@ describe('request ids', () => {
     async (status) => {
       const cwd = folderWith({ 'rows.csv': 'a\n1\n' });
       const args = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl', '--report', 'json=r.json'];
+      const page = ['--report', 'html=r.html'];
       const { stderr } = await runAgainst(
         rejects({ 'x-request-id': 'req-1' }, 'no', status),
-        [...args, ...FIELD, '-v'],
+        [...args, ...page, ...FIELD, '-v'],
         { cwd },
       );
       expect(stderr).toContain('request id req-1');
       expect(readFileSync(join(cwd, 'out.jsonl'), 'utf8')).toContain('"requestId":"req-1"');
       expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs[0].requestId).toBe('req-1');
+      expect(readPageRows(readFileSync(join(cwd, 'r.html'), 'utf8'))[0]?.requestId).toBe('req-1');
     },
   );
 });

@@ -93,6 +93,7 @@ const COLUMNS = [
     'label',
     'inputs',
     'output',
+    'requestId',
   ],
 ];
 

@@ -135,6 +135,17 @@ describe('HTML report: 10,000 runs', () => {
     expect((await details()).map((text) => text.slice(0, 5))).toEqual(['run-2']);
   });
 
+  test('HTML report: the details of a run have the id of the request that failed, which is found', async () => {
+    const [first, ...others] = sampleRuns(3);
+    if (first === undefined) throw new Error('no run');
+    await browser.open(writePage([{ ...first, requestId: 'req-4711' }, ...others]));
+    await browser.type('.filters [name=text]', 'REQ-4711');
+    expect(await shown()).toBe('1 of 3 runs');
+    await browser.click('.runs tbody tr:nth-child(1) td.version');
+    const details = await browser.run<string>('return document.querySelector(".details").innerText');
+    expect(details.replace(/\s+/g, ' ')).toContain('Request id req-4711');
+  });
+
   test('HTML report: the address of a run shows it with its details', async () => {
     const focused = () =>
       browser.run<string>('return document.activeElement.closest("tr")?.nextElementSibling.innerText ?? ""');

@@ -23,7 +23,8 @@ const [
   LABEL,
   INPUTS,
   OUTPUT,
-] = Array(15).keys();
+  REQUEST_ID,
+] = Array(16).keys();
 
 /** The rank of each text, so that rows are compared by number. */
 const order = Intl.Collator('en', { numeric: true }).compare;
@@ -242,6 +243,7 @@ function createDetails(index) {
     ['Duration', texts[row[DURATION_TEXT]]],
     ['Failing step', texts[row[STEP]]],
     ['Message', texts[row[MESSAGE]]],
+    ['Request id', row[REQUEST_ID] ?? ''],
     ['Output', outputOf(row)],
   ];
   const list = document.createElement('dl');
@@ -299,7 +301,8 @@ function searchTextOf(row) {
   const { label } = outcomes[row[OUTCOME]];
   const fields = [WORKFLOW, VERSION, STATUS].map((index) => texts[row[index]]);
   const why = oneLine(`${texts[row[STEP]]} ${texts[row[MESSAGE]]}`);
-  return [...idsOf(row), ...fields, label, texts[row[INPUTS]], why, outputs[row[OUTPUT]] ?? '']
+  const ids = [...idsOf(row), row[REQUEST_ID] ?? ''];
+  return [...ids, ...fields, label, texts[row[INPUTS]], why, outputs[row[OUTPUT]] ?? '']
     .join('\n')
     .toLowerCase();
 }

@@ -49,6 +49,8 @@ export interface Entry {
   failingStep: string;
   /** May have several lines; empty if the run succeeded. */
   message: string;
+  /** The id of the request that failed; empty if unknown. */
+  requestId: string;
   /** JSON text (UTF-8), if there is one. */
   output: Uint8Array | undefined;
   succeeded: boolean;
@@ -56,7 +58,7 @@ export interface Entry {
 
 /** `index` is the position on the page, from 0. */
 export function toEntry(reported: ReportedRun, index: number): Entry {
-  const { label, id = '', workflowId = '', inputs = [], run, started, duration } = reported;
+  const { label, id = '', workflowId = '', inputs = [], run, started, duration, requestId = '' } = reported;
   const toLine = (text: string) => escapeUnencodable(sanitize(text));
   return {
     number: index + 1,
@@ -72,6 +74,7 @@ export function toEntry(reported: ReportedRun, index: number): Entry {
     duration,
     failingStep: escapeUnencodable(failingStepOf(reported)),
     message: escapeUnencodable(withoutLabel(messageLines(reported).join('\n'), label && sanitize(label))),
+    requestId: toLine(requestId),
     output: run?.status === 'FINISHED' ? run.output : undefined,
     succeeded: verdictOf(reported) === 'succeeded',
   };
