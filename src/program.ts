@@ -39,8 +39,8 @@ Examples:
   wfr watch "$id"
   wfr sandbox --list
 
-Help topics: inputs, tables, output, exit-codes, errors, environment, scripting.
-To read one, or a part of a command:
+Help topics: inputs, tables, output, once, exit-codes, errors, environment,
+scripting. To read one, or a part of a command:
   wfr help inputs
   wfr help config show
 

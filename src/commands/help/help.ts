@@ -17,7 +17,7 @@ export const HELP: CommandEntry = {
 function define(command: Command, start: Start): void {
   command
     .description(
-      'Show help on a command, or on a topic: inputs, tables, output, exit-codes, errors, environment, scripting.',
+      'Show help on a command, or on a topic: inputs, tables, output, once, exit-codes, errors, environment, scripting.',
     )
     .argument('[topic...]', 'a command, a part of one such as config show, a topic or a configured workflow')
     .option('--json', 'print all commands, flags, variables and codes as JSON')

@@ -83,6 +83,10 @@ export const SUBTOPICS: Readonly<Record<string, Readonly<Record<string, () => st
     check: () => CONFIG_CHECK,
     init: () => CONFIG_INIT,
   },
-  run: { inputs: () => TOPICS.inputs?.() ?? '', output: () => TOPICS.output?.() ?? '' },
+  run: {
+    inputs: () => TOPICS.inputs?.() ?? '',
+    output: () => TOPICS.output?.() ?? '',
+    once: () => TOPICS.once?.() ?? '',
+  },
   sandbox: { workflows: () => SANDBOX_WORKFLOWS },
 };

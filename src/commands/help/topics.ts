@@ -113,6 +113,45 @@ Example:
   wfr batch invoice --rows customers.csv --results out.jsonl --retry-failed
 `;
 
+const ONCE = `At most one run: wfr run --once <file>
+
+The same command with the same file triggers at most one run, however often it
+is run and whatever interrupted it. The file records each step before it takes
+effect: keep it where the next attempt finds it. Of two commands at once on one
+machine, one triggers the run and both watch it. Another workflow, service or
+input than that of the recorded run exits 2 and sends nothing.
+
+  the file says        the same command
+  nothing              triggers the run
+  not sent, rejected   triggers the run, also with corrected inputs
+  accepted             watches the run
+  FINISHED             prints the same output again, without a request
+  FAILED               exits 1
+  sent, no answer      exits 6 and sends nothing
+
+What to do next, by exit code:
+  0    nothing: the output is on stdout, or the id with --detach
+  1    the run FAILED; --retry-failed triggers another one
+  2    fix what the message names, then the same command
+  4    get a valid token, then the same command
+  5    fix what the message names, then the same command
+  6    a run may exist: look for it in the service, then the same command with
+         --adopt <id>       to continue with the run that exists
+         --resend-unknown   to send again, as there is none
+  7    the same command, later; if the run is lost (404), --retry-lost triggers
+       another one
+  8    the same command: it watches the run, which continues
+  65   the run FINISHED: the same command with another --get pointer
+  70   report it; the same command continues
+  74   make space or choose another path, then the same command
+  129, 130, 143   the same command
+
+Examples:
+  wfr run --once 4711.once "$workflow" invoice@scan.pdf > output.json
+  wfr run --once 4711.once "$workflow" invoice@scan.pdf --adopt "$id"
+  wfr results 4711.once
+`;
+
 const SCRIPTING = `Scripting
 
 The exit code tells how a run ended; see wfr help exit-codes. The output is on
@@ -207,6 +246,7 @@ export const TOPICS: Readonly<Record<string, () => string>> = {
   inputs: () => INPUTS,
   tables: () => TABLES,
   output: () => OUTPUT,
+  once: () => ONCE,
   'exit-codes': exitCodes,
   errors,
   environment: environmentHelp,

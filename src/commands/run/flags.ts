@@ -19,7 +19,7 @@ name@:=jsonfile; see wfr help inputs. The output is printed as JSON once the run
 is FINISHED. The exit code tells how it ended; see wfr help exit-codes.
 
 With --once, the same command continues after any interruption and triggers no
-second run; an unknown outcome is 6 until --adopt or --resend-unknown.
+second run; see wfr help once.
 
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME

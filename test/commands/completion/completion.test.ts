@@ -85,7 +85,7 @@ describe('completion: candidates', () => {
     [['help', 'watch', ''], []],
     [
       ['help', ''],
-      [...COMMANDS, 'inputs', 'tables', 'output', 'exit-codes', 'errors', 'environment', 'scripting'],
+      [...COMMANDS, 'inputs', 'tables', 'output', 'once', 'exit-codes', 'errors', 'environment', 'scripting'],
     ],
     [
       ['completion', ''],

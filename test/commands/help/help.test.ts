@@ -12,9 +12,10 @@ const PARTS = [
   'config init',
   'batch rows',
   'run inputs',
+  'run once',
   'sandbox workflows',
 ];
-const TOPICS = ['inputs', 'tables', 'output', 'exit-codes', 'errors', 'environment', 'scripting'];
+const TOPICS = ['inputs', 'tables', 'output', 'once', 'exit-codes', 'errors', 'environment', 'scripting'];
 
 describe('help', () => {
   test.each([
@@ -91,7 +92,7 @@ describe('wfr: mistakes on the command line', () => {
     [['run', 'x', '--timeout'], '--timeout <duration>: the value is missing', 'wfr help run'],
     [
       ['help', 'exit'],
-      'no help on "exit"; choose one of run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, tables, output, exit-codes, errors',
+      'no help on "exit"; choose one of run, status, watch, batch, results, history, sandbox, config, completion, help, inputs, tables, output, once, exit-codes, errors',
       '',
     ],
     [['config', 'edit'], 'config edit: choose path, show, check or init', 'wfr help config'],

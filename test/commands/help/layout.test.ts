@@ -15,7 +15,7 @@ const COMMANDS = [
   'completion',
   'help',
 ];
-const TOPICS = ['inputs', 'tables', 'output', 'exit-codes', 'environment', 'scripting'];
+const TOPICS = ['inputs', 'tables', 'output', 'once', 'exit-codes', 'environment', 'scripting'];
 const PARTS = ['config show', 'batch rows', 'sandbox workflows'];
 const ALL = ['', ...COMMANDS, ...TOPICS, ...PARTS].map((words) =>
   ['help', ...words.split(' ')].filter(Boolean),
