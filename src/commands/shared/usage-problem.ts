@@ -9,7 +9,16 @@ export function usageErrorOf(error: CommanderError, command: Command): UsageErro
     return new UsageError(['no flag takes the token: set WFR_TOKEN'], 'wfr help environment');
   }
   const hint = command.parent === null ? 'wfr --help' : `wfr help ${command.name()}`;
-  return new UsageError([problemOf(error, command)], hint);
+  return new UsageError([problemOf(error, command), ...inputSuggestion(error, command)], hint);
+}
+
+/** Returns how to write the input that `--customer ACME` may stand for, without its value, which may be a secret. */
+function inputSuggestion({ code, message }: CommanderError, command: Command): string[] {
+  const [, name] = /^error: unknown option '--([\w.-]+)(?:=.*)?'$/s.exec(message) ?? [];
+  if (code !== 'commander.unknownOption' || name === undefined) return [];
+  if (!command.options.some(({ long }) => long === '--input')) return [];
+  const flag = command.name() === 'run' ? '' : '--input ';
+  return [`to send an input, write ${flag}${name}=text or ${flag}${name}@file`];
 }
 
 /** Returns what the user wrote, a colon, and what is wrong with it. Commander's messages quote what they are about. */

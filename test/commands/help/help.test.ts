@@ -100,6 +100,17 @@ describe('wfr: mistakes on the command line', () => {
     [['sandbox', '--bogus', '--', 'wfr', 'run', 'x'], '--bogus: there is no such flag', 'wfr help sandbox'],
     [['history', 'batch'], 'batch: is one argument too many', 'wfr help history'],
     [['run', 'x', '--nope=secret'], '--nope: there is no such flag\n', 'wfr help run'],
+    [
+      ['run', 'x', '--invoice', 'scan.pdf'],
+      '--invoice: there is no such flag\n  to send an input, write invoice=text or invoice@file\n',
+      'wfr help run',
+    ],
+    [
+      ['batch', 'x', '--customer=ACME'],
+      '  to send an input, write --input customer=text or --input customer@file\n',
+      'wfr help batch',
+    ],
+    [['status', 'x', '--invoice', 'a'], '--invoice: there is no such flag\n  See: ', 'wfr help status'],
     [['help', 'config', 'edit'], 'no help on "config edit"; choose one of path, show, check, init', ''],
     [['help', 'batch', 'row'], 'no help on "batch row"; choose rows', ''],
     [['help', 'watch', 'x'], 'no help on "watch x"', 'wfr help watch'],
