@@ -132,6 +132,20 @@ describe('run: rejections that are followed by another spelling', () => {
     expect(stderr).not.toContain('No spelling of the workflow field was accepted');
   });
 
+  test.each<[unknown, boolean]>([
+    [{ message: 'inputs.customer is missing' }, false],
+    [{ message: 'The inputs do not match the Start Node.' }, false],
+    [{ detail: [{ loc: ['body', 'inputs', 'a'], msg: 'field required' }] }, false],
+    [{ message: 'Invalid inputs' }, true],
+    [{ message: 'Extra inputs are not permitted' }, true],
+    [{ message: 'Bad Request' }, true],
+  ])('run: a 422 response with %j suggests --workflow-id-field: %s', async (body, isSuggested) => {
+    const { stderr, exitCode, count } = await posts(422, body);
+    expect({ exitCode, count }).toEqual({ exitCode: 5, count: 1 });
+    expect(stderr).toContain('Check the base URL, the workflow and the inputs');
+    expect(stderr.includes('--workflow-id-field')).toBe(isSuggested);
+  });
+
   test('batch: a 400 without a message takes one request for each row', async () => {
     const { wfr, posts: sent } = await batchService((_request, reply) => reply.send(400, ''));
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
