@@ -81,7 +81,7 @@ test('parallel.sh: killed and started again, it sends no row twice', async () =>
   const { cwd, env, posts } = await fortyRows();
   const command = `${COMMAND} --concurrency 1`;
   const first = startBash(`exec ${command}`, env, { cwd, detached: true });
-  await first.waitForOutput(/(row \d+(.|\n)*){6}/);
+  await first.waitForOutput(/(rows\.csv:\d+(.|\n)*){6}/);
   const results = join(cwd, 'results');
   process.kill(-(first.child.pid ?? 0), 'SIGKILL');
   // parallel starts each shard in its own process group; its results file names the process.
