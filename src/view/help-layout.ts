@@ -24,6 +24,9 @@ export function layOutHelp(text: string, { style, width }: Pick<Layout, 'style' 
 /** `Examples:` or `Messages (stderr):`, but no sentence that ends with a colon. */
 const HEADING = /^[A-Z][\w()]*( [\w()]+){0,2}:$/;
 
+/** A line of a JSON sample, which is indented; a sentence may begin with a quoted word. */
+const JSON_LINE = /^( +"| *[{}[\]])/;
+
 function paintHeading(line: string, index: number, next: string | undefined, bold: Paint): string {
   const isTitle = index === 0 && next === '' && !line.startsWith('Usage:');
   return isTitle || HEADING.test(line) ? bold(line) : line.replace(/^Usage:/, (word) => bold(word));
@@ -48,7 +51,7 @@ interface Block {
 function readBlock(lines: readonly string[]): Block {
   const [line = ''] = lines;
   const indent = indentOf(line);
-  if (line === '' || HEADING.test(line) || /^ *["{}[\]]/.test(line)) return { taken: 1, block: () => [line] };
+  if (line === '' || HEADING.test(line) || JSON_LINE.test(line)) return { taken: 1, block: () => [line] };
   if (indent === 0) return readParagraph(lines);
   const below = lines.slice(1);
   if (line.endsWith('\\')) return readCommand(lines);

@@ -36,7 +36,7 @@ const words = (text: string) =>
 
 /** An indented line of JSON or of a quoted word, or a line with a word that is too long for the window. */
 const isUnbreakable = (line: string, width: number) =>
-  /^ *["{}[\]']/.test(line) || line.split(' ').some((word) => word.length > width - 4);
+  /^( +["']| *[{}[\]])/.test(line) || line.split(' ').some((word) => word.length > width - 4);
 
 describe('help on a terminal', () => {
   test.each(ALL)(
