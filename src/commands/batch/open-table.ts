@@ -27,7 +27,7 @@ export async function openTable(
     ]);
   }
   if (rows === undefined && each === undefined) {
-    throw new UsageError(['requires rows: --rows <file>, or --each <parameter> and files']);
+    throw new UsageError(['wfr batch requires rows: --rows <file>, or --each <parameter> and files']);
   }
   if (each !== undefined) {
     assertNoTableFlags(flags);

@@ -223,7 +223,7 @@ describe('batch: the command line', () => {
       '--rate x: expected requests per second',
       '--shard 3/2: expected INDEX/COUNT',
       'bad: is not an input',
-      'requires rows: --rows <file>, or --each <parameter> and files',
+      'wfr batch requires rows: --rows <file>, or --each <parameter> and files',
     ]) {
       expect(stderr).toContain(message);
     }
