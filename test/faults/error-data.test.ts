@@ -347,6 +347,53 @@ const ENDINGS: readonly [name: string, args: string[], handler: Handler, expecte
   ],
 ];
 
+describe('errors as data: rows', () => {
+  const batch = ['batch', '--rows', 'rows.csv', '--results', 'out.jsonl'];
+  test.each<
+    [name: string, code: string, faults: Partial<SandboxOptions>, flags: string[], world: CliOptions]
+  >([
+    ['are rejected with 401', 'unauthorized', { reject: 401 }, [], {}],
+    ['are rejected with 403', 'forbidden', { reject: 403 }, [], {}],
+    ['are busy', 'not-triggered', { reject: 429 }, [], {}],
+    ['are never connected', 'not-triggered', {}, ['--base-url', 'http://127.0.0.1:1'], {}],
+  ])(
+    'errors as data: a batch whose rows %s has the code %s, as has wfr results',
+    async (_name, code, faults, flags, world) => {
+      const { wfr } = await startFaultySandbox(faults, SLOW);
+      const { stderr } = await wfr([...batch, SLOW, '--json', ...flags], world);
+      expect(errorData(stderr).code).toBe(code);
+      expect(errorData((await wfr(['results', 'out.jsonl', '--json'])).stderr).code).toBe(code);
+    },
+  );
+
+  test('errors as data: a batch whose runs may not be read has the code forbidden', async () => {
+    for (const body of ['', { message: 'no' }]) {
+      const service = await scriptedService(
+        inTurn(acceptThenShow(), (_request, reply) => reply.send(403, body)),
+      );
+      const world = { cwd: folderWith({ 'rows.csv': 'a\n1\n' }), env: { WFR_BASE_URL: service.baseUrl } };
+      const { stderr } = await runCli([...batch, 'w', '--json'], { ...world, clock: new VirtualClock() });
+      expect(errorData(stderr)).toMatchObject({ exitCode: 4, code: 'forbidden' });
+    }
+  });
+
+  test('errors as data: a batch whose rows failed for different reasons has the general code', async () => {
+    let status = 401;
+    const service = await scriptedService((_request, reply) => {
+      reply.send(status, { message: 'no' });
+      status = 403;
+    });
+    const cwd = folderWith({ 'rows.csv': 'a\n1\n2\n' });
+    const args = [...batch, 'w', '--json', '--keep-going', '--concurrency', '1'];
+    const { stderr } = await runCli(args, {
+      cwd,
+      clock: new VirtualClock(),
+      env: { WFR_BASE_URL: service.baseUrl },
+    });
+    expect(errorData(stderr)).toMatchObject({ exitCode: 4, code: 'unauthorized' });
+  });
+});
+
 describe('errors as data: each way to end', () => {
   test.each(ENDINGS)('errors as data: %s is described', async (_name, args, handler, expected) => {
     const service = await scriptedService(handler);

@@ -113,6 +113,7 @@ export function endingOfRows(
   return {
     summary: lines,
     hints: formatBatchSummary(summary, PLAIN, 0).slice(lines.length),
+    reasons: summary.reasons,
     hasUnknown,
     hasOpen: total === undefined || count < total,
   };

@@ -33,6 +33,7 @@ import { hasEnded, type Run } from '../../service/run.js';
 import { formatDuration } from '../../text/duration.js';
 import { sanitize, sanitizeJson, sanitizeLines, sanitizeStack } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
+import type { OutcomeReason } from '../batch-summary.js';
 import { describeError, requestIdOfError } from '../errors/describe-error.js';
 
 /** The response that an error is about; null for what is unknown. */
@@ -71,12 +72,17 @@ interface RunEnding {
   failure?: unknown;
 }
 
+/** Why some rows did not succeed. */
+type RowsReason = Pick<OutcomeReason, 'outcome' | 'message'>;
+
 /** How the rows of a table ended, for this command or an earlier one. */
 export interface RowsEnding {
   /** What happened, one line each. */
   summary: readonly string[];
   /** What to do next, one line each. */
   hints: readonly string[];
+  /** Why rows did not succeed. */
+  reasons: readonly RowsReason[];
   hasUnknown: boolean;
   /** Whether the same command continues with rows that have not ended. */
   hasOpen: boolean;
@@ -224,6 +230,29 @@ const ROW_CODES: Readonly<Record<number, ErrorCode>> = {
   [ExitCode.internalError]: 'internal',
 };
 
+/** Returns the code of the rows that decide the exit code, where it has several and these rows have the same. */
+function codeOfReasons(reasons: readonly RowsReason[], exitCode: number): ErrorCode | undefined {
+  const codeOf = { [ExitCode.unauthorized]: tokenErrorOf, [ExitCode.unreachable]: unreachableCodeOf }[
+    exitCode
+  ];
+  if (codeOf === undefined) return undefined;
+  const codes = new Set(reasons.map(codeOf).filter((code) => code !== undefined));
+  return codes.size === 1 ? [...codes][0] : undefined;
+}
+
+/** Reads the status from the text of the error, which is all that is known of the rows of earlier commands. */
+function tokenErrorOf({ outcome, message }: RowsReason): ErrorCode | undefined {
+  if (outcome !== 'unauthorized' && outcome !== 'running') return undefined;
+  const [, status] = /^(?:the service [^()]*\()?(401|403)[:)]/.exec(message) ?? [];
+  if (status === '403') return 'forbidden';
+  return status === '401' || outcome === 'unauthorized' ? 'unauthorized' : undefined;
+}
+
+function unreachableCodeOf({ outcome }: RowsReason): ErrorCode | undefined {
+  if (outcome === 'unreachable') return 'not-triggered';
+  return outcome === 'lost' || outcome === 'running' ? 'unreachable' : undefined;
+}
+
 /** Exit codes of a batch that are the same for the same command, whatever rows are left. */
 const NEEDS_CHANGE: readonly number[] = [
   ExitCode.usage,
@@ -234,12 +263,12 @@ const NEEDS_CHANGE: readonly number[] = [
 ];
 
 function describeRows(
-  { summary, hints, hasUnknown, hasOpen }: RowsEnding,
+  { summary, hints, reasons, hasUnknown, hasOpen }: RowsEnding,
   exitCode: number,
   { triggersAgain }: CommandEnding,
 ): ErrorData {
   const [message = '', ...details] = summary.map((line) => line.trim());
-  const code = ROW_CODES[exitCode] ?? 'interrupted';
+  const code = codeOfReasons(reasons, exitCode) ?? ROW_CODES[exitCode] ?? 'interrupted';
   return {
     code,
     exitCode,
