@@ -23,6 +23,9 @@ import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js
 import { resolveRowInputs } from './row.js';
 import { validateDecisions } from './unknown-rows.js';
 
+/** Mistakes that --check lists at most, so that a table that is wrong in every row takes no more memory than a valid one. */
+const MAX_PROBLEMS = 10_000;
+
 /** Runs the command. */
 export function batch(
   workflow: string,
@@ -51,6 +54,7 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
   /** What is not about one row, such as what the workflow takes. */
   const common = new Set<string>();
   let rows = 0;
+  let omitted = 0;
   for await (const row of shardRows(plan)) {
     rows++;
     try {
@@ -58,11 +62,13 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       for (const problem of error.problems) {
-        if (problem.startsWith(`${row.label}: `)) problems.push(problem);
-        else common.add(problem);
+        if (!problem.startsWith(`${row.label}: `)) common.add(problem);
+        else if (problems.length < MAX_PROBLEMS) problems.push(problem);
+        else omitted++;
       }
     }
   }
+  if (omitted > 0) problems.push(`and ${omitted} more`);
   problems.push(...common);
   if (problems.length > 0) throw new UsageError(problems);
   await context.stderr.write(`${rows} ${rows === 1 ? 'row' : 'rows'} valid; nothing sent\n`);

@@ -120,6 +120,17 @@ describe('batch: rows and tables', () => {
     expect(readEvents(join(cwd, 'out.jsonl')).filter(({ exit }) => exit === 2)).toHaveLength(3);
   });
 
+  test('batch --check: of a table with more mistakes, the first 10,000 are listed and the others counted', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.csv': `amount:=\n${'x\n'.repeat(10_002)}` });
+    const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
+    expect({ exitCode, listed: stderr.match(/rows\.csv:\d+: /g)?.length }).toEqual({
+      exitCode: 2,
+      listed: 10_000,
+    });
+    expect(stderr).toContain('and 2 more');
+  });
+
   test('batch --check: every row is checked, and nothing is sent or written', async () => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.csv': 'a,b:=\n1,x\n2,2,3\n3,4\n' });
