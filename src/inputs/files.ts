@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { FileReadError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
-import { describeSystemError, isResourceExhaustion } from '../platform/system-error.js';
+import { describeSystemError, errorCode, isResourceExhaustion } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { createFileSource, createHandleSource } from './file-source.js';
 
@@ -135,8 +135,14 @@ async function openFile(path: string, base: string, context: Context): Promise<F
     if (stats.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     return await open(absolute, constants.O_RDONLY);
   } catch (error) {
-    throw toFileError(path, error);
+    throw toFileError(path, error, undefined, homeHint(path, error));
   }
+}
+
+/** Returns a hint at `~`, which shells expand only at the beginning of a word and not after the separator of an input. */
+function homeHint(path: string, error: unknown): string {
+  if (!path.startsWith('~') || errorCode(error) !== 'ENOENT') return '';
+  return '; ~ is not expanded here: write the whole path';
 }
 
 /** Yields the chunks of a stream. Throws FileError if it cannot be read. */

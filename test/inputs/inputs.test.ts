@@ -360,6 +360,11 @@ describe('inputs: what is rejected before anything is sent', () => {
     ],
     ['x@pdf', 'the file name does not imply a media type'],
     ['x@none.pdf', 'x@none.pdf: none.pdf: no such file (ENOENT)'],
+    [
+      'x@~me/none.pdf',
+      'x@~me/none.pdf: ~me/none.pdf: no such file (ENOENT); ~ is not expanded here: write the whole path',
+    ],
+    ['x@a~.pdf', 'x@a~.pdf: a~.pdf: no such file (ENOENT)\n'],
     ['x@folder.pdf', 'x@folder.pdf: folder.pdf: it is a directory (EISDIR)'],
     ['x@file.unknownext', "add ;type=type/subtype, such as 'x@file.unknownext;type=application/pdf'"],
     ['x@file.unknownext;type=pdf', '"pdf" is not a media type; use ;type=type/subtype, without parameters'],
