@@ -74,14 +74,17 @@ describe('--get', () => {
     ['/none/x', '/none is null'],
     ['/escaped/x', '/escaped is a boolean'],
     ['/total', 'the output has the keys text, big, price, none, , a/b, twice, escaped, list'],
-  ])('run, watch, status: --get %s, which does not exist, exits 65 with "%s"', async (pointer, found) => {
-    const { wfr } = await finished();
-    for (const command of COMMANDS) {
-      const { stdout, stderr, exitCode } = await wfr([...command, '--get', pointer]);
-      expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 65 });
-      expect(stderr).toContain(`wfr: error: the output has no value at ${pointer}\n  ${found}\n`);
-    }
-  });
+  ])(
+    'run, watch, status: --get %s, which does not exist, exits 65 with "%s" (fault 104)',
+    async (pointer, found) => {
+      const { wfr } = await finished();
+      for (const command of COMMANDS) {
+        const { stdout, stderr, exitCode } = await wfr([...command, '--get', pointer]);
+        expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 65 });
+        expect(stderr).toContain(`wfr: error: the output has no value at ${pointer}\n  ${found}\n`);
+      }
+    },
+  );
 
   test('run: the keys that --get found instead are sanitized, and 20 at most', async () => {
     const keys = Array.from({ length: 50 }, (_, index) => `"\u001b[31mk${index}${'x'.repeat(9_000)}":1`);
