@@ -5,6 +5,7 @@ import { UsageError } from '../../errors.js';
 import type { History, PastRun } from '../../history/history.js';
 import { findByShortId, isShortId } from '../../history/short-id.js';
 import { isUsableId } from '../../service/parse-run.js';
+import { findNearest } from '../../text/nearest.js';
 
 /** Returns the ids without duplicates, in order. Throws UsageError for ids that cannot be part of a URL path. */
 export function parseRunIds(raw: readonly string[]): string[] {
@@ -35,6 +36,7 @@ export async function resolvePastRuns(
   const runs = (await history.readRuns()).filter((run) => run.baseUrl === baseUrl.href);
   const problems: string[] = [];
   const ids = raw.map((text) => {
+    if (isMisspelledLast(text)) problems.push(`${text}: is not a run id; did you mean @last?`);
     const matches = parseReference(text, profile);
     if (matches === undefined) return resolveShortId(text, runs, problems);
     const run = runs.find(matches);
@@ -69,6 +71,11 @@ function resolveShortId(text: string, runs: readonly PastRun[], problems: string
   );
   if (ids.length > candidates.length) problems.push(`  and ${ids.length - candidates.length} more`);
   return text;
+}
+
+function isMisspelledLast(text: string): boolean {
+  const [word = ''] = text.split(':');
+  return word.startsWith('@') && word !== '@last' && findNearest(word, ['@last']) !== undefined;
 }
 
 /** Returns a predicate for the runs that `@last` or `@last:<workflow>` refers to; undefined for an id. */

@@ -269,4 +269,17 @@ describe('history: @last', () => {
     expect(stderr).toContain(`  @last:w: the history has no such run at ${service.baseUrl}`);
     expect(service.requests).toEqual([]);
   });
+
+  test('status: a misspelled @last is rejected, and sends nothing', async () => {
+    const { env } = await startHistorySandbox();
+    const service = await scriptedService((_request, reply) => reply.send(200, aRun({ id: '@other' })));
+    const elsewhere = { ...env, WFR_BASE_URL: service.baseUrl };
+    for (const text of ['@lst', '@latest', '@lats:invoice']) {
+      const { exitCode, stderr } = await runCli(['status', text], { env: elsewhere });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`wfr: error: ${text}: is not a run id; did you mean @last?`);
+    }
+    expect(service.requests).toEqual([]);
+    expect((await runCli(['status', '@other'], { env: elsewhere })).exitCode).toBe(0);
+  });
 });
