@@ -9,18 +9,29 @@ import { openAtomicFile } from './destination.js';
 import { REPORT_START, renderJson } from './json.js';
 import type { CommandResult } from './reported-run.js';
 
+interface OtherOutput {
+  /** Files that the command writes, too. */
+  taken: readonly (string | undefined)[];
+  /** Whether nothing else may be on stdout. */
+  isStdoutFree: boolean;
+}
+
 /**
- * Writes the JSON reports among the values of `--report`, except where the command writes another file, of `taken`. One
- * that cannot be written is left out: the usage error counts.
+ * Writes the JSON reports among the values of `--report`, except where the command writes something else. One that cannot
+ * be written is left out: the usage error counts.
  */
 export async function writeUsageError(
   requested: readonly string[],
-  taken: readonly (string | undefined)[],
+  { taken, isStdoutFree }: OtherOutput,
   result: CommandResult,
   context: Context,
 ): Promise<void> {
-  for (const request of new Set(requested)) {
+  const requests = new Set(requested);
+  const ofStdout = [...requests].filter((request) => request.endsWith('=-'));
+  for (const request of requests) {
     const [, name] = /^json=(.+)$/s.exec(request) ?? [];
+    if (name === '-' && isStdoutFree && ofStdout.length === 1)
+      await writeToStdout(result, context).catch(() => {});
     if (name === undefined || name === '-') continue;
     const [path = '', ...others] = [name, ...taken.filter((other) => other !== undefined)].map((file) =>
       resolvePath(file, context.cwd, context),
@@ -41,6 +52,10 @@ function areDistinct(files: readonly NamedFile[]): Promise<boolean> {
 async function writeReport(path: string, result: CommandResult, context: Context): Promise<void> {
   const { write, discard } = await openAtomicFile(path, randomUUID(), context);
   await write(context.secrets.maskChunks(renderJson(result))).finally(discard);
+}
+
+async function writeToStdout(result: CommandResult, { stdout, secrets }: Context): Promise<void> {
+  for (const chunk of secrets.maskChunks(renderJson(result))) await stdout.write(chunk);
 }
 
 /** Returns whether nothing is lost: a mistyped command may name one of its inputs as the report. */

@@ -656,6 +656,23 @@ describe('errors as data: --report json', () => {
     });
   });
 
+  test('--report json=-: has a mistake, except where stdout is for something else', async () => {
+    const cwd = folderWith({ 'bad.jsonl': '{}\n', 'rows.csv': '\n' });
+    const env = { WFR_BASE_URL: 'http://127.0.0.1:9' };
+    const stdoutOf = async (args: string[]) => {
+      const { stdout, exitCode } = await runCli([...args, '--report', 'json=-'], { cwd, env });
+      expect(exitCode).toBe(2);
+      return stdout;
+    };
+    const mistake = { exitCode: 2, error: { code: 'usage' }, runs: [] };
+    const rows = ['batch', 'w', '--rows', 'rows.csv', '--results'];
+    expect(JSON.parse(await stdoutOf(['results', 'bad.jsonl']))).toMatchObject(mistake);
+    expect(JSON.parse(await stdoutOf([...rows, 'out.jsonl']))).toMatchObject(mistake);
+    expect(await stdoutOf([...rows, '-'])).toBe('');
+    expect(await stdoutOf(['results', 'bad.jsonl', '-o', 'csv'])).toBe('');
+    expect(await stdoutOf(['watch', 'a'])).toBe('');
+  });
+
   test('--report json: has the error that ends stderr', async () => {
     const cwd = temporaryFolder();
     const service = await scriptedService(vanishes);

@@ -30,10 +30,11 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
   return runCommand(flags, { subjects: [] }, context, async ({ reports, interruption }) => {
     const names = await expandPatterns(patterns, context);
     const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
+    const isText = flags.json !== true && (flags.output ?? 'text') === 'text';
     const { format } = await collectUsageErrors({
       format: () => parseResultsFormat(flags),
       files: () => assertDistinct(files, flags, context),
-      reports: () => reports.open({ hasStdout: true }),
+      reports: () => reports.open({ hasStdout: true, isStdoutFree: isText }),
     });
     const joined = await joinFiles(files);
     const summary = summaryOf(joined);

@@ -20,15 +20,20 @@ export type ReportSubject = Pick<ReportedRun, 'id' | 'workflowId'>;
 
 export class RequestedReports {
   #reports: Reports | undefined;
+  #isStdoutFree = false;
 
   constructor(
     private readonly flags: ReportFlags,
     private readonly context: Context,
   ) {}
 
-  /** Opens all reports; `hasStdout` if nothing else is on stdout. Throws UsageError with every problem. */
-  async open({ hasStdout = false } = {}): Promise<void> {
+  /**
+   * Opens all reports; `hasStdout` if one may be on stdout, `isStdoutFree` unless other flags claim it. Throws UsageError
+   * with every problem.
+   */
+  async open({ hasStdout = false, isStdoutFree = true } = {}): Promise<void> {
     const { report: requested } = this.flags;
+    this.#isStdoutFree = hasStdout && isStdoutFree;
     if (requested === undefined) return;
     const { Reports } = await import('../../report/reports.js');
     const { context } = this;
@@ -48,7 +53,12 @@ export class RequestedReports {
     if (result.runs.length > 0) return (await this.#reports?.write(result)) ?? [];
     if (result.exit !== ExitCode.usage) return [];
     const { writeUsageError } = await import('../../report/usage-error.js');
-    await writeUsageError(report, [results, once], result, this.context);
+    await writeUsageError(
+      report,
+      { taken: [results, once], isStdoutFree: this.#isStdoutFree },
+      result,
+      this.context,
+    );
     return [];
   }
 
