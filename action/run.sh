@@ -55,6 +55,7 @@ if [[ -n ${INPUT_TOKEN:-} ]]; then export WFR_TOKEN=$INPUT_TOKEN; fi
 flags=()
 if [[ -n ${INPUT_TIMEOUT:-} ]]; then flags+=("--timeout=$INPUT_TIMEOUT"); fi
 if [[ -n ${INPUT_ONCE:-} ]]; then flags+=("--once=$INPUT_ONCE"); fi
+if [[ -n ${INPUT_GET:-} ]]; then flags+=("--get=$INPUT_GET"); fi
 while IFS= read -r line; do
   line=${line%$'\r'}
   if [[ -n $line ]]; then flags+=("--report=$line"); fi

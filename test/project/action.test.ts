@@ -79,6 +79,26 @@ describe('GitHub action', () => {
     expect(JSON.parse(stdout)).toMatchObject({ customer: 'ACME Ltd', document: { bytes: 1696 } });
   });
 
+  test('GitHub action: with get, prints one value of the output, and exits 65 where it has none', async () => {
+    const { env } = await startTestSandbox(fast);
+    const inputs = {
+      workflow: INVOICE,
+      inputs: 'invoice@scan.pdf\ncustomer=ACME $(touch pwned)',
+      'base-url': env.WFR_BASE_URL,
+      token: env.WFR_TOKEN,
+      report: '',
+    };
+    const { exitCode, stdout, left } = await runAction({ ...inputs, get: '/customer' });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'ACME $(touch pwned)\n' });
+    const missing = await runAction({ ...inputs, get: '/$(touch pwned) x' });
+    expect(missing).toMatchObject({
+      exitCode: 65,
+      stdout: '',
+      stderr: expect.stringContaining('the output has no value at /$(touch pwned) x'),
+    });
+    expect([left(), missing.left()]).toEqual([['scan.pdf'], ['scan.pdf']]);
+  });
+
   test('GitHub action: no input is interpreted by the shell or as a flag', async () => {
     const { baseUrl, posts } = await scriptedService(acceptThenShow(aFinishedRun()));
     const text = '$(touch pwned)`touch pwned`"; touch pwned; \'*\\';
