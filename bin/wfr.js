@@ -3,8 +3,8 @@
 // say which one wfr needs: no `async`, `?.` or `catch {}` here.
 'use strict';
 
-const INTERNAL_ERROR = 70;
-const UNSUPPORTED_NODE = 2;
+const INTERNAL_ERROR = { code: 'internal', exitCode: 70 };
+const UNSUPPORTED_NODE = { code: 'usage', exitCode: 2 };
 
 /** Runs wfr; `load` returns what dist/main.js exports. */
 function run(load) {
@@ -13,10 +13,7 @@ function run(load) {
       const wfr = load();
       return wfr.main(process.argv.slice(2), wfr.processContext()).then((exit) => finish(exit, wfr));
     })
-    .catch((error) => {
-      process.exitCode = INTERNAL_ERROR;
-      process.stderr.write(describe(error));
-    });
+    .catch(printInternalError);
 }
 
 function finish(exit, wfr) {
@@ -30,11 +27,32 @@ function finish(exit, wfr) {
   if (process.platform !== 'win32') process.kill(process.pid, exit);
 }
 
-function describe(error) {
+function printInternalError(error) {
   const { code, message, stack = error } = Object(error);
-  if (code === 'MODULE_NOT_FOUND' && /dist[\\/]main\.js/.test(message))
-    return 'wfr: error: this clone has not been built; run: npm ci --include=dev && npm run build\n';
-  return `wfr: internal error; please report it at https://github.com/owner/wfr/issues with this:\n${sanitize(String(stack))}\n`;
+  if (code === 'MODULE_NOT_FOUND' && /dist[\\/]main\.js/.test(message)) {
+    const fix = 'npm ci --include=dev && npm run build';
+    printError(INTERNAL_ERROR, `error: this clone has not been built; run: ${fix}`);
+  } else {
+    const url = 'https://github.com/owner/wfr/issues';
+    const details = sanitize(String(stack)).split('\n');
+    printError(INTERNAL_ERROR, `internal error; please report it at ${url} with this:`, details);
+  }
+}
+
+/** Prints what wfr itself cannot print: as text, or with --json as data, whose schema is error.schema.json. */
+function printError({ code, exitCode }, text, details = []) {
+  process.exitCode = exitCode;
+  const message = text.replace(/^error: /, '');
+  const outcome = { retryable: false, runMayExist: false, runId: null, resume: null, service: null };
+  const error = Object.assign({ code, exitCode, message, details, hints: [] }, outcome);
+  const lines = requestsData() ? [JSON.stringify({ error })] : [`wfr: ${text}`].concat(details);
+  process.stderr.write(`${lines.join('\n')}\n`);
+}
+
+/** Returns whether errors are data, as src/main.ts decides it. */
+function requestsData() {
+  const [flags] = `\0${process.argv.slice(2).join('\0')}\0`.split('\0--\0');
+  return /\0(--json|(--output[=\0]|-[dqv]*o[=\0]?)jsonl?)(\0|$)/.test(flags);
 }
 
 /** Returns what dist/main.js exports. */
@@ -108,6 +126,5 @@ if (require.main !== module) {
 } else if (isSupported(process.versions.node)) {
   run(loadFromFile);
 } else {
-  process.exitCode = UNSUPPORTED_NODE;
-  process.stderr.write(`wfr: error: wfr needs Node.js 20.19 or later; this is ${process.versions.node}\n`);
+  printError(UNSUPPORTED_NODE, `error: wfr needs Node.js 20.19 or later; this is ${process.versions.node}`);
 }

