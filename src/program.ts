@@ -10,6 +10,8 @@ import { RUN } from './commands/run/flags.js';
 import { SANDBOX } from './commands/sandbox/flags.js';
 import type { CommandEntry, Start } from './commands/shared/command.js';
 import { addHiddenGlobalFlags, rawFlags } from './commands/shared/flags.js';
+import type { OutputFlags } from './commands/shared/output-flags.js';
+import type { ReportFlags } from './commands/shared/reports.js';
 import { usageErrorOf } from './commands/shared/usage-problem.js';
 import { writeHelp } from './commands/shared/write-help.js';
 import { STATUS } from './commands/status/flags.js';
@@ -69,7 +71,8 @@ export async function runProgram(args: readonly string[], context: Context): Pro
       return ExitCode.usage;
     }
     // commander also throws after --help and --version, which have been written.
-    if (error.exitCode !== 0) return failParsing(usageErrorOf(error, parsed ?? program), program, context);
+    if (error.exitCode !== 0)
+      return failParsing(usageErrorOf(error, parsed ?? program), parsed ?? program, context);
     if (error.code === 'commander.version') {
       await context.stdout.write(written.join(''));
     } else {
@@ -125,9 +128,13 @@ function createProgram(
 }
 
 /** Writes the reports that were parsed before the mistake. Throws the error, unless it is a part of them. */
-async function failParsing(error: UsageError, program: Command, context: Context): Promise<Exit> {
-  const report = program.commands.map((command) => command.opts().report).find(Array.isArray);
-  if (report === undefined) throw error;
-  const { runCommand } = await import('./commands/shared/session.js');
-  return runCommand({ report }, { subjects: [] }, context, () => Promise.reject(error));
+async function failParsing(error: UsageError, command: Command, context: Context): Promise<Exit> {
+  const flags = rawFlags<ReportFlags & OutputFlags>(command);
+  if (flags.report === undefined) throw error;
+  const [{ runCommand }, { hasFreeStdout }] = await Promise.all([
+    import('./commands/shared/session.js'),
+    import('./commands/shared/reports.js'),
+  ]);
+  const frame = { subjects: [], isStdoutFree: hasFreeStdout(command.name(), flags) };
+  return runCommand(flags, frame, context, () => Promise.reject(error));
 }

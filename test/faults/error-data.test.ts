@@ -1,6 +1,6 @@
 /** Errors as data: whatever ends a command with another exit code than 0 is one valid line of JSON at the end of stderr. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -668,9 +668,36 @@ describe('errors as data: --report json', () => {
     const rows = ['batch', 'w', '--rows', 'rows.csv', '--results'];
     expect(JSON.parse(await stdoutOf(['results', 'bad.jsonl']))).toMatchObject(mistake);
     expect(JSON.parse(await stdoutOf([...rows, 'out.jsonl']))).toMatchObject(mistake);
+    expect(JSON.parse(await stdoutOf(['batch', 'w', '--bogus']))).toMatchObject(mistake);
+    expect(JSON.parse(await stdoutOf([...rows, 'out.jsonl', '--profile', 'x']))).toMatchObject(mistake);
+    expect(JSON.parse(await stdoutOf([...rows, 'out.jsonl', '--json', '--bogus']))).toMatchObject(mistake);
+    expect(JSON.parse(await stdoutOf(['results', '[']))).toMatchObject(mistake);
+    expect(JSON.parse(await stdoutOf(['results']))).toMatchObject(mistake);
     expect(await stdoutOf([...rows, '-'])).toBe('');
+    expect(await stdoutOf([...rows, '-', '--bogus'])).toBe('');
+    expect(await stdoutOf(['results', 'bad.jsonl', '--json', '--bogus'])).toBe('');
+    expect(await stdoutOf(['run', 'w', '--bogus'])).toBe('');
     expect(await stdoutOf(['results', 'bad.jsonl', '-o', 'csv'])).toBe('');
     expect(await stdoutOf(['watch', 'a'])).toBe('');
+  });
+
+  test('--report json: a command that ran nothing has its error, whatever the exit code', async () => {
+    const head = '{"event":"batch","workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
+    const cwd = folderWith({ 'none.jsonl': head });
+    const args = [
+      'results',
+      'none.jsonl',
+      '--report',
+      'json=r.json',
+      '--report',
+      'junit=r.xml',
+      '-o',
+      'json',
+    ];
+    const { stderr, exitCode } = await runCli(args, { cwd });
+    expect(exitCode).toBe(8);
+    expect(report(cwd)).toEqual({ exitCode: 8, error: errorData(stderr), runs: [] });
+    expect(readdirSync(cwd)).not.toContain('r.xml');
   });
 
   test('--report json: has the error that ends stderr', async () => {

@@ -16,6 +16,7 @@ import type { RequestLimiter, ServiceEvents } from '../../service/service.js';
 import { adoptRuns } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { readReportedRuns } from '../shared/reported-rows.js';
+import { hasFreeStdout } from '../shared/reports.js';
 import { endingOfRows, exitsOfRows, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
@@ -35,7 +36,8 @@ export function batch(
 ): Promise<Exit> {
   const subjects = [{ id: undefined, workflowId: workflow }];
   const triggersAgain = flags.results === undefined || flags.results === '-';
-  return runCommand(flags, { subjects, triggersAgain }, context, async (command) => {
+  const frame = { subjects, triggersAgain, isStdoutFree: hasFreeStdout('batch', flags) };
+  return runCommand(flags, frame, context, async (command) => {
     const plan = await planBatch(workflow, files, flags, command.reports, context);
     try {
       if (flags.check === true) return await checkRows(plan, context);

@@ -15,7 +15,7 @@ import { openLayout } from '../../view/layout.js';
 import type { PresentationFlags } from '../../view/presentation.js';
 import { type OutputFlags, parseFormat } from '../shared/output-flags.js';
 import { readReportedRuns } from '../shared/reported-rows.js';
-import { isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
+import { hasFreeStdout, isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitsOfRows, summarize } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 import { formatRows, RESULTS_FORMATS, type ResultsFormat, type RowsLayout } from './format-rows.js';
@@ -27,14 +27,14 @@ export interface ResultsFlags extends ReportFlags, OutputFlags, PresentationFlag
 
 /** Prints the results in a format, and writes the reports. Throws UsageError for files that cannot be joined. */
 export function results(patterns: readonly string[], flags: ResultsFlags, context: Context): Promise<Exit> {
-  return runCommand(flags, { subjects: [] }, context, async ({ reports, interruption }) => {
+  const frame = { subjects: [], isStdoutFree: hasFreeStdout('results', flags) };
+  return runCommand(flags, frame, context, async ({ reports, interruption }) => {
     const names = await expandPatterns(patterns, context);
     const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
-    const isText = flags.json !== true && (flags.output ?? 'text') === 'text';
     const { format } = await collectUsageErrors({
       format: () => parseResultsFormat(flags),
       files: () => assertDistinct(files, flags, context),
-      reports: () => reports.open({ hasStdout: true, isStdoutFree: isText }),
+      reports: () => reports.open({ hasStdout: true }),
     });
     const joined = await joinFiles(files);
     const summary = summaryOf(joined);

@@ -1,12 +1,12 @@
 /** The reports of --report: opened before anything is sent, written when the command ends. */
 
 import { collectUsageErrors } from '../../errors.js';
-import { ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import type { CommandResult, ReportedRun } from '../../report/reported-run.js';
 import type { Reports } from '../../report/reports.js';
+import type { OutputFlags } from './output-flags.js';
 
 export interface ReportFlags {
   report?: string[];
@@ -20,20 +20,17 @@ export type ReportSubject = Pick<ReportedRun, 'id' | 'workflowId'>;
 
 export class RequestedReports {
   #reports: Reports | undefined;
-  #isStdoutFree = false;
 
+  /** `isStdoutFree`: whether the error of a command that opened no report may be on stdout. */
   constructor(
     private readonly flags: ReportFlags,
+    private readonly isStdoutFree: boolean,
     private readonly context: Context,
   ) {}
 
-  /**
-   * Opens all reports; `hasStdout` if one may be on stdout, `isStdoutFree` unless other flags claim it. Throws UsageError
-   * with every problem.
-   */
-  async open({ hasStdout = false, isStdoutFree = true } = {}): Promise<void> {
+  /** Opens all reports; `hasStdout` if one may be on stdout. Throws UsageError with every problem. */
+  async open({ hasStdout = false } = {}): Promise<void> {
     const { report: requested } = this.flags;
-    this.#isStdoutFree = hasStdout && isStdoutFree;
     if (requested === undefined) return;
     const { Reports } = await import('../../report/reports.js');
     const { context } = this;
@@ -46,19 +43,15 @@ export class RequestedReports {
     });
   }
 
-  /** Writes the reports if anything was run; that of a usage error is JSON alone. Returns the errors of those that failed. */
+  /** Writes the reports; that of a command which ran nothing is its error, as JSON. Returns the errors of those that failed. */
   async write(result: CommandResult): Promise<readonly unknown[]> {
     const { report, results, once } = this.flags;
     if (report === undefined) return [];
-    if (result.runs.length > 0) return (await this.#reports?.write(result)) ?? [];
-    if (result.exit !== ExitCode.usage) return [];
-    const { writeUsageError } = await import('../../report/usage-error.js');
-    await writeUsageError(
-      report,
-      { taken: [results, once], isStdoutFree: this.#isStdoutFree },
-      result,
-      this.context,
-    );
+    if (this.#reports !== undefined && result.runs.length > 0) return this.#reports.write(result);
+    if (result.error === undefined) return [];
+    const { writeError } = await import('../../report/error-report.js');
+    const other = { taken: [results, once], isStdoutFree: this.isStdoutFree };
+    await writeError(report, other, result, this.context);
     return [];
   }
 
@@ -66,6 +59,12 @@ export class RequestedReports {
   async close(): Promise<void> {
     await this.#reports?.discard();
   }
+}
+
+/** Returns whether nothing but a report may be on the stdout of a command. */
+export function hasFreeStdout(command: string, flags: ReportFlags & OutputFlags): boolean {
+  if (command === 'batch') return flags.results !== '-';
+  return command === 'results' && flags.json !== true && (flags.output ?? 'text') === 'text';
 }
 
 /** Returns whether a report is written to stdout. */

@@ -67,6 +67,8 @@ interface CommandFrame {
   subjects: readonly ReportSubject[];
   /** Whether the same command would trigger another run if one exists. */
   triggersAgain?: boolean;
+  /** Whether nothing but a report may be on stdout. */
+  isStdoutFree?: boolean;
 }
 
 /**
@@ -76,14 +78,14 @@ interface CommandFrame {
  */
 export async function runCommand(
   flags: ReportFlags & PresentationFlags,
-  { subjects, triggersAgain = false }: CommandFrame,
+  { subjects, triggersAgain = false, isStdoutFree = false }: CommandFrame,
   context: Context,
   work: (resources: CommandResources) => Promise<CommandOutcome>,
 ): Promise<Exit> {
   const startedAt = context.clock.now();
   const started = context.clock.monotonic();
   const elapsed = () => context.clock.monotonic() - started;
-  const resources = new CommandResources(flags, subjects, context);
+  const resources = new CommandResources(flags, subjects, isStdoutFree, context);
   try {
     const outcome = await work(resources)
       .finally(() => resources.closeSession())
@@ -169,10 +171,11 @@ class CommandResources {
   constructor(
     flags: ReportFlags,
     public subjects: readonly ReportSubject[],
+    isStdoutFree: boolean,
     private readonly context: Context,
   ) {
     this.interruption = new Interruption(context);
-    this.reports = new RequestedReports(flags, context);
+    this.reports = new RequestedReports(flags, isStdoutFree, context);
   }
 
   /** Prints the plan's warnings and opens the session. Opens no connection yet. */

@@ -1,4 +1,4 @@
-/** `--report json` of a command line that is invalid: written although its other reports may not even be known. */
+/** `--report json` of a command that ran nothing: written although its other reports may not even be known. */
 import { randomUUID } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
 import type { Context } from '../platform/context.js';
@@ -18,9 +18,9 @@ interface OtherOutput {
 
 /**
  * Writes the JSON reports among the values of `--report`, except where the command writes something else. One that cannot
- * be written is left out: the usage error counts.
+ * be written is left out: the error of the command counts.
  */
-export async function writeUsageError(
+export async function writeError(
   requested: readonly string[],
   { taken, isStdoutFree }: OtherOutput,
   result: CommandResult,
