@@ -12,6 +12,7 @@ interface LogEntry {
 }
 
 export interface Browser {
+  /** Loads a page anew, also where the shown one has the same URL but for its fragment. */
   open(url: string): Promise<void>;
   /** Runs the body of a function in the page, and resolves with its result. */
   run<T = unknown>(body: string, ...args: unknown[]): Promise<T>;
@@ -19,8 +20,8 @@ export interface Browser {
   click(selector: string): Promise<void>;
   /** Types into the first element of a CSS selector; WebDriver's code points stand for keys. */
   type(selector: string, keys: string): Promise<void>;
-  /** Sends a command of the DevTools protocol. */
-  devtools(cmd: string, params?: object): Promise<unknown>;
+  /** Sends a command of the DevTools protocol, and resolves with its result. */
+  devtools<T = unknown>(cmd: string, params?: object): Promise<T>;
   /** Resolves with the console messages since the last call: warnings, errors, policy violations. */
   consoleMessages(): Promise<string[]>;
   /** Resolves with every URL that was requested since the last call. */
@@ -68,7 +69,10 @@ function createBrowser(session: string): Browser {
   };
   const log = (type: string) => post<LogEntry[]>('se/log', { type });
   return {
-    open: (url) => post('url', { url }),
+    open: async (url) => {
+      await post('url', { url: 'about:blank' });
+      await post('url', { url });
+    },
     run: (script, ...args) => post('execute/sync', { script, args }),
     click: async (selector) => post(`${await find(selector)}/click`, {}),
     type: async (selector, text) => post(`${await find(selector)}/value`, { text }),

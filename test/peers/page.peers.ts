@@ -21,6 +21,14 @@ const column = (index: number) =>
   );
 const shown = () => browser.run<string>('return document.querySelector("output").value');
 const head = (index: number) => `.runs th:nth-child(${index + 1}) button`;
+/** Chooses an outcome. Typing it selects another one when the browser is slow to take the letters. */
+const choose = (outcome: string) =>
+  browser.run(
+    `const list = document.querySelector('select');
+     list.selectedIndex = [...list.options].findIndex(({ text }) => text === arguments[0]);
+     list.dispatchEvent(new Event('input', { bubbles: true }));`,
+    outcome,
+  );
 const [NUMBER, RUN, STATUS, STEPS, DURATION, MESSAGE] = [0, 1, 4, 5, 7, 9];
 
 beforeEach(async () => {
@@ -87,7 +95,7 @@ describe('HTML report: 10,000 runs', () => {
     const seconds = (await column(DURATION)).map((text) => Number.parseFloat(text));
     expect(seconds).toEqual(seconds.toSorted((a, b) => a - b));
     await browser.run('document.querySelector("[type=search]").value = ""');
-    await browser.type('select', 'unreachable');
+    await choose('unreachable');
     expect(await shown()).toBe('10 of 10,000 runs');
     expect(new Set(await column(STATUS))).toEqual(new Set(['unreachable RUNNING']));
     await browser.type('[type=search]', 'nothing has this');
@@ -124,15 +132,15 @@ describe('HTML report: 10,000 runs', () => {
     await browser.open(MANY);
     const details = () =>
       browser.run<string[]>(
-        'return [...document.querySelectorAll(".details")].map((line) => line.previousElementSibling.id + line.innerText)',
+        'return [...document.querySelectorAll(".details")].map((line) => line.previousElementSibling.dataset.number + line.innerText)',
       );
     await browser.click('.runs tbody tr:nth-child(2) td.version');
     await browser.type('.runs tbody tr:nth-child(1) .toggle', ENTER);
-    expect((await details()).map((text) => text.split('\n')[0])).toEqual(['run-1Run', 'run-2Run']);
+    expect((await details()).map((text) => text.split('\n')[0])).toEqual(['1Run', '2Run']);
     expect((await details())[0]).toContain('2026-01-02 03:04:05 UTC');
     expect(await browser.run('return document.querySelectorAll("[aria-expanded=true]").length')).toBe(2);
     await browser.click('.runs tbody tr:nth-child(1) td.version');
-    expect((await details()).map((text) => text.slice(0, 5))).toEqual(['run-2']);
+    expect((await details()).map((text) => text.slice(0, 4))).toEqual(['2Run']);
   });
 
   test('HTML report: the details of a run have the id of the request that failed, which is found', async () => {
@@ -155,38 +163,47 @@ describe('HTML report: 10,000 runs', () => {
     expect(await shown()).toBe('1 of 10,000 runs');
     await browser.click('.chosen');
     expect(await shown()).toBe('10,000 runs');
+    await browser.run('arrived = new Promise((done) => addEventListener("hashchange", () => done()))');
     await browser.click('.groups a');
-    await browser.run('return new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
+    await browser.run('return arrived');
     expect(await focused()).toContain('Failing step');
   });
 
   test('HTML report: sorts and filters 10,000 runs in less than 200 ms', async () => {
     await browser.open(MANY);
-    const slowest = await browser.run<Record<string, number>>(`
-      const took = {};
-      const measure = (name, work) => {
-        const before = performance.now();
-        work();
-        document.body.offsetHeight;
-        took[name] = performance.now() - before;
-      };
-      for (const button of document.querySelectorAll('.runs th button')) {
-        measure('up ' + button.textContent, () => button.click());
-        measure('down ' + button.textContent, () => button.click());
-      }
-      const search = document.querySelector('[type=search]');
-      for (const text of ['c', 'credit', 'zzz', '']) {
-        search.value = text;
-        measure('find ' + text, () => search.dispatchEvent(new Event('input', { bubbles: true })));
-      }
-      return took;`);
-    expect(Object.keys(slowest).length).toBe(24);
-    expect(Object.entries(slowest).filter(([, ms]) => ms >= 200)).toEqual([]);
+    // The time in which the page could run, so that a busy machine changes nothing.
+    await browser.devtools('Performance.enable', { timeDomain: 'threadTicks' });
+    const runTime = async () => {
+      const { metrics } = await browser.devtools<{ metrics: { name: string; value: number }[] }>(
+        'Performance.getMetrics',
+      );
+      return 1_000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN);
+    };
+    const columns = await browser.run<number>('return document.querySelectorAll(".runs th button").length');
+    const works = [
+      ...Array.from({ length: 2 * columns }, (_, index) => head(Math.floor(index / 2))).map(
+        (button) => `document.querySelector('${button}').click()`,
+      ),
+      ...['c', 'credit', 'zzz', ''].map(
+        (text) =>
+          `const search = document.querySelector('[type=search]');
+         search.value = '${text}';
+         search.dispatchEvent(new Event('input', { bubbles: true }))`,
+      ),
+    ];
+    expect(works.length).toBe(24);
+    const took: [string, number][] = [];
+    for (const work of works) {
+      const before = await runTime();
+      await browser.run(`${work}; document.body.offsetHeight`);
+      took.push([work, (await runTime()) - before]);
+    }
+    expect(took.filter(([, ms]) => !(ms < 200))).toEqual([]);
   });
 
   test('HTML report: scrolling shows every run in order, to the last one', async () => {
     await browser.open(MANY);
-    await browser.type('select', 'failed');
+    await choose('failed');
     for (;;) {
       const filled = (await column(NUMBER)).length;
       if (filled === 251) break;
@@ -278,7 +295,7 @@ describe('HTML report: layout', () => {
       mobile: width < 800,
     });
     await browser.open(MANY);
-    await browser.type('select', 'unreachable');
+    await choose('unreachable');
     expect(await browser.run('return document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     await browser.devtools('Emulation.clearDeviceMetricsOverride');
   });
@@ -292,7 +309,7 @@ describe('HTML report: contrast', () => {
         features: [{ name: 'prefers-color-scheme', value }],
       });
       await browser.open(MANY);
-      await browser.type('select', 'unreachable');
+      await choose('unreachable');
       const contrasts = await browser.run<Record<string, number>>(`
       const luminance = (color) => {
         const [r, g, b] = color.match(/[\\d.]+/g).map((part) => part / 255);

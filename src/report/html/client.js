@@ -107,7 +107,7 @@ function showLinkedRun() {
   const index = Number(number) - 1;
   if (rows[index] === undefined) return;
   choose((other) => other === index, `Run ${number}`);
-  const line = document.getElementById(`run-${number}`);
+  const line = table.querySelector(`[data-number="${number}"]`);
   setDetails(line, true);
   document.getElementById('runs').scrollIntoView();
   line.querySelector('.toggle').focus({ preventScroll: true });
@@ -195,7 +195,8 @@ function createHead(column) {
 
 function createRow(index) {
   const line = document.createElement('tr');
-  line.id = `run-${index + 1}`;
+  // Not the id that the address names: the browser would take the focus away when it scrolls there.
+  line.dataset.number = index + 1;
   for (const { name, kind, cell } of COLUMNS) {
     const content = cell(rows[index], index);
     const td = createElement('td', kind);
@@ -227,7 +228,7 @@ function toggleRow({ target }) {
 function setDetails(line, isOpen) {
   const next = line.nextElementSibling;
   if (next?.className === 'details') next.remove();
-  if (isOpen) line.after(createDetails(Number(line.id.slice('run-'.length)) - 1));
+  if (isOpen) line.after(createDetails(line.dataset.number - 1));
   line.querySelector('.toggle').setAttribute('aria-expanded', String(isOpen));
 }
 

@@ -136,7 +136,7 @@ describe('wfr batch with declared parameters', () => {
       rows.map((row) => `${JSON.stringify(row)}\n`).join(''),
       'rows.jsonl',
     );
-    const { exitCode } = await wfr('--rows', 'rows.jsonl', '--results', 'out.jsonl', '--rate', '0');
+    const { exitCode } = await wfr('--rows', 'rows.jsonl', '--results', 'out.jsonl', '--concurrency', '1');
     expect(exitCode).toBe(3);
     expect(triggered).toMatchObject([{ customer: 'a' }, { customer: 'd' }]);
     const refused = readEvents(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'refused');
