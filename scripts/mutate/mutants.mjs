@@ -50,7 +50,10 @@ const OMITTED = new Set([
   'replaceAll',
 ]);
 
-/** Returns every mutant of the sources below `root`: `{ file, line, start, end, kind, from, to }`, offsets in characters. */
+/**
+ * Returns every mutant of the sources below `root`: `{ file, line, start, end, kind, from, to, atImport }`, offsets in
+ * characters; `atImport`: outside of functions.
+ */
 export function findMutants(root) {
   const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /(?<!\.d)\.ts$/.test(name),
@@ -62,9 +65,11 @@ function findMutantsOf(file) {
   const source = readFileSync(file, 'utf8');
   const found = [];
   const text = ({ start, end }) => source.slice(start, end);
+  let depth = 0;
   const add = (node, to, kind = 'expression') => {
     const line = source.slice(0, node.start).split('\n').length;
-    found.push({ file, line, start: node.start, end: node.end, kind, from: text(node), to });
+    const { start, end } = node;
+    found.push({ file, line, start, end, kind, from: text(node), to, atImport: depth === 0 });
   };
   const visit = (node, parent, key) => {
     if (node.type.startsWith('TS')) {
@@ -73,12 +78,15 @@ function findMutantsOf(file) {
       return;
     }
     if (/^(Import|ExportAll)/.test(node.type) && node.type !== 'ImportExpression') return;
+    const isFunction = /Function/.test(node.type);
+    if (isFunction) depth += 1;
     if (!isName(node, parent, key)) mutate(node, parent, key, { text, add, source });
     for (const [name, child] of Object.entries(node)) {
       for (const each of Array.isArray(child) ? child : [child]) {
         if (typeof each?.type === 'string') visit(each, node, name);
       }
     }
+    if (isFunction) depth -= 1;
   };
   visit(parseAst(source, { lang: 'ts', astType: 'ts' }), { type: 'none' }, '');
   return found;

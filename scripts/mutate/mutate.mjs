@@ -1,9 +1,10 @@
 /**
  * Changes the sources in random places, one at a time, and runs the tests that reach the place: each change that no test
  * notices is a gap, or has no effect. Places that only real processes reach are tried in a copy with a build of its own:
- * not with --in-process. `npm run mutate -- [--sample 150] [--seed 1] [--only src/batch/] [--in-process]`.
+ * not with --in-process. `npm run mutate -- [--sample 150] [--seed 1] [--only src/batch/] [--in-process] [--verbose]`;
+ * --verbose lists what was noticed, too, and the test that did.
  */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1e6) },
     only: { type: 'string', default: 'src/' },
     'in-process': { type: 'boolean', default: false },
+    verbose: { type: 'boolean', default: false },
   },
 });
 const seed = Number(values.seed);
@@ -35,20 +37,27 @@ const PROCESS_TESTS = [
 /** A mutant that runs for longer (ms) never ends. */
 const TIMEOUT = 300_000;
 
+/** What vitest says of a test or a hook that took too long. */
+const TIMED_OUT = /(Test|Hook) timed out/;
+const CONFIG = ['--config', 'scripts/mutate/vitest.config.mjs'];
+
 const folder = mkdtempSync(join(tmpdir(), 'wfr-mutants-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
+
+const RESULT = join(folder, 'result.json');
 
 const all = findMutants('src').filter(({ file }) => file.startsWith(values.only));
 const mutants = takeSample(all, Number(values.sample));
 console.log(`${mutants.length} of ${all.length} mutants, seed ${seed}`);
 writeFileSync(join(folder, 'mutants.json'), JSON.stringify(mutants));
 const testsOf = await findTests();
+let excludedInCopy = [];
 const results = [];
 for (const mutant of mutants) {
-  const outcome = await tryMutant(mutant);
-  results.push({ ...mutant, outcome });
-  if (outcome !== 'killed') console.log(describe(mutant, outcome));
+  const result = { ...mutant, ...(await tryMutant(mutant)) };
+  results.push(result);
+  if (result.outcome !== 'killed' || values.verbose) console.log(describe(result));
 }
 printTable(results);
 
@@ -87,76 +96,113 @@ function createRandom(start) {
   };
 }
 
-/** Runs all tests once without a mutant; resolves with the tests that reach each: names by file. */
+/** Runs all tests once without a mutant; resolves with those that reach each: `{ names, ms }` by file, in the order to run. */
 async function findTests() {
   const exclude = PROCESSES.flatMap((pattern) => ['--exclude', pattern]);
-  await vitest(
-    ['--config', 'scripts/mutate/vitest.config.mjs', ...exclude],
-    { MUTANTS_FOLDER: folder },
-    3 * TIMEOUT,
-  );
-  const tests = mutants.map(() => new Map());
+  await vitest([...CONFIG, ...exclude], { MUTANTS_FOLDER: folder }, 3 * TIMEOUT);
   if (!existsSync(join(folder, 'reached.jsonl'))) throw new Error('no test has run');
-  for (const line of readFileSync(join(folder, 'reached.jsonl'), 'utf8').trimEnd().split('\n')) {
-    const { file, name, reached } = JSON.parse(line);
-    for (const id of reached) tests[id].set(file, [...(tests[id].get(file) ?? []), name]);
-  }
-  return tests;
+  const lines = readFileSync(join(folder, 'reached.jsonl'), 'utf8').trimEnd().split('\n');
+  const passed = lines.map((line) => JSON.parse(line)).filter(isPassed);
+  return mutants.map((mutant) => {
+    const files = new Map();
+    // A module is loaded by the first test of a file that needs it, and used by others.
+    const reaches = ({ reached }) => reached.includes(mutant.id);
+    const loading = new Set(passed.filter(reaches).map(({ file }) => file));
+    for (const test of passed) {
+      if (!reaches(test) && !(mutant.atImport && loading.has(test.file))) continue;
+      const { names, ms } = files.get(test.file) ?? { names: [], ms: 0 };
+      files.set(test.file, { names: [...names, test.name], ms: ms + test.ms });
+    }
+    // Those of the folder that the mutant is in, and then the fastest, first.
+    const rank = ([file, { ms }]) => (file.includes(`/test/${roomOf(mutant)}`) ? 0 : 1e9) + ms;
+    return new Map([...files].sort((a, b) => rank(a) - rank(b)));
+  });
+}
+
+/** Whether a test passes without a mutant: others would kill every mutant. */
+function isPassed({ file, name, hasFailed }) {
+  if (hasFailed) console.log(`left out, as it fails without a mutant: ${relative('.', file)}: ${name}`);
+  return !hasFailed;
 }
 
 async function tryMutant(mutant) {
   const tests = testsOf[mutant.id];
-  if (tests.size === 0) return values['in-process'] ? 'not reached' : tryInCopy(mutant);
-  writeFileSync(join(folder, 'tests.json'), JSON.stringify([...tests.values()].flat()));
-  // The tests of the folder that the mutant is in fail first.
-  const near = (file) => (file.includes(`/test/${roomOf(mutant)}`) ? 0 : 1);
-  const files = [...tests.keys()].sort((a, b) => near(a) - near(b));
+  if (tests.size === 0)
+    return values['in-process'] ? { outcome: 'not reached', reason: '' } : tryInCopy(mutant);
+  const names = [...tests.values()].flatMap((each) => each.names);
+  writeFileSync(join(folder, 'tests.json'), JSON.stringify(names));
   const env = { MUTANTS_FOLDER: folder, MUTANT: String(mutant.id) };
-  const config = ['--config', 'scripts/mutate/vitest.config.mjs', '--bail', '1'];
-  const first = files.slice(0, 5);
-  const code = await vitest([...config, ...first], env, TIMEOUT);
-  if (code !== 0 || files.length <= first.length) return code === 0 ? 'SURVIVED' : 'killed';
-  return (await vitest([...config, ...files.slice(5)], env, TIMEOUT)) === 0 ? 'SURVIVED' : 'killed';
+  const files = [...tests.keys()];
+  for (const part of [files.slice(0, 2), files.slice(2, 8), files.slice(8, 32), files.slice(32)]) {
+    const code = part.length === 0 ? 0 : await vitest([...CONFIG, '--bail', '1', ...part], env, TIMEOUT);
+    if (code !== 0) return readFailure();
+  }
+  return { outcome: 'SURVIVED', reason: '' };
 }
 
 /** Builds a copy of the project with the mutant in it, and runs the tests that start processes. */
-async function tryInCopy({ file, start, end, kind, to }) {
+async function tryInCopy(mutant) {
   const copy = join(folder, 'copy');
-  rmSync(copy, { recursive: true, force: true });
-  for (const name of [
-    'src',
-    'test',
-    'bin',
-    'examples',
-    'scripts',
-    'docs',
-    'action',
-    'package.json',
-    'package-lock.json',
-    'build.mjs',
-    'vitest.config.ts',
-    'config.schema.json',
-    'README.md',
-    'CHANGELOG.md',
-    'LICENSE',
-    'tsconfig.json',
-  ]) {
-    cpSync(name, join(copy, name), { recursive: true });
+  if (!existsSync(copy)) {
+    const tracked = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' }).split('\0').filter(Boolean);
+    for (const name of tracked) cpSync(name, join(copy, name));
+    symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
+    excludedInCopy = await findFailingFiles(copy);
   }
-  symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'));
-  const source = readFileSync(file, 'utf8');
-  writeFileSync(
-    join(copy, file),
-    source.slice(0, start) + (kind === 'expression' ? `(${to})` : to) + source.slice(end),
-  );
-  if ((await run(process.execPath, ['build.mjs'], {}, TIMEOUT, copy)) !== 0) return 'killed';
-  return (await vitest(['--project', 'unit', '--bail', '1', ...PROCESS_TESTS], {}, TIMEOUT, copy)) === 0
-    ? 'SURVIVED (processes)'
-    : 'killed';
+  const source = readFileSync(mutant.file, 'utf8');
+  writeFileSync(join(copy, mutant.file), replaceIn(source, mutant));
+  const result = await runInCopy(copy, ['--bail', '1', ...excludedInCopy]);
+  writeFileSync(join(copy, mutant.file), source);
+  return result;
 }
 
+/** Resolves with arguments that leave out the files that fail without a mutant. */
+async function findFailingFiles(copy) {
+  const { outcome } = await runInCopy(copy, []);
+  if (outcome === 'SURVIVED') return [];
+  const failing = failures().map(({ file }) => file);
+  for (const file of failing) console.log(`left out, as it fails without a mutant: ${relative(copy, file)}`);
+  return failing.flatMap((file) => ['--exclude', relative(copy, file)]);
+}
+
+async function runInCopy(copy, args) {
+  if ((await run(process.execPath, ['build.mjs'], {}, TIMEOUT, copy)) !== 0)
+    return { outcome: 'killed', reason: 'the build' };
+  const code = await vitest(['--project', 'unit', ...args, ...PROCESS_TESTS], {}, 3 * TIMEOUT, copy);
+  return code === 0 ? { outcome: 'SURVIVED', reason: 'processes' } : readFailure();
+}
+
+function replaceIn(source, { start, end, kind, to }) {
+  return source.slice(0, start) + (kind === 'expression' ? `(${to})` : to) + source.slice(end);
+}
+
+/** Returns what has noticed a mutant. */
+function readFailure() {
+  const failed = failures();
+  const first = failed.find(({ message }) => !TIMED_OUT.test(message));
+  if (first === undefined && (failed.length > 0 || !existsSync(RESULT)))
+    return { outcome: 'timed out', reason: failed[0]?.name ?? `${TIMEOUT / 1000} s` };
+  return { outcome: 'killed', reason: first?.name ?? 'an error outside of a test' };
+}
+
+/** Returns the tests that have failed, or the files: `{ file, name, message }`. */
+function failures() {
+  if (!existsSync(RESULT)) return [];
+  return JSON.parse(readFileSync(RESULT, 'utf8'))
+    .testResults.filter(({ status }) => status === 'failed')
+    .flatMap(({ name: file, message, assertionResults }) => {
+      const failed = assertionResults.filter(({ status }) => status === 'failed');
+      if (failed.length === 0) return [{ file, name: relative('.', file), message }];
+      return failed.map((each) => ({ file, name: each.fullName, message: each.failureMessages.join('\n') }));
+    });
+}
+
+/** Runs tests, whose results are then in the file RESULT; resolves with the exit code. */
 function vitest(args, env, timeout, cwd) {
-  return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args], env, timeout, cwd);
+  rmSync(RESULT, { force: true });
+  const report = ['--reporter', 'json', '--outputFile', RESULT];
+  const all = ['node_modules/vitest/vitest.mjs', 'run', ...report, ...args];
+  return run(process.execPath, all, env, timeout, cwd);
 }
 
 /** Resolves with the exit code; a process that takes too long is killed with its children. */
@@ -179,23 +225,22 @@ function run(command, args, env, timeout, cwd = process.cwd()) {
   });
 }
 
-function describe({ file, line, from, to }, outcome) {
+function describe({ file, line, from, to, outcome, reason }) {
   const short = (text) => (text.length > 70 ? `${text.slice(0, 70)}…` : text).replace(/\s+/g, ' ');
-  return `${outcome}  ${file}:${line}  ${short(from)}  →  ${short(to) || '(left out)'}`;
+  const by = reason && ` (${reason})`;
+  return `${outcome}  ${file}:${line}  ${short(from)}  →  ${short(to) || '(left out)'}${by}`;
 }
 
+/** A mutant with which a test does not end counts as killed. */
 function printTable(tried) {
-  const rooms = [...new Set(tried.map(roomOf))].sort();
-  const count = (room, pattern) =>
-    tried.filter((each) => (room === '' || roomOf(each) === room) && pattern.test(each.outcome)).length;
-  console.log(`\n${'folder'.padEnd(24)} mutants  killed  survived  not reached   killed`);
-  for (const room of [...rooms, '']) {
-    const [tested, killed] = [count(room, /./), count(room, /killed/)];
-    const cells = [tested, killed, count(room, /SURVIVED/), count(room, /not reached/)].map((cell, index) =>
-      String(cell).padStart([7, 7, 9, 12][index]),
-    );
-    console.log(
-      `${(room || 'all').padEnd(24)} ${cells.join(' ')}   ${String(Math.round((100 * killed) / tested)).padStart(5)} %`,
-    );
+  const outcomes = ['killed', 'timed out', 'SURVIVED', 'not reached'];
+  const row = (name, cells) =>
+    console.log(name.padEnd(22) + cells.map((cell) => String(cell).padStart(13)).join(''));
+  console.log();
+  row('folder', ['mutants', ...outcomes.map((outcome) => outcome.toLowerCase()), 'noticed']);
+  for (const room of [...new Set(tried.map(roomOf))].sort().concat('all')) {
+    const own = tried.filter((each) => room === 'all' || roomOf(each) === room);
+    const counts = outcomes.map((outcome) => own.filter((each) => each.outcome === outcome).length);
+    row(room, [own.length, ...counts, `${Math.round((100 * (counts[0] + counts[1])) / own.length)} %`]);
   }
 }

@@ -14,6 +14,7 @@ globalThis.isMutant = (id) => {
 
 const nameOf = (task) => (task.suite ? `${nameOf(task.suite)} > ` : '') + task.name;
 let isFirst = true;
+let started = 0;
 
 beforeEach((context) => {
   const name = nameOf(context.task);
@@ -22,6 +23,7 @@ beforeEach((context) => {
   if (!isFirst) reached = new Set(atImport);
   else atImport = new Set(reached);
   isFirst = false;
+  started = performance.now();
 });
 let atImport = new Set();
 
@@ -31,6 +33,8 @@ afterEach(({ task }) => {
     file: expect.getState().testPath,
     name: nameOf(task),
     reached: [...reached],
+    hasFailed: task.result?.state === 'fail',
+    ms: Math.round(performance.now() - started),
   });
   appendFileSync(`${MUTANTS_FOLDER}/reached.jsonl`, `${line}\n`);
 });
