@@ -66,10 +66,9 @@ class CommandLine {
   }
 
   #takeFlag(word: string): void {
-    const { option, value } = parseFlag(word, this.#command?.options ?? []) ?? {};
-    if (option === undefined) return;
-    if (value === undefined) this.#pendingFlag = option;
-    else this.#setFlag(option, value);
+    const flag = parseFlag(word, this.#command?.options ?? []);
+    if (flag?.value === undefined) this.#pendingFlag = flag?.option;
+    else this.#setFlag(flag.option, flag.value);
   }
 
   #setFlag(option: Option, value: string): void {
