@@ -34,6 +34,31 @@ describe('run: a proxy that works', () => {
     },
   );
 
+  test.each(['http', 'https'] as const)(
+    'run: %s goes through a proxy that is reached by TLS',
+    async (scheme) => {
+      const service = await scriptedService(
+        acceptThenShow(aFinishedRun()),
+        scheme === 'https' ? { tls: certificate('good') } : {},
+      );
+      const proxy = await startProxy({ tls: certificate('good') });
+      const { exitCode } = await run(`${scheme}://service.test:${service.port}`, {
+        [`${scheme.toUpperCase()}_PROXY`]: proxy.url,
+      });
+      expect({ exitCode, tunnels: proxy.tunnels.length }).toEqual({ exitCode: 0, tunnels: 2 });
+    },
+  );
+
+  test('status: a proxy whose certificate is not trusted is not given the credentials of its URL', async () => {
+    const proxy = await startProxy({ tls: certificate('self-signed') });
+    const { exitCode, stderr } = await run('http://service.test:9', {
+      HTTP_PROXY: proxy.url.replace('//', `//joe:${PASSWORD}@`),
+    });
+    expect(exitCode).toBe(7);
+    expect(stderr).toContain('is not trusted (the proxy): it is self-signed');
+    expect(proxy.tunnels).toEqual([]);
+  });
+
   test('run: a proxy URL without credentials sends none, and the lower-case variable takes precedence', async () => {
     const service = await scriptedService(acceptThenShow(aFinishedRun()));
     const proxy = await startProxy();

@@ -224,6 +224,15 @@ describe('run: a candidate for the id of the run', () => {
     expect(stderr).toContain(`  To look for the run: wfr status ${id}\n`);
   });
 
+  test('run: the command that looks for an unconfirmed id is complete, also for an id that begins with a hyphen', async () => {
+    const { exitCode, stderr } = await runAgainst(
+      (_request, reply) => reply.send(201, { runId: '-5' }),
+      notFound,
+    );
+    expect(exitCode).toBe(6);
+    expect(stderr).toContain('  To look for the run: wfr status -- -5\n');
+  });
+
   test('run: a candidate id that replicas do not know yet is requested again (fault 84)', async () => {
     let polls = 0;
     const { exitCode, gets } = await runAgainst(cutOff('{"id":"run-1",'), (request, reply) =>

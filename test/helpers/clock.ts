@@ -52,6 +52,11 @@ export class VirtualClock implements Clock {
     });
   }
 
+  /** How many timers and sleeps there are; those of a process that should end would keep it running. */
+  get pending(): number {
+    return this.#timers.length;
+  }
+
   /** Advances time by `ms`, and runs the timers that are due. */
   advance(ms: number): void {
     const until = this.#elapsed + ms;

@@ -1,5 +1,6 @@
 /** An HTTP proxy that tunnels every host to this machine, or answers as a test defines. */
 import { connect, createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
 
 interface SeenTunnel {
@@ -11,13 +12,15 @@ interface SeenTunnel {
 interface ProxyOptions {
   /** Called instead of opening a tunnel. */
   answer?: (socket: Socket) => void;
+  /** Of a proxy that is reached by TLS. */
+  tls?: TlsOptions;
 }
 
-export async function startProxy({ answer }: ProxyOptions = {}) {
+export async function startProxy({ answer, tls }: ProxyOptions = {}) {
   const tunnels: SeenTunnel[] = [];
   const waiting: (() => void)[] = [];
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
+  const onConnection = (socket: Socket) => {
     sockets.add(socket.on('error', () => {}));
     let head = '';
     const onData = (chunk: Buffer) => {
@@ -46,7 +49,8 @@ export async function startProxy({ answer }: ProxyOptions = {}) {
       socket.on('close', () => target.destroy());
     };
     socket.on('data', onData);
-  });
+  };
+  const server = tls === undefined ? createServer(onConnection) : createTlsServer(tls, onConnection);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.close();
@@ -55,5 +59,5 @@ export async function startProxy({ answer }: ProxyOptions = {}) {
   const { port } = server.address() as { port: number };
   /** Resolves when the proxy has forwarded the next bytes of a response. */
   const forwarded = () => new Promise<void>((resolve) => waiting.push(resolve));
-  return { url: `http://127.0.0.1:${port}`, port, tunnels, forwarded };
+  return { url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, port, tunnels, forwarded };
 }

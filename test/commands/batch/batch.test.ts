@@ -409,6 +409,26 @@ describe('batch: progress, summary and reports', () => {
   });
 });
 
+describe('batch: the progress of a command that continues another', () => {
+  test('batch: rows that an earlier command rejected count as problems, and those that it could not send as waiting', async () => {
+    let isFirst = true;
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      if (inputs.n === 1) return reply.send(422, { message: 'no' });
+      if (isFirst) return reply.send(401);
+      reply.send(201, aRun({ id: `run-${inputs.n}`, status: 'PENDING' }));
+    });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
+    const args = [...BATCH_ARGS, '--concurrency', '1', '--workflow-id-field', 'workflowId'];
+    await wfr(args, { cwd });
+    isFirst = false;
+    const { stderr } = await wfr(args, { cwd, terminal: 90, env: { TERM: 'xterm', NO_COLOR: '1' } });
+    expect(stderr).toMatch(/ {2}1\/3 {2}1 rejected {2}1 running, 1 waiting/);
+    expect(stderr).not.toContain('unauthorized');
+    expect(stderr).toContain('3 rows: 2 finished, 1 rejected\n');
+  });
+});
+
 describe('batch: stopping', () => {
   /** Runs a batch of 50 rows, one at a time, whose triggers all get the same response. */
   async function runRejected(status: number, ...flags: string[]) {

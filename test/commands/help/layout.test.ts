@@ -84,6 +84,11 @@ describe('help on a terminal', () => {
     );
   });
 
+  test('in 40 columns, the cells of a table are below its first, each from the start of a line', async () => {
+    const text = await onTerminal(['help', 'inputs'], 40, { NO_COLOR: '1' });
+    expect(text).toContain('  name:=json\n      any JSON value, sent unchanged\n      amount:=12.50\n');
+  });
+
   test('wfr --version is not bold', async () => {
     expect(await onTerminal(['--version'], 80)).not.toContain('\u001b');
   });

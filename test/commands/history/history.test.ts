@@ -1,6 +1,16 @@
 /** `wfr history`: what it records and prints, and `@last` on other command lines. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, promises, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  promises,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type CliOptions, runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
@@ -133,6 +143,34 @@ describe('history: recording and listing runs', () => {
     writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
     expect(await listHistory(env)).toMatchObject([{ id: 'whole' }]);
   });
+
+  test.each([
+    ['9 s is kept', 9_000, false],
+    ['11 s, whose owner must have ended, is removed', 11_000, true],
+  ])(
+    'history: a log that is too large is renamed by one process: a lock of %s',
+    async (_name, age, isRemoved) => {
+      const { env, file, wfr } = await startHistorySandbox();
+      const { clock } = await wfr('run', '-d', SLOW, 'label=x');
+      const lock = join(file, '..', 'history.lock');
+      const older = join(file, '..', 'history.1.jsonl');
+      writeFileSync(file, `${readFileSync(file, 'utf8')}${' '.repeat(256 * 1024)}\n`);
+      writeFileSync(lock, '');
+      const time = (clock.now() - age) / 1_000;
+      utimesSync(lock, time, time);
+      await wfr('run', '-d', SLOW, 'label=x');
+      expect({ hasLock: existsSync(lock), isRenamed: existsSync(older) }).toEqual({
+        hasLock: !isRemoved,
+        isRenamed: false,
+      });
+      await wfr('run', '-d', SLOW, 'label=x');
+      expect({ hasLock: existsSync(lock), isRenamed: existsSync(older) }).toEqual({
+        hasLock: !isRemoved,
+        isRenamed: isRemoved,
+      });
+      expect(await listHistory(env)).toHaveLength(3);
+    },
+  );
 
   test('history: a relative XDG_STATE_HOME is ignored', async () => {
     const { env } = await startHistorySandbox();

@@ -129,6 +129,18 @@ describe('status', () => {
     expect((await status(showRun(), ['run-1', '-o', 'id'])).stdout).toBe('run-1\n');
   });
 
+  test('status: after 3 s without a response, stderr says once which service it waits for', async () => {
+    const clock = new VirtualClock();
+    const { baseUrl } = await scriptedService((_request, reply) => {
+      clock.advance(2_900);
+      if (clock.now() - clock.start < 5_000) return reply.send(503);
+      reply.send(200, aRun());
+    });
+    const { stderr } = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl }, clock });
+    expect(stderr.split('Waiting for a response from')).toHaveLength(2);
+    expect(stderr).toContain(`Waiting for a response from ${new URL(baseUrl).host}\n`);
+  });
+
   test('status: several runs are printed on one line each, in the order of the arguments', async () => {
     const handler: Handler = (request, reply) => {
       reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));

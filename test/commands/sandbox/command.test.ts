@@ -1,0 +1,62 @@
+/** `wfr sandbox -- command`, in the test's process: what the command is given, and which signals it gets. */
+import { describe, expect, test } from 'vitest';
+import { type CliOptions, runCli, Signals } from '../../helpers/cli.js';
+
+/** Runs `wfr sandbox -- <command>`; the command ends by the first signal it gets, or when `ended` resolves. */
+async function start(command: readonly string[], options: CliOptions, ended: () => Promise<void>) {
+  const received: string[] = [];
+  let settings: Record<string, string> = {};
+  const { exitCode } = await runCli(['sandbox', '--', ...command], {
+    ...options,
+    spawn: async (_program, _args, env) => {
+      settings = env;
+      return {
+        exited: ended().then(() => 0),
+        kill: (signal) => void received.push(signal),
+      };
+    },
+  });
+  return { exitCode, received, settings };
+}
+
+const PASSED = 'is passed to the command';
+const KEPT = 'is not passed to the command';
+
+describe('sandbox -- command, in process', () => {
+  test.each([
+    [['wfr', 'run', 'w'], true],
+    [['/usr/local/bin/wfr', 'run', 'w'], true],
+    [['WFR.CMD', 'run', 'w'], true],
+    [['wfr.exe', 'run', 'w'], true],
+    [['node', 'bin/wfr.js', 'run', 'w'], true],
+    [['bash', '-c', 'wfr run w'], false],
+    [['./run-wfr', 'w'], false],
+    [['node', 'wfr.json'], false],
+    [['node'], false],
+  ])(
+    'sandbox: the command %j is told that it is wfr itself and nothing follows it: %s',
+    async (command, isTold) => {
+      const { settings } = await start(command, {}, () => Promise.resolve());
+      expect('WFR_SANDBOX' in settings).toBe(isTold);
+    },
+  );
+
+  test.each<[signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', where: string, outcome: string, options: CliOptions]>([
+    ['SIGTERM', 'without a terminal', PASSED, {}],
+    ['SIGHUP', 'without a terminal', PASSED, {}],
+    ['SIGINT', 'without a terminal', PASSED, {}],
+    ['SIGTERM', 'on a terminal', PASSED, { terminal: 80 }],
+    ['SIGHUP', 'on a terminal', PASSED, { terminal: 80 }],
+    ['SIGINT', 'with stderr on a terminal, which sends it too,', KEPT, { terminal: 80 }],
+    ['SIGINT', 'with stdout on a terminal, which sends it too,', KEPT, { stdoutTerminal: 80 }],
+  ])('sandbox: %s %s %s', async (signal, _where, outcome, options) => {
+    const signals = new Signals();
+    const { received, exitCode } = await start(['bash'], { ...options, signals }, async () => {
+      // The command has been returned by then.
+      await new Promise((resolve) => setImmediate(resolve));
+      signals.raise(signal);
+      await new Promise((resolve) => setImmediate(resolve));
+    });
+    expect({ received, exitCode }).toEqual({ received: outcome === PASSED ? [signal] : [], exitCode: 0 });
+  });
+});
