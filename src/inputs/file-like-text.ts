@@ -1,6 +1,5 @@
 /** Finds inputs such as `note=@note.txt`, which send that text, although the user may mean the file. */
-import { stat } from 'node:fs/promises';
-import { absolutePath } from '../platform/files.js';
+import { isFile } from '../platform/files.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { escapeName, type Item, isPlainPath } from './item.js';
 
@@ -15,12 +14,4 @@ export async function findFileLikeTexts(items: readonly Item[], cwd: string): Pr
     warnings.push(`${item.raw}: sends the text "@${path}"; to send the text of the file, write ${fix}`);
   }
   return warnings;
-}
-
-async function isFile(path: string, cwd: string): Promise<boolean> {
-  try {
-    return (await stat(absolutePath(path, cwd))).isFile();
-  } catch {
-    return false;
-  }
 }

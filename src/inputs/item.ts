@@ -27,6 +27,16 @@ export class ItemError extends Error {
   }
 }
 
+/** The forms of an input, for messages. */
+export const INPUT_SYNTAX = 'name=text, name:=json, name@document, name@=textfile or name@:=jsonfile';
+
+/** A text without a separator. */
+export class NotAnInputError extends ItemError {
+  constructor(raw: string) {
+    super(raw, `is not an input; use ${INPUT_SYNTAX}`);
+  }
+}
+
 const SEPARATORS = ['@:=', '@=', ':=', '=', '@'] as const;
 type Separator = (typeof SEPARATORS)[number];
 
@@ -39,6 +49,11 @@ const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]
 /** Returns whether a text is a media type without parameters. */
 export function isMediaType(text: string): boolean {
   return MEDIA_TYPE.test(text);
+}
+
+/** Returns whether a text is a separator alone. */
+export function isSeparator(text: string): boolean {
+  return (SEPARATORS as readonly string[]).includes(text);
 }
 
 /** Parses one item of the command line. Throws ItemError, and nothing else. */
@@ -159,10 +174,7 @@ function split(raw: string): { name: string; separator: Separator; value: string
     if (separator !== undefined) return { name, separator, value: raw.slice(index + separator.length) };
     name += character;
   }
-  throw new ItemError(
-    raw,
-    'is not an input; use name=text, name:=json, name@document, name@=textfile or name@:=jsonfile',
-  );
+  throw new NotAnInputError(raw);
 }
 
 function requirePath(raw: string, separator: Separator, path: string): string {

@@ -18,6 +18,7 @@ import { findFileLikeTexts } from './file-like-text.js';
 import { FileError, readBytes } from './files.js';
 import { findDocumentObjects, parseInputsFile } from './inputs-file.js';
 import { findName, type Item, ItemError, parseItem } from './item.js';
+import { findLooseWords } from './loose-words.js';
 import { PartReader } from './parts.js';
 import { decodeUtf8, TextError } from './text.js';
 
@@ -105,7 +106,9 @@ class Resolver {
   }
 
   async resolve({ items, inputsFile, hasDocuments = true }: InputArguments): Promise<ResolvedInputs> {
-    const parsed = this.#parseItems(items);
+    const words = await findLooseWords(items, this.#context.cwd);
+    this.#problems.push(...words.problems);
+    const parsed = this.#parseItems(words.items);
     const inputs = new Map<string, GivenInput>();
     if (inputsFile !== undefined) {
       const label = inputsFile === '-' ? '--inputs-file -' : inputsFile;

@@ -45,6 +45,15 @@ export async function mkdirp(path: string, mode?: number): Promise<void> {
   }
 }
 
+/** Returns whether a path, relative to `base`, is that of an existing file. */
+export async function isFile(path: string, base: string): Promise<boolean> {
+  try {
+    return (await promises.stat(absolutePath(path, base))).isFile();
+  } catch {
+    return false;
+  }
+}
+
 async function isFolder(path: string): Promise<boolean> {
   try {
     return (await promises.stat(path)).isDirectory();

@@ -334,7 +334,52 @@ test('run: Ctrl-C while standard input is read exits 130, and says that no run w
   expect(requests.length).toBe(0);
 });
 
+const REST = 'name@=textfile or name@:=jsonfile';
+
 describe('inputs: what is rejected before anything is sent', () => {
+  test.each([
+    [['invoice', 'scan.pdf'], ['invoice scan.pdf: is not an input; did you mean invoice@scan.pdf?']],
+    [
+      ['customer', '=', 'ACME Ltd'],
+      ["customer = ACME Ltd: is not an input; did you mean 'customer=ACME Ltd'?"],
+    ],
+    [['a:b', ':=', '1'], [`a:b := 1: is not an input; did you mean 'a'"\\\\"':b:=1'?`]],
+    [
+      ['x=1', 'invoice', '@', 'scan.pdf'],
+      ['invoice @ scan.pdf: is not an input; did you mean invoice@scan.pdf?'],
+    ],
+    [
+      ['scan.pdf', 'none.pdf', 'x=1', ''],
+      [`scan.pdf, none.pdf, "": are not inputs; use name=text, name:=json, name@document, ${REST}`],
+    ],
+    [
+      ['one', 'invoice', 'scan.pdf', 'x:={'],
+      [
+        'invoice scan.pdf: is not an input; did you mean invoice@scan.pdf?',
+        `one: is not an input; use name=text, name:=json, name@document, ${REST}`,
+        'x:={: not JSON: unexpected end at line 1, column 2; for a string use x={',
+      ],
+    ],
+    // A path out of the folder may be from somebody else.
+    [
+      ['a', 'sub/../scan.pdf', 'b', '@', '/etc/passwd'],
+      [
+        `a, sub/../scan.pdf, b, /etc/passwd: are not inputs; use name=text, name:=json, name@document, ${REST}`,
+        '@: has no name before "@"',
+      ],
+    ],
+    [
+      Array.from('abcdefghijkl'),
+      [
+        `a, b, c, d, e, f, g, h, i, j and 2 more: are not inputs; use name=text, name:=json, name@document, ${REST}`,
+      ],
+    ],
+  ])('run: %j are explained together', async (words, problems) => {
+    const { stderr, exitCode, requests } = await send(words, { 'scan.pdf': 'x', 'sub/x': '' });
+    expect({ exitCode, requests: requests.length }).toEqual({ exitCode: 2, requests: 0 });
+    expect(stderr).toBe(`wfr: error: ${problems.join('\n  ')}\n`);
+  });
+
   test.each([
     ['plain', 'plain: is not an input; use name=text, name:=json, name@document'],
     ['=x', '=x: has no name before "="'],
