@@ -1,18 +1,21 @@
 /** Folders with files for one test file; they are removed after it. */
-import { truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { temporaryFolder } from './cli.js';
 
-/** Creates a folder with text files: names and contents. */
-export function folderWith(files: Record<string, string>): string {
+/** Creates a folder with files: paths in it, and contents. */
+export function folderWith(files: Record<string, string | Buffer>): string {
   const folder = temporaryFolder();
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
   return folder;
 }
 
-/** Creates a folder with a sparse file `large.pdf` of `bytes` bytes, which takes no space on the disk. */
-export function folderWithSparseFile(bytes: number): string {
-  const folder = folderWith({ 'large.pdf': '' });
-  truncateSync(join(folder, 'large.pdf'), bytes);
+/** Creates a folder with a sparse file of `bytes` bytes, which takes no space on the disk. */
+export function folderWithSparseFile(bytes: number, name = 'large.pdf'): string {
+  const folder = folderWith({ [name]: '' });
+  truncateSync(join(folder, name), bytes);
   return folder;
 }

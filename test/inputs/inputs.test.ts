@@ -1,21 +1,13 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
+import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
+import { folderWith, folderWithSparseFile } from '../helpers/files.js';
 import { aRun, scriptedService } from '../helpers/service.js';
 
-type Files = Record<string, string | Buffer>;
-
-function folderWith(files: Files): string {
-  const folder = temporaryFolder();
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), content);
-  }
-  return folder;
-}
+type Files = Parameters<typeof folderWith>[0];
 
 /** Runs `wfr run w ...args --detach` and returns what the service received. */
 async function send(args: readonly string[], files: Files = {}, world: CliOptions = {}) {
@@ -473,8 +465,7 @@ test('inputs: a text file may contain U+FFFD, but an invalid byte after it exits
 });
 
 test('inputs: a text of more than 64 MiB exits 2 and suggests a document', async () => {
-  const cwd = folderWith({ 'x.txt': '' });
-  truncateSync(join(cwd, 'x.txt'), 70_000_000);
+  const cwd = folderWithSparseFile(70_000_000, 'x.txt');
   const { stderr, exitCode, requests } = await send(['x@=x.txt'], {}, { cwd });
   expect(exitCode).toBe(2);
   expect(stderr).toContain('x@=x.txt: x.txt is larger than 64 MiB; send it as a document with name@path');

@@ -1,10 +1,9 @@
 /** The live line on a terminal. */
-import { truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { liveBatchText, liveUploadText } from '../../../src/view/progress/live-text.js';
-import { runCli, temporaryFolder } from '../../helpers/cli.js';
+import { runCli } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
+import { folderWithSparseFile } from '../../helpers/files.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 const TERMINAL = { terminal: 80, env: { TERM: 'xterm', NO_COLOR: '1' } };
@@ -19,9 +18,7 @@ function frames(stderr: string): string[] {
 
 describe('live line', () => {
   test('live line: shows how much of a large body has been sent, then that wfr waits, then the run', async () => {
-    const cwd = temporaryFolder();
-    writeFileSync(join(cwd, 'large.pdf'), '');
-    truncateSync(join(cwd, 'large.pdf'), 30_000_000);
+    const cwd = folderWithSparseFile(30_000_000);
     let looks = 0;
     const service = await scriptedService(async (request, reply) => {
       // Slow enough for a frame or two.
