@@ -83,6 +83,6 @@ describe('run: a process that is suspended for longer than a timeout', () => {
       { limits: { silence: LIMIT } },
     );
     expect({ exitCode, requests }).toEqual({ exitCode: 0, requests: 2 });
-    expect(stderr).not.toContain('no answer');
+    expect(stderr).not.toContain('no response');
   });
 });

@@ -68,8 +68,9 @@ export function start(
   const result = { stdout: '', stderr: '' };
   const waiting = new Set<() => void>();
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.on('data', (chunk: Buffer) => {
-      result[name] += chunk.toString('utf8');
+    // A character may be in two chunks.
+    child[name]?.setEncoding('utf8').on('data', (text: string) => {
+      result[name] += text;
       for (const check of waiting) check();
     });
   }
@@ -95,12 +96,9 @@ export function start(
   return { child, waitForOutput, ended };
 }
 
-/** Resolves once the process with this id has ended. Rejects after 15 s. */
+/** Resolves once the process with this id has ended. */
 export async function waitForEnd(pid: number): Promise<void> {
-  for (const started = Date.now(); isRunning(pid); ) {
-    if (Date.now() - started > 15_000) throw new Error(`process ${pid} has not ended`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 function isRunning(pid: number): boolean {

@@ -83,12 +83,12 @@ export class Screen {
     return this.#tmux('display-message', '-p', '#{cursor_flag}').trim() === '1';
   }
 
-  /** Resolves with the text of the screen once it matches. Rejects after 15 s. */
+  /** Resolves with the text of the screen once it matches. Rejects, with the text, shortly before the test would time out. */
   async waitFor(expected: RegExp): Promise<string> {
     for (const started = Date.now(); ; ) {
       const text = this.text();
       if (expected.test(text)) return text;
-      if (Date.now() - started > 15_000) throw new Error(`no ${expected} on the screen:\n${text}`);
+      if (Date.now() - started > 100_000) throw new Error(`no ${expected} on the screen:\n${text}`);
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
   }

@@ -6,12 +6,11 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
 import { BIN, ROOT, start } from '../helpers/process.js';
 
@@ -96,7 +95,9 @@ describe('the build', () => {
   });
 
   test('fails without the licence of a bundled package', async () => {
-    rmSync(join(project, 'node_modules/undici/LICENSE'));
+    const licence = join(project, 'node_modules/undici/LICENSE');
+    renameSync(licence, `${licence}.away`);
+    onTestFinished(() => renameSync(`${licence}.away`, licence));
     const { exitCode, stderr } = await start(process.execPath, ['build.mjs'], {}, { cwd: project }).ended;
     expect(exitCode).toBe(1);
     expect(stderr).toContain('node_modules/undici is bundled, but has no licence file');
