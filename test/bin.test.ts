@@ -3,10 +3,11 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeF
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from './helpers/cli.js';
+import { CLOSED_PORT, CLOSED_URL } from './helpers/closed-port.js';
 import { errorData } from './helpers/error-data.js';
 import { BIN, bash, EXECUTABLE, ROOT, start, startWfr, WFR } from './helpers/process.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from './helpers/sandbox.js';
-import { acceptThenShow, aFinishedRun, aRun, findFreePort, scriptedService } from './helpers/service.js';
+import { acceptThenShow, aFinishedRun, aRun, scriptedService } from './helpers/service.js';
 
 const INVOICE_RUN = `${INVOICE} invoice@examples/invoice.pdf customer=ACME`;
 const fast = ['--interval', '20ms'];
@@ -36,13 +37,17 @@ describe('wfr: the exit codes of a real process', () => {
     const { env } = await startTestSandbox({ clock: fastClock });
     const noHome = { ...env, HOME: '', XDG_STATE_HOME: '', XDG_CONFIG_HOME: '', XDG_CACHE_HOME: '' };
     const cwd = temporaryFolder();
-    const listRoot = () => readdirSync('/').concat(readdirSync(cwd));
-    const before = listRoot();
+    // Other programs may use the root folder, too.
+    const listFolders = () =>
+      readdirSync('/')
+        .filter((name) => /^\.|wfr/.test(name))
+        .concat(readdirSync(cwd));
+    const before = listFolders();
     const { exitCode } = await startWfr(['run', SLOW, 'label=x', '--detach'], noHome, { cwd }).ended;
     const { stderr } = await startWfr(['history'], noHome, { cwd }).ended;
     expect(exitCode).toBe(0);
     expect(stderr).toContain('there is no home folder');
-    expect(listRoot()).toEqual(before);
+    expect(listFolders()).toEqual(before);
   });
 
   test('wfr: a mistake on the command line exits 2', async () => {
@@ -80,11 +85,9 @@ describe('wfr: the exit codes of a real process', () => {
   });
 
   test('run: a port on which nothing listens exits 7', async () => {
-    const port = await findFreePort();
-    const { exitCode, stderr } = await startWfr(['run', 'w'], { WFR_BASE_URL: `http://127.0.0.1:${port}` })
-      .ended;
+    const { exitCode, stderr } = await startWfr(['run', 'w'], { WFR_BASE_URL: CLOSED_URL }).ended;
     expect(exitCode).toBe(7);
-    expect(stderr).toContain(`nothing listens at 127.0.0.1:${port} (ECONNREFUSED)`);
+    expect(stderr).toContain(`nothing listens at 127.0.0.1:${CLOSED_PORT} (ECONNREFUSED)`);
     expect(stderr).toContain('no run was created');
   });
 

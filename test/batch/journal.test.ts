@@ -3,6 +3,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, numberedRows, prepareBatch, readEvents, startBatchService } from '../helpers/batch.js';
+import { CLOSED_URL } from '../helpers/closed-port.js';
 import { startTimer } from '../helpers/elapsed.js';
 import { folderWith } from '../helpers/files.js';
 
@@ -44,7 +45,7 @@ describe('the lines of a results file', () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1), 'out.jsonl': `${HEAD}\n${line}\n` });
     const read = await wfr(['results', 'out.jsonl'], { cwd });
     expect(read).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`out.jsonl:2: ${reason}`) });
-    const env = { WFR_BASE_URL: 'http://127.0.0.1:1/' };
+    const env = { WFR_BASE_URL: CLOSED_URL };
     const sent = await wfr(BATCH_ARGS, { cwd, env });
     expect(sent).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(`out.jsonl:2: ${reason}`) });
     expect(requests).toEqual([]);

@@ -7,8 +7,9 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { BATCH_ARGS, eventNamesByRow, FINISHED_ROW, numberedRows } from '../helpers/batch.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
+import { reservePort } from '../helpers/closed-port.js';
 import { folderWith } from '../helpers/files.js';
-import { aFinishedRun, aRun, findFreePort, scriptedService } from '../helpers/service.js';
+import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
 const MINUTE = 60_000;
 
@@ -23,13 +24,21 @@ async function reserveService() {
     response.end(JSON.stringify({ ...(request.method === 'POST' ? aRun() : aFinishedRun()), id }));
   };
   const server = createServer((request, response) => void answer(request, response));
-  const port = await findFreePort();
-  const listen = () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const stop = () => {
+  const reserved = await reservePort();
+  const { port } = reserved;
+  const listen = async () => {
+    await reserved.release();
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  };
+  const close = () => {
     server.close();
     server.closeIdleConnections();
   };
-  onTestFinished(stop);
+  const stop = () => {
+    close();
+    return reserved.hold();
+  };
+  onTestFinished(close);
   return { rows, env: { WFR_BASE_URL: `http://127.0.0.1:${port}` }, listen, stop };
 }
 
@@ -86,7 +95,7 @@ describe('batch: a service that refuses connections', () => {
     let isStopped = false;
     const stop = () => {
       isStopped = true;
-      service.stop();
+      void service.stop();
       clock.after(MINUTE, () => void service.listen());
     };
     const cwd = folderWithRows(40);

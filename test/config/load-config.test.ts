@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
+import { CLOSED_URL } from '../helpers/closed-port.js';
 
 describe('the location of the config file', () => {
   const file = { profiles: { p: { timeout: '1m' } } };
@@ -45,7 +46,7 @@ describe('the location of the config file', () => {
     expect(await usesIt({ env: { WFR_CONFIG: path } })).toBe(true);
     expect(await usesIt({ cwd: home, env: { WFR_CONFIG: 'mine.json' } })).toBe(true);
     expect(await usesIt({ home, env: { WFR_CONFIG: '~/mine.json' } })).toBe(true);
-    const none = { WFR_CONFIG: join(home, 'none'), WFR_BASE_URL: 'http://127.0.0.1:1' };
+    const none = { WFR_CONFIG: join(home, 'none'), WFR_BASE_URL: CLOSED_URL };
     for (const args of [
       ['status', 'x'],
       ['config', 'check'],
@@ -62,7 +63,7 @@ describe('the location of the config file', () => {
     mkdirSync(join(home, '.config/wfr/config.json'), { recursive: true });
     const { exitCode, stderr } = await runCli(['status', 'x'], {
       home,
-      env: { WFR_BASE_URL: 'http://127.0.0.1:1' },
+      env: { WFR_BASE_URL: CLOSED_URL },
     });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('config.json: it is a directory (EISDIR)');

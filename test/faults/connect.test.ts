@@ -5,10 +5,12 @@ import { connect, createServer, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { AutoAdvancingClock, realClock } from '../helpers/clock.js';
+import { CLOSED_PORT, CLOSED_URL } from '../helpers/closed-port.js';
 import { startTimer } from '../helpers/elapsed.js';
 import { folderWith } from '../helpers/files.js';
+import { failLookups } from '../helpers/lookups.js';
 import { startWfr } from '../helpers/process.js';
-import { aRun, findFreePort, scriptedService } from '../helpers/service.js';
+import { aRun, scriptedService } from '../helpers/service.js';
 import { CA_FILE, certificate } from '../helpers/tls.js';
 
 const run = (baseUrl: string, options: CliOptions = {}) =>
@@ -16,20 +18,6 @@ const run = (baseUrl: string, options: CliOptions = {}) =>
     ...options,
     env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't', ...options.env },
   });
-
-/** Makes every host name lookup fail with `code` until the test has finished. */
-function failLookups(code: string) {
-  type Callback = (error: Error) => void;
-  const lookup = vi.spyOn(dns, 'lookup').mockImplementation(((
-    _host: string,
-    _options: object,
-    callback: Callback,
-  ) => {
-    setImmediate(() => callback(Object.assign(new Error(code), { code })));
-  }) as never);
-  onTestFinished(() => lookup.mockRestore());
-  return lookup;
-}
 
 /** Returns a port whose backlog is full: connection attempts get no response. */
 async function blackHole(): Promise<number> {
@@ -83,10 +71,9 @@ describe('run: a name server that does not respond', () => {
 
 describe('run: a port on which nothing listens', () => {
   test('run: a refused connection is retried after short waits, then exits 7 with the host and port (fault 3)', async () => {
-    const port = await findFreePort();
-    const { exitCode, stderr, clock } = await run(`http://127.0.0.1:${port}`);
+    const { exitCode, stderr, clock } = await run(CLOSED_URL);
     expect(exitCode).toBe(7);
-    expect(stderr).toContain(`nothing listens at 127.0.0.1:${port} (ECONNREFUSED)`);
+    expect(stderr).toContain(`nothing listens at 127.0.0.1:${CLOSED_PORT} (ECONNREFUSED)`);
     expect(stderr).toContain('no run was created');
     expect(clock.sleeps).toEqual([250, 500, 1000]);
   });
@@ -208,7 +195,9 @@ describe('run: the certificate of the service', () => {
   });
 
   test('run: NODE_TLS_REJECT_UNAUTHORIZED=0 prints a warning (fault 6)', async () => {
-    const { stderr } = await run('https://127.0.0.1:1', { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } });
+    const { stderr } = await run(CLOSED_URL.replace('http', 'https'), {
+      env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+    });
     expect(stderr).toContain(
       'warning: NODE_TLS_REJECT_UNAUTHORIZED=0 turns off certificate checks: anyone can impersonate the service; unset it',
     );
@@ -273,10 +262,10 @@ test('run: Ctrl-C ends a real process that is still connecting within 300 ms', a
   const port = await blackHole();
   const wfr = startWfr(['run', 'w', '-v'], { WFR_BASE_URL: `http://127.0.0.1:${port}` });
   await wfr.waitForOutput('> POST');
-  const raised = performance.now();
+  const elapsed = startTimer();
   wfr.child.kill('SIGINT');
   const { signal, stderr } = await wfr.ended;
-  expect(performance.now() - raised).toBeLessThan(300);
+  expect(elapsed()).toBeLessThan(300);
   expect(signal).toBe('SIGINT');
   expect(stderr).toContain('cancelled; no run was created');
 });

@@ -10,6 +10,7 @@ import { BUILT_IN_WORKFLOWS } from '../../src/sandbox/built-in.js';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/server.js';
 import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
+import { CLOSED_URL } from '../helpers/closed-port.js';
 import { errorData } from '../helpers/error-data.js';
 import { folderWith } from '../helpers/files.js';
 import { FAILING, SLOW } from '../helpers/sandbox.js';
@@ -17,7 +18,6 @@ import {
   acceptThenShow,
   aFinishedRun,
   aRun,
-  findFreePort,
   type Handler,
   inTurn,
   scriptedService,
@@ -355,7 +355,7 @@ describe('errors as data: rows', () => {
     ['are rejected with 401', 'unauthorized', { reject: 401 }, [], {}],
     ['are rejected with 403', 'forbidden', { reject: 403 }, [], {}],
     ['are busy', 'not-triggered', { reject: 429 }, [], {}],
-    ['are never connected', 'not-triggered', {}, ['--base-url', 'http://127.0.0.1:1'], {}],
+    ['are never connected', 'not-triggered', {}, ['--base-url', CLOSED_URL], {}],
   ])(
     'errors as data: a batch whose rows %s has the code %s, as has wfr results',
     async (_name, code, faults, flags, world) => {
@@ -415,7 +415,7 @@ describe('errors as data: each way to end', () => {
   });
 
   test('errors as data: nothing listens at the base URL, so the same command may be run again', async () => {
-    const env = { WFR_BASE_URL: `http://127.0.0.1:${await findFreePort()}` };
+    const env = { WFR_BASE_URL: CLOSED_URL };
     const { stderr } = await runCli(['run', 'w', '--json'], { env });
     expect(errorData(stderr)).toMatchObject({
       exitCode: 7,
@@ -585,7 +585,7 @@ describe('errors as data: usage errors', () => {
     [['config', 'edit', '--json']],
     [['run', 'w', '--json', '--once', 'f', '--adopt', 'a', '--resend-unknown']],
   ])('errors as data: %j is one line', async (args) => {
-    const { stdout, stderr, exitCode } = await runCli(args, { env: { WFR_BASE_URL: 'http://127.0.0.1:9' } });
+    const { stdout, stderr, exitCode } = await runCli(args, { env: { WFR_BASE_URL: CLOSED_URL } });
     const error = errorData(stderr);
     expect(error).toMatchObject({ code: 'usage', exitCode: 2, retryable: false, runMayExist: false });
     expect(stderr.split('\n')).toHaveLength(2);
@@ -605,7 +605,7 @@ describe('errors as data: usage errors', () => {
 
   test('errors as data: all mistakes of a command line are in it', async () => {
     const args = ['run', 'w', '--timeout', 'x', '--interval', 'y', '--json'];
-    const { stderr } = await runCli(args, { env: { WFR_BASE_URL: 'http://127.0.0.1:9' } });
+    const { stderr } = await runCli(args, { env: { WFR_BASE_URL: CLOSED_URL } });
     const { message, details } = errorData(stderr);
     expect([message, ...details]).toEqual([
       expect.stringMatching(/^--interval y: /),
@@ -658,7 +658,7 @@ describe('errors as data: --report json', () => {
 
   test('--report json=-: has a mistake, except where stdout is for something else', async () => {
     const cwd = folderWith({ 'bad.jsonl': '{}\n', 'rows.csv': '\n' });
-    const env = { WFR_BASE_URL: 'http://127.0.0.1:9' };
+    const env = { WFR_BASE_URL: CLOSED_URL };
     const stdoutOf = async (args: string[]) => {
       const { stdout, exitCode } = await runCli([...args, '--report', 'json=-'], { cwd, env });
       expect(exitCode).toBe(2);

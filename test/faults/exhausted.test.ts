@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BATCH_ARGS, readEvents, startBatchService } from '../helpers/batch.js';
 import { runCli } from '../helpers/cli.js';
+import { CLOSED_URL } from '../helpers/closed-port.js';
 import { folderWith } from '../helpers/files.js';
 import { bash } from '../helpers/process.js';
 
@@ -111,7 +112,7 @@ describe('a machine without free file descriptors or memory (fault 75)', () => {
 
   test('run: a missing document still exits 2 (fault 75)', async () => {
     expect(
-      (await runCli(['run', 'w', 'x@missing.pdf'], { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } })).exitCode,
+      (await runCli(['run', 'w', 'x@missing.pdf'], { env: { WFR_BASE_URL: CLOSED_URL } })).exitCode,
     ).toBe(2);
   });
 });

@@ -2,6 +2,8 @@
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
+import { CLOSED_PORT, CLOSED_URL } from '../helpers/closed-port.js';
+import { failLookups } from '../helpers/lookups.js';
 import { startProxy } from '../helpers/proxy.js';
 import { acceptThenShow, aFinishedRun, scriptedService } from '../helpers/service.js';
 import { certificate } from '../helpers/tls.js';
@@ -62,7 +64,7 @@ describe('run: a proxy that works', () => {
   test('run: a proxy URL without credentials sends none, and the lower-case variable takes precedence', async () => {
     const service = await scriptedService(acceptThenShow(aFinishedRun()));
     const proxy = await startProxy();
-    const env = { http_proxy: proxy.url.replace('http://', ''), HTTP_PROXY: 'http://127.0.0.1:1' };
+    const env = { http_proxy: proxy.url.replace('http://', ''), HTTP_PROXY: CLOSED_URL };
     expect((await run(`http://service.test:${service.port}`, env)).exitCode).toBe(0);
     expect(proxy.tunnels[0]).toEqual({ authority: `service.test:${service.port}`, authorization: undefined });
   });
@@ -90,6 +92,7 @@ describe('run: a proxy that works', () => {
     ['', false],
   ])('status: NO_PROXY=%j bypasses the proxy for service.test: %s', async (noProxy, isExempt) => {
     const proxy = await startProxy({ answer: (socket) => void socket.end('HTTP/1.1 403 No\r\n\r\n') });
+    failLookups('ENOTFOUND');
     const { stderr } = await runCli(['status', 'x', '--allow-http'], {
       env: {
         WFR_BASE_URL: 'http://service.test:9',
@@ -106,11 +109,11 @@ describe('run: a proxy that works', () => {
 describe('run: a proxy that fails', () => {
   test('run: a proxy that refuses connections is retried, then exits 7 without printing its password (fault 31)', async () => {
     const { exitCode, stderr, clock } = await run('http://service.test', {
-      HTTP_PROXY: `http://joe:${PASSWORD}@127.0.0.1:1`,
+      HTTP_PROXY: `http://joe:${PASSWORD}@127.0.0.1:${CLOSED_PORT}`,
     });
     expect(exitCode).toBe(7);
     expect(stderr).toContain(
-      'nothing listens at 127.0.0.1:1 (the proxy) (ECONNREFUSED) (4 tries)\n  no run was created\n  Check HTTPS_PROXY',
+      `nothing listens at 127.0.0.1:${CLOSED_PORT} (the proxy) (ECONNREFUSED) (4 tries)\n  no run was created\n  Check HTTPS_PROXY`,
     );
     expect(stderr).not.toContain(PASSWORD);
     expect(clock.sleeps).toEqual([250, 500, 1000]);
@@ -178,7 +181,7 @@ describe('run: a proxy that fails', () => {
     'http://',
     'socks5://127.0.0.1:1',
     `http://joe:${PASSWORD}@:x`,
-    `http://%zz:${PASSWORD}@127.0.0.1:1`,
+    `http://%zz:${PASSWORD}@127.0.0.1:${CLOSED_PORT}`,
   ])(
     'run: the malformed proxy URL %s exits 2 with the name of its variable, but not its value (fault 34)',
     async (value) => {

@@ -6,6 +6,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../src/program.js';
 import { createTestContext, runCli, temporaryFolder } from '../helpers/cli.js';
+import { CLOSED_PORT } from '../helpers/closed-port.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { folderWith } from '../helpers/files.js';
 import { startProxy } from '../helpers/proxy.js';
@@ -84,9 +85,9 @@ describe('the token, a header and the proxy password', () => {
   });
 
   test.each<[string, Record<string, string>, string[]?]>([
-    ['a proxy that does not listen', { HTTPS_PROXY: `http://joe:${PASSWORD}@127.0.0.1:1` }],
+    ['a proxy that does not listen', { HTTPS_PROXY: `http://joe:${PASSWORD}@127.0.0.1:${CLOSED_PORT}` }],
     ['a malformed proxy', { HTTPS_PROXY: `http://joe:${PASSWORD}@:x` }],
-    ['a proxy of another kind', { HTTPS_PROXY: `socks5://joe:${PASSWORD}@127.0.0.1:1` }],
+    ['a proxy of another kind', { HTTPS_PROXY: `socks5://joe:${PASSWORD}@127.0.0.1:${CLOSED_PORT}` }],
     ['credentials in the base URL', { WFR_BASE_URL: `https://joe:${PASSWORD}@service.test` }],
     ['credentials in an invalid base URL', { WFR_BASE_URL: `joe:${PASSWORD}@service.test` }],
     ['credentials in a base URL with a typo', { WFR_BASE_URL: `https:/joe:${PASSWORD}@service.test:x` }],
@@ -110,7 +111,7 @@ describe('the token, a header and the proxy password', () => {
   });
 
   test('run and status: no secret is part of a thrown error', async () => {
-    const proxy = `http://joe:${PASSWORD}@127.0.0.1:1`;
+    const proxy = `http://joe:${PASSWORD}@127.0.0.1:${CLOSED_PORT}`;
     const cases: [string[], Record<string, string>][] = [
       [['status', 'x'], { HTTPS_PROXY: `http://joe:${PASSWORD}@:x` }],
       [['run', 'w'], { HTTPS_PROXY: proxy }],

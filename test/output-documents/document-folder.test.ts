@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
+import { CLOSED_URL } from '../helpers/closed-port.js';
 import { bash, startWfr } from '../helpers/process.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
@@ -479,7 +480,7 @@ describe('--save-documents', () => {
   });
 
   test('--save-documents: a file system that allows no new folder exits 2 at once', async () => {
-    const world = { env: { WFR_BASE_URL: 'http://127.0.0.1:9' }, cwd: temporaryFolder() };
+    const world = { env: { WFR_BASE_URL: CLOSED_URL }, cwd: temporaryFolder() };
     writeFileSync(join(world.cwd, 'file'), '');
     const { stderr, exitCode } = await runCli(['watch', 'r', '--save-documents', 'file'], world);
     expect(stderr).toContain('wfr: error: --save-documents file: it already exists (EEXIST)\n');

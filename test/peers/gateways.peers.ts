@@ -5,9 +5,10 @@
 import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, numberedRows } from '../helpers/batch.js';
 import { runCli } from '../helpers/cli.js';
+import { CLOSED_PORT } from '../helpers/closed-port.js';
 import { folderWith } from '../helpers/files.js';
 import { GATEWAYS } from '../helpers/gateways.js';
-import { aFinishedRun, aRun, findFreePort, type Handler, scriptedService } from '../helpers/service.js';
+import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 /** What a service does once it has recorded a run for a complete request. */
 type Answer = (reply: Parameters<Handler>[1]) => void;
@@ -61,7 +62,7 @@ describe.each(GATEWAYS.map((gateway) => [gateway.name, gateway] as const))('%s',
   );
 
   test(`${name}: a service that refuses connections creates no run: exit 6, or 7 if the gateway does not wait for the body`, async () => {
-    const origin = await gateway.start(await findFreePort());
+    const origin = await gateway.start(CLOSED_PORT);
     const { run, batch } = await runAndBatch(origin, () => 0);
     expect([6, 7]).toContain(run.exitCode);
     expect([6, 7]).toContain(batch.exitCode);

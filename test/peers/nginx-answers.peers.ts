@@ -1,8 +1,8 @@
 /** Responses of nginx for a service that is stopped, silent or elsewhere. */
-import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
 import { realClock, VirtualClock } from '../helpers/clock.js';
+import { CLOSED_URL } from '../helpers/closed-port.js';
 import { folderWithSparseFile } from '../helpers/files.js';
 import { proxyPassTo, startNginx } from '../helpers/peers.js';
 import { scriptedService } from '../helpers/service.js';
@@ -13,16 +13,8 @@ const settings = (baseUrl: string) => ({ env: { WFR_BASE_URL: baseUrl, WFR_TOKEN
 const run = (baseUrl: string, clock = new VirtualClock()) =>
   runCli(['run', 'w', 'a=1'], { ...settings(baseUrl), clock });
 
-/** Starts an nginx whose service refuses every connection: nothing listens on its port. */
-async function beforeNothing(server = '') {
-  const port = await new Promise<number>((resolve) => {
-    const gone = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = gone.address() as { port: number };
-      gone.close(() => resolve(port));
-    });
-  });
-  return startNginx(`${server} ${proxyPassTo(`http://127.0.0.1:${port}`)}`);
-}
+/** Starts an nginx whose service refuses every connection. */
+const beforeNothing = (server = '') => startNginx(`${server} ${proxyPassTo(CLOSED_URL)}`);
 
 describe.each(['https', 'http'] as const)('nginx: responses over %s', (scheme) => {
   test('nginx: 502 for a stopped service after the complete body exits 6 after one request', async () => {

@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
+import { CLOSED_URL } from '../helpers/closed-port.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { EXECUTABLE, startWfr } from '../helpers/process.js';
 import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
@@ -127,8 +128,8 @@ describe('history: a folder that others could have planted', () => {
 });
 
 describe('config file: one that others could have written', () => {
-  const withCommand = { profiles: { p: { baseUrl: 'http://127.0.0.1:1', tokenCommand: ['false'] } } };
-  const without = { profiles: { p: { baseUrl: 'http://127.0.0.1:1' } } };
+  const withCommand = { profiles: { p: { baseUrl: CLOSED_URL, tokenCommand: ['false'] } } };
+  const without = { profiles: { p: { baseUrl: CLOSED_URL } } };
   const show = (world: CliOptions) => runCli(['config', 'show', '--profile', 'p'], world);
   const status = (world: CliOptions) => runCli(['status', '--profile', 'p', '--no-token', 'x'], world);
 
@@ -194,7 +195,7 @@ describe('token file: one that others could have written', () => {
     return path;
   }
   const status = (path: string, world: CliOptions = {}) =>
-    runCli(['status', 'x', '--token-file', path], { env: { WFR_BASE_URL: 'http://127.0.0.1:1' }, ...world });
+    runCli(['status', 'x', '--token-file', path], { env: { WFR_BASE_URL: CLOSED_URL }, ...world });
 
   test('token file: one that everybody can write to exits 2 with its mode, also behind a link', async () => {
     const path = tokenFile(0o602);

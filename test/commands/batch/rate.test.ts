@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, eventNamesByRow, numberedRows, startBatchService } from '../../helpers/batch.js';
 import { runCli, Signals } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
+import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { folderWith } from '../../helpers/files.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
@@ -141,7 +142,7 @@ describe('batch: rate and concurrency', () => {
     expect(refused.stderr).toContain('The service rejected the token: no further rows were sent.');
     expect(refusing.posts().length).toBeLessThan(5);
     const elsewhere = folderWith({ 'rows.jsonl': numberedRows(200) });
-    const env = { WFR_BASE_URL: 'http://127.0.0.1:1' };
+    const env = { WFR_BASE_URL: CLOSED_URL };
     const { exitCode, stderr } = await runCli(flags, { cwd: elsewhere, env });
     expect(exitCode).toBe(7);
     expect(stderr).toContain('The service cannot be reached: no further rows were sent.');

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readEvents, startBatchService } from '../../helpers/batch.js';
 import { type CliOptions, temporaryFolder } from '../../helpers/cli.js';
+import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { bash } from '../../helpers/process.js';
 
 /** A folder with a table's folder `data`, a folder `scans` beside it, and a secret in each place that is not theirs. */
@@ -117,7 +118,7 @@ describe('batch: paths in a table', () => {
 
   test('batch: a table from a process substitution cannot name the open files of the process', async () => {
     const command = "echo secret | wfr batch w --rows <(printf 'x@=\\n0\\n') --check";
-    const { exitCode, stderr } = await bash(command, { WFR_BASE_URL: 'http://127.0.0.1:9' });
+    const { exitCode, stderr } = await bash(command, { WFR_BASE_URL: CLOSED_URL });
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/:2: x@=0: 0: (no such file|is outside)/);
   });

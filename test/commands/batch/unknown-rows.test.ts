@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, eventNamesByRow, FINISHED_ROW, numberedRows, readEvents } from '../../helpers/batch.js';
 import { type CliOptions, runCli, Signals } from '../../helpers/cli.js';
+import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { folderWith } from '../../helpers/files.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
@@ -277,7 +278,7 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
     const adopts = [...bad, '7=a', '7=b', '8=a'].flatMap((text) => ['--adopt', text]);
     const { exitCode, stderr } = await runCli(
       ['batch', 'w', '--each', 'scan', 'a.pdf', ...adopts, '--resend-unknown', '9-7', '--rate', 'x'],
-      { env: { WFR_BASE_URL: 'http://127.0.0.1:1' } },
+      { env: { WFR_BASE_URL: CLOSED_URL } },
     );
     expect(exitCode).toBe(2);
     for (const text of bad) expect(stderr).toContain(`--adopt "${text}": expected <row>=<id>`);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../../src/config/settings-table.js';
 import { runCli, temporaryFolder } from '../../helpers/cli.js';
+import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { writeTestConfig } from '../../helpers/config.js';
 
 test.each([['wfr config'], ['wfr config what'], ['wfr config path extra']])(
@@ -64,7 +65,7 @@ describe('config init', () => {
 
   test('config init: without flags, the file is valid and its base URL is to be set', async () => {
     const { path, options, stderr } = await init([], {
-      WFR_BASE_URL: 'http://127.0.0.1:1',
+      WFR_BASE_URL: CLOSED_URL,
       WFR_PROFILE: 'x',
     });
     expect(stderr).toContain('Created. Set its baseUrl to the address of your service. ');

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { appendClaim, readEvents } from '../../helpers/batch.js';
 import { Signals } from '../../helpers/cli.js';
 import { realClock, VirtualClock } from '../../helpers/clock.js';
+import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { errorData } from '../../helpers/error-data.js';
 import { loseAnswer, prepareOnce, reject } from '../../helpers/once.js';
 import { aFinishedRun, aRun } from '../../helpers/service.js';
@@ -193,7 +194,7 @@ describe('run --once: the same command again', () => {
 
   test('run --once: a service that could not be reached is asked again', async () => {
     const { once, cwd, env, posts } = await prepareOnce();
-    const down = await once(['a=1'], { cwd, env: { WFR_BASE_URL: 'http://127.0.0.1:1' } });
+    const down = await once(['a=1'], { cwd, env: { WFR_BASE_URL: CLOSED_URL } });
     expect(down.exitCode).toBe(7);
     expect((await once(['a=1'], { cwd, env })).exitCode).toBe(0);
     expect(posts().length).toBe(1);
@@ -272,11 +273,11 @@ describe('run --once: other values than recorded', () => {
     await once(['a=1', 'b=2', '--detach']);
     const { exitCode, stderr } = await wfr(['run', 'v', '--once', 'my.once', 'a=9', 'c=3'], {
       cwd,
-      env: { WFR_BASE_URL: 'http://127.0.0.1:1' },
+      env: { WFR_BASE_URL: CLOSED_URL },
     });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('the workflow is v, and was w');
-    expect(stderr).toContain('the service is http://127.0.0.1:1/, and was http://127.0.0.1:');
+    expect(stderr).toContain(`the service is ${CLOSED_URL}/, and was http://127.0.0.1:`);
     expect(stderr).toContain('the input "a" has changed');
     expect(stderr).toContain('the input "b" is missing');
     expect(stderr).toContain('the input "c" is new');
@@ -473,15 +474,20 @@ describe('run --once: two processes', () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
+    let onRequest = () => {};
+    const requested = new Promise<void>((resolve) => {
+      onRequest = resolve;
+    });
     state.answers = [
       async (_request, reply) => {
+        onRequest();
         await held;
         accepted.push({});
         reply.send(201, aRun({ id: 'run-1', status: 'PENDING' }));
       },
     ];
     const first = once(['a=1'], { self: { pid: 11 } });
-    await expect.poll(() => posts().length).toBe(1);
+    await requested;
     const second = once(['a=1'], {
       self: { pid: 22 },
       onOutput: (text) => {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
+import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { writeTestConfig } from '../../helpers/config.js';
 import { folderWith } from '../../helpers/files.js';
 import { startProxy } from '../../helpers/proxy.js';
@@ -235,7 +236,7 @@ describe('run: output formats', () => {
     for (const [given, ...flags] of [
       [{ ...remote, WFR_TOKEN: 't' }],
       [remote, '--no-token'],
-      [{ WFR_BASE_URL: 'http://127.0.0.1:1' }],
+      [{ WFR_BASE_URL: CLOSED_URL }],
     ] as const)
       expect((await dryRun(given, ...flags)).stderr).toBe('');
   });

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
+import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { aRun, scriptedService, showRun } from '../../helpers/service.js';
 
 const TERMINAL = { terminal: 80, env: { TERM: 'xterm' } };
@@ -54,10 +55,7 @@ describe('the label of a message', () => {
 
   test('the warnings of wfr config check and of --dry-run begin with a yellow "warning:" on a terminal', async () => {
     const config = join(temporaryFolder(), 'config.json');
-    writeFileSync(
-      config,
-      JSON.stringify({ defaultProfile: 'p', profiles: { p: { baseUrl: 'http://127.0.0.1:1' } } }),
-    );
+    writeFileSync(config, JSON.stringify({ defaultProfile: 'p', profiles: { p: { baseUrl: CLOSED_URL } } }));
     chmodSync(config, 0o664);
     const env = { ...TERMINAL.env, WFR_CONFIG: config };
     for (const args of [
