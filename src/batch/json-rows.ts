@@ -12,8 +12,7 @@ export async function* jsonRows({
 }: TableFile): AsyncGenerator<Row, void, void> {
   for await (const line of readLines(open())) {
     const json = line.number === 1 ? stripByteOrderMark(line.bytes) : line.bytes;
-    if (/^[ \t\r]*$/.test(json.subarray(0, 100).toString('latin1')) && json.toString('latin1').trim() === '')
-      continue;
+    if (json.every(isBlank)) continue;
     yield {
       number: line.number,
       label: rowLabel(name, line.number, labelColumn === undefined ? '' : memberText(json, labelColumn)),
@@ -22,6 +21,9 @@ export async function* jsonRows({
     };
   }
 }
+
+/** Whether a byte is a space, a tab or a carriage return. */
+const isBlank = (byte: number) => byte === 0x20 || byte === 0x09 || byte === 0x0d;
 
 /** Returns the string or number with this name; empty if there is none. */
 function memberText(json: Buffer, name: string): string {

@@ -456,13 +456,22 @@ describe('inputs: what is rejected before anything is sent', () => {
   });
 });
 
-test('inputs: a text file may contain U+FFFD, but an invalid byte after it exits 2 (fault 56)', async () => {
-  const { stderr, exitCode } = await send(['x@=x.txt'], {
-    'x.txt': Buffer.concat([Buffer.from('a\ufffdb'), Buffer.from([0xff])]),
-  });
-  expect(exitCode).toBe(2);
-  expect(stderr).toContain('x@=x.txt: not UTF-8 at byte 6');
-});
+test.each([
+  ['', 1],
+  ['a\ufffdb', 6],
+  ['\ufffd', 4],
+  ['\ufffd\ufffd', 7],
+  ['é\ufffd', 6],
+])(
+  'inputs: after the valid text %j of a file, which may contain U+FFFD, an invalid byte exits 2 and is named: %i (fault 56)',
+  async (text, position) => {
+    const { stderr, exitCode } = await send(['x@=x.txt'], {
+      'x.txt': Buffer.concat([Buffer.from(text), Buffer.from([0xff]), Buffer.from('z')]),
+    });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`x@=x.txt: not UTF-8 at byte ${position}\n`);
+  },
+);
 
 test('inputs: a text of more than 64 MiB exits 2 and suggests a document', async () => {
   const cwd = folderWithSparseFile(70_000_000, 'x.txt');

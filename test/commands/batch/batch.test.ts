@@ -581,6 +581,19 @@ test('batch: its runs enter the history, so that @last is the last of them', asy
   expect((await wfr(['status', '@last', '-o', 'id'], { env })).stdout).toBe('run-2\n');
 });
 
+test('batch: blank lines of a JSON Lines table are no rows, and count as lines', async () => {
+  const { wfr, triggered } = await startBatchService();
+  const blank = ['', ' ', '\t\t', ' '.repeat(300), '\r'];
+  const cwd = folderWith({
+    'rows.jsonl': `${blank.join('\n')}\n{"n":1}\r\n\n  {"n":2}  \n${' '.repeat(300)}x\n`,
+  });
+  const { stderr } = await wfr([...BATCH_ARGS, '--concurrency', '1'], { cwd });
+  expect(triggered).toEqual([{ n: 1 }, { n: 2 }]);
+  const rows = readEvents(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'intent');
+  expect(rows.map(({ label }) => label)).toEqual(['rows.jsonl:6', 'rows.jsonl:8', 'rows.jsonl:9']);
+  expect(stderr).toContain('rows.jsonl:9  invalid');
+});
+
 describe('batch --label: rows are also named by an input', () => {
   test.each([
     ['rows.csv', 'customer,n:=\nACME,1\n,x\n', 'rows.csv:2 (ACME)', 'rows.csv:3'],
@@ -615,6 +628,21 @@ describe('batch --label: rows are also named by an input', () => {
       expect(runs.map(({ label }: { label: string }) => label)).toEqual([first, second]);
     },
   );
+
+  test.each([
+    ['x'.repeat(60), 'x'.repeat(60)],
+    ['x'.repeat(61), `${'x'.repeat(60)}…`],
+    [' two  words\t', 'two words'],
+    ['  ', undefined],
+    [7, '7'],
+    [true, undefined],
+  ])('batch --label: the text %j of a row is shown as %j', async (customer, shown) => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': `${JSON.stringify({ customer })}\n` });
+    await wfr([...BATCH_ARGS, '--label', 'customer'], { cwd });
+    const [intent] = readEvents(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'intent');
+    expect(intent?.label).toBe(shown === undefined ? 'rows.jsonl:1' : `rows.jsonl:1 (${shown})`);
+  });
 
   test.each([
     [

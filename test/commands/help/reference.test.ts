@@ -80,6 +80,26 @@ describe('help --json', () => {
     expect(batch['--resend-unknown']).toMatchObject({ value: 'rows', valueOptional: true });
   });
 
+  test('help --json: the type of a value follows from its placeholder, and is string where no other is known', async () => {
+    const { commands } = await readReference();
+    const types = new Map(commands.flatMap(({ flags }) => flags.map(({ value, type }) => [value, type])));
+    const others = [...types].filter(([, type]) => type !== 'string');
+    expect(Object.fromEntries(others)).toEqual({
+      undefined: 'boolean',
+      duration: 'duration',
+      factor: 'number',
+      number: 'number',
+      status: 'number',
+      file: 'path',
+      'file|-': 'path',
+      folder: 'path',
+      path: 'path',
+      'path|-': 'path',
+      pointer: 'JSON Pointer',
+      url: 'URL',
+    });
+  });
+
   test('help --json: every exit code and every variable is described', async () => {
     const { exitCodes, environment } = await readReference();
     const known = [...Object.values(ExitCode), ...Object.values(SIGNAL_EXIT_CODES)];

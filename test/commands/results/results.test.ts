@@ -104,6 +104,14 @@ describe('results', () => {
     expect(stdout.match(/ name="ACME[^"]*"/g)).toEqual([' name="ACME (row 1)"', ' name="ACME (row 2)"']);
   });
 
+  test('results: a file that is listed twice exits 2 and is named before anything is printed', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderOfBatch('a', 'b');
+    const { stdout, stderr, exitCode } = await wfr(['results', 'out.jsonl', 'out.jsonl'], { cwd });
+    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
+    expect(stderr).toBe('wfr: error: out.jsonl: is listed twice\n');
+  });
+
   test('results --report x=-: stdout has the report and nothing else, and stderr has the summary', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderOfBatch('a', 'b');

@@ -252,6 +252,18 @@ describe('--get', () => {
     expect(stderr).toContain('wfr: warning: the value has control characters, which are printed as \\uXXXX');
   });
 
+  test('run: every control character but white space is escaped in a string, and nothing beside it', async () => {
+    const characters = Array.from({ length: 0xa1 }, (_, code) => String.fromCharCode(code));
+    const { wfr } = await finished(JSON.stringify({ text: `${characters.join('|')}|` }));
+    const { stdout } = await wfr(['run', 'w', '--get', '/text']);
+    const expected = characters.map((character) =>
+      /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]/.test(character)
+        ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+        : character,
+    );
+    expect(stdout).toBe(`${expected.join('|')}|\n`);
+  });
+
   test('run: a string of several chunks is printed whole', async () => {
     const text = `${'äöü\n"'.repeat(50_000)}${'x'.repeat(200_000)}`;
     const { wfr } = await finished(JSON.stringify({ text }));

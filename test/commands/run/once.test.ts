@@ -10,6 +10,7 @@ import { realClock, VirtualClock } from '../../helpers/clock.js';
 import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { errorData } from '../../helpers/error-data.js';
 import { loseAnswer, prepareOnce, reject } from '../../helpers/once.js';
+import { readPageRows } from '../../helpers/page.js';
 import { aFinishedRun, aRun } from '../../helpers/service.js';
 
 const FAILED = aRun({ status: 'FAILED', error: { message: 'no credit', step: 'Check' } });
@@ -449,6 +450,15 @@ describe('run --once: the file', () => {
     const { exitCode, stdout } = await wfr(['results', 'my.once']);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^1 row: 1 finished\n {2}Began .*\n$/);
+  });
+
+  test('results --report html: the file of run --once has the names of its inputs, and no value', async () => {
+    const { once, wfr, cwd } = await prepareOnce();
+    await once(['customer=a secret', 'n:=1']);
+    await wfr(['results', 'my.once', '--report', 'html=r.html']);
+    const page = readFileSync(join(cwd, 'r.html'), 'utf8');
+    expect(readPageRows(page)).toMatchObject([{ id: 'run-1', inputs: 'customer, n' }]);
+    expect(page).not.toContain('a secret');
   });
 
   test('run --once --dry-run: creates no file', async () => {

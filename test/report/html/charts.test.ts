@@ -117,6 +117,39 @@ describe('--report html: the timeline', () => {
     expect(section([withoutStart], 'timeline')).toBe('');
   });
 
+  test.each([
+    [22, 14, 11],
+    [40, 8, 6],
+    [80, 4, 3],
+    [100, 3, 3],
+    [160, 2, 2],
+    [320, 1, 1],
+    [400, 1, 1],
+  ])(
+    '--report html: the bars of %i parallel runs are %i pixels apart and %i high, and inside the chart',
+    (count, pitch, thick) => {
+      const html = section(
+        Array.from({ length: count }, () => endedAfter(1_000)),
+        'timeline',
+      );
+      const [, chart = ''] = /viewBox="0 0 2000 (\d+)"/.exec(html) ?? [];
+      expect(Number(chart)).toBe(Math.min(320, count * pitch));
+      const bars = [...html.matchAll(/M0 (\d+)H\d+v(\d+)H0z/g)].map(([, y, high]) => [
+        Number(y),
+        Number(high),
+      ]);
+      const rows = Math.min(count, 320);
+      expect(bars).toHaveLength(rows);
+      // Lanes that do not fill the height exactly are up to a pixel further apart.
+      for (const [index, [y = 0, high]] of bars.entries()) {
+        expect(high).toBe(thick);
+        expect(y + thick).toBeLessThanOrEqual(Number(chart));
+        const before = bars[index - 1]?.[0] ?? y - pitch;
+        expect([pitch, pitch + 1]).toContain(y - before);
+      }
+    },
+  );
+
   test('--report html: a chart of many lanes keeps its height, and says that bars may be merged', () => {
     const html = section(
       Array.from({ length: 400 }, () => endedAfter(1_000)),

@@ -1,4 +1,5 @@
 /** The live line on a terminal. */
+import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { liveBatchText, liveUploadText } from '../../../src/view/progress/live-text.js';
 import { runCli } from '../../helpers/cli.js';
@@ -209,6 +210,37 @@ describe('live line', () => {
     expect(await progress({ TERM_PROGRAM: 'iTerm.app', TERM_FEATURES: 'T3CwLrMPcB' })).toEqual([]);
     expect(await progress({ TERM_PROGRAM: 'iTerm.app', TERM_FEATURES: 'T3CwLrMP' })).not.toEqual([]);
   });
+
+  test.each([100, 30, 20, 10])(
+    'live line: a window of 80 columns that gets %i is cleared as far as it has wrapped the line, and no further',
+    async (columns) => {
+      let written = '';
+      const stderr = new Writable({
+        write(chunk, _encoding, done) {
+          written += chunk;
+          done();
+        },
+      });
+      let before = '';
+      let polls = 0;
+      const service = await scriptedService((_request, reply) => {
+        if (polls++ === 2) {
+          before = written;
+          Object.assign(stderr, { columns });
+          stderr.emit('resize');
+        }
+        reply.send(200, polls > 4 ? aFinishedRun() : aRun());
+      });
+      const env = { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl };
+      await runCli(['watch', 'run-1'], { ...TERMINAL, env, stderr });
+      const [line = ''] = frames(before).slice(-1);
+      expect(line).toMatch(/^RUNNING {2}1 of 4 steps {2}███░+ {2}\ds$/);
+      // The spinner and a space are before it.
+      const wrapped = Math.ceil((line.length + 2) / columns) - 1;
+      const [, up] = /\u001b\[(\d+)A\u001b\[J/.exec(written.slice(before.length)) ?? [];
+      expect(up).toBe(wrapped === 0 ? undefined : String(wrapped));
+    },
+  );
 
   test('live line: fits a narrow terminal', async () => {
     const service = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
