@@ -51,6 +51,20 @@ describe('help', () => {
       });
   });
 
+  test.each([
+    ['run', ['Arguments', 'Options', 'At most once', 'Sending', 'Waiting', 'Output', 'Service']],
+    ['batch', ['Arguments', 'Rows', 'Results', 'Sending', 'Waiting', 'Output', 'Service', 'Options']],
+    ['watch', ['Arguments', 'Waiting', 'Output', 'Service', 'Options']],
+    ['status', ['Arguments', 'Options', 'Output', 'Service']],
+    ['results', ['Arguments', 'Output', 'Options']],
+  ])('help: the flags of wfr %s are under the headings %j', async (command, headings) => {
+    const { stdout } = await runCli(['help', command]);
+    expect([...stdout.matchAll(/^([A-Z][a-z ]*):$/gm)].map(([, name]) => name)).toEqual([
+      ...headings,
+      'Examples',
+    ]);
+  });
+
   test('help: wfr without arguments prints the help to stderr and exits 2', async () => {
     const { stdout, stderr, exitCode } = await runCli([]);
     expect(exitCode).toBe(2);

@@ -29,6 +29,23 @@ describe('results', () => {
     expect(stdout + stderr).toContain('1 of 2 rows are missing: they should be in out.jsonl');
   });
 
+  test.each([
+    [1, false],
+    [20, false],
+    [21, true],
+    [50, true],
+  ])(
+    'results: of %i rows that are in two files, twenty are named, and that there are more is said: %s',
+    async (count, hasMore) => {
+      const rows = Array.from({ length: count }, (_, n) => `{"event":"sent","row":${n + 1}}\n`).join('');
+      const cwd = folderWith({ 'a.jsonl': HEAD + rows, 'b.jsonl': HEAD + rows });
+      const { stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl'], { cwd });
+      const named = stderr.match(/row \d+ is in both a\.jsonl and b\.jsonl$/gm) ?? [];
+      expect({ exitCode, named: named.length }).toEqual({ exitCode: 2, named: Math.min(count, 20) });
+      expect(stderr.includes('more rows are in two files')).toBe(hasMore);
+    },
+  );
+
   test('results: reports have the rows in the order of the table, in whatever order they ended', async () => {
     const rows = [3, 1, 2].map((row) => `{"event":"refused","row":${row},"exit":5,"reason":"no"}\n`).join('');
     const cwd = folderWith({ 'out.jsonl': `${HEAD}${rows}{"event":"table","rows":3}\n` });
