@@ -168,13 +168,13 @@ async function findFailingFiles(copy) {
 async function runInCopy(copy, args) {
   if ((await run(process.execPath, ['build.mjs'], {}, TIMEOUT, copy)) !== 0)
     return { outcome: 'killed', reason: 'the build' };
-  const run = (tests) => vitest(['--project', 'unit', ...args, ...tests], {}, 3 * TIMEOUT, copy);
+  const runTests = (tests) => vitest(['--project', 'unit', ...args, ...tests], {}, 3 * TIMEOUT, copy);
   for (let tries = 1; ; tries++) {
-    if ((await run(PROCESS_TESTS)) === 0) return { outcome: 'SURVIVED', reason: 'processes' };
+    if ((await runTests(PROCESS_TESTS)) === 0) return { outcome: 'SURVIVED', reason: 'processes' };
     const failure = readFailure();
     // On a busy machine, a process may be late: what fails once is tried again alone.
     const files = failures().map(({ file }) => relative(copy, file));
-    if (tries === 3 || files.length === 0 || (await run(files)) !== 0) return failure;
+    if (tries === 3 || files.length === 0 || (await runTests(files)) !== 0) return failure;
   }
 }
 

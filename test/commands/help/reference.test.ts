@@ -100,6 +100,18 @@ describe('help --json', () => {
     });
   });
 
+  test('help --json: everything that has a name or a code is described', async () => {
+    const undescribed: string[] = [];
+    JSON.stringify(await readReference(), (_key, value) => {
+      const { name, code, description, summary = 'none' } = value ?? {};
+      const texts = [description, summary].map(String);
+      if (`${name ?? code ?? ''}` !== '' && !texts.every((text) => /\w{3}/.test(text)))
+        undescribed.push(name ?? code);
+      return value;
+    });
+    expect(undescribed).toEqual([]);
+  });
+
   test('help --json: every exit code and every variable is described', async () => {
     const { exitCodes, environment } = await readReference();
     const known = [...Object.values(ExitCode), ...Object.values(SIGNAL_EXIT_CODES)];

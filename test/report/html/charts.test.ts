@@ -106,6 +106,16 @@ describe('--report html: the timeline', () => {
     expect(html).toContain('M0 0v28M250 0v28M500 0v28');
   });
 
+  test('--report html: each run has one bar, in the color of its outcome', () => {
+    const at = (from: number, message?: string) => ({ ...endedAfter(1_000, message), started: START + from });
+    const html = section([at(0), at(2_000, 'no'), at(3_000)], 'timeline');
+    const paths = [...html.matchAll(/<path class="(good|bad|open)" d="([^"]*)"/g)];
+    expect(paths.map(([, tone, path]) => [tone, path])).toEqual([
+      ['good', 'M0 0H498v11H0zM1500 0H1998v11H1500z'],
+      ['bad', 'M1000 0H1498v11H1000z'],
+    ]);
+  });
+
   test('--report html: a run without duration is visible, and one without a known start is counted', () => {
     const { started: _unknown, ...withoutStart } = endedAfter(1_000);
     const html = section(
