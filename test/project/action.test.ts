@@ -223,8 +223,8 @@ describe('GitHub action', () => {
     mkdirSync(join(packed, 'package/dist'), { recursive: true });
     writeFileSync(join(packed, 'package/dist/main.js'), '');
     const asked = join(packed, 'asked');
-    const curl = `#!/bin/sh\nfor url; do :; done; echo "$url" >>${asked}
-      case $url in *v1.2.0*) tar -cz -C ${packed} package ;; *) exit 22 ;; esac\n`;
+    const curl = `#!/bin/sh\nfor url; do :; done; echo "$url" >>"${asked}"
+      case $url in *v1.2.0*) tar -cz -C "${packed}" package ;; *) exit 22 ;; esac\n`;
     const run = async (ref: string) => {
       const path = join(runner, ref);
       cpSync(checkout(), path, { recursive: true });

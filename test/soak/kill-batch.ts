@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
 import { startWfr } from '../helpers/process.js';
 
@@ -22,7 +23,7 @@ export interface KillResult {
   ended: Set<number>;
 }
 
-/** Starts a service that answers a trigger after `answerDelay` ms; its runs end 30 ms after their trigger. */
+/** Starts a service, until the test ends, that answers a trigger after `answerDelay` ms; its runs end 30 ms after it. */
 export async function startRecordingService(answerDelay = 0) {
   const triggered = new Map<number, number>();
   const requests = new EventEmitter();
@@ -46,6 +47,10 @@ export async function startRecordingService(answerDelay = 0) {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   const { port } = server.address() as AddressInfo;
   /** Resolves after that many further requests. */
   const afterRequests = (count: number) =>
@@ -58,7 +63,7 @@ export async function startRecordingService(answerDelay = 0) {
       };
       requests.on('request', onRequest);
     });
-  return { triggered, afterRequests, baseUrl: `http://127.0.0.1:${port}`, stop: () => server.close() };
+  return { triggered, afterRequests, baseUrl: `http://127.0.0.1:${port}` };
 }
 
 /**
@@ -102,7 +107,6 @@ export async function killBatch(
     killed++;
   }
   const { exitCode, stderr } = await start().ended;
-  service.stop();
   return {
     ...readOutcome(join(cwd, 'out.jsonl')),
     triggered: service.triggered,

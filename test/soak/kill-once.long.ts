@@ -16,7 +16,6 @@ test(`run --once: over ${KILLS} SIGKILLs, each file has one trigger or exits 6`,
   const files: KilledFile[] = [];
   const kills = () => files.flatMap(({ killedAfter }) => killedAfter);
   for (let n = 1; kills().length < KILLS; n++) files.push(await killOnce(soak, n, duration, random));
-  soak.stop();
   const counts = new Map<string, number>();
   for (const event of kills()) counts.set(event, (counts.get(event) ?? 0) + 1);
   const unknown = files.filter(({ exitCode }) => exitCode === 6).length;
@@ -31,7 +30,6 @@ test(`run --once: of ${PAIRS} pairs that are started together, each triggers one
   const random = new Random(SEED);
   const violations: string[] = [];
   for (let n = 1; n <= PAIRS; n++) violations.push(...(await pairOnce(soak, n, random.below(60))));
-  soak.stop();
   console.log(`${PAIRS} pairs, ${soak.triggered.size} files triggered, ${violations.length} violations`);
   expect(violations).toEqual([]);
 });

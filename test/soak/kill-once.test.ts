@@ -12,11 +12,9 @@ test('run --once: commands that are killed at random times trigger one run, or e
     expect(violations).toEqual([]);
     expect([0, 6]).toContain(exitCode);
   }
-  soak.stop();
 });
 
 test('run --once: two commands that are started together trigger one run, and both print it', async () => {
   const soak = await openSoak();
   for (let n = 1; n <= 3; n++) expect(await pairOnce(soak, n, 10 * (n - 1))).toEqual([]);
-  soak.stop();
 });

@@ -59,7 +59,6 @@ export async function runPair(accessPath: AccessPath, fate: Fate, seed: number):
   const exits = [(await first.ended).exitCode, (await second.ended).exitCode] as [number, number];
   await harm;
   const { exitCode, stderr } = await startWfr(batchArgs('out.jsonl'), env, { cwd }).ended;
-  service.stop();
   const outcome = { ...readOutcome(join(cwd, 'out.jsonl')), triggered: service.triggered, kills: 0 };
   return { accessPath, fate, exits, violations: findViolations({ ...outcome, exitCode, stderr }, ROWS) };
 }
