@@ -10,8 +10,8 @@ const trusting = (authority: string) => ({
 export default defineConfig({
   test: {
     // Generous, for a busy machine: it ends only what hangs.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // Without it, vitest reads a style sheet as empty, even where its text is imported.
     css: true,
     projects: [

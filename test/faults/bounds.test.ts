@@ -51,27 +51,20 @@ describe('a response to the trigger of 60 MB', () => {
     ['open brackets', large('', '[', '')],
     ['open objects in a member', large('{"run":', '{"id":', '')],
     ['bytes that are not UTF-8', large('{"a":"', '\\u00ff\\ud800', '"}').fill(0xff, 10, 1_000_000)],
-  ])(
-    'run: %s exits 6 on a heap of 48 MB, and a run may exist (fault 45)',
-    async (_name, body) => {
-      const { exitCode, stderr } = await withSmallHeap(
-        ['run', 'w', '--timeout', '0'],
-        await serveLarge(body),
-      );
-      expect({ exitCode, stderr: stderr.slice(0, 2_000) }).toMatchObject({
-        exitCode: 6,
-        stderr: expect.stringContaining('the outcome is unknown: a run may have been created'),
-      });
-    },
-    120_000,
-  );
+  ])('run: %s exits 6 on a heap of 48 MB, and a run may exist (fault 45)', async (_name, body) => {
+    const { exitCode, stderr } = await withSmallHeap(['run', 'w', '--timeout', '0'], await serveLarge(body));
+    expect({ exitCode, stderr: stderr.slice(0, 2_000) }).toMatchObject({
+      exitCode: 6,
+      stderr: expect.stringContaining('the outcome is unknown: a run may have been created'),
+    });
+  });
 
   test('run: unknown members and a long status beside the id are accepted on a heap of 48 MB', async () => {
     const body = large('{"id":"run-1","status":"', '\\"', '","":1,"steps":1}');
     const { exitCode, stderr } = await withSmallHeap(['run', 'w', '--timeout', '0'], await serveLarge(body));
     expect({ exitCode, start: stderr.slice(0, 9) }).toEqual({ exitCode: 8, start: 'Run run-1' });
     expect(stderr.length).toBeLessThan(20_000);
-  }, 120_000);
+  });
 });
 
 describe('--get in an output of 60 MB', () => {
@@ -84,21 +77,17 @@ describe('--get in an output of 60 MB', () => {
     ['a list after a name of 60 MB', output('{"', '\\n', '":1,"list":[1,2]}'), '/list/1', 0, ''],
     ['no member of names', output('{', '"n":1,', '"":1}'), '/none', 65, 'has the keys n, … ('],
     ['no index of a list', output('[', '1,', '1]'), '/x', 65, 'the output is an array of 30000001 values'],
-  ])(
-    'watch: %s is read on a heap of 48 MB',
-    async (_name, body, pointer, expected, message) => {
-      const { exitCode, stderr, stdout } = await withSmallHeap(
-        ['watch', 'r', '--get', pointer],
-        await serveLarge(body),
-      );
-      expect({ exitCode, stderr: stderr.slice(0, 2_000) }).toEqual({
-        exitCode: expected,
-        stderr: expect.stringContaining(message),
-      });
-      expect(stdout === '').toBe(expected !== 0);
-    },
-    120_000,
-  );
+  ])('watch: %s is read on a heap of 48 MB', async (_name, body, pointer, expected, message) => {
+    const { exitCode, stderr, stdout } = await withSmallHeap(
+      ['watch', 'r', '--get', pointer],
+      await serveLarge(body),
+    );
+    expect({ exitCode, stderr: stderr.slice(0, 2_000) }).toEqual({
+      exitCode: expected,
+      stderr: expect.stringContaining(message),
+    });
+    expect(stdout === '').toBe(expected !== 0);
+  });
 });
 
 describe('long members of a run', () => {
@@ -181,5 +170,5 @@ describe('long members of a run', () => {
     });
     const { exitCode, stderr } = await withSmallHeap(['run', 'w', '-o', 'id'], baseUrl);
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 });
-  }, 120_000);
+  });
 });

@@ -83,7 +83,7 @@ export class Screen {
     return this.#tmux('display-message', '-p', '#{cursor_flag}').trim() === '1';
   }
 
-  /** Resolves with the text of the screen once it matches. Rejects, with the text, shortly before the test would time out. */
+  /** Resolves with the text of the screen once it matches. Rejects after 100 s, with the text. */
   async waitFor(expected: RegExp): Promise<string> {
     for (const started = Date.now(); ; ) {
       const text = this.text();

@@ -156,7 +156,7 @@ test('parameters: wfr, the strict sandbox and a model reject the same inputs, an
     { numRuns: 150 },
   );
   expect(accepted).toBeGreaterThan(15);
-}, 120_000);
+});
 
 /** Returns a parameter that takes a value, except for null, which none takes. */
 function declarationOf(kind: Kind): Declared {

@@ -6,9 +6,7 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
 import { ROOT, start } from '../helpers/process.js';
 
-test('GitHub action: builds itself in a job with NODE_ENV=production', {
-  timeout: 120_000,
-}, async () => {
+test('GitHub action: builds itself in a job with NODE_ENV=production', async () => {
   const checkout = temporaryFolder();
   const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' });
   for (const path of tracked.split('\0').filter((name) => name !== ''))

@@ -208,7 +208,7 @@ describe.each(SHELLS)('completion in $shell', (shell) => {
       screen.press('C-l');
       await screen.waitFor(/^\$$/);
     }
-  }, 120_000);
+  });
 
   test('completion: candidates are listed, with their descriptions where the shell shows them', async () => {
     const screen = await prepared(shell);
