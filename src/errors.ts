@@ -178,7 +178,7 @@ export class NotTriggeredError extends WfrError {
     /** Retry-After in milliseconds, if it was too long to wait. */
     readonly retryAfter?: number | undefined,
   ) {
-    super('no run was created', { cause });
+    super('no run was created');
   }
 }
 
@@ -200,7 +200,7 @@ export class UnknownOutcomeError extends WfrError {
     /** The file of `run --once`, if it records that the outcome is unknown. */
     readonly onceFile?: string,
   ) {
-    super('a run may have been created', { cause });
+    super('a run may have been created');
   }
 }
 
@@ -233,7 +233,7 @@ export class UnreachableRunError extends WfrError {
     readonly seen: boolean,
     readonly unreachableMs: number,
   ) {
-    super('the run is unreachable', { cause });
+    super('the run is unreachable');
   }
 }
 
@@ -297,7 +297,7 @@ export class OutputError extends WfrError {
     override readonly cause: Error,
     readonly what = 'the result',
   ) {
-    super('cannot write the result', { cause });
+    super('cannot write the result');
   }
 }
 
@@ -324,7 +324,7 @@ export class FileReadError extends WfrError {
     readonly path: string,
     override readonly cause: Error,
   ) {
-    super('cannot be read', { cause });
+    super('cannot be read');
   }
 }
 

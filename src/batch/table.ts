@@ -10,14 +10,11 @@ export interface Table {
   columns(): Promise<Columns | undefined>;
   /** Throws BatchFileError if the table cannot be read. */
   rows(): AsyncGenerator<Row, void, void>;
-  /** The number of rows, if it is known without reading them. */
-  readonly size: number | undefined;
 }
 
 /** Returns a table with one row per file, sent as the document `name`. */
 export function tableOfFiles(name: string, files: readonly string[], cwd: string): Table {
   return {
-    size: files.length,
     columns: async () => ({
       label: `--each ${name}`,
       headers: [{ text: '', name, separator: '@', mediaType: undefined }],
@@ -46,7 +43,6 @@ export async function tableOfFile(file: TableFile): Promise<Table> {
   const { csvRows, csvColumns } = isCsv ? await import('./csv.js') : {};
   const { jsonRows } = await import('./json-rows.js');
   return {
-    size: undefined,
     columns: async () => csvColumns?.(file),
     rows: () => readableRows((csvRows ?? jsonRows)(file)),
   };

@@ -143,6 +143,7 @@ describe('--header', () => {
 
   test.each([
     ['Content-Type: text/plain', 'wfr sets this header itself'],
+    [' Content-Type : text/plain', '--header Content-Type: wfr sets this header itself'],
     ['authorization: Basic s3cret', 'wfr sets this header itself'],
     ['s3cret', 'expected "name: value"'],
     ['bad name: s3cret', 'expected "name: value"'],

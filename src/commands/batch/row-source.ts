@@ -9,8 +9,6 @@ export class RowSource {
 
   constructor(plan: BatchPlan) {
     this.#plan = plan;
-    const { table, shard } = plan;
-    if (table.size !== undefined) this.#total = Math.floor((table.size - shard.index) / shard.count) + 1;
   }
 
   /** The number of rows of this shard; undefined until it is known. */

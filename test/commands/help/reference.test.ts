@@ -134,6 +134,8 @@ describe('help --json', () => {
     );
     const known = exitCodes.map(({ code }) => code);
     for (const { exitCodes } of errorCodes) expect(known).toEqual(expect.arrayContaining([...exitCodes]));
+    expect(errorCodes.filter(({ exitCodes }) => exitCodes.length === 0)).toEqual([]);
+    expect(errorCodes.find(({ code }) => code === 'usage')?.exitCodes).toEqual([2]);
     expect(errorCodes).toContainEqual({
       code: 'interrupted',
       exitCodes: Object.values(SIGNAL_EXIT_CODES),

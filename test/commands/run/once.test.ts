@@ -70,6 +70,14 @@ describe('run --once: the same command again', () => {
     expect(requests.length).toBe(before);
   });
 
+  test('run --once: a recorded run is named with the command that watches it, which --quiet leaves out', async () => {
+    const { once } = await prepareOnce();
+    await once();
+    const named = 'Run run-1, recorded in my.once\n';
+    expect((await once()).stderr).toMatch(new RegExp(`^${named}To watch it: wfr watch run-1\n`));
+    expect((await once(['a=1', '-q'])).stderr).toBe(named);
+  });
+
   test('run --once: an accepted run is watched, and its end is recorded', async () => {
     const { once, state, posts, path } = await prepareOnce();
     state.run = aRun();

@@ -94,6 +94,21 @@ describe('--report html: the histogram of durations', () => {
 });
 
 describe('--report html: the timeline', () => {
+  test.each([
+    ['ms', 1, [1, 2, 5, 10, 20, 50, 100, 200, 500]],
+    ['s', 1_000, [1, 2, 5, 10, 15, 30]],
+    ['m', 60_000, [1, 2, 5, 10, 15, 30]],
+    ['h', 3_600_000, [1, 2, 3, 6, 12, 24]],
+  ])('--report html: an axis in %s has at most eight steps, each of which is round', (unit, ms, steps) => {
+    for (const [index, step] of steps.entries()) {
+      // As long as eight steps of this size, and longer than eight of the one before.
+      for (const span of [8 * step, 8 * (steps[index - 1] ?? step) + (index === 0 ? 0 : 1)]) {
+        const labels = texts(section([endedAfter(span * ms)], 'timeline'), 'li');
+        expect(labels.slice(0, 2).map((label) => label.split(' ')[0])).toEqual(['0', `${step}${unit}`]);
+      }
+    }
+  });
+
   test('--report html: runs that overlap are in lanes of their own, and a lane is used again', () => {
     const at = (from: number, duration: number) => ({ ...endedAfter(duration), started: START + from });
     const html = section([at(0, 2_000), at(1_000, 2_000), at(2_000, 2_000)], 'timeline');
