@@ -71,8 +71,10 @@ export async function runProgram(args: readonly string[], context: Context): Pro
       return ExitCode.usage;
     }
     // commander also throws after --help and --version, which have been written.
-    if (error.exitCode !== 0)
-      return failParsing(usageErrorOf(error, parsed ?? program), parsed ?? program, context);
+    if (error.exitCode !== 0) {
+      const command = parsed ?? program;
+      return failParsing(usageErrorOf(error, command, defineOthers), command, context);
+    }
     if (error.code === 'commander.version') {
       await context.stdout.write(written.join(''));
     } else {
@@ -125,6 +127,16 @@ function createProgram(
     if (args.includes(name) || isReference) define(command, start);
   }
   return program;
+}
+
+/** Defines the commands whose flags are mistaken for one another, but not the one that is defined already. */
+function defineOthers(defined: string): Command[] {
+  const others = [RUN, WATCH, STATUS, BATCH, RESULTS, HISTORY].filter(({ name }) => name !== defined);
+  return others.map(({ name, define }) => {
+    const command = new Command(name);
+    define(command, () => {});
+    return command;
+  });
 }
 
 /** Writes the reports that were parsed before the mistake. Throws the error, unless it is a part of them. */

@@ -2,14 +2,35 @@
 import type { Command, CommanderError } from 'commander';
 import { UsageError } from '../../errors.js';
 
-/** Converts an error of `command`, which is the program where no command was found. */
-export function usageErrorOf(error: CommanderError, command: Command): UsageError {
-  // The value of an unknown flag may be a secret: --token=...
-  if (error.code === 'commander.unknownOption' && /'--token(=|')/.test(error.message)) {
-    return new UsageError(['no flag takes the token: set WFR_TOKEN'], 'wfr help environment');
-  }
+/** Converts an error of `command`, which is the program where no command was found. `defineOthers` returns other commands. */
+export function usageErrorOf(
+  error: CommanderError,
+  command: Command,
+  defineOthers: (defined: string) => readonly Command[],
+): UsageError {
   const hint = command.parent === null ? 'wfr --help' : `wfr help ${command.name()}`;
+  if (error.code !== 'commander.unknownOption') return new UsageError([problemOf(error, command)], hint);
+  // The value of an unknown flag may be a secret: --token=...
+  const [, flag = ''] = /'([^'=]*)/.exec(error.message) ?? [];
+  if (flag === '--token')
+    return new UsageError(['no flag takes the token: set WFR_TOKEN'], 'wfr help environment');
+  const owners = command.parent === null ? [] : findOwners(flag, defineOthers(command.name()));
+  if (owners.length > 0) return new UsageError([`${flag}: is a flag of ${formatList(owners)}`], hint);
   return new UsageError([problemOf(error, command), ...inputSuggestion(error, command)], hint);
+}
+
+/** Returns the commands that have a flag. */
+function findOwners(flag: string, commands: readonly Command[]): string[] {
+  return commands
+    .filter(({ options }) =>
+      options.some(({ long, short, hidden }) => !hidden && (flag === long || flag === short)),
+    )
+    .map((command) => `wfr ${command.name()}`);
+}
+
+/** Returns `a`, `a and b`, or `a, b and c`. */
+function formatList(items: readonly string[]): string {
+  return [items.slice(0, -1).join(', '), ...items.slice(-1)].filter((part) => part !== '').join(' and ');
 }
 
 /** Returns how to write the input that `--customer ACME` may stand for, without its value, which may be a secret. */
