@@ -192,7 +192,7 @@ describe('history: recording and listing runs', () => {
     const { env } = await startHistorySandbox();
     const nowhere = { ...env, XDG_STATE_HOME: '/proc/nope' };
     // A real process, because it can be killed if it hangs.
-    const limit = { timeout: 20_000, killSignal: 'SIGKILL' } as const;
+    const limit = { timeout: 100_000, killSignal: 'SIGKILL' } as const;
     const { exitCode, stdout } = await startWfr(['run', '-d', SLOW, 'label=x'], nowhere, limit).ended;
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
   });
