@@ -14,6 +14,7 @@ export default defineConfig({
     hookTimeout: 300_000,
     // Without it, vitest reads a style sheet as empty, even where its text is imported.
     css: true,
+    setupFiles: ['test/helpers/setup.ts'],
     projects: [
       {
         extends: true,
@@ -22,6 +23,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           // Most of the time a test waits for processes and sockets; by default, a machine of two cores has one worker.
           maxWorkers: 4,
+          // wfr's modules keep no state, so the files of a worker share them: each loads them once.
+          isolate: false,
           env: trusting('ca'),
         },
       },

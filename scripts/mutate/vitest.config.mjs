@@ -24,6 +24,8 @@ export default defineConfig({
     ...base.test,
     projects: undefined,
     ...unit,
-    setupFiles: [fileURLToPath(new URL('setup.mjs', import.meta.url))],
+    // What a module itself reaches is recorded for each file that imports it.
+    isolate: true,
+    setupFiles: [...base.test.setupFiles, fileURLToPath(new URL('setup.mjs', import.meta.url))],
   },
 });

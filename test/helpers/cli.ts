@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { afterAll } from 'vitest';
 import type { SignalName } from '../../src/errors.js';
 import { SIGNAL_EXIT_CODES } from '../../src/exit-code.js';
 import { main } from '../../src/main.js';
@@ -12,6 +11,7 @@ import { exec } from '../../src/platform/exec.js';
 import { DEFAULT_LIMITS, type Limits } from '../../src/platform/limits.js';
 import { Output } from '../../src/platform/output.js';
 import { SecretMask } from '../../src/text/secret-mask.js';
+import { afterEachFile } from './clean-up.js';
 import { VirtualClock } from './clock.js';
 
 export interface CliOptions {
@@ -146,6 +146,6 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-afterAll(() => {
+afterEachFile(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });

@@ -3,7 +3,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
+import { afterEachFile } from './clean-up.js';
 import { temporaryFolder } from './cli.js';
 
 export const BIN = fileURLToPath(new URL('../../bin/wfr.js', import.meta.url));
@@ -31,7 +31,7 @@ export interface RunningProcess {
 /** What a test that failed has left running ends with its file. */
 const running = new Set<ChildProcess>();
 
-afterAll(() => {
+afterEachFile(() => {
   for (const { pid } of running) if (pid !== undefined) killTree(pid);
 });
 
@@ -62,14 +62,23 @@ const SIGNAL_NUMBERS: Partial<Record<NodeJS.Signals, number>> = {
   SIGTERM: 15,
 };
 
+/** The user's folders of the processes that this test file starts. */
+let ownFolders: Record<string, string> | undefined;
+
+afterEachFile(() => {
+  ownFolders = undefined;
+});
+
 /** The processes of tests neither read nor write what belongs to the user. */
-const HOME = temporaryFolder();
-const OWN_FOLDERS = {
-  HOME,
-  XDG_STATE_HOME: join(HOME, 'state'),
-  XDG_CONFIG_HOME: join(HOME, 'config'),
-  XDG_CACHE_HOME: join(HOME, 'cache'),
-};
+function createOwnFolders(): Record<string, string> {
+  const home = temporaryFolder();
+  return {
+    HOME: home,
+    XDG_STATE_HOME: join(home, 'state'),
+    XDG_CONFIG_HOME: join(home, 'config'),
+    XDG_CACHE_HOME: join(home, 'cache'),
+  };
+}
 
 /** Starts a command. Its environment is `env` and what Node needs, not that of the test. */
 export function start(
@@ -78,9 +87,10 @@ export function start(
   env: Record<string, string> = {},
   options: SpawnOptions = {},
 ): RunningProcess {
+  ownFolders ??= createOwnFolders();
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH ?? '', ...OWN_FOLDERS, ...env },
+    env: { PATH: process.env.PATH ?? '', ...ownFolders, ...env },
     ...options,
   });
   running.add(child);
