@@ -133,7 +133,7 @@ describe('Windows: processes', () => {
     writeFileSync(cmd, `#!/bin/sh\nprintf '%s\\n' "$@" >'${folder}/words'\necho ${prints}\n`, {
       mode: 0o755,
     });
-    const env = { NODE_OPTIONS: `--require=${folder}/windows.cjs`, comspec: cmd };
+    const env = { NODE_OPTIONS: `--require "${folder}/windows.cjs"`, comspec: cmd };
     return { env, words: () => readFileSync(join(folder, 'words'), 'utf8').trimEnd().split('\n') };
   }
   const QUOTED = '^"a^ ^&^ b^" ^"100^%^" ^"\\^"q\\^"^"';

@@ -11,7 +11,7 @@ const PROGRAMS = listed.split('\n').map((line) => line.split(' ')[0] ?? '');
 
 /** Writes the report that vitest was asked for, with the numbers that FAILED has for its name: `here=2 peers=1`. */
 const VITEST = `
-const [, file, name] = /--outputFile\\.json=(\\S*?([^/ ]+)\\.json)/.exec(process.argv.join(' '));
+const [, file, name] = process.argv.map((word) => /^--outputFile\\.json=(.*?([^/]+)\\.json)$/.exec(word)).find(Boolean);
 const numFailedTests = Number(new RegExp(name + '=(\\\\d+)').exec(process.env.FAILED)?.[1] ?? 0);
 const success = numFailedTests === 0;
 const report = { numPassedTests: 10, numFailedTests, numPendingTests: 1, numTodoTests: 0, success };
@@ -74,7 +74,7 @@ describe.skipIf(process.platform !== 'linux')('.ci/run', () => {
       last: expect.stringMatching(/^\d\d+ passed, 1 failed, /),
     });
     expect(lines).toContain('failed: lint');
-    expect(lines.join('\n')).toMatch(/^to repeat: SEED=47 \.ci\/run; reports: \S+$/m);
+    expect(lines.join('\n')).toMatch(/^to repeat: SEED=47 \.ci\/run; reports: .*\/reports$/m);
     expect(reports).toContain('peers.json');
   });
 
