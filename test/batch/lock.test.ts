@@ -17,6 +17,7 @@ import { describe, expect, test } from 'vitest';
 import {
   appendClaim,
   BATCH_ARGS,
+  claimLine,
   eventNamesByRow,
   FINISHED_ROW,
   numberedRows,
@@ -28,7 +29,7 @@ import {
 import { runCli } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
 import { folderWith } from '../helpers/files.js';
-import { aRun, type Handler, scriptedService } from '../helpers/service.js';
+import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
 const isDead = { isAlive: () => false };
 
@@ -180,6 +181,33 @@ describe('batch: a process that has lost its results file', () => {
     expect(stderr).toContain('cannot write out.jsonl: process 4242 on test-host has taken it over');
     expect(stderr).toContain('In progress when it stopped: rows.jsonl:1 (run-1).');
   });
+
+  test.each([1, 20, 60])(
+    'batch: a claim of which only %i bytes are there at first is noticed once it is complete',
+    async (bytes) => {
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+      const path = join(cwd, 'out.jsonl');
+      let polls = 0;
+      let rest = '';
+      const { wfr } = await startBatchService(
+        (_request, reply) => reply.send(201, aRun({ id: 'run-1' })),
+        (_request, reply) => {
+          polls++;
+          if (polls === 1) {
+            const claim = claimLine(path, {}, { after: readLatestToken(path) });
+            appendFileSync(path, claim.slice(0, bytes));
+            rest = claim.slice(bytes);
+          }
+          // By then, the file has been looked at several times.
+          if (polls === 20) appendFileSync(path, rest);
+          reply.send(200, { ...(polls > 20 ? aFinishedRun() : aRun()), id: 'run-1' });
+        },
+      );
+      const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
+      expect(exitCode).toBe(74);
+      expect(stderr).toContain('cannot write out.jsonl: process 4242 on test-host has taken it over');
+    },
+  );
 
   test('batch: a request is not completed if the file was taken over before its row was saved as sent (fault 82)', async () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });

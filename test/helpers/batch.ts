@@ -82,12 +82,18 @@ export function appendClaim(
   members: Record<string, unknown> = {},
 ) {
   appendFileSync(path, '');
+  appendFileSync(path, claimLine(path, owner, members));
+}
+
+/** Returns the line with which another process claims a results file. */
+export function claimLine(
+  path: string,
+  owner: Record<string, unknown>,
+  members: Record<string, unknown> = {},
+): string {
   const { dev, ino } = statSync(path, { bigint: true });
   const all = { host: 'test-host', pid: 4242, space: 'test', token: '0badcafe', ...owner };
-  appendFileSync(
-    path,
-    `${JSON.stringify({ event: 'open', owner: all, file: `${dev}:${ino}`, ...members })}\n`,
-  );
+  return `${JSON.stringify({ event: 'open', owner: all, file: `${dev}:${ino}`, ...members })}\n`;
 }
 
 /** Returns the token of the process that claimed a results file last. */

@@ -17,7 +17,7 @@ import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
 import { ROOT } from '../../helpers/process.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
-import { aFinishedRun, aRun } from '../../helpers/service.js';
+import { aFinishedRun, aRun, type Handler } from '../../helpers/service.js';
 
 describe('batch: rows and tables', () => {
   test('batch: rows of JSON Lines run in the sandbox, and the results file records each step', async () => {
@@ -406,6 +406,29 @@ describe('batch: progress, summary and reports', () => {
     // A request in flight is not unknown.
     expect(stderr).not.toContain('unknown');
     expect(stderr).not.toContain('rows.jsonl:1');
+  });
+});
+
+describe('batch: the progress of rows that did not succeed', () => {
+  test.each<[outcome: string, handler: Handler]>([
+    ['rejected', (_request, reply) => reply.send(422, { message: 'no' })],
+    ['unauthorized', (_request, reply) => reply.send(401)],
+    ['unknown', (_request, reply) => reply.reset()],
+    [
+      'failed',
+      (_request, reply) => reply.send(201, aRun({ id: 'run-1', status: 'FAILED', error: { message: 'no' } })),
+    ],
+    ['unreachable', (_request, reply) => reply.send(429, {}, { 'retry-after': '9999' })],
+  ])('batch: the live line counts a row that is %s', async (outcome, handler) => {
+    const { wfr } = await startBatchService(async (request, reply) => {
+      const { inputs } = JSON.parse((await request.body()).toString());
+      if (inputs.n === 1) return handler(request, reply);
+      reply.send(201, aRun({ id: 'run-2', status: 'PENDING' }));
+    });
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const args = [...BATCH_ARGS, '--concurrency', '1', '--keep-going', '--workflow-id-field', 'workflowId'];
+    const { stderr } = await wfr(args, { cwd, terminal: 120, env: { TERM: 'xterm', NO_COLOR: '1' } });
+    expect(stderr).toMatch(new RegExp(`1/2  1 ${outcome}  1 (running|waiting)`));
   });
 });
 

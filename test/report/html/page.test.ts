@@ -103,6 +103,16 @@ describe('--report html', () => {
     expect(text).toMatch(/üü…\n\(\d{5} more bytes\)$/);
   });
 
+  test('--report html: the bar of outcomes is divided in proportion to their runs', async () => {
+    const { html } = await watched();
+    const [, bar = ''] = /<svg class="shares"[^>]*>(.*?)<\/svg>/.exec(html) ?? [];
+    expect(bar.match(/x="[^"]*" width="[^"]*"/g)).toEqual([
+      'x="0.00" width="332.33"',
+      'x="333.33" width="499.00"',
+      'x="833.33" width="165.67"',
+    ]);
+  });
+
   test('--report html: a batch has the label, the id and the names of the inputs of each row', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 't.csv': 'n,scan@\n1,a.pdf\n2,none.pdf\n', 'a.pdf': '%PDF' });
