@@ -251,6 +251,8 @@ describe('CSV: other delimiters', () => {
       'rows.csv:2: has 1 cell, but the header has 2; quote cells that contain a semicolon',
     ],
     ['a\n1\n', ['--delimiter', 'ab'], '--delimiter "ab": expected one character, such as ";", or tab'],
+    ['a\n1\n', ['--delimiter', ',;'], '--delimiter ",;": expected one character, such as ";", or tab'],
+    ['a\n1\n', ['--delimiter', ';a'], '--delimiter ";a": expected one character, such as ";", or tab'],
   ])('CSV: the table %j with the flags %j exits 2', async (text, flags, message) => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.csv': text });

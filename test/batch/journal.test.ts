@@ -21,6 +21,10 @@ describe('the lines of a results file', () => {
       '{"event":"intent","row":1,"digest":"xyz"}',
       '"digest" of the event "intent" must be 16 hexadecimal digits',
     ],
+    [
+      '{"event":"intent","row":1,"digest":"0123456789abcdef","inputs":["a",1]}',
+      '"inputs" of the event "intent" must be',
+    ],
     ['{"event":"accepted","row":1,"id":7}', '"id" of the event "accepted" must be an id'],
     [
       '{"event":"refused","row":1,"exit":"5","reason":"r"}',

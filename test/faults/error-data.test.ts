@@ -111,6 +111,40 @@ describe('errors as data: faults of the sandbox', () => {
     },
   );
 
+  test.each<[ending: string, exit: number, isRetryable: boolean, handler: Handler]>([
+    ['was rejected', 5, true, (_request, reply) => reply.send(422, { message: 'no' })],
+    ['was not authorized', 4, false, (_request, reply) => reply.send(401)],
+    ['may exist', 6, false, (_request, reply) => reply.reset()],
+  ])(
+    'errors as data: a batch that stops because a row %s exits %i; to run it again may help with the others: %s',
+    async (_ending, exit, isRetryable, handler) => {
+      const { baseUrl } = await scriptedService(async (request, reply) => {
+        await request.body();
+        await handler(request, reply);
+      });
+      const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n{"n":2}\n{"n":3}\n' });
+      const flags = [
+        '--fail-fast',
+        '--concurrency',
+        '1',
+        '--results',
+        'o.jsonl',
+        '--workflow-id-field',
+        'both',
+      ];
+      const { stderr, exitCode } = await runCli(['batch', 'w', '--rows', 'rows.jsonl', ...flags, '--json'], {
+        cwd,
+        env: { WFR_BASE_URL: baseUrl, WFR_TOKEN: 't' },
+      });
+      const { retryable, runMayExist } = errorData(stderr);
+      expect({ exitCode, retryable, runMayExist }).toEqual({
+        exitCode: exit,
+        retryable: isRetryable,
+        runMayExist: exit === 6,
+      });
+    },
+  );
+
   test('errors as data: after a run failed, still runs or may exist, the same command is never retryable', async () => {
     for (const [, faults, workflow, flags = [], world = {}] of FAULTS) {
       const { created, wfr } = await startFaultySandbox(faults, workflow);

@@ -1,7 +1,7 @@
 /** The two spellings of the workflow field, and which rejections are followed by another spelling. */
 import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, startBatchService as batchService, numberedRows } from '../helpers/batch.js';
-import { runCli } from '../helpers/cli.js';
+import { runCli, Signals } from '../helpers/cli.js';
 import { folderWith } from '../helpers/files.js';
 import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
 import { scriptedService } from '../helpers/service.js';
@@ -42,6 +42,19 @@ describe('run: the spellings of the workflow field', () => {
       exitCode: 0,
       posts: 1,
     });
+  });
+
+  test('run: Ctrl-C while the service rejects the first spelling keeps the next one from being sent', async () => {
+    const signals = new Signals();
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      signals.raise('SIGINT');
+      reply.send(400, { message: 'unknown field worfklowId' });
+    });
+    const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: 't' };
+    const { exitCode, stderr } = await runCli(['run', 'w', 'a=1'], { env, signals });
+    expect({ exitCode, connections: service.connections() }).toEqual({ exitCode: 130, connections: 1 });
+    expect(stderr).toContain('wfr: cancelled; no run was created\n');
   });
 
   test('run: a pinned spelling that the service rejects exits 5 after one request', async () => {

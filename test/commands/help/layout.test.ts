@@ -84,6 +84,28 @@ describe('help on a terminal', () => {
     );
   });
 
+  test.each([['run'], ['once'], ['sandbox']])(
+    'wfr help %s continues a command on the next line only where the next word does not fit',
+    async (topic) => {
+      for (let width = 40; width <= 80; width++) {
+        const lines = (await onTerminal(['help', topic], width, { NO_COLOR: '1' })).split('\n');
+        for (const [index, line] of lines.entries()) {
+          const next = lines[index + 1] ?? '';
+          if (!line.endsWith(' \\')) continue;
+          const [word = ''] = next.trim().match(/^('[^']*'|"[^"]*"|[^\s'"])+/) ?? [];
+          // All lines have room for the indentation of those that continue the first.
+          const isFirst = lines[index - 1]?.endsWith(' \\') !== true;
+          const indentation = isFirst ? next.search(/\S/) - line.search(/\S/) : 0;
+          const joined = `${line.slice(0, -1)}${word} \\`;
+          expect({ joined, isTooLong: joined.length + indentation > width }).toEqual({
+            joined,
+            isTooLong: true,
+          });
+        }
+      }
+    },
+  );
+
   test('in 40 columns, the cells of a table are below its first, each from the start of a line', async () => {
     const text = await onTerminal(['help', 'inputs'], 40, { NO_COLOR: '1' });
     expect(text).toContain('  name:=json\n      any JSON value, sent unchanged\n      amount:=12.50\n');

@@ -70,6 +70,32 @@ describe('run --once: the same command again', () => {
     expect(requests.length).toBe(before);
   });
 
+  test('run --once: the inputs in the file of an earlier version of wfr are recognized', async () => {
+    const { wfr, write, baseUrl, requests } = await prepareOnce();
+    const inputs = {
+      customer: '77b220d488b541355776d06ea6dc15869f42b52881ae3187d74d8cbffc4fd80e',
+      n: '088ab1fa154cb08962dfeea00e988640c01034e1f649f90ca028a6ea860f13fe',
+      scan: '2095ff72f98fe76ff5012f754432039b78c9e3bc8db575a39a6476d9b928f136',
+    };
+    const salt = 'd1cbb56ae493d5c398fa8f0f5808bb57';
+    const events = [
+      { event: 'batch', workflow: 'w', baseUrl: `${baseUrl}/`, shard: '1/1', salt },
+      { event: 'table', rows: 1 },
+      { event: 'intent', row: 1, label: 'w', digest: '6f7e472d6ef09bd7' },
+      { event: 'sent', row: 1, inputs },
+      { event: 'accepted', row: 1, id: 'run-1' },
+      { event: 'ended', row: 1, run: { ...aFinishedRun(), id: 'run-1' } },
+    ];
+    write('my.once', events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+    write('scan.pdf', '%PDF-1.7\n');
+    const given = (x: number) => ['customer=ACME', `n:={ "x": [${x}, "a b"] }`, 'scan@scan.pdf'];
+    const same = await wfr(['run', 'w', ...given(1), '--once', 'my.once']);
+    expect(same).toMatchObject({ exitCode: 0, stdout: '{\n  "total": 1\n}\n' });
+    const other = await wfr(['run', 'w', ...given(2), '--once', 'my.once']);
+    expect(other.exitCode).toBe(2);
+    expect(requests).toEqual([]);
+  });
+
   test('run --once: a recorded run is named with the command that watches it, which --quiet leaves out', async () => {
     const { once } = await prepareOnce();
     await once();
