@@ -65,9 +65,10 @@ function labelIndexOf(
   { labelColumn, name }: TableFile,
   line: number,
 ): number {
+  if (labelColumn === undefined) return -1;
   const names = heads.map((head) => head.name);
-  const index = labelColumn === undefined ? -1 : names.indexOf(labelColumn);
-  if (labelColumn === undefined || index >= 0) return index;
+  const index = names.indexOf(labelColumn);
+  if (index >= 0) return index;
   throw new BatchFileError(
     `${name}:${line}: has no column "${labelColumn}" for --label; its columns are ${names.join(', ')}`,
   );

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { endingTimeout, VirtualClock } from '../helpers/clock.js';
 import { writeTestConfig } from '../helpers/config.js';
+import { errorData } from '../helpers/error-data.js';
 import { waitForEnd } from '../helpers/process.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 
@@ -325,6 +326,13 @@ describe('a token command', () => {
     expect(stderr).toContain(
       'the token command ./token with no arguments cannot be started: permission denied (EACCES)',
     );
+  });
+
+  test('tokenCommand: with --json, what a command that fails says is among the details of the error', async () => {
+    const script = 'echo "not signed in" >&2; echo "run login" >&2; exit 3';
+    const { wfr } = await profileWorld({ tokenCommand: ['sh', '-c', script] });
+    const { details } = errorData((await wfr(['status', 'run-1', '--json'])).stderr);
+    expect(details).toEqual(['not signed in', 'run login']);
   });
 
   test('tokenCommand: times out after one minute, and is killed', async () => {

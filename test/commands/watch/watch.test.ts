@@ -22,6 +22,15 @@ async function watch(handler: Handler, args: readonly string[] = [], options = {
 
 const gapsOf = (times: number[]) => times.slice(1).map((time, index) => time - (times[index] ?? 0));
 
+test('watch: what ends the watching is printed once, with how to continue, and nothing else', async () => {
+  const { exitCode, stderr } = await watch((_request, reply) => reply.send(400, { message: 'no' }));
+  expect(exitCode).toBe(5);
+  expect(stderr).toBe(
+    'wfr: error: the service rejected the request (400)\n| no\n' +
+      'Run run-1 may still be running.\nTo watch it: wfr watch run-1\n',
+  );
+});
+
 describe('watch: the interval of polls', () => {
   test('watch: the interval grows by 1.5 up to --max-interval while nothing changes, and a change resets it', async () => {
     const same = showRun();

@@ -148,6 +148,7 @@ describe('live line', () => {
     ],
     [77, '██░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  20/s  1m  6m 30s left'],
     [57, '██░░░░░░░░░░  1,204/9,000  5 problems  20/s  6m 30s left'],
+    [47, '█░░░░░  1,204/9,000  5 problems  6m 30s left'],
     [37, '1,204/9,000  5 problems  6m 30s left'],
     [20, '1,204/9,000'],
   ])('live line: a batch in %i columns is shown as %j', (width, text) => {
