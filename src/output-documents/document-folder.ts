@@ -69,7 +69,9 @@ export class DocumentFolder {
     } catch (error) {
       // "No such file" would be confusing for a folder that is to be created.
       const reason =
-        errorCode(error) === 'ENOENT' ? 'the folder cannot be created there' : describeSystemError(error);
+        errorCode(error) === 'ENOENT'
+          ? 'the file system takes no folder there (ENOENT)'
+          : describeSystemError(error);
       throw new UsageError([`--save-documents ${folder}: ${reason}`]);
     }
     return new DocumentFolder(options, context);

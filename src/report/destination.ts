@@ -120,7 +120,7 @@ async function resolveTarget(
 ): Promise<{ target: string; mode?: number } | { write: Destination['write'] }> {
   try {
     const stats = await stat(path);
-    if (stats.isDirectory()) throw new DestinationError('it is a directory');
+    if (stats.isDirectory()) throw new DestinationError('it is a folder');
     const write = stats.isFIFO() ? writeToPipe : stats.isCharacterDevice() ? writeToDevice : undefined;
     if (write !== undefined) {
       // Checked without opening: opening a device may have side effects.

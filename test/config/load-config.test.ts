@@ -66,7 +66,7 @@ describe('the location of the config file', () => {
       env: { WFR_BASE_URL: CLOSED_URL },
     });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('config.json: it is a directory (EISDIR)');
+    expect(stderr).toContain('config.json: it is a folder (EISDIR)');
   });
 
   test('config path: prints the path to stdout and whether the file exists to stderr', async () => {

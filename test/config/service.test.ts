@@ -222,6 +222,7 @@ test('usage errors: reported all at once, including --color and the token', asyn
   for (const part of ['no base URL', '--color blue', 'none: no such file', '--interval x', 'bad: is not']) {
     expect(stderr).toContain(part);
   }
+  expect(stderr.trimEnd().split('\n').at(-1)).toContain('no base URL');
 });
 
 test('usage errors: the value of an unknown flag and the query of a base URL are not shown', async () => {

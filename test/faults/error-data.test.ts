@@ -676,7 +676,8 @@ describe('errors as data: --report json', () => {
     const args = ['run', 'w', '--report', 'json=r.json'];
     await runCli([...args, '--timeout', 'x'], { cwd });
     await runCli([...args, '--interval', 'y'], { cwd });
-    expect(report(cwd).error.details[0] ?? report(cwd).error.message).toMatch('--interval y');
+    const { message, details } = report(cwd).error;
+    expect([message, ...details].join('\n')).toMatch('--interval y');
 
     const document = '{"customer": "x"}';
     writeFileSync(join(cwd, 'inputs.json'), document);

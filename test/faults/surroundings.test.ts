@@ -28,15 +28,15 @@ const FAST = '--interval 20ms';
 describe('run: files that cannot be read', () => {
   test.each([
     ['a missing document', 'x@missing.pdf', 'missing.pdf: no such file (ENOENT)'],
-    ['a document that is a folder', 'x@folder;type=a/b', 'folder: it is a directory (EISDIR)'],
+    ['a document that is a folder', 'x@folder;type=a/b', 'folder: it is a folder (EISDIR)'],
     ['a circular symbolic link', 'x@circle.pdf', 'circle.pdf: too many levels of symbolic links (ELOOP)'],
     ['a dangling symbolic link', 'x@dangling.pdf', 'dangling.pdf: no such file (ENOENT)'],
     [
       'a document below a file',
       'x@file.pdf/x.pdf',
-      'file.pdf/x.pdf: a part of the path is not a directory (ENOTDIR)',
+      'file.pdf/x.pdf: a part of the path is not a folder (ENOTDIR)',
     ],
-    ['a text that is a folder', 'x@=folder', 'folder: it is a directory (EISDIR)'],
+    ['a text that is a folder', 'x@=folder', 'folder: it is a folder (EISDIR)'],
     ['a file name that is too long', `x@${'n'.repeat(300)}.pdf`, 'the name is too long (ENAMETOOLONG)'],
   ])(
     'run: %s exits 2 with the path and the reason, before any connection (fault 50)',
@@ -194,7 +194,7 @@ describe('tables and inputs that cannot be read or copied', () => {
     [
       'batch: a table from standard input with a TMPDIR that is a file',
       'echo n | TMPDIR=/dev/null wfr batch w --rows - --check',
-      '--rows standard input cannot be copied to /dev/null: a part of the path is not a directory (ENOTDIR)',
+      '--rows standard input cannot be copied to /dev/null: a part of the path is not a folder (ENOTDIR)',
     ],
     [
       'batch: a table from a FIFO with a missing TMPDIR',

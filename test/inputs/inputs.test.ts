@@ -114,7 +114,7 @@ describe('inputs: separators', () => {
 
   test('inputs: ~/ in a path is the home folder', async () => {
     const { stderr } = await send(['a@~/x.pdf']);
-    expect(stderr).toContain('a@~/x.pdf: ~/x.pdf: a part of the path is not a directory (ENOTDIR)');
+    expect(stderr).toContain('a@~/x.pdf: ~/x.pdf: a part of the path is not a folder (ENOTDIR)');
   });
 
   test('inputs: -i takes the same items as the arguments, and its inputs come after them', async () => {
@@ -402,7 +402,7 @@ describe('inputs: what is rejected before anything is sent', () => {
       'x@~me/none.pdf: ~me/none.pdf: no such file (ENOENT); ~ is not expanded here: write the whole path',
     ],
     ['x@a~.pdf', 'x@a~.pdf: a~.pdf: no such file (ENOENT)\n'],
-    ['x@folder.pdf', 'x@folder.pdf: folder.pdf: it is a directory (EISDIR)'],
+    ['x@folder.pdf', 'x@folder.pdf: folder.pdf: it is a folder (EISDIR)'],
     ['x@file.unknownext', "add ;type=type/subtype, such as 'x@file.unknownext;type=application/pdf'"],
     ['x@file.unknownext;type=pdf', '"pdf" is not a media type; use ;type=type/subtype, without parameters'],
     ['x@file.unknownext;type=text/plain; charset=utf-8', '"text/plain; charset=utf-8" is not a media type'],

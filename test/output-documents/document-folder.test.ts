@@ -461,9 +461,7 @@ describe('--save-documents', () => {
     const env = { WFR_BASE_URL: baseUrl };
     const { exitCode, stderr } = await runCli(['run', 'w', '--save-documents', '/dev/null/out'], { env });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain(
-      '--save-documents /dev/null/out: a part of the path is not a directory (ENOTDIR)',
-    );
+    expect(stderr).toContain('--save-documents /dev/null/out: a part of the path is not a folder (ENOTDIR)');
     for (const [args, message] of [
       [['run', 'w', '--force'], '--force requires --save-documents'],
       [
@@ -489,7 +487,7 @@ describe('--save-documents', () => {
     const args = ['watch', 'r', '--save-documents', '/proc/nope/x'];
     const ended = await startWfr(args, world.env, { timeout: 100_000, killSignal: 'SIGKILL' }).ended;
     expect(ended.stderr).toContain(
-      'wfr: error: --save-documents /proc/nope/x: the folder cannot be created there\n',
+      'wfr: error: --save-documents /proc/nope/x: the file system takes no folder there (ENOENT)\n',
     );
     expect(ended.exitCode).toBe(2);
   });

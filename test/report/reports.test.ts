@@ -471,9 +471,9 @@ describe('--report: mistakes are reported together, before anything is sent', ()
     ['json=-', "stdout is reserved for the run's output; use a file"],
     ['github=x', 'takes no file; use --report github'],
     ['junit=missing/x.xml', /the folder \/.*\/missing does not exist \(ENOENT\)/],
-    ['junit=.', 'it is a directory'],
+    ['junit=.', 'it is a folder'],
     ['junit=socket', 'it is neither a file nor a pipe'],
-    ['junit=file/x.xml', 'a part of the path is not a directory (ENOTDIR)'],
+    ['junit=file/x.xml', 'a part of the path is not a folder (ENOTDIR)'],
     [`junit=${'n'.repeat(300)}`, 'the name is too long (ENAMETOOLONG)'],
   ])('--report %s: exits 2 with the reason', async (raw, message) => {
     for (const command of [RUN, ['watch', 'run-1']]) {

@@ -66,7 +66,6 @@ export async function planBatch(
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { source, ...checked } = await collectUsageErrors({
     workflowId: () => resolveWorkflowId(workflow, profile),
-    settings: () => resolveServiceSettings(flags, profile, context),
     wait: () => resolveWaitSettings(flags, profile),
     presentation: () => decidePresentation(flags, context),
     field: () => resolveWorkflowIdField(flags, profile, context),
@@ -81,6 +80,7 @@ export async function planBatch(
     filesUnder: () => assertTable(flags),
     stopping: () => assertOneStopPolicy(flags),
     source: () => openTable(files, flags, context),
+    settings: () => resolveServiceSettings(flags, profile, context),
   });
   const validateFiles = async () => {
     rejectIdempotencyKey(checked.settings.headers);

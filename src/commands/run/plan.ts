@@ -68,7 +68,6 @@ export async function planRun(
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { id, field, resolved, ...plan } = await collectUsageErrors({
     id: () => resolveWorkflowId(workflow, profile),
-    settings: () => resolveServiceSettings(flags, profile, context),
     wait: () => resolveWaitSettings(flags, profile),
     format: () => parseRunFormat(flags),
     pointer: () => parseGet(assertWatched('--get', flags.get, flags), false),
@@ -80,6 +79,7 @@ export async function planRun(
     reports: () => reports.open(),
     resolved: () =>
       resolveInputs({ items: [...items, ...input], inputsFile, hasDocuments, declared, otherStdin }, context),
+    settings: () => resolveServiceSettings(flags, profile, context),
   });
   const files = [
     ...onceFile(flags, context),

@@ -69,11 +69,11 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
   const profile = await chooseProfile(flags, context);
   const plan = await collectUsageErrors({
     ids: () => parseRunIds(rawIds),
-    settings: () => resolveServiceSettings(flags, profile, context),
     format: () => parseOutputFormat(flags),
     pointer: () => parseGet(flags, new Set(rawIds).size > 1),
     presentation: () => decidePresentation(flags, context),
     credentials: () => loadCredentials(flags, profile, context),
+    settings: () => resolveServiceSettings(flags, profile, context),
   });
   const { ids, notes } = await resolvePastRuns(
     plan.ids,

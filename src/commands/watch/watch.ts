@@ -82,7 +82,6 @@ async function planWatch(
   const severalRuns = new Set(rawIds).size > 1;
   const plan = await collectUsageErrors({
     ids: () => parseRunIds(rawIds),
-    settings: () => resolveServiceSettings(flags, profile, context),
     wait: () => resolveWaitSettings(flags, profile),
     format: () => parseOutputFormat(flags),
     pointer: () => parseGet(flags, severalRuns),
@@ -90,6 +89,7 @@ async function planWatch(
     documents: () => openDocumentFolder(flags, severalRuns, context),
     reports: () => reports.open(),
     credentials: () => loadCredentials(flags, profile, context),
+    settings: () => resolveServiceSettings(flags, profile, context),
   });
   const { ids, notes } = await resolvePastRuns(
     plan.ids,

@@ -32,6 +32,7 @@ import { requestIdOf } from '../../service/request-id.js';
 import { formatDuration } from '../../text/duration.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
+import { isUuidPrefix } from '../../text/uuid.js';
 import { formatBytes } from '../progress/run-progress.js';
 
 export interface ErrorDescription {
@@ -272,12 +273,20 @@ function statusHint(evidence: RunEvidence | undefined): string[] {
 
 // Watching
 
+/** The fewest characters that wfr takes for the beginning of an id. */
+const MIN_SHORT_ID = 4;
+
 function describeWatchError(error: unknown): ErrorDescription | undefined {
   if (error instanceof NoSuchRunError) {
     return {
       summary: [`the service has no run ${sanitize(error.id)} (404)`],
       serverMessage: error.info.message,
-      hints: [`Check the id, and the base URL: ${error.info.url}`],
+      hints: [
+        ...(error.id.length < MIN_SHORT_ID && isUuidPrefix(error.id)
+          ? [`The beginning of an id stands for a run in the history from ${MIN_SHORT_ID} characters on.`]
+          : []),
+        `Check the id, and the base URL: ${error.info.url}`,
+      ],
     };
   }
   if (error instanceof UnreachableRunError) return describeUnreachableRun(error, `run ${sanitize(error.id)}`);

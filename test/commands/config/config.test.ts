@@ -110,7 +110,7 @@ describe('config init', () => {
     writeFileSync(file, '');
     const { exitCode, stderr } = await init([], { WFR_CONFIG: join(file, 'wfr', 'config.json') });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('a part of the path is not a directory (ENOTDIR)');
+    expect(stderr).toContain('a part of the path is not a folder (ENOTDIR)');
     const folder = temporaryFolder();
     chmodSync(folder, 0o755);
     await init([], { WFR_CONFIG: join(folder, 'config.json') });
