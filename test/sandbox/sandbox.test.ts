@@ -58,6 +58,21 @@ describe('sandbox: the service', () => {
     }
   });
 
+  test.each(['image/svg+xml', 'x+own/a.b', 'A0!#$&^_.+-/b1!#$&^_.+-'])(
+    'sandbox: a document may have the media type %s, whose characters RFC 6838 allows, and wfr sends it',
+    async (type) => {
+      const { env, clock } = await startTestSandbox({ strict: true });
+      const { stdout, exitCode } = await runCli(
+        ['run', INVOICE, `invoice@-;type=${type}`, 'customer=x', '--get', '/document/mediaType'],
+        { env, clock, stdin: 'x' },
+      );
+      expect({ exitCode, type: stdout.trim().toLowerCase() }).toEqual({
+        exitCode: 0,
+        type: type.toLowerCase(),
+      });
+    },
+  );
+
   test('sandbox: an output returns a document of at most 16 MiB as it was received, and wfr saves it', async () => {
     const { sandbox, env, clock } = await startTestSandbox();
     const cwd = temporaryFolder();
