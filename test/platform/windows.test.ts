@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { folderWith } from '../helpers/files.js';
-import { EXECUTABLE, startWfr } from '../helpers/process.js';
+import { startWfr } from '../helpers/process.js';
 import { SLOW } from '../helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
@@ -138,25 +138,22 @@ describe('Windows: processes', () => {
   }
   const QUOTED = '^"a^ ^&^ b^" ^"100^%^" ^"\\^"q\\^"^"';
 
-  test.skipIf(EXECUTABLE)(
-    'Windows: a tokenCommand that is a .cmd file is run by cmd, with quoted arguments',
-    async () => {
-      const { env, words } = windowsWithCmd('of-the-command');
-      const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(200, aRun()));
-      const tokenCommand = ['token.cmd', 'a & b', '100%', '"q"'];
-      const { path, folder } = writeTestConfig({
-        defaultProfile: 'p',
-        profiles: { p: { baseUrl, tokenCommand } },
-      });
-      writeFileSync(join(folder, 'token.cmd'), '@echo off');
-      const { exitCode } = await startWfr(['status', 'run-1'], { ...env, WFR_CONFIG: path }).ended;
-      expect(exitCode).toBe(0);
-      expect(words()).toEqual(['/d', '/s', '/c', `"token.cmd ${QUOTED}"`]);
-      expect(requests[0]?.headers.authorization).toBe('Bearer of-the-command');
-    },
-  );
+  test('Windows: a tokenCommand that is a .cmd file is run by cmd, with quoted arguments', async () => {
+    const { env, words } = windowsWithCmd('of-the-command');
+    const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const tokenCommand = ['token.cmd', 'a & b', '100%', '"q"'];
+    const { path, folder } = writeTestConfig({
+      defaultProfile: 'p',
+      profiles: { p: { baseUrl, tokenCommand } },
+    });
+    writeFileSync(join(folder, 'token.cmd'), '@echo off');
+    const { exitCode } = await startWfr(['status', 'run-1'], { ...env, WFR_CONFIG: path }).ended;
+    expect(exitCode).toBe(0);
+    expect(words()).toEqual(['/d', '/s', '/c', `"token.cmd ${QUOTED}"`]);
+    expect(requests[0]?.headers.authorization).toBe('Bearer of-the-command');
+  });
 
-  test.skipIf(EXECUTABLE)('Windows: sandbox runs a .cmd file by cmd, with quoted arguments', async () => {
+  test('Windows: sandbox runs a .cmd file by cmd, with quoted arguments', async () => {
     const { env, words } = windowsWithCmd('done');
     const cwd = folderWith({ 'build.cmd': '@echo off' });
     const args = ['sandbox', '--', 'build.cmd', 'a & b', '100%', '"q"'];
