@@ -9,7 +9,16 @@ export async function loadSpawn(platform: NodeJS.Platform) {
 
 /** Returns the command line that starts this wfr: a program and its first arguments. */
 export async function ownCommand(): Promise<[program: string, ...args: string[]]> {
-  const { isSea } = await import('node:sea');
   const { execPath, execArgv, argv } = process;
-  return isSea() ? [execPath] : [execPath, ...execArgv, argv[1] ?? ''];
+  return (await isExecutable()) ? [execPath] : [execPath, ...execArgv, argv[1] ?? ''];
+}
+
+/** Returns whether wfr is inside the executable; Bun and Deno, which it is never inside, lack the module that tells. */
+async function isExecutable(): Promise<boolean> {
+  try {
+    const { isSea } = await import('node:sea');
+    return isSea();
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,8 @@
 /** `wfr sandbox -- command`, as a real process. */
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bash, startWfr } from '../../helpers/process.js';
+import { folderWith } from '../../helpers/files.js';
+import { bash, EXECUTABLE, startWfr } from '../../helpers/process.js';
 import { SLOW } from '../../helpers/sandbox.js';
 
 describe('sandbox -- command', () => {
@@ -33,6 +35,26 @@ describe('sandbox -- command', () => {
     const script = await bash(`wfr sandbox -- bash -c 'wfr ${run}; exit 0'`);
     expect(script.stderr.match(/^To watch it: wfr watch/gm)?.length).toBe(2);
   });
+
+  // An executable is made of Node, which has the module.
+  test.skipIf(EXECUTABLE)(
+    'sandbox -- wfr: starts wfr where the runtime lacks node:sea, as Bun and Deno do',
+    async () => {
+      const folder = folderWith({
+        'no-sea.cjs': `const Module = require('node:module');
+        const load = Module._load;
+        Module._load = (id, ...rest) => {
+          if (id === 'node:sea') throw new Error('no such built-in module');
+          return load(id, ...rest);
+        };`,
+      });
+      const env = { NODE_OPTIONS: `--require "${join(folder, 'no-sea.cjs')}"` };
+      const args = ['sandbox', '--', 'wfr', 'run', SLOW, 'label=x', '--detach'];
+      const { stdout, exitCode } = await startWfr(args, env).ended;
+      expect(exitCode).toBe(0);
+      expect(stdout).toMatch(/^[0-9a-f-]{36}\n$/);
+    },
+  );
 
   test('sandbox: signals are passed to the command, and wfr ends by the signal that ended it', async () => {
     const trapped = startWfr([
