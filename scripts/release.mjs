@@ -53,6 +53,7 @@ function problems() {
   const checks = [
     [changes === '', 'the working tree has changes that are not committed'],
     [changelog.includes(`\n## [${version}]`), `CHANGELOG.md has no section for ${version}`],
+    [!/\n## \[Unreleased\]\s+(?!## )\S/.test(changelog), 'CHANGELOG.md has entries under [Unreleased]'],
     [lock.version === version, `package-lock.json has the version ${lock.version}, package.json ${version}`],
     [tag === `v${version}`, `the tag is ${tag}, the version in package.json ${version}`],
     [!repository.url.includes('/OWNER/'), 'package.json: repository, bugs and homepage are placeholders'],
@@ -98,14 +99,12 @@ function buildTwice() {
 /** Makes the npm package. npm is handed a copy, so that dist/ of the project is left alone. */
 function pack(dist, out) {
   const copy = join(work, 'package');
-  for (const path of [
-    'package.json',
-    'README.md',
-    'LICENSE',
-    ...manifest.files.filter((name) => name !== 'dist'),
-  ])
+  for (const path of ['README.md', 'LICENSE', ...manifest.files.filter((name) => name !== 'dist')])
     cpSync(join(ROOT, path), join(copy, path), { recursive: true });
   cpSync(dist, join(copy, 'dist'), { recursive: true });
+  // An installation would warn about `prepare`, which only a clone runs.
+  const { scripts, devDependencies, ...published } = manifest;
+  writeFileSync(join(copy, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
   run('npm', ['pack', copy, '--ignore-scripts', '--silent', '--pack-destination', out]);
   const { size } = statSync(join(out, `wfr-${manifest.version}.tgz`));
   if (size > MAX_PACKAGE_BYTES)

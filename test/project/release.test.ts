@@ -23,6 +23,12 @@ describe.skipIf(process.platform === 'win32')('npm run release', () => {
       return `${digest.digest('hex')}  ${file}\n`;
     });
     expect(readFileSync(join(out, 'SHA256SUMS'), 'utf8')).toBe(sums.join(''));
+    // npm warns about scripts of a package when it is installed.
+    const published = await start('tar', ['-xzOf', join(out, `wfr-${version}.tgz`), 'package/package.json'])
+      .ended;
+    const { name, bin, scripts, devDependencies } = JSON.parse(published.stdout);
+    expect({ name, bin }).toEqual({ name: 'wfr', bin: { wfr: 'bin/wfr.js' } });
+    expect({ scripts, devDependencies }).toEqual({});
   });
 
   test('a tag of another version stops it before anything is made', async () => {
