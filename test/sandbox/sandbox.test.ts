@@ -395,6 +395,14 @@ describe('wfr sandbox --workflows', () => {
     ],
     [{ workflows: [{ ...valid, parameters: { n: {} } }] }, 'parameters["n"] must have a "type": string'],
     [
+      { workflows: [{ ...valid, parameters: { n: { type: 'strng' } } }] },
+      'parameters["n"]["type"] must be one of string, document, number, boolean, object, array; did you mean string?',
+    ],
+    [
+      { workflows: [{ ...valid, parameters: { n: { type: null } } }] },
+      'parameters["n"]["type"] must be one of',
+    ],
+    [
       { workflows: [{ ...valid, parameters: { n: { type: 'number', typ: 1 } } }] },
       'parameters["n"]["typ"] is unknown; expected type, description, accept',
     ],

@@ -46,6 +46,23 @@ describe('results', () => {
     },
   );
 
+  test.each([
+    [{ workflow: 'x' }, 'b.jsonl: has another workflow or service than a.jsonl'],
+    [{ baseUrl: 'http://127.0.0.1:2/' }, 'b.jsonl: has another workflow or service than a.jsonl'],
+    [
+      { shard: '2/3' },
+      'b.jsonl: is shard 2/3, and a.jsonl is shard 1/2: the files use different shard counts',
+    ],
+  ])('results: a file of another batch, with %j, exits 2 and is named', async (changes, problem) => {
+    const head = { ...JSON.parse(HEAD), shard: '1/2' };
+    const [a, b] = [head, { ...head, shard: '2/2', ...changes }].map((event) => JSON.stringify(event));
+    const table = '{"event":"sent","row":1}\n{"event":"table","rows":2}\n';
+    const cwd = folderWith({ 'a.jsonl': `${a}\n${table}`, 'b.jsonl': `${b}\n${table.replace(':1', ':2')}` });
+    const { stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`${problem}\n`);
+  });
+
   test('results: reports have the rows in the order of the table, in whatever order they ended', async () => {
     const rows = [3, 1, 2].map((row) => `{"event":"refused","row":${row},"exit":5,"reason":"no"}\n`).join('');
     const cwd = folderWith({ 'out.jsonl': `${HEAD}${rows}{"event":"table","rows":3}\n` });
