@@ -100,6 +100,19 @@ describe('batch: resuming from a results file', () => {
     expect(posts()).toHaveLength(5);
   });
 
+  test('batch: a results file without any run may be continued at another service, which it names once', async () => {
+    const rejecting = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
+    const accepting = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const args = [...BATCH_ARGS, '--retry-failed', '--workflow-id-field', 'workflowId'];
+    await rejecting.wfr(args, { cwd });
+    for (let time = 0; time < 2; time++) expect((await accepting.wfr(args, { cwd })).exitCode).toBe(0);
+    const headers = readEvents(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'batch');
+    expect(headers).toMatchObject(
+      [rejecting, accepting].map(({ baseUrl }) => ({ workflow: 'w', baseUrl: `${baseUrl}/` })),
+    );
+  });
+
   test('batch: a results file of another table, workflow, service or shard exits 2, and nothing is sent', async () => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
