@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
+import { failLookups } from '../helpers/lookups.js';
 import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 
 /** Runs `wfr status run-1` and returns the request that the service received. */
@@ -55,13 +56,13 @@ describe('the base URL', () => {
   });
 
   test('base URL: http to another host needs --allow-http or WFR_ALLOW_HTTP=1, and prints a warning (fault 59)', async () => {
-    const limits = { connect: 50 };
+    failLookups('ENOTFOUND');
     for (const [args, env] of [
       [['--allow-http'], {}],
       [[], { WFR_ALLOW_HTTP: '1' }],
     ] as const) {
       const all = { WFR_BASE_URL: 'http://host.invalid', WFR_TOKEN: 't', ...env };
-      const { exitCode, stderr } = await runCli(['status', 'x', ...args], { env: all, limits });
+      const { exitCode, stderr } = await runCli(['status', 'x', ...args], { env: all });
       expect(exitCode).toBe(7);
       expect(stderr).toContain('warning: the connection to host.invalid is not encrypted');
     }
