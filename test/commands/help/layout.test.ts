@@ -1,6 +1,8 @@
 /** The help on a terminal: it fits the window, and its headings are bold. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { SUBTOPICS } from '../../../src/commands/help/subtopics.js';
+import { TOPICS } from '../../../src/commands/help/topics.js';
 import { runCli } from '../../helpers/cli.js';
 
 const COMMANDS = [
@@ -15,9 +17,10 @@ const COMMANDS = [
   'completion',
   'help',
 ];
-const TOPICS = ['inputs', 'tables', 'output', 'once', 'exit-codes', 'environment', 'scripting'];
-const PARTS = ['config show', 'batch rows', 'sandbox workflows'];
-const ALL = ['', ...COMMANDS, ...TOPICS, ...PARTS].map((words) =>
+const PARTS = Object.entries(SUBTOPICS).flatMap(([command, parts]) =>
+  Object.keys(parts).map((part) => `${command} ${part}`),
+);
+const ALL = ['', ...COMMANDS, ...Object.keys(TOPICS), ...PARTS, 'config show'].map((words) =>
   ['help', ...words.split(' ')].filter(Boolean),
 );
 
