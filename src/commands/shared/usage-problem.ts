@@ -16,7 +16,9 @@ export function usageErrorOf(
     return new UsageError(['no flag takes the token: set WFR_TOKEN'], 'wfr help environment');
   const owners = command.parent === null ? [] : findOwners(flag, defineOthers(command.name()));
   if (owners.length > 0) return new UsageError([`${flag}: is a flag of ${formatList(owners)}`], hint);
-  return new UsageError([problemOf(error, command), ...inputSuggestion(error, command)], hint);
+  const nearest = nearestOf(error);
+  const unknown = `${flag}: there is no such flag${nearest}`;
+  return new UsageError([unknown, ...(nearest === '' ? inputSuggestion(flag, command) : [])], hint);
 }
 
 /** Returns the commands that have a flag. */
@@ -34,24 +36,20 @@ function formatList(items: readonly string[]): string {
 }
 
 /** Returns how to write the input that `--customer ACME` may stand for, without its value, which may be a secret. */
-function inputSuggestion({ code, message }: CommanderError, command: Command): string[] {
-  const [, name] = /^error: unknown option '--([\w.-]+)(?:=.*)?'$/s.exec(message) ?? [];
-  if (code !== 'commander.unknownOption' || name === undefined) return [];
-  if (!command.options.some(({ long }) => long === '--input')) return [];
+function inputSuggestion(unknownFlag: string, command: Command): string[] {
+  const [, name] = /^--([\w.-]+)$/.exec(unknownFlag) ?? [];
+  if (name === undefined || !command.options.some(({ long }) => long === '--input')) return [];
   const flag = command.name() === 'run' ? '' : '--input ';
   return [`to send an input, write ${flag}${name}=text or ${flag}${name}@file`];
 }
 
 /** Returns what the user wrote, a colon, and what is wrong with it. Commander's messages quote what they are about. */
-function problemOf({ code, message }: CommanderError, command: Command): string {
+function problemOf(error: CommanderError, command: Command): string {
+  const { code, message } = error;
   const [, quoted = ''] = /'([^']*)'/.exec(message) ?? [];
-  const [, nearest] = /\(Did you mean (.+)\?\)/.exec(message) ?? [];
-  const suggestion = nearest === undefined ? '' : `; did you mean ${nearest}?`;
   switch (code) {
-    case 'commander.unknownOption':
-      return `${quoted.replace(/=.*/s, '')}: there is no such flag${suggestion}`;
     case 'commander.unknownCommand':
-      return `${quoted}: there is no such command${suggestion}`;
+      return `${quoted}: there is no such command${nearestOf(error)}`;
     case 'commander.missingArgument':
       return `<${quoted}> is missing: wfr ${command.name()} ${command.usage()}`;
     case 'commander.optionMissingArgument':
@@ -63,6 +61,12 @@ function problemOf({ code, message }: CommanderError, command: Command): string 
     default:
       return message.replace(/^error: /, '');
   }
+}
+
+/** Returns Commander's suggestion, or an empty text. */
+function nearestOf({ message }: CommanderError): string {
+  const [, nearest] = /\(Did you mean (.+)\?\)/.exec(message) ?? [];
+  return nearest === undefined ? '' : `; did you mean ${nearest}?`;
 }
 
 function invalidArgument(message: string, command: Command): string {

@@ -124,6 +124,11 @@ describe('wfr: mistakes on the command line', () => {
       '  to send an input, write --input customer=text or --input customer@file\n',
       'wfr help batch',
     ],
+    [
+      ['run', 'x', '--timout', '5m'],
+      '--timout: there is no such flag; did you mean --timeout?\n  See: ',
+      'wfr help run',
+    ],
     [['status', 'x', '--invoice', 'a'], '--invoice: there is no such flag\n  See: ', 'wfr help status'],
     [['run', 'x', '--results', 'y'], '--results: is a flag of wfr batch\n  See: ', 'wfr help run'],
     [
