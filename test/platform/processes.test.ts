@@ -6,8 +6,9 @@ import { appendClaim, BATCH_ARGS, prepareBatch, readEvents } from '../helpers/ba
 import { temporaryFolder } from '../helpers/cli.js';
 import { start, startWfr, WFR } from '../helpers/process.js';
 import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
+import { LACKS } from '../helpers/system.js';
 
-describe.skipIf(process.platform !== 'linux')('processes', () => {
+describe.skipIf(LACKS.procfs)('processes', () => {
   test('batch: the lock of a process that has ended but was never reaped is taken over', async () => {
     const { cwd, path, baseUrl } = await prepareBatch(1);
     const batch = () => startWfr(BATCH_ARGS, { WFR_BASE_URL: baseUrl }, { cwd }).ended;

@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
 import { ROOT, start } from '../helpers/process.js';
+import { LACKS } from '../helpers/system.js';
 
 const SCRIPT = join(ROOT, '.ci/run');
 const [, listed = ''] = /<<'PROGRAMS'\n(.*?)\nPROGRAMS/s.exec(readFileSync(SCRIPT, 'utf8')) ?? [];
@@ -50,7 +51,7 @@ async function runCi({ fails = 'nothing', failed = '' } = {}) {
   return { exitCode, lines, last: lines.at(-1), reports: readdirSync(join(folder, 'reports')) };
 }
 
-describe.skipIf(process.platform !== 'linux')('.ci/run', () => {
+describe.skipIf(LACKS.procfs)('.ci/run', () => {
   test('.ci/run: counts the tests of every suite on its last line, and exits 0', async () => {
     const { exitCode, lines, last, reports } = await runCi();
     const suites = reports.filter((name) => name.endsWith('.json'));

@@ -1,0 +1,17 @@
+/** What the system of the tests lacks. A skipped test names its reason: `test.skipIf(LACKS.fifos)`. */
+
+const isWindows = process.platform === 'win32';
+
+export const LACKS = {
+  /** Modes and owners of files: Windows has access lists. */
+  fileModes: isWindows,
+  fifos: isWindows,
+  /** /proc and /sys; the open files of a process as /proc/self/fd. */
+  procfs: process.platform !== 'linux',
+  /** /dev/null, /dev/full, /dev/stdout, /dev/fd. */
+  devices: isWindows,
+  /** A signal to another process; on Windows each one ends it at once. */
+  signals: isWindows,
+  /** A bash whose paths and programs are those of the system. */
+  bash: isWindows,
+};
