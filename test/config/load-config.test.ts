@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
+import { type CliOptions, NO_HOME, runCli, temporaryFolder } from '../helpers/cli.js';
 import { CLOSED_URL } from '../helpers/closed-port.js';
 
 describe('the location of the config file', () => {
@@ -76,15 +76,16 @@ describe('the location of the config file', () => {
       stderr: 'The file exists.\n',
       exitCode: 0,
     });
+    const missing = join(NO_HOME, '.config', 'wfr', 'config.json');
     const { stdout, stderr, exitCode } = await runCli(['config', 'path']);
     expect({ stdout, stderr, exitCode }).toEqual({
-      stdout: '/dev/null/home/.config/wfr/config.json\n',
+      stdout: `${missing}\n`,
       stderr: 'The file does not exist yet.\n',
       exitCode: 0,
     });
     expect(await runCli(['config', 'check'])).toMatchObject({
       stdout: '',
-      stderr: 'There is no config file at /dev/null/home/.config/wfr/config.json; none is required.\n',
+      stderr: `There is no config file at ${missing}; none is required.\n`,
       exitCode: 0,
     });
   });

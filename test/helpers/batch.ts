@@ -1,6 +1,7 @@
 /** Batches in tests: tables, a service, command lines and the events of a results file. */
 import { appendFileSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileId } from '../../src/platform/files.js';
 import { type CliOptions, runCli } from './cli.js';
 import { folderWith } from './files.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from './service.js';
@@ -91,9 +92,8 @@ export function claimLine(
   owner: Record<string, unknown>,
   members: Record<string, unknown> = {},
 ): string {
-  const { dev, ino } = statSync(path, { bigint: true });
   const all = { host: 'test-host', pid: 4242, space: 'test', token: '0badcafe', ...owner };
-  return `${JSON.stringify({ event: 'open', owner: all, file: `${dev}:${ino}`, ...members })}\n`;
+  return `${JSON.stringify({ event: 'open', owner: all, file: fileId(statSync(path, { bigint: true })), ...members })}\n`;
 }
 
 /** Returns the token of the process that claimed a results file last. */

@@ -13,6 +13,7 @@ import { Output } from '../../src/platform/output.js';
 import { SecretMask } from '../../src/text/secret-mask.js';
 import { afterEachFile } from './clean-up.js';
 import { VirtualClock } from './clock.js';
+import { LACKS } from './system.js';
 
 export interface CliOptions {
   env?: Record<string, string>;
@@ -48,6 +49,9 @@ export interface CliResult {
   exitCode: number;
   clock: VirtualClock;
 }
+
+/** A home folder in which nothing can be created: what it is in is no folder. */
+export const NO_HOME = join(LACKS.devices ? process.execPath : '/dev/null', 'home');
 
 /** The signals of one invocation of wfr. */
 export class Signals {
@@ -101,8 +105,7 @@ export function createTestContext(options: CliOptions, captured = { stdout: '', 
     errorsAsData: false,
     env: options.env ?? {},
     cwd: options.cwd ?? temporaryFolder(),
-    // Nothing can be created in it.
-    home: options.home ?? '/dev/null/home',
+    home: options.home ?? NO_HOME,
     tmpdir: tmpdir(),
     platform: options.platform ?? 'linux',
     uid: 'uid' in options ? options.uid : process.geteuid?.(),
@@ -139,6 +142,9 @@ function terminalMembers(columns: number, stream: Writable) {
 
 const folders: string[] = [];
 
+/** On Windows, a file that a process has just closed may be in use for a moment. */
+const REMOVAL = { recursive: true, force: true, maxRetries: 5 };
+
 /** Creates a folder that is removed after the test file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'wfr-test-'));
@@ -147,5 +153,5 @@ export function temporaryFolder(): string {
 }
 
 afterEachFile(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) rmSync(folder, REMOVAL);
 });

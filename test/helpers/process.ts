@@ -1,5 +1,5 @@
 /** Runs wfr as a real process, through bin/wfr.js, or the executable that the variable WFR_BIN names. */
-import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,6 +37,7 @@ afterEachFile(() => {
 
 /** Kills a process and what it has started, such as the commands of a shell. */
 function killTree(pid: number): void {
+  if (process.platform === 'win32') return void spawnSync('taskkill', ['/pid', String(pid), '/t', '/f']);
   for (const child of childrenOf(pid)) killTree(child);
   try {
     process.kill(pid, 'SIGKILL');
@@ -74,6 +75,8 @@ function createOwnFolders(): Record<string, string> {
   const home = temporaryFolder();
   return {
     HOME: home,
+    // The home folder on Windows.
+    USERPROFILE: home,
     XDG_STATE_HOME: join(home, 'state'),
     XDG_CONFIG_HOME: join(home, 'config'),
     XDG_CACHE_HOME: join(home, 'cache'),

@@ -6,6 +6,10 @@ export const LACKS = {
   /** Modes and owners of files: Windows has access lists. */
   fileModes: isWindows,
   fifos: isWindows,
+  /** The removal of a file that a process has open, or its replacement: on Windows it is in use. */
+  removalOfOpenFiles: isWindows,
+  /** Symbolic links: Windows creates them only with a privilege. */
+  symlinks: isWindows,
   /** /proc and /sys; the open files of a process as /proc/self/fd. */
   procfs: process.platform !== 'linux',
   /** /dev/null, /dev/full, /dev/stdout, /dev/fd. */
