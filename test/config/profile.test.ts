@@ -1,4 +1,5 @@
 /** Which profile is used, and what it sets. */
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
 import { writeTestConfig } from '../helpers/config.js';
@@ -85,8 +86,9 @@ describe('the profile', () => {
         `wfr: error: WFR_PROFILE toString: there is no such profile in ${path}; choose one of a, b\n`,
       );
       expect(await stderrOf(['--profile', ''])).toContain('--profile "": there is no such profile');
+      const missing = join('/no-such-folder', 'wfr', 'config.json');
       expect(await stderrOf(['--profile', 'a'], { XDG_CONFIG_HOME: '/no-such-folder' })).toBe(
-        'wfr: error: --profile a: there is no config file /no-such-folder/wfr/config.json; see wfr help config\n',
+        `wfr: error: --profile a: there is no config file ${missing}; see wfr help config\n`,
       );
       expect(await stderrOf(['--profile', 'a'], writeTestConfig({}).env)).toMatch(
         /--profile a: .*config\.json has no profiles/,

@@ -1,6 +1,7 @@
 /** `wfr config show`: the effective settings and where each comes from. */
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli } from '../helpers/cli.js';
+import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { writeTestConfig } from '../helpers/config.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
@@ -98,11 +99,11 @@ describe('wfr config show', () => {
       maxInterval: fromDefault('10s'),
       timeout: fromDefault(null),
     });
-    const { stdout, exitCode } = await runCli(['config', 'show']);
+    const home = temporaryFolder();
+    const { stdout, exitCode } = await runCli(['config', 'show'], { home });
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(
-      /^configFile {7}\/dev\/null\/home\/\.config\/wfr\/config\.json {2}does not exist\n/,
-    );
+    const path = join(home, '.config', 'wfr', 'config.json');
+    expect(stdout.split('\n')[0]).toBe(`configFile       ${path}  does not exist`);
     expect(stdout).toMatch(/^baseUrl {10}- +default$/m);
   });
 

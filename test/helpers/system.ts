@@ -10,6 +10,8 @@ export const LACKS = {
   removalOfOpenFiles: isWindows,
   /** Symbolic links: Windows creates them only with a privilege. */
   symlinks: isWindows,
+  /** ENOTDIR below a file: to Windows, such a path does not exist. */
+  enotdir: isWindows,
   /** /proc and /sys; the open files of a process as /proc/self/fd. */
   procfs: process.platform !== 'linux',
   /** /dev/null, /dev/full, /dev/stdout, /dev/fd. */

@@ -214,11 +214,12 @@ describe('--get', () => {
     const uri = 'data:application/pdf;base64,JVBERi0=';
     const { wfr } = await finished(JSON.stringify({ pages: [{ scan: uri }] }));
     const cwd = temporaryFolder();
+    const saved = `${join('out', 'pages-0-scan.pdf')}\n`;
     const args = ['run', 'w', '--save-documents', 'out', '--get'];
     const output = await wfr([...args, '/pages/0/scan'], { cwd });
-    expect(output).toMatchObject({ stdout: 'out/pages-0-scan.pdf\n', exitCode: 0 });
+    expect(output).toMatchObject({ stdout: saved, exitCode: 0 });
     const run = await wfr([...args, '/output/pages/0/scan', '--json', '--force'], { cwd });
-    expect(run).toMatchObject({ stdout: 'out/pages-0-scan.pdf\n', exitCode: 0 });
+    expect(run).toMatchObject({ stdout: saved, exitCode: 0 });
     expect(existsSync(join(cwd, 'out/pages-0-scan.pdf'))).toBe(true);
     expect((await wfr(['run', 'w', '--get', '/pages/0/scan'], { cwd })).stdout).toBe(`${uri}\n`);
   });

@@ -12,6 +12,7 @@ import { errorData } from '../../helpers/error-data.js';
 import { loseAnswer, prepareOnce, reject } from '../../helpers/once.js';
 import { readPageRows } from '../../helpers/page.js';
 import { aFinishedRun, aRun } from '../../helpers/service.js';
+import { LACKS } from '../../helpers/system.js';
 
 const FAILED = aRun({ status: 'FAILED', error: { message: 'no credit', step: 'Check' } });
 const eventNames = (path: string) => readEvents(path).map(({ event }) => event);
@@ -461,7 +462,7 @@ describe('run --once: the file', () => {
     expect(stderr).toContain('--once my.once: the file system is read-only (EROFS)');
   });
 
-  test.skipIf(process.getuid?.() === 0)(
+  test.skipIf(LACKS.fileModes || process.getuid?.() === 0)(
     'run --once: a read-only folder exits 2 and sends nothing',
     async () => {
       const { wfr, cwd, requests } = await prepareOnce();
