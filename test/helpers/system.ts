@@ -10,12 +10,16 @@ export const LACKS = {
   removalOfOpenFiles: isWindows,
   /** Symbolic links: Windows creates them only with a privilege. */
   symlinks: isWindows,
-  /** ENOTDIR below a file: to Windows, such a path does not exist. */
-  enotdir: isWindows,
+  /** Unix domain sockets in folders: Windows has named pipes. */
+  unixSockets: isWindows,
   /** /proc and /sys; the open files of a process as /proc/self/fd. */
   procfs: process.platform !== 'linux',
-  /** /dev/null, /dev/full, /dev/stdout, /dev/fd. */
+  /** /dev/null, /dev/stdout, /dev/fd. */
   devices: isWindows,
+  /** /dev/full. */
+  fullDevice: process.platform !== 'linux',
+  /** ENOTDIR and ENAMETOOLONG: on Windows, such a path does not exist. */
+  pathErrors: isWindows,
   /** A signal to another process; on Windows each one ends it at once. */
   signals: isWindows,
   /** A bash whose paths and programs are those of the system. */

@@ -23,6 +23,7 @@ import { readPageRows } from '../helpers/page.js';
 import { bash } from '../helpers/process.js';
 import { ALL_REPORTS, HOSTILE_TEXT, parseTableRows, runWithReports } from '../helpers/reports.js';
 import { acceptThenShow, aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
+import { LACKS } from '../helpers/system.js';
 
 const RUN = ['run', 'w', 'x=1'];
 const failed = { status: 'FAILED', error: { message: 'broken', step: 'Two' } };
@@ -461,7 +462,7 @@ describe('--report: mistakes are reported together, before anything is sent', ()
     return { ...result, cwd };
   }
 
-  test.each([
+  test.for<[raw: string, message: string | RegExp, isLacking?: boolean]>([
     ['pdf=x', 'unknown report; use github, junit=<file>, markdown=<file>, json=<file> or html=<file>'],
     ['html', 'a file is required, such as --report html=report.html'],
     ['', 'unknown report'],
@@ -470,16 +471,17 @@ describe('--report: mistakes are reported together, before anything is sent', ()
     ['markdown=', 'a file is required, such as --report markdown=report.md'],
     ['json=-', "stdout is reserved for the run's output; use a file"],
     ['github=x', 'takes no file; use --report github'],
-    ['junit=missing/x.xml', /the folder \/.*\/missing does not exist \(ENOENT\)/],
+    ['junit=missing/x.xml', /the folder (\/|[A-Z]:).*[/\\]missing does not exist \(ENOENT\)/],
     ['junit=.', 'it is a folder'],
-    ['junit=socket', 'it is neither a file nor a pipe'],
-    ['junit=file/x.xml', 'a part of the path is not a folder (ENOTDIR)'],
-    [`junit=${'n'.repeat(300)}`, 'the name is too long (ENAMETOOLONG)'],
-  ])('--report %s: exits 2 with the reason', async (raw, message) => {
+    ['junit=socket', 'it is neither a file nor a pipe', LACKS.unixSockets],
+    ['junit=file/x.xml', 'a part of the path is not a folder (ENOTDIR)', LACKS.pathErrors],
+    [`junit=${'n'.repeat(300)}`, 'the name is too long (ENAMETOOLONG)', LACKS.pathErrors],
+  ])('--report %s: exits 2 with the reason', async ([raw, message, isLacking = false], { skip }) => {
+    skip(isLacking);
     for (const command of [RUN, ['watch', 'run-1']]) {
       const cwd = temporaryFolder();
       writeFileSync(join(cwd, 'file'), '');
-      const socket = createServer().listen(join(cwd, 'socket'));
+      const socket = createServer().listen(LACKS.unixSockets ? 0 : join(cwd, 'socket'));
       await once(socket, 'listening');
       const { stderr } = await reportErrors([...command, '--report', raw], { cwd });
       socket.close();
@@ -496,9 +498,10 @@ describe('--report: mistakes are reported together, before anything is sent', ()
       expect(stderr).toContain(
         `--report github: ${name} is not set; this report works only in a step of GitHub Actions`,
       );
-    const one = await reportErrors([...RUN, '--report', 'github'], { env: { GITHUB_OUTPUT: '/dev/null' } });
+    const GITHUB_OUTPUT = join(temporaryFolder(), 'output.txt');
+    const one = await reportErrors([...RUN, '--report', 'github'], { env: { GITHUB_OUTPUT } });
     expect(one.stderr).not.toContain('GITHUB_OUTPUT');
-    const env = { GITHUB_OUTPUT: '/dev/null', GITHUB_STEP_SUMMARY: '/nowhere/summary' };
+    const env = { GITHUB_OUTPUT, GITHUB_STEP_SUMMARY: '/nowhere/summary' };
     expect((await reportErrors([...RUN, '--report', 'github'], { env })).stderr).toContain(
       '--report github (GITHUB_STEP_SUMMARY /nowhere/summary): the folder /nowhere does not exist (ENOENT)',
     );
@@ -522,7 +525,7 @@ describe('--report: mistakes are reported together, before anything is sent', ()
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('--report: one file for two reports exits 2', async () => {
+  test.skipIf(LACKS.symlinks)('--report: one file for two reports exits 2', async () => {
     const cwd = temporaryFolder();
     symlinkSync(cwd, join(cwd, 'link'));
     writeFileSync(join(cwd, 'x'), '');
@@ -532,7 +535,7 @@ describe('--report: mistakes are reported together, before anything is sent', ()
     expect(readdirSync(cwd).sort()).toEqual(['link', 'x']);
   });
 
-  test('--report: a file without write permission exits 2 (fault 72)', async () => {
+  test.skipIf(LACKS.fileModes)('--report: a file without write permission exits 2 (fault 72)', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'r.xml'), 'precious', { mode: 0o444 });
     chmodSync(cwd, 0o777);
@@ -547,32 +550,38 @@ describe('--report: mistakes are reported together, before anything is sent', ()
 });
 
 describe('--report: writing', () => {
-  test('--report: a file is unchanged until the report is complete, and keeps its mode and the link to it (fault 74)', async () => {
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'real'));
-    writeFileSync(join(cwd, 'real/r.xml'), 'before', { mode: 0o600 });
-    symlinkSync('real/r.xml', join(cwd, 'r.xml'));
-    const seen: string[] = [];
-    const accepts = acceptThenShow(aFinishedRun());
-    const handler: Handler = (request, reply) => {
-      seen.push(readFileSync(join(cwd, 'r.xml'), 'utf8'));
-      return accepts(request, reply);
-    };
-    await runWithReports(handler, RUN, { cwd });
-    expect(seen).toEqual(['before', 'before']);
-    expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="w"');
-    expect(statSync(join(cwd, 'real/r.xml')).mode & 0o777).toBe(0o600);
-    expect(readdirSync(join(cwd, 'real'))).toEqual(['r.xml']);
-  });
+  test.skipIf(LACKS.symlinks)(
+    '--report: a file is unchanged until the report is complete, and keeps its mode and the link to it (fault 74)',
+    async () => {
+      const cwd = temporaryFolder();
+      mkdirSync(join(cwd, 'real'));
+      writeFileSync(join(cwd, 'real/r.xml'), 'before', { mode: 0o600 });
+      symlinkSync('real/r.xml', join(cwd, 'r.xml'));
+      const seen: string[] = [];
+      const accepts = acceptThenShow(aFinishedRun());
+      const handler: Handler = (request, reply) => {
+        seen.push(readFileSync(join(cwd, 'r.xml'), 'utf8'));
+        return accepts(request, reply);
+      };
+      await runWithReports(handler, RUN, { cwd });
+      expect(seen).toEqual(['before', 'before']);
+      expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="w"');
+      expect(statSync(join(cwd, 'real/r.xml')).mode & 0o777).toBe(0o600);
+      expect(readdirSync(join(cwd, 'real'))).toEqual(['r.xml']);
+    },
+  );
 
-  test('--report: a device is written to, even by two reports, and stays a device (fault 74)', async () => {
-    const args = [...RUN, '--report', 'json=/dev/null', '--report', 'junit=/dev/null'];
-    const { exitCode, stderr } = await runWithReports(acceptThenShow(aFinishedRun()), args);
-    expect({ exitCode, errors: stderr.includes('wfr: ') }).toEqual({ exitCode: 0, errors: false });
-    expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
-  });
+  test.skipIf(LACKS.devices)(
+    '--report: a device is written to, even by two reports, and stays a device (fault 74)',
+    async () => {
+      const args = [...RUN, '--report', 'json=/dev/null', '--report', 'junit=/dev/null'];
+      const { exitCode, stderr } = await runWithReports(acceptThenShow(aFinishedRun()), args);
+      expect({ exitCode, errors: stderr.includes('wfr: ') }).toEqual({ exitCode: 0, errors: false });
+      expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
+    },
+  );
 
-  test('--report: a full device exits 74 (fault 73)', async () => {
+  test.skipIf(LACKS.fullDevice)('--report: a full device exits 74 (fault 73)', async () => {
     const args = [...RUN, '--report', 'json=/dev/full'];
     const { exitCode, stderr } = await runWithReports(acceptThenShow(aFinishedRun()), args);
     expect(exitCode).toBe(74);
@@ -595,57 +604,69 @@ describe('--report: writing', () => {
     return read(handle).finally(() => handle.close());
   }
 
-  test('--report: a pipe receives a report of any size, even if its reader starts after the trigger (fault 74)', async () => {
-    const { cwd, pipe } = await withPipe();
-    const accepts = acceptThenShow(aFinishedRun('x'.repeat(300_000)));
-    let reading: Promise<string> | undefined;
-    const handler: Handler = async (request, reply) => {
-      reading ??= readerOf(pipe, (handle) => handle.readFile('utf8'));
-      return accepts(request, reply);
-    };
-    const { exitCode } = await runWithReports(handler, [...RUN, '--report', 'json=pipe'], { cwd });
-    expect(exitCode).toBe(0);
-    expect(JSON.parse((await reading) ?? '').runs[0].run.output.length).toBe(300_000);
-    expect(statSync(pipe).isFIFO()).toBe(true);
-  });
+  test.skipIf(LACKS.fifos)(
+    '--report: a pipe receives a report of any size, even if its reader starts after the trigger (fault 74)',
+    async () => {
+      const { cwd, pipe } = await withPipe();
+      const accepts = acceptThenShow(aFinishedRun('x'.repeat(300_000)));
+      let reading: Promise<string> | undefined;
+      const handler: Handler = async (request, reply) => {
+        reading ??= readerOf(pipe, (handle) => handle.readFile('utf8'));
+        return accepts(request, reply);
+      };
+      const { exitCode } = await runWithReports(handler, [...RUN, '--report', 'json=pipe'], { cwd });
+      expect(exitCode).toBe(0);
+      expect(JSON.parse((await reading) ?? '').runs[0].run.output.length).toBe(300_000);
+      expect(statSync(pipe).isFIFO()).toBe(true);
+    },
+  );
 
-  test('--report: a pipe without a reader, or whose reader leaves, exits 74 without waiting', async () => {
-    const { cwd, pipe } = await withPipe();
-    const args = [...RUN, '--report', 'json=pipe'];
-    const unread = await runWithReports(acceptThenShow(aFinishedRun()), args, { cwd });
-    expect(unread.exitCode).toBe(74);
-    expect(unread.stderr).toContain(
-      'cannot write --report json=pipe of run run-1: no such device, or the pipe has no reader (ENXIO)',
-    );
-    const large = acceptThenShow(aFinishedRun('x'.repeat(300_000)));
-    const reading = readerOf(pipe, (handle) => handle.read({ length: 1 }));
-    const left = await runWithReports(large, args, { cwd });
-    await reading;
-    expect(left.exitCode).toBe(74);
-    expect(left.stderr).toContain('of run run-1: the reader of the pipe is gone (EPIPE)');
-  });
+  test.skipIf(LACKS.fifos)(
+    '--report: a pipe without a reader, or whose reader leaves, exits 74 without waiting',
+    async () => {
+      const { cwd, pipe } = await withPipe();
+      const args = [...RUN, '--report', 'json=pipe'];
+      const unread = await runWithReports(acceptThenShow(aFinishedRun()), args, { cwd });
+      expect(unread.exitCode).toBe(74);
+      expect(unread.stderr).toContain(
+        'cannot write --report json=pipe of run run-1: no such device, or the pipe has no reader (ENXIO)',
+      );
+      const large = acceptThenShow(aFinishedRun('x'.repeat(300_000)));
+      const reading = readerOf(pipe, (handle) => handle.read({ length: 1 }));
+      const left = await runWithReports(large, args, { cwd });
+      await reading;
+      expect(left.exitCode).toBe(74);
+      expect(left.stderr).toContain('of run run-1: the reader of the pipe is gone (EPIPE)');
+    },
+  );
 
-  test('--report: a link to a missing file stays a link, and the report is written to its target', async () => {
-    const cwd = temporaryFolder();
-    mkdirSync(join(cwd, 'real/deep'), { recursive: true });
-    symlinkSync('real/deep', join(cwd, 'folder'));
-    symlinkSync('../r.xml', join(cwd, 'real/deep/link.xml'));
-    symlinkSync('folder/link.xml', join(cwd, 'r.xml'));
-    const { exitCode } = await runWithReports(acceptThenShow(aFinishedRun()), RUN, { cwd });
-    expect(exitCode).toBe(0);
-    expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="w"');
-    expect(readdirSync(join(cwd, 'real')).sort()).toEqual(['deep', 'r.xml']);
-    expect(readdirSync(join(cwd, 'real/deep'))).toEqual(['link.xml']);
-    expect(readFileSync(join(cwd, 'r.xml'), 'utf8')).toContain('run-1');
-  });
+  test.skipIf(LACKS.symlinks)(
+    '--report: a link to a missing file stays a link, and the report is written to its target',
+    async () => {
+      const cwd = temporaryFolder();
+      mkdirSync(join(cwd, 'real/deep'), { recursive: true });
+      symlinkSync('real/deep', join(cwd, 'folder'));
+      symlinkSync('../r.xml', join(cwd, 'real/deep/link.xml'));
+      symlinkSync('folder/link.xml', join(cwd, 'r.xml'));
+      const { exitCode } = await runWithReports(acceptThenShow(aFinishedRun()), RUN, { cwd });
+      expect(exitCode).toBe(0);
+      expect(readFileSync(join(cwd, 'real/r.xml'), 'utf8')).toContain('<testcase name="w"');
+      expect(readdirSync(join(cwd, 'real')).sort()).toEqual(['deep', 'r.xml']);
+      expect(readdirSync(join(cwd, 'real/deep'))).toEqual(['link.xml']);
+      expect(readFileSync(join(cwd, 'r.xml'), 'utf8')).toContain('run-1');
+    },
+  );
 
-  test('--report: a link into a missing folder exits 2 before the trigger (fault 72)', async () => {
-    const cwd = temporaryFolder();
-    symlinkSync('/nowhere/r.xml', join(cwd, 'r.xml'));
-    const { exitCode, stderr, service } = await runWithReports(refuses, RUN, { cwd });
-    expect({ exitCode, connections: service.connections() }).toEqual({ exitCode: 2, connections: 0 });
-    expect(stderr).toContain('--report junit=r.xml: the folder /nowhere does not exist (ENOENT)');
-  });
+  test.skipIf(LACKS.symlinks)(
+    '--report: a link into a missing folder exits 2 before the trigger (fault 72)',
+    async () => {
+      const cwd = temporaryFolder();
+      symlinkSync('/nowhere/r.xml', join(cwd, 'r.xml'));
+      const { exitCode, stderr, service } = await runWithReports(refuses, RUN, { cwd });
+      expect({ exitCode, connections: service.connections() }).toEqual({ exitCode: 2, connections: 0 });
+      expect(stderr).toContain('--report junit=r.xml: the folder /nowhere does not exist (ENOENT)');
+    },
+  );
 
   /** Removes the folder of the JUnit report while the run is in progress. */
   async function withoutFolder(handler: Handler, world: CliOptions = {}) {
@@ -659,29 +680,38 @@ describe('--report: writing', () => {
   }
   const COMPLAINT = 'wfr: error: cannot write --report junit=gone/r.xml of run ';
 
-  test('--report: a report that cannot be written exits 74 with the run id, and the other reports are written (fault 73)', async () => {
-    const { exitCode, stderr, stdout, json, junit } = await withoutFolder(acceptThenShow(aFinishedRun()));
-    expect(exitCode).toBe(74);
-    expect(stderr).toContain(`${COMPLAINT}run-1: no such file (ENOENT)\n`);
-    expect(JSON.parse(stdout)).toEqual({ total: 1 });
-    expect(json.exitCode).toBe(0);
-    expect(junit).toContain('run-1');
-  });
+  test.skipIf(LACKS.removalOfOpenFiles)(
+    '--report: a report that cannot be written exits 74 with the run id, and the other reports are written (fault 73)',
+    async () => {
+      const { exitCode, stderr, stdout, json, junit } = await withoutFolder(acceptThenShow(aFinishedRun()));
+      expect(exitCode).toBe(74);
+      expect(stderr).toContain(`${COMPLAINT}run-1: no such file (ENOENT)\n`);
+      expect(JSON.parse(stdout)).toEqual({ total: 1 });
+      expect(json.exitCode).toBe(0);
+      expect(junit).toContain('run-1');
+    },
+  );
 
-  test('--report: a write error after a rejected trigger is reported after the rejection, and exits 74', async () => {
-    const { exitCode, stderr } = await withoutFolder(refuses);
-    expect(exitCode).toBe(74);
-    expect(stderr.indexOf('| x is missing')).toBeGreaterThan(0);
-    expect(stderr.indexOf('| x is missing')).toBeLessThan(stderr.indexOf(`${COMPLAINT}w: no such file`));
-  });
+  test.skipIf(LACKS.removalOfOpenFiles)(
+    '--report: a write error after a rejected trigger is reported after the rejection, and exits 74',
+    async () => {
+      const { exitCode, stderr } = await withoutFolder(refuses);
+      expect(exitCode).toBe(74);
+      expect(stderr.indexOf('| x is missing')).toBeGreaterThan(0);
+      expect(stderr.indexOf('| x is missing')).toBeLessThan(stderr.indexOf(`${COMPLAINT}w: no such file`));
+    },
+  );
 
-  test('--report: the exit code of a signal takes precedence over a write error', async () => {
-    const { exitCode, stderr } = await withoutFolder(acceptThenShow(aRun()), interruptedAt('RUNNING'));
-    expect(exitCode).toBe(130);
-    expect(stderr).toContain(COMPLAINT);
-  });
+  test.skipIf(LACKS.removalOfOpenFiles)(
+    '--report: the exit code of a signal takes precedence over a write error',
+    async () => {
+      const { exitCode, stderr } = await withoutFolder(acceptThenShow(aRun()), interruptedAt('RUNNING'));
+      expect(exitCode).toBe(130);
+      expect(stderr).toContain(COMPLAINT);
+    },
+  );
 
-  test('--report github: a full disk exits 74', async () => {
+  test.skipIf(LACKS.fullDevice)('--report github: a full disk exits 74', async () => {
     const env = { GITHUB_OUTPUT: '/dev/full' };
     const { exitCode, stderr, summary } = await runWithReports(acceptThenShow(aFinishedRun()), RUN, { env });
     expect(exitCode).toBe(74);
