@@ -36,13 +36,19 @@ export function absolutePath(path: string, base: string): string {
 export async function mkdirp(path: string, mode?: number): Promise<void> {
   if (await isFolder(path)) return;
   const parent = dirname(path);
-  if (parent !== path) await mkdirp(parent, mode);
+  if (parent !== path) await mkdirp(parent, mode).catch(throwForPathBelow);
   try {
     await promises.mkdir(path, mode);
   } catch (error) {
     // Another process may have been faster.
     if (errorCode(error) !== 'EEXIST' || !(await isFolder(path))) throw error;
   }
+}
+
+/** Throws ENOTDIR for a path below what exists and is no folder, as POSIX does; Windows finds nothing there. */
+export function throwForPathBelow(error: unknown): never {
+  if (errorCode(error) !== 'EEXIST') throw error;
+  throw Object.assign(new Error('a part of the path is not a folder', { cause: error }), { code: 'ENOTDIR' });
 }
 
 /** Returns whether a path, relative to `base`, is that of an existing file. */

@@ -6,7 +6,7 @@ import type { ConfigLocation } from '../../config/load-config.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import { mkdirp } from '../../platform/files.js';
+import { mkdirp, throwForPathBelow } from '../../platform/files.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
 
 /** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */
@@ -29,7 +29,7 @@ export async function init(
 
 /** Writes a file that only its owner can read, in a folder that only its owner can read unless it exists. */
 async function writeNewFile(path: string, text: string): Promise<void> {
-  await mkdirp(dirname(path), 0o700);
+  await mkdirp(dirname(path), 0o700).catch(throwForPathBelow);
   const file = await open(path, 'wx', 0o600);
   try {
     await file.writeFile(text);
