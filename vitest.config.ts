@@ -35,7 +35,8 @@ export default defineConfig({
           maxWorkers: 4,
           // wfr's modules keep no state, so the files of a worker share them: each loads them once.
           isolate: false,
-          env: { ...trusting('ca'), TMPDIR: temporaryFiles() },
+          // On Windows, ora's spinner is ASCII outside of terminals that it knows.
+          env: { ...trusting('ca'), TMPDIR: temporaryFiles(), WT_SESSION: 'tests' },
         },
       },
       {

@@ -113,8 +113,11 @@ describe('inputs: separators', () => {
   });
 
   test('inputs: ~/ in a path is the home folder', async () => {
-    const { stderr } = await send(['a@~/x.pdf']);
-    expect(stderr).toContain('a@~/x.pdf: ~/x.pdf: a part of the path is not a folder (ENOTDIR)');
+    const home = folderWith({ 'x.pdf': PDF });
+    const { inputs } = await send(['a@~/x.pdf'], {}, { home });
+    expect(inputs).toEqual({ a: dataUri('application/pdf', PDF) });
+    const { stderr } = await send(['a@~/none.pdf'], {}, { home });
+    expect(stderr).toContain('a@~/none.pdf: ~/none.pdf: no such file (ENOENT)');
   });
 
   test('inputs: -i takes the same items as the arguments, and its inputs come after them', async () => {

@@ -17,6 +17,7 @@ import { type CliOptions, runCli, Signals, temporaryFolder } from '../../helpers
 import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { folderWith } from '../../helpers/files.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+import { LACKS } from '../../helpers/system.js';
 
 describe('batch: resuming from a results file', () => {
   test('batch: the same command does nothing after every row has FINISHED', async () => {
@@ -289,22 +290,25 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     expect(requests).toEqual([]);
   });
 
-  test('batch and results: a device or a pipe as results file exits 2, and nothing is sent or created', async () => {
-    const { requests, wfr } = await startBatchService();
-    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
-    execFileSync('mkfifo', [join(cwd, 'pipe')]);
-    symlinkSync('/dev/zero', join(cwd, 'zero'));
-    for (const name of ['pipe', 'zero']) {
-      const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', name], {
-        cwd,
-      });
-      expect({ name, exitCode }).toEqual({ name, exitCode: 2 });
-      expect(stderr).toContain(`--results ${name}: it is not a regular file`);
-      expect((await wfr(['results', name], { cwd })).exitCode).toBe(2);
-    }
-    expect(requests).toEqual([]);
-    expect(readdirSync(cwd).sort()).toEqual(['pipe', 'rows.jsonl', 'zero']);
-  });
+  test.skipIf(LACKS.fifos)(
+    'batch and results: a device or a pipe as results file exits 2, and nothing is sent or created',
+    async () => {
+      const { requests, wfr } = await startBatchService();
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+      execFileSync('mkfifo', [join(cwd, 'pipe')]);
+      symlinkSync('/dev/zero', join(cwd, 'zero'));
+      for (const name of ['pipe', 'zero']) {
+        const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', name], {
+          cwd,
+        });
+        expect({ name, exitCode }).toEqual({ name, exitCode: 2 });
+        expect(stderr).toContain(`--results ${name}: it is not a regular file`);
+        expect((await wfr(['results', name], { cwd })).exitCode).toBe(2);
+      }
+      expect(requests).toEqual([]);
+      expect(readdirSync(cwd).sort()).toEqual(['pipe', 'rows.jsonl', 'zero']);
+    },
+  );
 
   test('batch: a signal decides the exit code even if no row was interrupted, with and without a report', async () => {
     for (const report of [[], ['--report', 'json=r.json']]) {

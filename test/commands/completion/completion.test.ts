@@ -379,9 +379,9 @@ describe('completion: errors and side effects', () => {
         ['__complete', 'zsh', '--', 'watch', ''], require(${JSON.stringify(join(ROOT, 'dist/main.js'))}).processContext())
       .then(() => console.log(Object.keys(require.cache).join(' '), process.moduleLoadList.join(' ')))`;
     const { stdout } = await start(process.execPath, ['-e', script], env).ended;
-    expect(stdout).toMatch(/^@last\t.*\n(.*\n)*.*dist\/complete\.js/);
+    expect(stdout).toMatch(/^@last\t.*\n(.*\n)*.*dist[\\/]+complete\.js/);
     expect(stdout).not.toMatch(
-      /dist\/(transport|live|requests|sandbox-options)\.js|NativeModule (tls|http|child_process)\b/,
+      /dist[\\/]+(transport|live|requests|sandbox-options)\.js|NativeModule (tls|http|child_process)\b/,
     );
   });
 });
