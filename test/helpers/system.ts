@@ -20,6 +20,8 @@ export const LACKS = {
   fullDevice: process.platform !== 'linux',
   /** ENOTDIR and ENAMETOOLONG: on Windows, such a path does not exist. */
   pathErrors: isWindows,
+  /** Names with one of < > : " | ? * and control characters, or with a dot or space at the end. */
+  fileNames: isWindows,
   /** A signal to another process; on Windows each one ends it at once. */
   signals: isWindows,
   /** A bash whose paths and programs are those of the system. */

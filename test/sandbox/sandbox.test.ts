@@ -82,7 +82,7 @@ describe('sandbox: the service', () => {
     const { stdout, exitCode } = await runCli(args, { env, clock, cwd });
     const sha256 = createHash('sha256').update(scan).digest('hex');
     expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout)).toEqual({ title: 'A', copy: 'out/copy.pdf', sha256 });
+    expect(JSON.parse(stdout)).toEqual({ title: 'A', copy: join('out', 'copy.pdf'), sha256 });
     expect(readFileSync(join(cwd, 'out/copy.pdf')).equals(scan)).toBe(true);
     const large = `data:application/pdf;base64,${'QUJD'.repeat(4 * 1024 * 1024)}`;
     const { status, body } = await speak(sandbox.baseUrl, 'POST', '/runs', [
