@@ -7,8 +7,8 @@ import { BIN, start } from '../helpers/process.js';
 import { acceptThenShow, aFinishedRun, aRun, inTurn, scriptedService } from '../helpers/service.js';
 
 /** More than the heap of the process has room for, but not the machine. */
-const HEAP_MB = 16;
-const SIZE = 20_000_000;
+const HEAP_MB = 12;
+const SIZE = 15_000_000;
 
 /** Serves `body` for every request, without a copy for each. */
 async function serveLarge(body: Buffer, chunked = false) {
@@ -36,22 +36,22 @@ const withSmallHeap = (args: readonly string[], baseUrl: string, cwd?: string) =
     { ...(cwd !== undefined && { cwd }) },
   ).ended;
 
-/** Repeats a text between `before` and `after`, to about 20 MB. */
+/** Repeats a text between `before` and `after`, to about 15 MB. */
 function large(before: string, repeated: string, after: string): Buffer {
   const middle = Buffer.alloc(Math.floor(SIZE / repeated.length) * repeated.length, repeated);
   return Buffer.concat([Buffer.from(before), middle, Buffer.from(after)]);
 }
 
-describe('a response to the trigger of 20 MB', () => {
+describe('a response to the trigger of 15 MB', () => {
   test.each<[string, Buffer]>([
     ['members without a name', large('{', '"":1,', '"":1}')],
     ['equal ids', large('{', '"id":1,', '"id":1}')],
-    ['an id of 20 MB', large('{"id":"', 'x', '"}')],
-    ['a name of 20 MB', large('{"', 'x', '":1}')],
+    ['an id of 15 MB', large('{"id":"', 'x', '"}')],
+    ['a name of 15 MB', large('{"', 'x', '":1}')],
     ['open brackets', large('', '[', '')],
     ['open objects in a member', large('{"run":', '{"id":', '')],
     ['bytes that are not UTF-8', large('{"a":"', '\\u00ff\\ud800', '"}').fill(0xff, 10, 1_000_000)],
-  ])('run: %s exits 6 on a heap of 16 MB, and a run may exist (fault 45)', async (_name, body) => {
+  ])('run: %s exits 6 on a heap of 12 MB, and a run may exist (fault 45)', async (_name, body) => {
     const { exitCode, stderr } = await withSmallHeap(['run', 'w', '--timeout', '0'], await serveLarge(body));
     expect({ exitCode, stderr: stderr.slice(0, 2_000) }).toMatchObject({
       exitCode: 6,
@@ -59,7 +59,7 @@ describe('a response to the trigger of 20 MB', () => {
     });
   });
 
-  test('run: unknown members and a long status beside the id are accepted on a heap of 16 MB', async () => {
+  test('run: unknown members and a long status beside the id are accepted on a heap of 12 MB', async () => {
     const body = large('{"id":"run-1","status":"', '\\"', '","":1,"steps":1}');
     const { exitCode, stderr } = await withSmallHeap(['run', 'w', '--timeout', '0'], await serveLarge(body));
     expect({ exitCode, start: stderr.slice(0, 9) }).toEqual({ exitCode: 8, start: 'Run run-1' });
@@ -67,17 +67,17 @@ describe('a response to the trigger of 20 MB', () => {
   });
 });
 
-describe('--get in an output of 20 MB', () => {
+describe('--get in an output of 15 MB', () => {
   const output = (before: string, repeated: string, after: string) =>
     large(`{"id":"r","status":"FINISHED","output":${before}`, repeated, `${after}}`);
 
   test.each<[string, Buffer, string, number, string]>([
     ['a string with escapes', output('{"text":"', '\\n\\"\\u00e9', '"}'), '/text', 0, ''],
     ['a string without', output('{"text":"', 'é', '"}'), '/text', 0, ''],
-    ['a list after a name of 20 MB', output('{"', '\\n', '":1,"list":[1,2]}'), '/list/1', 0, ''],
+    ['a list after a name of 15 MB', output('{"', '\\n', '":1,"list":[1,2]}'), '/list/1', 0, ''],
     ['no member of names', output('{', '"n":1,', '"":1}'), '/none', 65, 'has the keys n, … ('],
-    ['no index of a list', output('[', '1,', '1]'), '/x', 65, 'the output is an array of 10000001 values'],
-  ])('watch: %s is read on a heap of 16 MB', async (_name, body, pointer, expected, message) => {
+    ['no index of a list', output('[', '1,', '1]'), '/x', 65, 'the output is an array of 7500001 values'],
+  ])('watch: %s is read on a heap of 12 MB', async (_name, body, pointer, expected, message) => {
     const { exitCode, stderr, stdout } = await withSmallHeap(
       ['watch', 'r', '--get', pointer],
       await serveLarge(body),
@@ -159,7 +159,7 @@ describe('long members of a run', () => {
     },
   );
 
-  test('run: a body in chunks of one byte is read on a heap of 16 MB', async () => {
+  test('run: a body in chunks of one byte is read on a heap of 12 MB', async () => {
     const run = JSON.stringify(aFinishedRun('x'.repeat(3_000_000)));
     const { baseUrl } = await scriptedService(async (request, reply) => {
       await request.body();
