@@ -10,6 +10,7 @@ import { rawString } from '../src/text/json/raw-string.js';
 import { quoteLines, sanitize } from '../src/text/sanitize.js';
 import { shellCommand } from '../src/text/shell-quote.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
+import { effort } from './helpers/effort.js';
 import fc from './helpers/properties.js';
 import { aRun, scriptedService } from './helpers/service.js';
 
@@ -61,7 +62,7 @@ describe('property: the item parser', () => {
           expect(error).toBeInstanceOf(ItemError);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: effort(2_000) },
     );
   });
 
@@ -122,7 +123,7 @@ describe('property: name=value', () => {
         const inputs = Object.entries(JSON.parse(bodies.pop()?.toString('utf8') ?? '').inputs);
         expect(inputs).toEqual([[key, value]]);
       }),
-      { numRuns: 500 },
+      { numRuns: effort(500) },
     );
   });
 });
@@ -138,7 +139,7 @@ describe('property: printed commands', () => {
         expect(command).not.toMatch(/##[A-Za-z]*\[/);
         expect(readCommonShell(command)).toEqual(words);
       }),
-      { numRuns: 2_000 },
+      { numRuns: effort(2_000) },
     );
   });
 });
@@ -198,7 +199,7 @@ describe('property: the body of a trigger', () => {
         expect([...received.keys()].sort()).toEqual(expected.map(([, key]) => key).sort());
         for (const [, key, value] of expected) expect(received.get(key)).toEqual(value);
       }),
-      { numRuns: 150 },
+      { numRuns: effort(150) },
     );
   });
 });
@@ -213,7 +214,7 @@ describe('property: JSON output', () => {
         expect(tokens(line)).toEqual(tokens(json));
         expect(line.indexOf('\n')).toBe(line.length - 1);
       }),
-      { numRuns: 500 },
+      { numRuns: effort(500) },
     );
   });
 
@@ -272,7 +273,7 @@ describe('property: text on a terminal', () => {
           expect(shown).not.toMatch(/^\s*::/m);
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: effort(2_000) },
     );
   });
 
@@ -284,7 +285,7 @@ describe('property: text on a terminal', () => {
           expect(JSON.parse(all(formatJson(Buffer.from(JSON.stringify(given)))))).toBe(given);
         },
       ),
-      { numRuns: 2_000 },
+      { numRuns: effort(2_000) },
     );
   });
 });

@@ -24,6 +24,7 @@ export default defineConfig({
     ...base.test,
     projects: undefined,
     ...unit,
+    env: { ...unit.env, THOROUGH: '1' },
     // What a module itself reaches is recorded for each file that imports it.
     isolate: true,
     setupFiles: [...base.test.setupFiles, fileURLToPath(new URL('setup.mjs', import.meta.url))],

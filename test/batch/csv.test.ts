@@ -8,6 +8,7 @@ import type { Row } from '../../src/batch/row.js';
 import { UsageError } from '../../src/errors.js';
 import { startBatchService } from '../helpers/batch.js';
 import { temporaryFolder } from '../helpers/cli.js';
+import { effort } from '../helpers/effort.js';
 import { folderWith } from '../helpers/files.js';
 import fc from '../helpers/properties.js';
 
@@ -209,7 +210,7 @@ test('CSV: any text in any chunks has the rows and lines that a reference parser
         }
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: effort(2_000) },
   );
 });
 

@@ -4,6 +4,7 @@ import { Interruption } from '../../src/platform/signals.js';
 import { TriggerBody } from '../../src/service/body.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
+import { effort } from '../helpers/effort.js';
 import { startTimer } from '../helpers/elapsed.js';
 import { folderWithSparseFile } from '../helpers/files.js';
 import { bash } from '../helpers/process.js';
@@ -75,7 +76,7 @@ describe('run: a response that arrives while the body is still being sent', () =
       setImmediate(() => reply.socket.destroy());
     };
 
-  const TRIES = 25;
+  const TRIES = effort(25);
 
   async function assertReadEachTime(...target: Parameters<typeof run>) {
     for (let n = 0; n < TRIES; n++) {
@@ -88,19 +89,19 @@ describe('run: a response that arrives while the body is still being sent', () =
     }
   }
 
-  test('run: an early 413 is read each time of 25 over plain TCP (fault 10)', async () => {
+  test('run: an early 413 is read each time over plain TCP (fault 10)', async () => {
     const service = await scriptedService(rejectEarly());
     await assertReadEachTime(service.baseUrl);
     expect(service.posts().length).toBe(TRIES);
   });
 
-  test('run: an early 413 is read each time of 25 over TLS (fault 10)', async () => {
+  test('run: an early 413 is read each time over TLS (fault 10)', async () => {
     const service = await scriptedService(rejectEarly(), { tls: certificate('good') });
     await assertReadEachTime(service.baseUrl);
     expect(service.posts().length).toBe(TRIES);
   });
 
-  test('run: an early 413 is read each time of 25 through a proxy (fault 10)', async () => {
+  test('run: an early 413 is read each time through a proxy (fault 10)', async () => {
     const proxy = await startProxy();
     const service = await scriptedService(rejectEarly(proxy.forwarded));
     await assertReadEachTime(`http://service.test:${service.port}`, {
@@ -109,7 +110,7 @@ describe('run: a response that arrives while the body is still being sent', () =
     expect(proxy.tunnels.length).toBe(TRIES);
   });
 
-  test('run: an early 413 is read each time of 25 over TLS through a proxy (fault 10)', async () => {
+  test('run: an early 413 is read each time over TLS through a proxy (fault 10)', async () => {
     const proxy = await startProxy();
     const service = await scriptedService(rejectEarly(proxy.forwarded), { tls: certificate('good') });
     await assertReadEachTime(`https://service.test:${service.port}`, {

@@ -15,7 +15,8 @@ const VITEST = `
 const [, file, name] = process.argv.map((word) => /^--outputFile\\.json=(.*?([^/]+)\\.json)$/.exec(word)).find(Boolean);
 const numFailedTests = Number(new RegExp(name + '=(\\\\d+)').exec(process.env.FAILED)?.[1] ?? 0);
 const success = numFailedTests === 0;
-const report = { numPassedTests: 10, numFailedTests, numPendingTests: 1, numTodoTests: 0, success };
+const { THOROUGH } = process.env;
+const report = { numPassedTests: 10, numFailedTests, numPendingTests: 1, numTodoTests: 0, success, THOROUGH };
 require('fs').writeFileSync(file, JSON.stringify(report));
 process.exitCode = success ? 0 : 1;
 `;
@@ -48,7 +49,11 @@ async function runCi({ fails = 'nothing', failed = '' } = {}) {
     { cwd: folder },
   ).ended;
   const lines = stdout.trimEnd().split('\n');
-  return { exitCode, lines, last: lines.at(-1), reports: readdirSync(join(folder, 'reports')) };
+  const reports = readdirSync(join(folder, 'reports'));
+  const thorough = reports.filter((name) =>
+    readFileSync(join(folder, 'reports', name), 'utf8').includes('"THOROUGH":"1"'),
+  );
+  return { exitCode, lines, last: lines.at(-1), reports, thorough };
 }
 
 describe.skipIf(LACKS.procfs)('.ci/run', () => {
@@ -77,6 +82,10 @@ describe.skipIf(LACKS.procfs)('.ci/run', () => {
     expect(lines).toContain('failed: lint');
     expect(lines.join('\n')).toMatch(/^to repeat: SEED=47 \.ci\/run; reports: .*\/reports$/m);
     expect(reports).toContain('peers.json');
+  });
+
+  test('.ci/run: repeats thoroughly on the installed Node alone', async () => {
+    expect((await runCi()).thorough).toEqual(['here.json']);
   });
 
   test('.ci/run: failed tests of several suites are added up, and it exits 1', async () => {

@@ -1,5 +1,6 @@
 /** A few killed and paired commands, for every run of the tests. */
 import { expect, test } from 'vitest';
+import { effort } from '../helpers/effort.js';
 import { killOnce, measure, openSoak, pairOnce } from './kill-once.js';
 import { Random } from './random.js';
 
@@ -7,7 +8,7 @@ test('run --once: commands that are killed at random times trigger one run, or e
   const soak = await openSoak();
   const duration = await measure(soak);
   const random = new Random(5);
-  for (let n = 1; n <= 3; n++) {
+  for (let n = 1; n <= effort(3); n++) {
     const { exitCode, violations } = await killOnce(soak, n, duration, random);
     expect(violations).toEqual([]);
     expect([0, 6]).toContain(exitCode);
@@ -16,5 +17,5 @@ test('run --once: commands that are killed at random times trigger one run, or e
 
 test('run --once: two commands that are started together trigger one run, and both print it', async () => {
   const soak = await openSoak();
-  for (let n = 1; n <= 3; n++) expect(await pairOnce(soak, n, 10 * (n - 1))).toEqual([]);
+  for (let n = 1; n <= effort(3); n++) expect(await pairOnce(soak, n, 10 * (n - 1))).toEqual([]);
 });

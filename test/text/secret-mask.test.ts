@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { SecretMask } from '../../src/text/secret-mask.js';
+import { effort } from '../helpers/effort.js';
 import fc from '../helpers/properties.js';
 
 describe('property: masked secrets', () => {
@@ -34,7 +35,7 @@ describe('property: masked secrets', () => {
         const masked = mask.mask(`é before ${encode(secret)} after é`);
         expect(masked).toBe('é before (the token) after é');
       }),
-      { numRuns: 2_000 },
+      { numRuns: effort(2_000) },
     );
   });
 
@@ -54,7 +55,7 @@ describe('property: masked secrets', () => {
         ).toString();
         expect(masked === `${'é'.repeat(at / 2)}(hidden)${'x'.repeat(100_000)}`).toBe(true);
       }),
-      { numRuns: 30 },
+      { numRuns: effort(30) },
     );
   });
 

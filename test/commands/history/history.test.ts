@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type CliOptions, NO_HOME, runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { AutoAdvancingClock } from '../../helpers/clock.js';
+import { effort } from '../../helpers/effort.js';
 import { bash, startWfr } from '../../helpers/process.js';
 import { FAILING, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
@@ -223,7 +224,7 @@ describe('history: recording and listing runs', () => {
     expect(stdout).toMatch(/^a\\u001b\[2J\\u000a::error::x {2}FINISHED/m);
   });
 
-  test('history: twenty concurrent processes lose no run while the file is rotated', async () => {
+  test('history: concurrent processes lose no run while the file is rotated', async () => {
     const { env, file } = await startHistorySandbox();
     mkdirSync(join(file, '..'), { recursive: true });
     const old = JSON.stringify({ id: 'old', workflow: 'w', baseUrl: 'b', triggered: 't', inputs: [] });
@@ -231,7 +232,7 @@ describe('history: recording and listing runs', () => {
     // The file ends with the partial line of a killed writer.
     writeFileSync(file, `${`${old}\n`.repeat(lines)}{"id":"torn`);
     const processes = Array.from(
-      { length: 20 },
+      { length: effort(20) },
       (_, n) => startWfr(['run', '-d', SLOW, `label=${n}`], env).ended,
     );
     const ids = (await Promise.all(processes)).map(({ stdout }) => stdout.trim());

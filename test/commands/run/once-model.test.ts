@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../helpers/clock.js';
+import { effort } from '../../helpers/effort.js';
 import { loseAnswer, prepareOnce, reject } from '../../helpers/once.js';
 import fc from '../../helpers/properties.js';
 import { aRun } from '../../helpers/service.js';
@@ -80,6 +81,6 @@ test('run --once: any sequence of commands and faults triggers what the rules al
         expect({ exitCode, posts: posts().length - before, step }).toEqual({ ...expected, step });
       }
     }),
-    { numRuns: Number(process.env.PROPERTY_RUNS ?? 60) },
+    { numRuns: effort(60) },
   );
 });
