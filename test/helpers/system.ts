@@ -5,6 +5,8 @@ const isWindows = process.platform === 'win32';
 export const LACKS = {
   /** Modes and owners of files: Windows has access lists. */
   fileModes: isWindows,
+  /** Names with one of < > : " | ? * \\, a control character, or a dot or space at the end. */
+  fileNames: isWindows,
   fifos: isWindows,
   /** The removal of a file that a process has open, or its replacement: on Windows it is in use. */
   removalOfOpenFiles: isWindows,
@@ -20,8 +22,8 @@ export const LACKS = {
   fullDevice: process.platform !== 'linux',
   /** ENOTDIR and ENAMETOOLONG: on Windows, such a path does not exist. */
   pathErrors: isWindows,
-  /** Names with one of < > : " | ? * and control characters, or with a dot or space at the end. */
-  fileNames: isWindows,
+  /** A user without a home folder: Windows always has one. */
+  homelessUsers: isWindows,
   /** A signal to another process; on Windows each one ends it at once. */
   signals: isWindows,
   /** A bash whose paths and programs are those of the system. */

@@ -18,6 +18,7 @@ import { CLOSED_URL } from '../helpers/closed-port.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { EXECUTABLE, startWfr } from '../helpers/process.js';
 import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
+import { LACKS } from '../helpers/system.js';
 
 const uid = process.getuid?.() ?? 0;
 const modeOf = (path: string) => (lstatSync(path).mode & 0o777).toString(8);
@@ -43,7 +44,7 @@ function withUmask(umask: number): void {
   onTestFinished(() => void process.umask(before));
 }
 
-describe('history: a folder that others could have planted', () => {
+describe.skipIf(LACKS.fileModes)('history: a folder that others could have planted', () => {
   async function startWithState() {
     const { env: service, clock } = await startTestSandbox();
     const state = temporaryFolder();
@@ -127,7 +128,7 @@ describe('history: a folder that others could have planted', () => {
   });
 });
 
-describe('config file: one that others could have written', () => {
+describe.skipIf(LACKS.fileModes)('config file: one that others could have written', () => {
   const withCommand = { profiles: { p: { baseUrl: CLOSED_URL, tokenCommand: ['false'] } } };
   const without = { profiles: { p: { baseUrl: CLOSED_URL } } };
   const show = (world: CliOptions) => runCli(['config', 'show', '--profile', 'p'], world);
@@ -187,7 +188,7 @@ describe('config file: one that others could have written', () => {
   });
 });
 
-describe('token file: one that others could have written', () => {
+describe.skipIf(LACKS.fileModes)('token file: one that others could have written', () => {
   function tokenFile(mode: number) {
     const path = join(temporaryFolder(), 'token');
     writeFileSync(path, 'secret-token');
@@ -226,42 +227,51 @@ describe('token file: one that others could have written', () => {
   });
 });
 
-test('batch: a new results file has mode 0600, and an existing one keeps its mode', async () => {
-  withUmask(0);
-  const { env, clock } = await startTestSandbox();
-  const cwd = temporaryFolder();
-  writeFileSync(join(cwd, 'rows.jsonl'), '{"label":"x"}\n');
-  const batch = () =>
-    runCli(['batch', SLOW, '--rows', 'rows.jsonl', '--results', 'results.jsonl'], { env, clock, cwd });
-  expect((await batch()).exitCode).toBe(0);
-  expect(modeOf(join(cwd, 'results.jsonl'))).toBe('600');
-  chmodSync(join(cwd, 'results.jsonl'), 0o644);
-  expect((await batch()).exitCode).toBe(0);
-  expect(modeOf(join(cwd, 'results.jsonl'))).toBe('644');
-});
+test.skipIf(LACKS.fileModes)(
+  'batch: a new results file has mode 0600, and an existing one keeps its mode',
+  async () => {
+    withUmask(0);
+    const { env, clock } = await startTestSandbox();
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'rows.jsonl'), '{"label":"x"}\n');
+    const batch = () =>
+      runCli(['batch', SLOW, '--rows', 'rows.jsonl', '--results', 'results.jsonl'], { env, clock, cwd });
+    expect((await batch()).exitCode).toBe(0);
+    expect(modeOf(join(cwd, 'results.jsonl'))).toBe('600');
+    chmodSync(join(cwd, 'results.jsonl'), 0o644);
+    expect((await batch()).exitCode).toBe(0);
+    expect(modeOf(join(cwd, 'results.jsonl'))).toBe('644');
+  },
+);
 
-test('run: a new file of --once has mode 0600, and an existing one keeps its mode', async () => {
-  withUmask(0);
-  const { env, clock } = await startTestSandbox();
-  const cwd = temporaryFolder();
-  const once = () => runCli(['run', SLOW, 'label=x', '--once', 'once'], { env, clock, cwd });
-  expect((await once()).exitCode).toBe(0);
-  expect(modeOf(join(cwd, 'once'))).toBe('600');
-  chmodSync(join(cwd, 'once'), 0o644);
-  expect((await once()).exitCode).toBe(0);
-  expect(modeOf(join(cwd, 'once'))).toBe('644');
-});
+test.skipIf(LACKS.fileModes)(
+  'run: a new file of --once has mode 0600, and an existing one keeps its mode',
+  async () => {
+    withUmask(0);
+    const { env, clock } = await startTestSandbox();
+    const cwd = temporaryFolder();
+    const once = () => runCli(['run', SLOW, 'label=x', '--once', 'once'], { env, clock, cwd });
+    expect((await once()).exitCode).toBe(0);
+    expect(modeOf(join(cwd, 'once'))).toBe('600');
+    chmodSync(join(cwd, 'once'), 0o644);
+    expect((await once()).exitCode).toBe(0);
+    expect(modeOf(join(cwd, 'once'))).toBe('644');
+  },
+);
 
-test('run: reports and saved documents that the user names follow the umask', async () => {
-  withUmask(0o022);
-  const { env, clock } = await startTestSandbox();
-  const cwd = temporaryFolder();
-  const args = ['run', SLOW, 'label=x', '--report', 'json=report.json', '--save-documents', 'documents'];
-  expect((await runCli(args, { env, clock, cwd })).exitCode).toBe(0);
-  expect(modeOf(join(cwd, 'report.json'))).toBe('644');
-});
+test.skipIf(LACKS.fileModes)(
+  'run: reports and saved documents that the user names follow the umask',
+  async () => {
+    withUmask(0o022);
+    const { env, clock } = await startTestSandbox();
+    const cwd = temporaryFolder();
+    const args = ['run', SLOW, 'label=x', '--report', 'json=report.json', '--save-documents', 'documents'];
+    expect((await runCli(args, { env, clock, cwd })).exitCode).toBe(0);
+    expect(modeOf(join(cwd, 'report.json'))).toBe('644');
+  },
+);
 
-describe('bin: the compile cache', () => {
+describe.skipIf(LACKS.fileModes)('bin: the compile cache', () => {
   /** Runs `wfr --version` with a stand-in for Node's compile cache, and returns the folders that it was given. */
   async function enabledFolders(env: Record<string, string>, prelude = '') {
     const folder = temporaryFolder();
@@ -321,18 +331,21 @@ describe('bin: the compile cache', () => {
   });
 });
 
-test('wfr: with an empty HOME nothing is written to the root folder, and ~/ is rejected', async () => {
-  const { env } = await startTestSandbox({
-    clock: { now: Date.now, monotonic: () => performance.now() * 100 },
-  });
-  const cwd = temporaryFolder();
-  const own = { ...env, HOME: '', XDG_STATE_HOME: '', XDG_CONFIG_HOME: '', XDG_CACHE_HOME: '' };
-  const before = inRootFolder();
-  const run = ['run', SLOW, 'label=x', '--interval', '20ms'];
-  expect((await startWfr(run, own, { cwd }).ended).exitCode).toBe(0);
-  const { exitCode, stderr } = await startWfr(['run', SLOW, 'label@~/x.pdf'], own, { cwd }).ended;
-  expect(exitCode).toBe(2);
-  expect(stderr).toContain('~/x.pdf: there is no home folder; set HOME, or give an absolute path');
-  expect(inRootFolder()).toEqual(before);
-  expect(readdirSync(cwd)).toEqual([]);
-});
+test.skipIf(LACKS.homelessUsers)(
+  'wfr: with an empty HOME nothing is written to the root folder, and ~/ is rejected',
+  async () => {
+    const { env } = await startTestSandbox({
+      clock: { now: Date.now, monotonic: () => performance.now() * 100 },
+    });
+    const cwd = temporaryFolder();
+    const own = { ...env, HOME: '', XDG_STATE_HOME: '', XDG_CONFIG_HOME: '', XDG_CACHE_HOME: '' };
+    const before = inRootFolder();
+    const run = ['run', SLOW, 'label=x', '--interval', '20ms'];
+    expect((await startWfr(run, own, { cwd }).ended).exitCode).toBe(0);
+    const { exitCode, stderr } = await startWfr(['run', SLOW, 'label@~/x.pdf'], own, { cwd }).ended;
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('~/x.pdf: there is no home folder; set HOME, or give an absolute path');
+    expect(inRootFolder()).toEqual(before);
+    expect(readdirSync(cwd)).toEqual([]);
+  },
+);
