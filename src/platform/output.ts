@@ -4,8 +4,11 @@ import type { SecretMask } from '../text/secret-mask.js';
 
 type OutputStream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number; rows?: number };
 
+/** The codes of a pipe without a reader; Windows has EOF for a write that had begun. */
+const CLOSED_CODES = ['EPIPE', 'EOF', 'ERR_STREAM_DESTROYED'];
+
 /**
- * One of the two output streams. If its reader is gone (EPIPE), further output is discarded without an error. Any other
+ * One of the two output streams. If its reader is gone, further output is discarded without an error. Any other
  * failure is an OutputError on stdout, and ignored on stderr: a run matters more than the messages about it.
  */
 export class Output {
@@ -60,6 +63,6 @@ export class Output {
 
   #fail(error: NodeJS.ErrnoException): void {
     this.#isClosed = true;
-    if (error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_DESTROYED') this.#failure ??= error;
+    if (!CLOSED_CODES.includes(error.code ?? '')) this.#failure ??= error;
   }
 }

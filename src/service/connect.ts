@@ -150,6 +150,8 @@ const FAULTS: Readonly<Record<string, NetworkFault>> = {
   EADDRNOTAVAIL: 'unreachable',
   ETIMEDOUT: 'connect-timeout',
   ECONNRESET: 'connect-reset',
+  // On Windows.
+  ECONNABORTED: 'connect-reset',
   EPIPE: 'connect-reset',
   EPROTO: 'not-tls',
   ERR_ACCESS_DENIED: 'not-permitted',

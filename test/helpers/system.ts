@@ -24,6 +24,12 @@ export const LACKS = {
   pathErrors: isWindows,
   /** A user without a home folder: Windows always has one. */
   homelessUsers: isWindows,
+  /** A port that ignores connections once others wait to be accepted. */
+  silentPorts: process.platform !== 'linux',
+  /** An address to which the system rejects every connection, as if its network could not be reached. */
+  unreachableAddresses: process.platform !== 'linux',
+  /** How much of a write to a socket has been sent: Windows tells its end alone. */
+  partialWrites: isWindows,
   /** A signal to another process; on Windows each one ends it at once. */
   signals: isWindows,
   /** A bash whose paths and programs are those of the system. */

@@ -3,7 +3,7 @@ import { mkdirSync, promises, readFileSync, writeFileSync } from 'node:fs';
 import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { writeTestConfig } from '../helpers/config.js';
@@ -168,6 +168,18 @@ describe.skipIf(LACKS.bash)('Windows: processes', () => {
     expect(words()).toEqual(['/d', '/s', '/c', `"build.cmd ${QUOTED}"`]);
   });
 });
+
+test.each(['EPIPE', 'EOF'])(
+  'run: a reader of stdout that is gone (%s) does not change the exit code',
+  async (code) => {
+    const { baseUrl } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
+    const stdout = new Writable({
+      write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code })),
+    });
+    const { exitCode } = await runCli(['run', 'w'], { env: { WFR_BASE_URL: baseUrl }, stdout });
+    expect(exitCode).toBe(0);
+  },
+);
 
 test('sandbox: the command wfr is this wfr, also without one on PATH', async () => {
   const args = ['sandbox', '--slow', '0.01', '--', 'wfr', 'run', SLOW, 'label=x y'];
