@@ -1,4 +1,17 @@
 /** Faults while the body of a trigger is being sent: an incomplete request cannot create a run. */
+import {
+  appendFileSync,
+  closeSync,
+  copyFileSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../../src/platform/signals.js';
 import { TriggerBody } from '../../src/service/body.js';
@@ -7,9 +20,9 @@ import { realClock } from '../helpers/clock.js';
 import { effort } from '../helpers/effort.js';
 import { startTimer } from '../helpers/elapsed.js';
 import { folderWithSparseFile } from '../helpers/files.js';
-import { bash } from '../helpers/process.js';
 import { startProxy } from '../helpers/proxy.js';
 import { aRun, type Handler, scriptedService } from '../helpers/service.js';
+import { LACKS } from '../helpers/system.js';
 import { certificate } from '../helpers/tls.js';
 
 const LARGE = folderWithSparseFile(200_000_000);
@@ -261,12 +274,20 @@ describe('run: Ctrl-C before the request is complete', () => {
 });
 
 describe('run: a document that changes while it is read', () => {
-  const testChange = (how: string) => async () => {
+  const setTime = (path: string) => utimesSync(path, 1_700_000_000, 1_700_000_000);
+  const overwrite = (path: string) => {
+    const file = openSync(path, 'r+');
+    writeSync(file, 'x', 0);
+    closeSync(file);
+  };
+  const testChange = (change: (path: string) => void) => async () => {
     const cwd = folderWithSparseFile(30_000_000);
+    const path = join(cwd, 'large.pdf');
+    setTime(path);
     const service = await scriptedService(async (request, reply) => {
       await request.atLeast(2_000_000);
       reply.socket.pause();
-      await bash(how, {}, { cwd });
+      change(path);
       reply.socket.resume();
     });
     const { exitCode, stderr } = await run(service.baseUrl, { cwd });
@@ -281,28 +302,38 @@ describe('run: a document that changes while it is read', () => {
 
   test(
     'run: a document that grows during the upload exits 2, and creates no run (fault 54)',
-    testChange('echo more >> large.pdf'),
+    testChange((path) => appendFileSync(path, 'more')),
   );
   test(
     'run: a document that shrinks during the upload exits 2, and creates no run (fault 54)',
-    testChange('truncate -s 25000000 large.pdf'),
+    testChange((path) => truncateSync(path, 25_000_000)),
   );
   test(
     'run: a document that is overwritten at the same size exits 2, and creates no run (fault 54)',
-    testChange('printf x | dd of=large.pdf conv=notrunc bs=1 2>/dev/null'),
+    testChange(overwrite),
   );
   test(
     'run: a document that is overwritten at the same size and modification time exits 2, and creates no run (faults 54, 92)',
-    testChange(
-      'touch -r large.pdf before; printf x | dd of=large.pdf conv=notrunc bs=1; touch -r before large.pdf',
-    ),
+    testChange((path) => {
+      const statusChanged = () => statSync(path, { bigint: true }).ctimeNs;
+      const before = statusChanged();
+      overwrite(path);
+      // The clock of a file system may be coarse.
+      do setTime(path);
+      while (statusChanged() === before);
+    }),
   );
-  test(
+  test.skipIf(LACKS.removalOfOpenFiles)(
     'run: a document that is replaced during the upload exits 2, and creates no run (fault 54)',
-    testChange('cp large.pdf other && touch -r large.pdf other && mv other large.pdf'),
+    testChange((path) => {
+      const other = `${path}.other`;
+      copyFileSync(path, other);
+      setTime(other);
+      renameSync(other, path);
+    }),
   );
-  test(
+  test.skipIf(LACKS.removalOfOpenFiles)(
     'run: a document that is removed during the upload exits 2, and creates no run (fault 54)',
-    testChange('rm large.pdf'),
+    testChange((path) => rmSync(path)),
   );
 });
