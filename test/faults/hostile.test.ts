@@ -7,6 +7,7 @@ import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
 import { folderWith } from '../helpers/files.js';
 import { aRun, type Handler, scriptedService } from '../helpers/service.js';
+import { LACKS } from '../helpers/system.js';
 
 const HOSTILE_TEXT =
   'A\u001b[2J\u001b]0;title\u0007\u009b31m\u0085\u2028\u202e\u2066\u200f\u061c\u007f\r\n::error::forged\n ::set-output name=x::y\n##[error]forged ##[command]x ##vso[task.complete]x ##teamcity[x] a\u00adb\u200bc\u2060d\ufeffe\u{e0001}\u{e0041}\u{e007f}';
@@ -142,18 +143,21 @@ describe('text with control characters and CI commands', () => {
     expect(stderr).toContain(`| ${'m'.repeat(2000)}… (3000 more characters)\n`);
   });
 
-  test('run: the suggested watch command can be pasted into a shell, whatever the id is (fault 46)', async () => {
-    const id = "a'b\\ \\'; ##[x] ##vso[task] $(reboot) `reboot`";
-    const { stderr } = await runAgainst(
-      (_request, reply) => reply.send(200, aRun({ id })),
-      ['run', 'w', '--detach'],
-    );
-    const command = /To watch it: (.*)\n/.exec(stderr)?.[1] ?? '';
-    assertSanitized(command);
-    const { bash } = await import('../helpers/process.js');
-    const { stdout } = await bash(`wfr() { printf '%s|' "$@"; }; ${command}`);
-    expect(stdout).toBe(`watch|${id}|`);
-  });
+  test.skipIf(LACKS.bash)(
+    'run: the suggested watch command can be pasted into a shell, whatever the id is (fault 46)',
+    async () => {
+      const id = "a'b\\ \\'; ##[x] ##vso[task] $(reboot) `reboot`";
+      const { stderr } = await runAgainst(
+        (_request, reply) => reply.send(200, aRun({ id })),
+        ['run', 'w', '--detach'],
+      );
+      const command = /To watch it: (.*)\n/.exec(stderr)?.[1] ?? '';
+      assertSanitized(command);
+      const { bash } = await import('../helpers/process.js');
+      const { stdout } = await bash(`wfr() { printf '%s|' "$@"; }; ${command}`);
+      expect(stdout).toBe(`watch|${id}|`);
+    },
+  );
 });
 
 test('run: a watch command with an id of control characters is shown as one that cannot be copied (fault 46)', async () => {

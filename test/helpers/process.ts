@@ -1,8 +1,9 @@
 /** Runs wfr as a real process, through bin/wfr.js, or the executable that the variable WFR_BIN names. */
-import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawnSync } from 'node:child_process';
 import { readFileSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import spawn from 'cross-spawn';
 import { afterEachFile } from './clean-up.js';
 import { temporaryFolder } from './cli.js';
 
@@ -91,6 +92,7 @@ export function start(
   options: SpawnOptions = {},
 ): RunningProcess {
   ownFolders ??= createOwnFolders();
+  // On Windows, npm is a .cmd file.
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH ?? '', ...ownFolders, ...env },

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { toPosix } from './files.js';
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url));
 
@@ -15,7 +16,7 @@ export interface Import {
 
 /** The text of every source file, by its path in src. */
 export function readSources(): ReadonlyMap<string, string> {
-  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' });
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).map(toPosix);
   const sources = files.filter((file) => /(?<!\.d)\.ts$/.test(file));
   return new Map(sources.map((file) => [file, readFileSync(join(SRC, file), 'utf8')]));
 }
@@ -30,7 +31,7 @@ function importsOf(from: string, source: string): Import[] {
   return [...found].map(([, what = '', specifier, dynamic]) => {
     const target = specifier ?? dynamic ?? '';
     const to = target.startsWith('.')
-      ? relative(SRC, join(SRC, dirname(from), target)).replace(/\.js$/, '.ts')
+      ? toPosix(relative(SRC, join(SRC, dirname(from), target))).replace(/\.js$/, '.ts')
       : target;
     const names = what.replace(/[{}]/g, '').split(',');
     const isTypeOnly =

@@ -29,7 +29,8 @@ beforeAll(() => {
   for (const path of [...sources, ...packages]) {
     cpSync(join(ROOT, path), join(project, path), { recursive: true });
   }
-  symlinkSync(join(ROOT, 'node_modules/rolldown'), join(project, 'node_modules/rolldown'));
+  // A junction needs no privilege on Windows.
+  symlinkSync(join(ROOT, 'node_modules/rolldown'), join(project, 'node_modules/rolldown'), 'junction');
 });
 
 /** The SHA-256 of each file in a folder. */

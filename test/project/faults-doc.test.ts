@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { toPosix } from '../helpers/files.js';
 import { ROOT } from '../helpers/process.js';
 
 const path = join(ROOT, 'docs/faults.md');
@@ -15,6 +16,7 @@ interface NamedTest {
 /** The first test of each fault, by number: its title ends with "(fault 12)" or "(faults 12, 13)". */
 const tests = new Map<number, NamedTest>();
 const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+  .map(toPosix)
   .filter((file) => file.endsWith('.test.ts') && file !== 'project/faults-doc.test.ts')
   .sort();
 for (const file of files) {

@@ -3,6 +3,7 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
+import { toPosix } from '../helpers/files.js';
 import { ROOT, start } from '../helpers/process.js';
 
 interface Packed {
@@ -98,6 +99,6 @@ describe('npm package', () => {
       '-e',
       `${script}.catch((error) => console.error(error.stack))`,
     ]).ended;
-    expect(stderr).toContain('src/main.ts');
+    expect(toPosix(stderr)).toContain('src/main.ts');
   });
 });

@@ -6,6 +6,7 @@ import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT, startBash } from '../helpers/process.js';
 import { fastClock, SLOW, startTestSandbox, stoppedClock } from '../helpers/sandbox.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
+import { LACKS } from '../helpers/system.js';
 
 const PIPELINE = join(ROOT, 'examples/ci/pipeline.sh');
 const sandbox = (...flags: string[]) => `wfr sandbox --slow 0.01 ${flags.join(' ')} --`;
@@ -31,7 +32,7 @@ async function run(lines: string, env: Record<string, string> = {}, cwd = folder
   return { exitCode, stderr, messages, files: readdirSync(cwd).filter((name) => name !== 'scan.pdf'), cwd };
 }
 
-describe('pipeline.sh', () => {
+describe.skipIf(LACKS.bash)('pipeline.sh', () => {
   test('pipeline.sh: a run that finished exits 0 with its output in a file, and again without a request', async () => {
     const { env, posts } = await startTestSandbox(FAST);
     const first = await run('"$pipeline"', env);
@@ -118,7 +119,7 @@ describe('pipeline.sh', () => {
   });
 });
 
-describe('pipeline.sh: signals', () => {
+describe.skipIf(LACKS.bash)('pipeline.sh: signals', () => {
   /** Starts the script at a service, in a process group of its own. */
   async function starting(handler: Handler) {
     const cwd = folder();

@@ -7,6 +7,7 @@ import { EXIT_CODE_MEANINGS } from '../../src/exit-code.js';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, EXECUTABLE, ROOT, start, startWfr } from '../helpers/process.js';
 import { fastClock, startTestSandbox } from '../helpers/sandbox.js';
+import { LACKS } from '../helpers/system.js';
 
 const PAGES = [
   'README.md',
@@ -74,30 +75,36 @@ describe('the commands in README.md and docs/', () => {
   });
 
   // Most of their time they wait for the next poll.
-  test.concurrent.for(tasks)('%s: these commands succeed: %s', async ([_page, task], { onTestFinished }) => {
-    const cwd = folderWithScan();
-    const { env } = await startTestSandbox({ clock: fastClock }, onTestFinished);
-    mkdirSync(join(cwd, 'wfr'));
-    writeFileSync(join(cwd, 'wfr/config.json'), blocks('docs/configuration.md', 'json')[0] ?? '');
-    mkdirSync(join(cwd, '.secrets'));
-    writeFileSync(join(cwd, '.secrets/workflows-test'), 'the token of the example');
-    const isFailing = task.includes('case $?');
-    const { exitCode, stdout, stderr } = await bash(
-      JQ + task,
-      { ...env, HOME: cwd, XDG_CONFIG_HOME: cwd },
-      { cwd },
-    );
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.not.stringContaining('wfr: ') });
-    if (isFailing) expect(stdout).toBe('the run failed: its step and message are above\n');
-    if (task.includes('jq')) expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
-  });
+  test.skipIf(LACKS.bash).concurrent.for(tasks)(
+    '%s: these commands succeed: %s',
+    async ([_page, task], { onTestFinished }) => {
+      const cwd = folderWithScan();
+      const { env } = await startTestSandbox({ clock: fastClock }, onTestFinished);
+      mkdirSync(join(cwd, 'wfr'));
+      writeFileSync(join(cwd, 'wfr/config.json'), blocks('docs/configuration.md', 'json')[0] ?? '');
+      mkdirSync(join(cwd, '.secrets'));
+      writeFileSync(join(cwd, '.secrets/workflows-test'), 'the token of the example');
+      const isFailing = task.includes('case $?');
+      const { exitCode, stdout, stderr } = await bash(
+        JQ + task,
+        { ...env, HOME: cwd, XDG_CONFIG_HOME: cwd },
+        { cwd },
+      );
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.not.stringContaining('wfr: ') });
+      if (isFailing) expect(stdout).toBe('the run failed: its step and message are above\n');
+      if (task.includes('jq')) expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
+    },
+  );
 
-  test.concurrent.each(linesWithExitCodes)('%s: this line exits as it says: %s', async (_page, line) => {
-    const cwd = folderWithScan();
-    copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(cwd, 'pipeline.sh'));
-    const [command = '', code] = line.split(/ +# (\d+): /);
-    expect((await bash(command, {}, { cwd })).exitCode).toBe(Number(code));
-  });
+  test.skipIf(LACKS.bash).concurrent.each(linesWithExitCodes)(
+    '%s: this line exits as it says: %s',
+    async (_page, line) => {
+      const cwd = folderWithScan();
+      copyFileSync(join(ROOT, 'examples/ci/pipeline.sh'), join(cwd, 'pipeline.sh'));
+      const [command = '', code] = line.split(/ +# (\d+): /);
+      expect((await bash(command, {}, { cwd })).exitCode).toBe(Number(code));
+    },
+  );
 
   test('docs/ci.md: the step of a GitHub workflow uses only inputs of the action, and the current version', () => {
     const [step] = parse(blocks('docs/ci.md', 'yaml')[1] ?? '');

@@ -9,6 +9,7 @@ import { readPidNamespace } from '../../src/platform/processes.js';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT } from '../helpers/process.js';
 import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
+import { LACKS } from '../helpers/system.js';
 
 interface Step {
   name?: string;
@@ -67,50 +68,62 @@ describe('examples/scale/github.yml', () => {
     writeFileSync(join(cwd, 'earlier', artifact, file), text);
   }
 
-  test('examples/scale/github.yml: sends each row once, with one job for each shard, and joins the results', async () => {
-    const world = await tenRows();
-    const shards = github.jobs.shard?.strategy?.matrix.shard ?? [];
-    expect(shards).toEqual(Array.from({ length: github.env.SHARDS }, (_, n) => n + 1));
-    const jobs = await Promise.all(shards.map((shard) => attempt(world, shard, 1)));
-    expect(jobs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
-    expect(world.posts()).toBe(10);
-    const files = { GITHUB_OUTPUT: join(world.cwd, 'out'), GITHUB_STEP_SUMMARY: join(world.cwd, 'summary') };
-    const env = { ...world.env, ...files, SHARDS: '5', GITHUB_RUN_ATTEMPT: '1', GITHUB_ACTIONS: 'true' };
-    const joined = await bash(script('join', 'Join the results'), env, { cwd: world.cwd });
-    expect(joined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('10 rows: 10 finished') });
-    expect(readFileSync(join(world.cwd, 'report.html'), 'utf8')).toContain('<html');
-    expect(readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8')).toContain('FINISHED');
-  });
+  test.skipIf(LACKS.bash)(
+    'examples/scale/github.yml: sends each row once, with one job for each shard, and joins the results',
+    async () => {
+      const world = await tenRows();
+      const shards = github.jobs.shard?.strategy?.matrix.shard ?? [];
+      expect(shards).toEqual(Array.from({ length: github.env.SHARDS }, (_, n) => n + 1));
+      const jobs = await Promise.all(shards.map((shard) => attempt(world, shard, 1)));
+      expect(jobs.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
+      expect(world.posts()).toBe(10);
+      const files = {
+        GITHUB_OUTPUT: join(world.cwd, 'out'),
+        GITHUB_STEP_SUMMARY: join(world.cwd, 'summary'),
+      };
+      const env = { ...world.env, ...files, SHARDS: '5', GITHUB_RUN_ATTEMPT: '1', GITHUB_ACTIONS: 'true' };
+      const joined = await bash(script('join', 'Join the results'), env, { cwd: world.cwd });
+      expect(joined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('10 rows: 10 finished') });
+      expect(readFileSync(join(world.cwd, 'report.html'), 'utf8')).toContain('<html');
+      expect(readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8')).toContain('FINISHED');
+    },
+  );
 
-  test('examples/scale/github.yml: continues from the latest results of earlier attempts', async () => {
-    const world = await tenRows();
-    const { kept } = await attempt(world, 1, 1);
-    firstLines(kept, 2);
-    expect(world.posts()).toBe(2);
-    // One row was about to be sent and the other not yet read: both are sent now.
-    expect((await attempt(world, 1, 2)).exitCode).toBe(0);
-    expect(world.posts()).toBe(4);
-    expect((await attempt(world, 1, 3)).exitCode).toBe(0);
-    expect(world.posts()).toBe(4);
-  });
+  test.skipIf(LACKS.bash)(
+    'examples/scale/github.yml: continues from the latest results of earlier attempts',
+    async () => {
+      const world = await tenRows();
+      const { kept } = await attempt(world, 1, 1);
+      firstLines(kept, 2);
+      expect(world.posts()).toBe(2);
+      // One row was about to be sent and the other not yet read: both are sent now.
+      expect((await attempt(world, 1, 2)).exitCode).toBe(0);
+      expect(world.posts()).toBe(4);
+      expect((await attempt(world, 1, 3)).exitCode).toBe(0);
+      expect(world.posts()).toBe(4);
+    },
+  );
 
-  test('examples/scale/github.yml: does not start if earlier results are lost or cannot be listed', async () => {
-    const world = await tenRows();
-    const { kept } = await attempt(world, 1, 1);
-    rmSync(kept);
-    const lost = await attempt(world, 1, 2);
-    expect(lost).toMatchObject({
-      exitCode: 6,
-      stdout: '::error::the results of attempt 1 are missing: rows may have been sent; check the service\n',
-    });
-    rmSync(join(world.cwd, 'earlier'), { recursive: true });
-    const unseen = await attempt(world, 1, 2);
-    expect(unseen).toMatchObject({
-      exitCode: 6,
-      stdout: expect.stringContaining('artifacts of the first attempt are missing'),
-    });
-    expect(world.posts()).toBe(2);
-  });
+  test.skipIf(LACKS.bash)(
+    'examples/scale/github.yml: does not start if earlier results are lost or cannot be listed',
+    async () => {
+      const world = await tenRows();
+      const { kept } = await attempt(world, 1, 1);
+      rmSync(kept);
+      const lost = await attempt(world, 1, 2);
+      expect(lost).toMatchObject({
+        exitCode: 6,
+        stdout: '::error::the results of attempt 1 are missing: rows may have been sent; check the service\n',
+      });
+      rmSync(join(world.cwd, 'earlier'), { recursive: true });
+      const unseen = await attempt(world, 1, 2);
+      expect(unseen).toMatchObject({
+        exitCode: 6,
+        stdout: expect.stringContaining('artifacts of the first attempt are missing'),
+      });
+      expect(world.posts()).toBe(2);
+    },
+  );
 
   test('examples/scale/github.yml: keeps the results of a failed job, under the names that the next attempt expects', () => {
     const uploads = stepsOf('shard').filter(({ uses }) => uses?.startsWith('actions/upload-artifact'));
@@ -146,38 +159,44 @@ describe('examples/scale/kubernetes.yml', () => {
       { cwd },
     );
 
-  test('examples/scale/kubernetes.yml: sends each row once, with one shard for each index, and joins the results', async () => {
-    const world = await tenRows();
-    expect(Number(shards)).toBe(job.spec.completions);
-    const pods = await Promise.all([0, 1, 2, 3, 4].map((index) => pod(world, index)));
-    expect(pods.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
-    expect(world.posts()).toBe(10);
-    const joined = await bash(joiner.args[0], {}, { cwd: world.cwd });
-    expect(joined).toMatchObject({
-      exitCode: 0,
-      stdout: expect.stringMatching(/^10 rows: 10 finished\n {2}Began .*\n$/),
-    });
-    expect(readdirSync(join(world.cwd, 'results'))).toHaveLength(6);
-  });
+  test.skipIf(LACKS.bash)(
+    'examples/scale/kubernetes.yml: sends each row once, with one shard for each index, and joins the results',
+    async () => {
+      const world = await tenRows();
+      expect(Number(shards)).toBe(job.spec.completions);
+      const pods = await Promise.all([0, 1, 2, 3, 4].map((index) => pod(world, index)));
+      expect(pods.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
+      expect(world.posts()).toBe(10);
+      const joined = await bash(joiner.args[0], {}, { cwd: world.cwd });
+      expect(joined).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringMatching(/^10 rows: 10 finished\n {2}Began .*\n$/),
+      });
+      expect(readdirSync(join(world.cwd, 'results'))).toHaveLength(6);
+    },
+  );
 
-  test('examples/scale/kubernetes.yml: a pod that replaces a killed one, with the same host name and process id, continues', async () => {
-    const world = await tenRows();
-    await pod(world, 0);
-    const results = join(world.cwd, 'results/shard-1.jsonl');
-    firstLines(results, 2);
-    const { dev, ino } = statSync(results, { bigint: true });
-    const claim = (host: string, space: string) =>
-      `echo '{"event":"open","file":"${dev}:${ino}","owner":{"host":"${host}","space":"${space}","token":"0badcafe","pid":'$$'}}' >> results/shard-1.jsonl; `;
-    expect((await pod(world, 0, claim(hostname(), readPidNamespace()))).exitCode).toBe(0);
-    expect(world.posts()).toBe(4);
-    // Another host may still be at work.
-    const other = await pod(world, 0, claim('invoices-0-other', 'another-boot pid:[1]'));
-    expect(other).toMatchObject({
-      exitCode: 2,
-      stderr: expect.stringContaining('on invoices-0-other is using it'),
-    });
-    expect(world.posts()).toBe(4);
-  });
+  test.skipIf(LACKS.bash)(
+    'examples/scale/kubernetes.yml: a pod that replaces a killed one, with the same host name and process id, continues',
+    async () => {
+      const world = await tenRows();
+      await pod(world, 0);
+      const results = join(world.cwd, 'results/shard-1.jsonl');
+      firstLines(results, 2);
+      const { dev, ino } = statSync(results, { bigint: true });
+      const claim = (host: string, space: string) =>
+        `echo '{"event":"open","file":"${dev}:${ino}","owner":{"host":"${host}","space":"${space}","token":"0badcafe","pid":'$$'}}' >> results/shard-1.jsonl; `;
+      expect((await pod(world, 0, claim(hostname(), readPidNamespace()))).exitCode).toBe(0);
+      expect(world.posts()).toBe(4);
+      // Another host may still be at work.
+      const other = await pod(world, 0, claim('invoices-0-other', 'another-boot pid:[1]'));
+      expect(other).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('on invoices-0-other is using it'),
+      });
+      expect(world.posts()).toBe(4);
+    },
+  );
 
   test('examples/scale/kubernetes.yml: only failures that another pod may avoid are retried', () => {
     expect(container.args[0]).toContain('\nexec wfr batch');

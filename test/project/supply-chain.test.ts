@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
 import { ROOT, start } from '../helpers/process.js';
+import { LACKS } from '../helpers/system.js';
 
 interface LockedPackage {
   version: string;
@@ -28,7 +29,7 @@ describe('package-lock.json', () => {
   });
 });
 
-describe('.ci/audit', () => {
+describe.skipIf(LACKS.bash)('.ci/audit', () => {
   /** Runs the check with an npm that prints `output` and exits with `exitCode`. */
   async function audit(output: string, exitCode: number) {
     const folder = temporaryFolder();
