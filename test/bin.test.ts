@@ -1,5 +1,13 @@
 /** wfr as a real process: exit codes, signals, pipes and the compile cache. */
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from './helpers/cli.js';
@@ -8,6 +16,7 @@ import { errorData } from './helpers/error-data.js';
 import { BIN, bash, EXECUTABLE, ROOT, start, startWfr, WFR } from './helpers/process.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from './helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from './helpers/service.js';
+import { LACKS } from './helpers/system.js';
 
 const INVOICE_RUN = `${INVOICE} invoice@examples/invoice.pdf customer=ACME`;
 const fast = ['--interval', '20ms'];
@@ -16,7 +25,7 @@ const fast = ['--interval', '20ms'];
 const fastClock = { now: () => Date.now(), monotonic: () => performance.now() * 10 };
 
 describe('wfr: the exit codes of a real process', () => {
-  test('run: a FINISHED run exits 0 with its output on stdout', async () => {
+  test.skipIf(LACKS.bash)('run: a FINISHED run exits 0 with its output on stdout', async () => {
     const { env } = await startTestSandbox({ clock: fastClock });
     const { exitCode, stdout } = await bash(
       `wfr run ${INVOICE_RUN} --interval 20ms 2>/dev/null | jq -r .customer`,
@@ -33,22 +42,25 @@ describe('wfr: the exit codes of a real process', () => {
     expect(stderr).toContain('Failed at step Check credit');
   });
 
-  test('wfr: without a home folder, nothing is written besides what a command asks for', async () => {
-    const { env } = await startTestSandbox({ clock: fastClock });
-    const noHome = { ...env, HOME: '', XDG_STATE_HOME: '', XDG_CONFIG_HOME: '', XDG_CACHE_HOME: '' };
-    const cwd = temporaryFolder();
-    // Other programs may use the root folder, too.
-    const listFolders = () =>
-      readdirSync('/')
-        .filter((name) => /^\.|wfr/.test(name))
-        .concat(readdirSync(cwd));
-    const before = listFolders();
-    const { exitCode } = await startWfr(['run', SLOW, 'label=x', '--detach'], noHome, { cwd }).ended;
-    const { stderr } = await startWfr(['history'], noHome, { cwd }).ended;
-    expect(exitCode).toBe(0);
-    expect(stderr).toContain('there is no home folder');
-    expect(listFolders()).toEqual(before);
-  });
+  test.skipIf(LACKS.homelessUsers)(
+    'wfr: without a home folder, nothing is written besides what a command asks for',
+    async () => {
+      const { env } = await startTestSandbox({ clock: fastClock });
+      const noHome = { ...env, HOME: '', XDG_STATE_HOME: '', XDG_CONFIG_HOME: '', XDG_CACHE_HOME: '' };
+      const cwd = temporaryFolder();
+      // Other programs may use the root folder, too.
+      const listFolders = () =>
+        readdirSync('/')
+          .filter((name) => /^\.|wfr/.test(name))
+          .concat(readdirSync(cwd));
+      const before = listFolders();
+      const { exitCode } = await startWfr(['run', SLOW, 'label=x', '--detach'], noHome, { cwd }).ended;
+      const { stderr } = await startWfr(['history'], noHome, { cwd }).ended;
+      expect(exitCode).toBe(0);
+      expect(stderr).toContain('there is no home folder');
+      expect(listFolders()).toEqual(before);
+    },
+  );
 
   test('wfr: a mistake on the command line exits 2', async () => {
     expect((await startWfr(['run', 'w', 'no-input']).ended).exitCode).toBe(2);
@@ -98,26 +110,29 @@ describe('wfr: the exit codes of a real process', () => {
 
   test('wfr: an internal error exits 70, also while modules are loaded', async () => {
     const folder = temporaryFolder();
-    const { exitCode, stderr } = await bash(
-      `cp -r bin dist package.json "$folder" && echo 'throw new Error("torn")' > "$folder/dist/main.js" && "${process.execPath}" "$folder/bin/wfr.js" --version`,
-      { folder },
-      { cwd: ROOT },
-    );
+    for (const name of ['bin', 'dist', 'package.json'])
+      cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+    writeFileSync(join(folder, 'dist/main.js'), 'throw new Error("torn")');
+    const { exitCode, stderr } = await start(process.execPath, [join(folder, 'bin/wfr.js'), '--version'])
+      .ended;
     expect(exitCode).toBe(70);
     expect(stderr).toContain('internal error; please report it at https://');
   });
 
-  test('run: a result that cannot be written exits 74 and prints the id (fault 69)', async () => {
-    const { baseUrl } = await scriptedService(acceptThenShow(aFinishedRun()));
-    const { exitCode, stderr } = await bash('wfr run w --interval 20ms > /dev/full', {
-      WFR_BASE_URL: baseUrl,
-    });
-    expect(exitCode).toBe(74);
-    expect(stderr).toContain('cannot write the result: no space left on the disk (ENOSPC)');
-    expect(stderr).toContain('wfr watch run-1\n');
-  });
+  test.skipIf(LACKS.fullDevice)(
+    'run: a result that cannot be written exits 74 and prints the id (fault 69)',
+    async () => {
+      const { baseUrl } = await scriptedService(acceptThenShow(aFinishedRun()));
+      const { exitCode, stderr } = await bash('wfr run w --interval 20ms > /dev/full', {
+        WFR_BASE_URL: baseUrl,
+      });
+      expect(exitCode).toBe(74);
+      expect(stderr).toContain('cannot write the result: no space left on the disk (ENOSPC)');
+      expect(stderr).toContain('wfr watch run-1\n');
+    },
+  );
 
-  test.each([
+  test.skipIf(LACKS.signals).each([
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
@@ -134,7 +149,7 @@ describe('wfr: the exit codes of a real process', () => {
     },
   );
 
-  test('run: Ctrl-C stops a shell loop of runs', async () => {
+  test.skipIf(LACKS.bash)('run: Ctrl-C stops a shell loop of runs', async () => {
     const { env, posts } = await startTestSandbox();
     // A process group of its own, as a terminal creates for the command line that gets Ctrl-C.
     const loop = start(
@@ -152,7 +167,7 @@ describe('wfr: the exit codes of a real process', () => {
   });
 });
 
-describe('wfr in scripts', () => {
+describe.skipIf(LACKS.bash)('wfr in scripts', () => {
   test('run --detach: a command substitution gets an id that watch accepts', async () => {
     const { env } = await startTestSandbox({ clock: fastClock });
     const line = `id=$(wfr run --detach ${INVOICE_RUN}) && wfr watch --interval 20ms "$id"`;
@@ -267,7 +282,7 @@ describe('bin/wfr.js', () => {
     }
   });
 
-  test('works through a link that Node does not resolve', async () => {
+  test.skipIf(LACKS.symlinks)('works through a link that Node does not resolve', async () => {
     const link = join(temporaryFolder(), 'wfr');
     symlinkSync(BIN, link);
     const args = ['--preserve-symlinks', '--preserve-symlinks-main', link, '--version'];
@@ -302,10 +317,11 @@ describe('wfr: the compile cache of V8', () => {
 
   test("wfr: the compile cache is stored in the user's cache folder if Node supports it, and nowhere without such a folder", async () => {
     const caches = temporaryFolder();
-    const env = { XDG_CACHE_HOME: caches, LOCALAPPDATA: '', HOME: '' };
+    const variable = process.platform === 'win32' ? 'LOCALAPPDATA' : 'XDG_CACHE_HOME';
+    const env = { XDG_CACHE_HOME: '', LOCALAPPDATA: '', HOME: '', [variable]: caches };
     expect((await startWfr(['--version'], env).ended).exitCode).toBe(0);
     expect(readdirSync(caches)).toEqual(keeps ? ['wfr'] : []);
-    const homeless = { ...env, XDG_CACHE_HOME: '', TMPDIR: caches };
+    const homeless = { ...env, [variable]: '', TMPDIR: caches };
     expect((await startWfr(['--version'], homeless, { cwd: caches }).ended).exitCode).toBe(0);
     expect(readdirSync(caches)).toEqual(keeps ? ['wfr'] : []);
   });

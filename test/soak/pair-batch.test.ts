@@ -1,10 +1,11 @@
 /** One pair of processes for each path to a results file, for every run of the tests. */
 import { expect, test } from 'vitest';
+import { LACKS } from '../helpers/system.js';
 import { type AccessPath, canBindMount, runPair } from './pair-batch.js';
 
 const ways: AccessPath[] = [
   'same path',
-  'symbolic link',
+  ...(LACKS.symlinks ? [] : (['symbolic link'] as const)),
   'hard link',
   ...(canBindMount() ? (['bind mount'] as const) : []),
 ];
