@@ -5,15 +5,20 @@ import { UsageError } from '../errors.js';
 import type { Context } from './context.js';
 import { errorCode } from './system-error.js';
 
+/** On Windows, Node aborts for a path with this character (libuv before 1.52). */
+const UNSAFE_CHARACTER = '\u{10ffff}';
+
 /**
- * Resolves a path as people write it: `~/`, and `~\` on Windows, is the home folder. Throws UsageError without one, and as
- * `absolutePath`.
+ * Resolves a path as people write it: `~/`, and `~\` on Windows, is the home folder. Throws UsageError without one, for a
+ * path that Node cannot open, and as `absolutePath`.
  */
 export function resolvePath(
   path: string,
   base: string,
   { home, platform }: Pick<Context, 'home' | 'platform'>,
 ): string {
+  if (platform === 'win32' && path.includes(UNSAFE_CHARACTER))
+    throw new UsageError([`${path}: contains U+10FFFF, with which Node cannot open a file on Windows`]);
   if (!path.startsWith('~/') && !(platform === 'win32' && path.startsWith('~\\')))
     return absolutePath(path, base);
   // Joined with an empty home folder, it would be a path in the working folder.
@@ -54,7 +59,7 @@ export function throwForPathBelow(error: unknown): never {
 /** Returns whether a path, relative to `base`, is that of an existing file. */
 export async function isFile(path: string, base: string): Promise<boolean> {
   try {
-    return (await promises.stat(absolutePath(path, base))).isFile();
+    return !path.includes(UNSAFE_CHARACTER) && (await promises.stat(absolutePath(path, base))).isFile();
   } catch {
     return false;
   }

@@ -5,7 +5,7 @@ const isWindows = process.platform === 'win32';
 export const LACKS = {
   /** Modes and owners of files: Windows has access lists. */
   fileModes: isWindows,
-  /** Names with one of < > : " | ? * \, a control character, or a dot or space at the end. */
+  /** Names with one of < > : " | ? * \, a control character or U+10FFFF, or a dot or space at the end. */
   fileNames: isWindows,
   fifos: isWindows,
   /** The removal of a file that a process has open, or its replacement: on Windows it is in use. */

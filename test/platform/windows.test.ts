@@ -36,6 +36,26 @@ describe('Windows: files', () => {
     expect(posts().length).toBe(1);
   });
 
+  test('Windows: a path with U+10FFFF, for which Node aborts, is never opened', async () => {
+    const { baseUrl, posts } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
+    const name = '\u{10ffff}.pdf';
+    const cwd = folderWith({ 'rows.csv': `note,scan@\n@${name},${name}\n` });
+    if (!LACKS.fileNames) writeFileSync(join(cwd, name), '%PDF');
+    const options = { env: { WFR_BASE_URL: baseUrl }, cwd, platform } as const;
+    const problem = `${name}: contains U+10FFFF, with which Node cannot open a file on Windows`;
+    for (const args of [
+      ['run', 'w', `scan@${name}`],
+      ['batch', 'w', '--rows', 'rows.csv', '--check'],
+    ]) {
+      const { exitCode, stderr } = await runCli(args, options);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(problem);
+    }
+    expect(posts()).toEqual([]);
+    const { exitCode, stderr } = await runCli(['run', 'w', `note=@${name}`], options);
+    expect({ exitCode, warned: stderr.includes('warning') }).toEqual({ exitCode: 0, warned: false });
+  });
+
   test.each([
     ['EPERM', 3, 0],
     ['EBUSY', 20, 0],
