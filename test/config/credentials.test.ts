@@ -364,7 +364,7 @@ describe('a token command', () => {
 
   test('tokenCommand: a background process that keeps stdout open does not block it', async () => {
     // Elsewhere than in the folder of the test, which Windows could not remove.
-    const options = `{ stdio: 'inherit', detached: true, cwd: '/' }`;
+    const options = `{ stdio: 'inherit', detached: true, cwd: require('path').dirname(process.execPath) }`;
     const background = `spawn(process.execPath, ['-e', 'setTimeout(() => {}, 5000)'], ${options})`;
     const script = `require('child_process').${background}.unref(); console.log('${TOKEN}')`;
     const { wfr, authorizations } = await profileWorld({ tokenCommand: command(script) });
