@@ -14,7 +14,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { devNull, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 const ROOT = dirname(import.meta.dirname);
@@ -99,8 +99,9 @@ async function startSandbox() {
   const stdio = ['ignore', 'pipe', 'ignore'];
   const child = spawn(node, [wfr, 'sandbox', '--workflows', workflows], { stdio });
   const text = await new Promise((resolve) => child.stdout.once('data', (data) => resolve(String(data))));
-  const [, WFR_BASE_URL, WFR_TOKEN] = /WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=(\S+)/.exec(text);
-  return { child, env: { WFR_BASE_URL, WFR_TOKEN } };
+  // As a line of sh, or on Windows of PowerShell.
+  const assigned = (name) => new RegExp(`\\b${name} ?= ?'?([^\\s']+)`).exec(text)[1];
+  return { child, env: { WFR_BASE_URL: assigned('WFR_BASE_URL'), WFR_TOKEN: assigned('WFR_TOKEN') } };
 }
 
 /** Returns, for each command, its exit code and what it wrote, by name of the file. */
@@ -110,14 +111,21 @@ function runAll([program, ...first], folder) {
     copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(folder, name));
   copyFileSync(join(work, 'workflows.json'), join(folder, 'workflows.json'));
   writeFileSync(join(folder, 'config.json'), '{}');
-  const own = { WFR_CONFIG: 'config.json', XDG_STATE_HOME: join(folder, '.state'), XDG_CACHE_HOME: folder };
+  const own = {
+    WFR_CONFIG: 'config.json',
+    XDG_STATE_HOME: join(folder, '.state'),
+    LOCALAPPDATA: join(folder, '.state'),
+    XDG_CACHE_HOME: folder,
+  };
   const env = { ...process.env, ...sandbox.env, ...own };
   return COMMANDS.map((args) => {
     const before = new Set(readdirSync(folder, { recursive: true }));
     // Files, as a Node under Wine cannot write to a pipe.
-    const stdio = ['/dev/null', '.stdout', '.stderr'].map((name, fd) =>
-      openSync(fd === 0 ? name : join(folder, name), fd === 0 ? 'r' : 'w'),
-    );
+    const stdio = [
+      openSync(devNull, 'r'),
+      openSync(join(folder, '.stdout'), 'w'),
+      openSync(join(folder, '.stderr'), 'w'),
+    ];
     const { status, error } = spawnSync(program, [...first, ...args], { cwd: folder, env, stdio });
     for (const fd of stdio) closeSync(fd);
     const made = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -131,12 +139,12 @@ function runAll([program, ...first], folder) {
   });
 }
 
-/** Replaces what differs between any two runs, and the separator of paths. */
+/** Replaces what differs between any two runs, such as whether a run had ended before it was watched, and between systems. */
 function mask(text, folder) {
-  return text
-    .replaceAll(/\\+/g, '/')
-    .replaceAll(`Z:${folder}`, '')
-    .replaceAll(folder, '')
+  const neutral = (path) => path.replaceAll(/\\+/g, '/');
+  return neutral(text)
+    .replaceAll(neutral(`Z:${folder}`), '')
+    .replaceAll(neutral(folder), '')
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
     .replaceAll(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+Z)?/g, 'TIME')
     .replaceAll(/^TIMEZ? .*\n/gm, '')
@@ -146,6 +154,7 @@ function mask(text, folder) {
       '"$1"',
     )
     .replaceAll(/\b\d+(\.\d+)?( ms| s|s|ms)\b|time="[\d.]+"/g, 'DURATION')
+    .replaceAll(', watched for DURATION', '')
     .replaceAll(/<(svg|ol)\b.*?<\/\1>/gs, 'FIGURE')
     .replaceAll(/ {3,}/g, '  ');
 }
