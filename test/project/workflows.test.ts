@@ -95,3 +95,13 @@ test('ci.yml covers the oldest Node that package.json supports, and every system
 test('release.yml begins with a tag alone', () => {
   expect((parse(read('.github/workflows/release.yml')) as Workflow).on).toEqual({ push: { tags: ['v*'] } });
 });
+
+test('release.yml runs the executable of every target on its system before anything is published', () => {
+  const { jobs } = parse(read('.github/workflows/release.yml'));
+  const tried = jobs.smoke.strategy.matrix.include.map(({ target }: { target: string }) => target);
+  const targets = Object.keys(JSON.parse(read('scripts/node-binaries.json')).integrity);
+  // .ci/executable runs all tests with that of linux-x64, where it is made.
+  expect([...tried, 'linux-x64'].sort()).toEqual(targets.sort());
+  expect(jobs.attest.needs).toEqual(['files', 'smoke']);
+  expect(jobs.npm.needs).toBe('attest');
+});
