@@ -32,6 +32,8 @@ export const LACKS = {
   partialWrites: isWindows,
   /** A signal to another process; on Windows each one ends it at once. */
   signals: isWindows,
+  /** A cmd.exe, which runs .cmd files. */
+  cmd: !isWindows,
   /** A bash whose paths and programs are those of the system. */
   bash: isWindows,
 };

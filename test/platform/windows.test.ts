@@ -189,6 +189,28 @@ describe.skipIf(LACKS.bash)('Windows: processes', () => {
   });
 });
 
+describe.skipIf(LACKS.cmd)('Windows: real processes', () => {
+  test('Windows: sandbox runs a .cmd file, which gets its arguments unchanged', async () => {
+    const script = `@"${process.execPath}" -p "JSON.stringify(process.argv.slice(1))" %*\r\n`;
+    const cwd = folderWith({ 'build.cmd': script });
+    const words = ['a & b', '"q"', "it's", 'x^y|z'];
+    const { stdout, exitCode } = await startWfr(['sandbox', '--', 'build.cmd', ...words], {}, { cwd }).ended;
+    expect({ exitCode, words: JSON.parse(stdout) }).toEqual({ exitCode: 0, words });
+  });
+
+  test('Windows: a tokenCommand that is a .cmd file prints the token', async () => {
+    const { baseUrl, requests } = await scriptedService((_request, reply) => reply.send(200, aRun()));
+    const profile = { baseUrl, tokenCommand: ['token.cmd', 'x'] };
+    const { path, folder } = writeTestConfig({ defaultProfile: 'p', profiles: { p: profile } });
+    writeFileSync(join(folder, 'token.cmd'), '@echo token-for-%~1\r\n');
+    const { exitCode } = await startWfr(['status', 'run-1'], { WFR_CONFIG: path }).ended;
+    expect({ exitCode, token: requests[0]?.headers.authorization }).toEqual({
+      exitCode: 0,
+      token: 'Bearer token-for-x',
+    });
+  });
+});
+
 test.each(['EPIPE', 'EOF'])(
   'run: a reader of stdout that is gone (%s) does not change the exit code',
   async (code) => {
