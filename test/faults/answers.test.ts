@@ -5,6 +5,7 @@ import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { startTimer } from '../helpers/elapsed.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
+import { LACKS } from '../helpers/system.js';
 
 /** Runs `wfr run w a=1 --workflow-id-field both` against a service that answers each trigger with `handler`. */
 async function runAgainst(handler: Handler, options: CliOptions = {}, args: readonly string[] = []) {
@@ -42,7 +43,7 @@ describe('run: the outcome of a trigger is unknown', () => {
       'the response is cut off (fault 14)',
       (_request, reply) => {
         reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"id":');
-        setImmediate(() => reply.reset());
+        setImmediate(() => (LACKS.dataBeforeReset ? reply.socket.end() : reply.reset()));
       },
       'was lost in the middle of its response',
     ],

@@ -28,6 +28,8 @@ export const LACKS = {
   silentPorts: process.platform !== 'linux',
   /** An address to which the system rejects every connection, as if its network could not be reached. */
   unreachableAddresses: process.platform !== 'linux',
+  /** What a socket received before a reset: Windows may discard it unread. */
+  dataBeforeReset: isWindows,
   /** How much of a write to a socket has been sent: Windows tells its end alone. */
   partialWrites: isWindows,
   /** A signal to another process; on Windows each one ends it at once. */
