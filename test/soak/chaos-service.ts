@@ -1,5 +1,6 @@
 /** A service that injects faults drawn from a seed, and records the runs that it created. */
 import { createServer, type Server, type Socket } from 'node:net';
+import { LACKS } from '../helpers/system.js';
 import { drawPoll, drawTrigger, type End, type TriggerPlan } from './plan.js';
 import type { Random } from './random.js';
 
@@ -158,7 +159,7 @@ class TriggerInProgress {
         const headers = 'retryAfter' in plan ? { 'retry-after': plan.retryAfter } : undefined;
         seen.responseStatus = plan.status;
         write(socket, responseText(plan.status, { message: 'amount is wrong' }, headers));
-        return void setImmediate(() => socket.destroySoon());
+        return void setImmediate(() => (LACKS.dataBeforeReset ? socket.end() : socket.destroySoon()));
       }
       case 'broken-in-answer': {
         seen.created = service.create();
