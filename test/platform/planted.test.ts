@@ -116,16 +116,16 @@ describe.skipIf(LACKS.fileModes)('history: a folder that others could have plant
     await trigger();
     expect([modeOf(folder), modeOf(file)]).toEqual(['755', '644']);
   });
+});
 
-  test('history: LOCALAPPDATA counts on Windows alone, and only if it is absolute', async () => {
-    const { env: service } = await startTestSandbox();
-    const history = async (LOCALAPPDATA: string, platform: NodeJS.Platform, cwd = '/') =>
-      (await runCli(['history'], { env: { ...service, LOCALAPPDATA }, platform, home: '', cwd })).stderr;
-    const folder = temporaryFolder();
-    expect(await history(folder, 'linux')).toContain('there is no home folder');
-    expect(await history(folder, 'win32')).toContain(`no runs yet (${join(folder, 'wfr')})`);
-    expect(await history('relative', 'win32')).toContain('there is no home folder');
-  });
+test('history: LOCALAPPDATA counts on Windows alone, and only if it is absolute', async () => {
+  const { env: service } = await startTestSandbox();
+  const history = async (LOCALAPPDATA: string, platform: NodeJS.Platform, cwd = '/') =>
+    (await runCli(['history'], { env: { ...service, LOCALAPPDATA }, platform, home: '', cwd })).stderr;
+  const folder = temporaryFolder();
+  expect(await history(folder, 'linux')).toContain('there is no home folder');
+  expect(await history(folder, 'win32')).toContain(`no runs yet (${join(folder, 'wfr')})`);
+  expect(await history('relative', 'win32')).toContain('there is no home folder');
 });
 
 describe.skipIf(LACKS.fileModes)('config file: one that others could have written', () => {
