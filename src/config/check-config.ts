@@ -54,10 +54,8 @@ function checkMember(name: string, value: unknown, schema: ValueSchema, path: Js
     return [{ code: 'unknown-setting', path, value, known: Object.keys(properties) }];
   }
   const errors = checkValue(value, property, path);
-  const isValidName = propertyNames?.pattern.test(name) ?? true;
-  return isValidName || !propertyNames
-    ? errors
-    : [{ code: 'invalid-name', path, schema: propertyNames }, ...errors];
+  if (propertyNames === undefined || propertyNames.pattern.test(name)) return errors;
+  return [{ code: 'invalid-name', path, schema: propertyNames }, ...errors];
 }
 
 function isAllowed(value: unknown, { pattern, enum: choices, minItems = 0 }: ValueSchema): boolean {

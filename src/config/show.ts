@@ -60,9 +60,9 @@ function plainSetting(
 }
 
 function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
+  if (profile === undefined) return [];
   return namedWorkflows(profile).flatMap(({ name, id, parameters = new Map<string, Parameter>() }) => {
-    const sourceOf = (...names: string[]) =>
-      profile === undefined ? '' : formatSource(profile.sourceOf('workflows', name, ...names));
+    const sourceOf = (...names: string[]) => formatSource(profile.sourceOf('workflows', name, ...names));
     return [
       { name: `workflows.${name}`, value: id, source: sourceOf() },
       ...[...parameters.values()].map((parameter) => ({

@@ -91,8 +91,10 @@ export class LiveRuns implements ProgressView {
   }
 
   #columns(): Column<Row>[] {
-    const total = ({ run }: Row) => run && totalSteps(run);
-    const steps = ({ run }: Row) => (run === undefined ? 0 : stepsDone(run));
+    const steps = (row: Row, format: (done: number, total: number) => string) => {
+      const total = row.run && totalSteps(row.run);
+      return row.run === undefined || total === undefined ? '' : format(stepsDone(row.run), total);
+    };
     const columns: Column<Row>[] = [
       { header: '', text: ({ shortId }) => shortId },
       { header: '', text: ({ name }) => name, isOptional: true },
@@ -103,10 +105,10 @@ export class LiveRuns implements ProgressView {
       },
       {
         header: '',
-        text: (row) => (total(row) === undefined ? '' : bar(steps(row) / (total(row) ?? 1))),
+        text: (row) => steps(row, (done, total) => bar(done / total)),
         isOptional: true,
       },
-      { header: '', text: (row) => (total(row) === undefined ? '' : `${steps(row)}/${total(row)}`) },
+      { header: '', text: (row) => steps(row, (done, total) => `${done}/${total}`) },
       { header: '', text: (row) => wholeSeconds(this.#elapsed(row)) },
     ];
     return columns.filter(({ text }) => [...this.#rows.values()].some((row) => text(row) !== ''));
