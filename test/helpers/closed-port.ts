@@ -1,7 +1,6 @@
 /** Ports of this machine on which nothing listens, and which nobody else is given meanwhile. */
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { findFreePort } from './service.js';
 
 /** A port on which nothing listens. It is privileged: the kernel gives it to no program that asks for a free one. */
 export const CLOSED_PORT = 1;
@@ -20,17 +19,19 @@ export interface ReservedPort {
 
 /** Reserves a port until the test has finished. Connections to it are refused, and no other server can listen on it. */
 export async function reservePort(): Promise<ReservedPort> {
-  const port = await findFreePort();
   // The local port of an open connection is in use, although nothing listens on it.
   const anchor = createServer((socket) => void socket.on('error', () => {}));
   await new Promise<void>((resolve) => anchor.listen(0, '127.0.0.1', resolve));
   const { port: target } = anchor.address() as { port: number };
-  const open = () =>
+  const open = (localPort?: number) =>
     new Promise<Socket>((resolve, reject) => {
-      const socket = connect({ port: target, host: '127.0.0.1', localPort: port }, () => resolve(socket));
+      const socket = connect({ port: target, host: '127.0.0.1', ...(localPort && { localPort }) }, () =>
+        resolve(socket),
+      );
       socket.on('error', reject);
     });
   let holder = await open();
+  const port = holder.localPort ?? 0;
   const release = () =>
     new Promise<void>((resolve) => {
       if (holder.destroyed) resolve();
@@ -44,7 +45,7 @@ export async function reservePort(): Promise<ReservedPort> {
     port,
     release,
     hold: async () => {
-      holder = await open();
+      holder = await open(port);
     },
   };
 }
