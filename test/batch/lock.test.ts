@@ -12,8 +12,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import promises from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
   appendClaim,
   BATCH_ARGS,
@@ -181,6 +183,31 @@ describe('batch: a process that has lost its results file', () => {
     expect(exitCode).toBe(74);
     expect(stderr).toContain('cannot write out.jsonl: process 4242 on test-host has taken it over');
     expect(stderr).toContain('In progress when it stopped: rows.jsonl:1 (run-1).');
+  });
+
+  test('batch: a claim right after a line of the owner is noticed with that line', async () => {
+    const { open } = promises;
+    let isClaimed = false;
+    promises.open = async (path, ...rest) => {
+      const handle = await open(path, ...rest);
+      const append = handle.appendFile.bind(handle);
+      handle.appendFile = async (data, options) => {
+        await append(data, options);
+        if (isClaimed || !String(data).includes('"accepted"')) return;
+        isClaimed = true;
+        appendClaim(String(path), {}, { after: readLatestToken(String(path)) });
+      };
+      return handle;
+    };
+    const restore = () => {
+      promises.open = open;
+      syncBuiltinESMExports();
+    };
+    syncBuiltinESMExports();
+    onTestFinished(restore);
+    const { exitCode, stderr, completePosts } = await runInterruptedBatch(() => {});
+    expect({ exitCode, completePosts }).toEqual({ exitCode: 74, completePosts: 1 });
+    expect(stderr).toContain('cannot write out.jsonl: process 4242 on test-host has taken it over');
   });
 
   test.each([1, 20, 60])(

@@ -58,6 +58,11 @@ describe('run: the outcome of a trigger is unknown', () => {
       'the response (200, content type application/json) is not a run: not JSON',
     ],
     [
+      'the response has no media type (fault 15)',
+      (_request, reply) => reply.raw('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'),
+      'the response (200, content type none) is not a run: not JSON',
+    ],
+    [
       'the response is a web page (fault 15)',
       respond(200, '<html>Sign in</html>', { 'content-type': 'text/html' }),
       '| <html>Sign in</html>\n  Check the service',

@@ -70,9 +70,10 @@ describe('--save-documents', () => {
 
   test('--save-documents: numbers, escapes and text that only resembles a data URI stay unchanged', async () => {
     const text =
-      '{"n":1.0,"a":"data: see below","b":"data:text/plain;base64,no!","c":"\\u0041","d":"data:x"}';
-    const { stdout, exitCode, cwd } = await watched(text);
+      '{"n":1.0,"a":"data: see below","b":"data:text/plain;base64,no!","c":"\\u0041","d":"data:x","e":"as ;base64, say"}';
+    const { stdout, stderr, exitCode, cwd } = await watched(text);
     expect(exitCode).toBe(0);
+    expect(stderr.match(/output\.\w/g)).toEqual(['output.b']);
     expect(stdout).toBe(
       `${JSON.stringify(JSON.parse(text), undefined, 2).replace('1,', '1.0,').replace('"A"', '"\\u0041"')}\n`,
     );

@@ -289,6 +289,25 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
     expect(stderr).toContain('--rate x');
   });
 
+  test.each(['0', '9-7', '3,0', '9-7,3', '1-', '-2', '1,,2', '1;2', ''])(
+    'batch: --resend-unknown=%s exits 2, as a part of it is no row',
+    async (rows) => {
+      const args = [
+        'batch',
+        'w',
+        '--each',
+        'scan',
+        'a.pdf',
+        '--results',
+        'out.jsonl',
+        `--resend-unknown=${rows}`,
+      ];
+      const { exitCode, stderr } = await runCli(args, { env: { WFR_BASE_URL: CLOSED_URL } });
+      expect(exitCode).toBe(2);
+      expect(stderr).toMatch(/--resend-unknown .*: expected row numbers, such as 3,7-9/);
+    },
+  );
+
   test('batch: a row in both --adopt and --resend-unknown exits 2; --resend-unknown without rows applies after --adopt', async () => {
     const { run, requests, triggered } = await runUnknownBatch([1, 2], 2);
     const { exitCode, stderr } = await run('--adopt', '2=x', '--resend-unknown', '1-2');

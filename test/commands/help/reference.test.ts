@@ -119,6 +119,10 @@ describe('help --json', () => {
     const topic = (await runCli(['help', 'environment'])).stdout;
     for (const { name, value } of environment)
       expect(topic).toContain(value === undefined ? name : `${name}=${value}`);
+    const names = environment.map(({ name }) => name);
+    expect(names).toEqual(
+      expect.arrayContaining(['WFR_CONFIG', 'WFR_HISTORY', 'HTTPS_PROXY', 'NODE_EXTRA_CA_CERTS']),
+    );
     expect(environment).toContainEqual({
       name: 'WFR_ALLOW_HTTP',
       value: '1',

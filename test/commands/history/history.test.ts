@@ -310,6 +310,13 @@ describe('history: @last', () => {
     expect((await wfr('watch', '@last')).exitCode).toBe(1);
   });
 
+  test('status: an id that only ends with @last is the id of a run, also beside @last', async () => {
+    const { wfr } = await startHistorySandbox();
+    await wfr('run', '-d', SLOW, 'label=x');
+    const { stderr } = await wfr('status', '@last', 'run@last');
+    expect(stderr).toContain('run@last');
+  });
+
   test('history: @last without a matching run exits 2, and nothing is sent', async () => {
     const { env, wfr } = await startHistorySandbox();
     await wfr('run', '-d', SLOW, 'label=x');

@@ -99,7 +99,9 @@ describe('--report html', () => {
     expect(text).toContain(
       `{\n  "total": 1,\n  "scan": "data:application/pdf;base64,${'QUJD'.repeat(8)}… (4030 bytes)",\n  "text": "üüü`,
     );
-    expect(Buffer.byteLength(text)).toBeLessThan(64 * 1024 + 100);
+    const shown = Buffer.byteLength(text.slice(0, text.lastIndexOf('…')));
+    // The last character may have lost its second byte.
+    expect([64 * 1024 - 1, 64 * 1024]).toContain(shown);
     expect(text).toMatch(/üü…\n\(\d{5} more bytes\)$/);
   });
 
