@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { shellCommand } from '../../src/text/shell-quote.js';
-import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
+import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { endingTimeout, VirtualClock } from '../helpers/clock.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { errorData } from '../helpers/error-data.js';
@@ -386,6 +386,18 @@ describe('a token command', () => {
     expect(exitCode).toBe(130);
     expect(stderr).toBe('wfr: cancelled; no run was created\n');
     expect(service.requests).toEqual([]);
+  });
+
+  test('tokenCommand: after Ctrl-C during it, the report has each run that was to be watched', async () => {
+    const { wfr, folder } = await profileWorld({ tokenCommand: command('setInterval(() => {}, 1000)') });
+    const signals = new Signals();
+    const watcher = watch(folder, () => signals.raise('SIGINT'));
+    const report = join(temporaryFolder(), 'r.json');
+    const { exitCode } = await wfr(['watch', 'run-1', 'run-2', '--report', `json=${report}`], { signals });
+    watcher.close();
+    expect(exitCode).toBe(130);
+    const { runs } = JSON.parse(readFileSync(report, 'utf8')) as { runs: { id: string }[] };
+    expect(runs.map(({ id }) => id)).toEqual(['run-1', 'run-2']);
   });
 
   test('tokenCommand: runs once more when the service rejects the token of a watched run', async () => {

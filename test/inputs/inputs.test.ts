@@ -193,6 +193,11 @@ describe('inputs: standard input', () => {
     expect((await send(['--inputs-file', '-'], {}, { stdin: '{"a": 1}' })).inputs).toEqual({ a: 1 });
   });
 
+  test('inputs: a document from standard input is no file that is named -', async () => {
+    const { inputs } = await send(['a@-;type=a/b', '--report', 'json=./-'], {}, { stdin: PDF });
+    expect(inputs).toEqual({ a: dataUri('a/b', PDF) });
+  });
+
   test('inputs: a document from standard input without a media type is rejected with the fix', async () => {
     const { stderr, exitCode, requests } = await send(['a@-'], {}, { stdin: PDF });
     expect(exitCode).toBe(2);
