@@ -1,6 +1,7 @@
 /** Ports of this machine on which nothing listens, and which nobody else is given meanwhile. */
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { findFreePort } from './service.js';
 
 /** A port on which nothing listens. It is privileged: the kernel gives it to no program that asks for a free one. */
 export const CLOSED_PORT = 1;
@@ -23,15 +24,18 @@ export async function reservePort(): Promise<ReservedPort> {
   const anchor = createServer((socket) => void socket.on('error', () => {}));
   await new Promise<void>((resolve) => anchor.listen(0, '127.0.0.1', resolve));
   const { port: target } = anchor.address() as { port: number };
-  const open = (localPort?: number) =>
+  const open = (localPort: number) =>
     new Promise<Socket>((resolve, reject) => {
-      const socket = connect({ port: target, host: '127.0.0.1', ...(localPort && { localPort }) }, () =>
-        resolve(socket),
-      );
+      const socket = connect({ port: target, host: '127.0.0.1', localPort }, () => resolve(socket));
       socket.on('error', reject);
     });
-  let holder = await open();
-  const port = holder.localPort ?? 0;
+  // A port that the system chooses for a connection could have another one: it has to be bound.
+  let port = await findFreePort();
+  let holder = await open(port).catch(async () => {
+    // Meanwhile, another program was given it.
+    port = await findFreePort();
+    return open(port);
+  });
   const release = () =>
     new Promise<void>((resolve) => {
       if (holder.destroyed) resolve();
