@@ -60,8 +60,10 @@ describe.skipIf(LACKS.procfs)('processes', () => {
       await waitForState(pid, 'T');
       // script stops with its command, and continues it.
       await waitForState(terminal.child.pid ?? 0, 'T');
-      writeFileSync(join(folder, 'ended'), '');
       terminal.child.kill('SIGCONT');
+      // script may miss an end that comes at the same time as the news that its command continues.
+      await terminal.waitForOutput(/\u001b\[\?25h.*\u001b\[\?25l.*RUNNING/s);
+      writeFileSync(join(folder, 'ended'), '');
       const { exitCode } = await terminal.ended;
       // Shown while it was stopped, and hidden again.
       const codes = output.slice(before).match(/(?<=\u001b\[\?25)[hl]/g);
