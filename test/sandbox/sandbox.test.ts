@@ -415,6 +415,10 @@ describe('wfr sandbox --workflows', () => {
       'parameters["n"]["accept"] must be a list of media types, such as ["application/pdf"]',
     ],
     [
+      { workflows: [{ ...valid, parameters: { n: { type: 'document', accept: [] } } }] },
+      'parameters["n"]["accept"] must be a list of media types, such as',
+    ],
+    [
       { workflows: [{ ...valid, parameters: { n: { type: 'string', accept: ['a/b'] } } }] },
       'parameters["n"]["accept"] requires the type document',
     ],
