@@ -13,9 +13,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import promises from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   appendClaim,
   BATCH_ARGS,
@@ -31,6 +30,7 @@ import {
 import { runCli } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
 import { folderWith } from '../helpers/files.js';
+import { replaceFunction } from '../helpers/replace-function.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
 
@@ -188,7 +188,7 @@ describe('batch: a process that has lost its results file', () => {
   test('batch: a claim right after a line of the owner is noticed with that line', async () => {
     const { open } = promises;
     let isClaimed = false;
-    promises.open = async (path, ...rest) => {
+    replaceFunction(promises, 'open', async (path, ...rest) => {
       const handle = await open(path, ...rest);
       const append = handle.appendFile.bind(handle);
       handle.appendFile = async (data, options) => {
@@ -198,13 +198,7 @@ describe('batch: a process that has lost its results file', () => {
         appendClaim(String(path), {}, { after: readLatestToken(String(path)) });
       };
       return handle;
-    };
-    const restore = () => {
-      promises.open = open;
-      syncBuiltinESMExports();
-    };
-    syncBuiltinESMExports();
-    onTestFinished(restore);
+    });
     const { exitCode, stderr, completePosts } = await runInterruptedBatch(() => {});
     expect({ exitCode, completePosts }).toEqual({ exitCode: 74, completePosts: 1 });
     expect(stderr).toContain('cannot write out.jsonl: process 4242 on test-host has taken it over');

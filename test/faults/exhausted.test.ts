@@ -1,32 +1,17 @@
 /** Fault 75: this machine has no free file descriptors or memory. */
 import promises from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { BATCH_ARGS, readEvents, startBatchService } from '../helpers/batch.js';
 import { runCli } from '../helpers/cli.js';
 import { CLOSED_URL } from '../helpers/closed-port.js';
 import { folderWith } from '../helpers/files.js';
 import { bash } from '../helpers/process.js';
+import { replaceFunction } from '../helpers/replace-function.js';
 import { LACKS } from '../helpers/system.js';
 
 const errorWithCode = (code: string) => Object.assign(new Error(code), { code });
-
-/** Replaces a function of a Node module until the test has finished. */
-function replaceFunction<Module extends object, Name extends keyof Module>(
-  module: Module,
-  name: Name,
-  replaced: Module[Name],
-): void {
-  const original = module[name];
-  module[name] = replaced;
-  syncBuiltinESMExports();
-  onTestFinished(() => {
-    module[name] = original;
-    syncBuiltinESMExports();
-  });
-}
 
 /** Makes opening a file whose path has this ending fail `times` times with `code`, after `before` successes. */
 function failToOpen(ending: string, code: string, before: number, times: number): void {

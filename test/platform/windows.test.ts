@@ -1,7 +1,6 @@
 /** What is different on Windows, with its platform in the context of a test that runs anywhere. */
 import { mkdirSync, promises, readFileSync, writeFileSync } from 'node:fs';
 import fsPromises from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -9,6 +8,7 @@ import { runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { folderWith, toPosix } from '../helpers/files.js';
 import { startWfr } from '../helpers/process.js';
+import { replaceFunction } from '../helpers/replace-function.js';
 import { SLOW } from '../helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
@@ -19,16 +19,12 @@ describe('Windows: files', () => {
   test('Windows: a document whose device has more bits by path than by handle is sent', async () => {
     // As libuv 1.49 and 1.50 report it.
     const { stat } = fsPromises;
-    fsPromises.stat = (async (...args: Parameters<typeof stat>) => {
+    const changed = async (...args: Parameters<typeof stat>) => {
       const stats = await stat(...args);
       if (typeof stats.dev === 'bigint') stats.dev |= 0x1234_0000_0000n as never;
       return stats;
-    }) as typeof stat;
-    syncBuiltinESMExports();
-    onTestFinished(() => {
-      fsPromises.stat = stat;
-      syncBuiltinESMExports();
-    });
+    };
+    replaceFunction(fsPromises, 'stat', changed as typeof stat);
     const { baseUrl, posts } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
     const cwd = folderWith({ 'a.pdf': '%PDF' });
     const options = { env: { WFR_BASE_URL: baseUrl }, cwd, platform } as const;

@@ -1,9 +1,8 @@
 /** `wfr run --once <file>`: the same command triggers at most one run, across processes. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import promises from 'node:fs/promises';
-import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { appendClaim, readEvents } from '../../helpers/batch.js';
 import { Signals } from '../../helpers/cli.js';
 import { realClock, VirtualClock } from '../../helpers/clock.js';
@@ -12,6 +11,7 @@ import { effort } from '../../helpers/effort.js';
 import { errorData } from '../../helpers/error-data.js';
 import { loseAnswer, prepareOnce, reject } from '../../helpers/once.js';
 import { readPageRows } from '../../helpers/page.js';
+import { replaceFunction } from '../../helpers/replace-function.js';
 import { aFinishedRun, aRun } from '../../helpers/service.js';
 import { LACKS } from '../../helpers/system.js';
 
@@ -26,20 +26,13 @@ function fillDisk(folder: string, first: number): () => void {
     <Args extends unknown[]>(real: (...args: Args) => Promise<void>) =>
     (...args: Args) =>
       ++writes < first ? real(...args) : Promise.reject(Object.assign(new Error(), { code: 'ENOSPC' }));
-  promises.open = async (path, ...rest) => {
+  return replaceFunction(promises, 'open', async (path, ...rest) => {
     const handle = await open(path, ...rest);
     if (!String(path).startsWith(join(folder, ''))) return handle;
     handle.appendFile = write(handle.appendFile.bind(handle)) as typeof handle.appendFile;
     handle.writeFile = write(handle.writeFile.bind(handle)) as typeof handle.writeFile;
     return handle;
-  };
-  const restore = () => {
-    promises.open = open;
-    syncBuiltinESMExports();
-  };
-  syncBuiltinESMExports();
-  onTestFinished(restore);
-  return restore;
+  });
 }
 
 describe('run --once: the same command again', () => {
@@ -450,15 +443,11 @@ describe('run --once: the file', () => {
   test('run --once: a read-only file system exits 2, names it and sends nothing', async () => {
     const { once, requests } = await prepareOnce();
     const { open } = promises;
-    promises.open = (path, flags, ...rest) =>
+    replaceFunction(promises, 'open', (path, flags, ...rest) =>
       flags === 'r'
         ? open(path, flags, ...rest)
-        : Promise.reject(Object.assign(new Error(), { code: 'EROFS' }));
-    syncBuiltinESMExports();
-    onTestFinished(() => {
-      promises.open = open;
-      syncBuiltinESMExports();
-    });
+        : Promise.reject(Object.assign(new Error(), { code: 'EROFS' })),
+    );
     const { exitCode, stderr } = await once();
     expect({ exitCode, requests }).toEqual({ exitCode: 2, requests: [] });
     expect(stderr).toContain('--once my.once: the file system is read-only (EROFS)');
