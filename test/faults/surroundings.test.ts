@@ -95,7 +95,7 @@ describe.skipIf(LACKS.bash)('--report: descriptors that the shell has opened', (
       skip(LACKS.procfs && path.startsWith('/proc/'));
       const { env } = await startService();
       const cwd = temporaryFolder();
-      const line = `echo before > log; ln -s /dev/stdout link; { echo first; wfr run w a=b --report markdown=${path}; } ${redirection}; cat log`;
+      const line = `echo before > log; ln -s /dev/stdout link; { echo first; wfr run w a=b ${FAST} --report markdown=${path}; } ${redirection}; cat log`;
       const { stdout } = await bash(line, env, { cwd });
       expect(stdout).toMatch(/^(before\n)?first\n\{\n {2}"total": 1\n\}\n\| Run \|.*\n.*\n\| run-1 \|.*\n$/);
       expect(readdirSync(cwd).sort()).toEqual(['link', 'log']);

@@ -51,8 +51,10 @@ async function runAction(
 }
 
 describe.skipIf(LACKS.bash)('GitHub action', () => {
-  test('GitHub action: with once, a second attempt prints the recorded run and triggers none', async () => {
-    const { env, posts } = await startTestSandbox(fast);
+  test.concurrent('GitHub action: with once, a second attempt prints the recorded run and triggers none', async ({
+    onTestFinished,
+  }) => {
+    const { env, posts } = await startTestSandbox(fast, onTestFinished);
     const inputs = {
       workflow: INVOICE,
       inputs: 'invoice@scan.pdf\ncustomer=ACME',
@@ -67,8 +69,10 @@ describe.skipIf(LACKS.bash)('GitHub action', () => {
     expect(second.stdout).toBe(first.stdout);
   });
 
-  test('GitHub action: sends a document from lines of inputs, and prints the output', async () => {
-    const { env } = await startTestSandbox(fast);
+  test.concurrent('GitHub action: sends a document from lines of inputs, and prints the output', async ({
+    onTestFinished,
+  }) => {
+    const { env } = await startTestSandbox(fast, onTestFinished);
     const { exitCode, stdout, stderr } = await runAction({
       workflow: INVOICE,
       inputs: 'invoice@scan.pdf\r\n\ncustomer=ACME Ltd\n',
@@ -80,8 +84,10 @@ describe.skipIf(LACKS.bash)('GitHub action', () => {
     expect(JSON.parse(stdout)).toMatchObject({ customer: 'ACME Ltd', document: { bytes: 1696 } });
   });
 
-  test('GitHub action: with get, prints one value of the output, and exits 65 where it has none', async () => {
-    const { env } = await startTestSandbox(fast);
+  test.concurrent('GitHub action: with get, prints one value of the output, and exits 65 where it has none', async ({
+    onTestFinished,
+  }) => {
+    const { env } = await startTestSandbox(fast, onTestFinished);
     const inputs = {
       workflow: INVOICE,
       inputs: 'invoice@scan.pdf\ncustomer=ACME $(touch pwned)',
@@ -124,12 +130,14 @@ describe.skipIf(LACKS.bash)('GitHub action', () => {
     });
   });
 
-  test('GitHub action: has the exit code of wfr, obeys the timeout, and keeps the variables of the job', async () => {
-    const { env } = await startTestSandbox(fast);
+  test.concurrent('GitHub action: has the exit code of wfr, obeys the timeout, and keeps the variables of the job', async ({
+    onTestFinished,
+  }) => {
+    const { env } = await startTestSandbox(fast, onTestFinished);
     const inputs = { workflow: FAILING, inputs: 'customer=x', report: '' };
     expect((await runAction(inputs, env)).exitCode).toBe(1);
     expect((await runAction({ ...inputs, token: 'wrong' }, env)).exitCode).toBe(4);
-    const { env: slow } = await startTestSandbox();
+    const { env: slow } = await startTestSandbox({}, onTestFinished);
     const label = { workflow: SLOW, inputs: 'label=x', timeout: '50ms', report: '' };
     expect((await runAction(label, slow)).exitCode).toBe(8);
   });

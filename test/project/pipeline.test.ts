@@ -33,8 +33,11 @@ async function run(lines: string, env: Record<string, string> = {}, cwd = folder
 }
 
 describe.skipIf(LACKS.bash)('pipeline.sh', () => {
-  test('pipeline.sh: a run that finished exits 0 with its output in a file, and again without a request', async () => {
-    const { env, posts } = await startTestSandbox(FAST);
+  // Most of their time they wait for the next poll.
+  test.concurrent('pipeline.sh: a run that finished exits 0 with its output in a file, and again without a request', async ({
+    onTestFinished,
+  }) => {
+    const { env, posts } = await startTestSandbox(FAST, onTestFinished);
     const first = await run('"$pipeline"', env);
     expect(first).toMatchObject({ exitCode: 0, files: ['output.json', 'run.once'] });
     expect(first.messages).toEqual(['the run finished; its output is in output.json']);
@@ -45,7 +48,7 @@ describe.skipIf(LACKS.bash)('pipeline.sh', () => {
     expect({ output: output(), posts: posts() }).toEqual({ output: printed, posts: 1 });
   });
 
-  test('pipeline.sh: a run that failed exits 1 each time, and --retry-failed triggers another', async () => {
+  test.concurrent('pipeline.sh: a run that failed exits 1 each time, and --retry-failed triggers another', async () => {
     const lines = '"$pipeline" || "$pipeline" || "$pipeline" --retry-failed';
     const { exitCode, messages, stderr, files } = await run(
       `${sandbox('--fail-step "Check totals"')} ${step(lines)}`,
@@ -60,7 +63,7 @@ describe.skipIf(LACKS.bash)('pipeline.sh', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test.each<[number, string, string, Record<string, string>?]>([
+  test.concurrent.each<[number, string, string, Record<string, string>?]>([
     [2, `${sandbox()} "$pipeline"`, 'the command or its files are invalid', { DOCUMENT: 'none.pdf' }],
     [4, `${sandbox()} ${step('WFR_TOKEN=wrong "$pipeline"')}`, 'the token is missing or was rejected'],
     [4, `${sandbox('--reject 403')} "$pipeline"`, 'the token is missing or was rejected'],

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, type onTestFinished, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { EXIT_CODE_MEANINGS } from '../../src/exit-code.js';
 import { readPidNamespace } from '../../src/platform/processes.js';
@@ -26,11 +26,13 @@ const [job, joining] = parseAllDocuments(
   readFileSync(join(ROOT, 'examples/scale/kubernetes.yml'), 'utf8'),
 ).map((document) => document.toJS());
 
+/** Most of their time these tests wait for the next poll. */
+const testWithBash = test.skipIf(LACKS.bash).concurrent;
+
 /** Writes ten rows in a folder, and starts a service whose runs finish at once. */
-async function tenRows() {
-  const { env, log, posts } = await startTestSandbox({
-    clock: { now: Date.now, monotonic: () => performance.now() * 1_000 },
-  });
+async function tenRows(onEnd: typeof onTestFinished) {
+  const clock = { now: Date.now, monotonic: () => performance.now() * 1_000 };
+  const { env, log, posts } = await startTestSandbox({ clock }, onEnd);
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'rows.csv'), `label\n${'x\n'.repeat(10)}`);
   return { cwd, env: { ...env, WORKFLOW: SLOW }, log, posts };
@@ -68,10 +70,10 @@ describe('examples/scale/github.yml', () => {
     writeFileSync(join(cwd, 'earlier', artifact, file), text);
   }
 
-  test.skipIf(LACKS.bash)(
+  testWithBash(
     'examples/scale/github.yml: sends each row once, with one job for each shard, and joins the results',
-    async () => {
-      const world = await tenRows();
+    async ({ onTestFinished }) => {
+      const world = await tenRows(onTestFinished);
       const shards = github.jobs.shard?.strategy?.matrix.shard ?? [];
       expect(shards).toEqual(Array.from({ length: github.env.SHARDS }, (_, n) => n + 1));
       const jobs = await Promise.all(shards.map((shard) => attempt(world, shard, 1)));
@@ -83,16 +85,19 @@ describe('examples/scale/github.yml', () => {
       };
       const env = { ...world.env, ...files, SHARDS: '5', GITHUB_RUN_ATTEMPT: '1', GITHUB_ACTIONS: 'true' };
       const joined = await bash(script('join', 'Join the results'), env, { cwd: world.cwd });
-      expect(joined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('10 rows: 10 finished') });
+      expect(joined).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringContaining('10 rows: 10 finished'),
+      });
       expect(readFileSync(join(world.cwd, 'report.html'), 'utf8')).toContain('<html');
       expect(readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8')).toContain('FINISHED');
     },
   );
 
-  test.skipIf(LACKS.bash)(
+  testWithBash(
     'examples/scale/github.yml: continues from the latest results of earlier attempts',
-    async () => {
-      const world = await tenRows();
+    async ({ onTestFinished }) => {
+      const world = await tenRows(onTestFinished);
       const { kept } = await attempt(world, 1, 1);
       firstLines(kept, 2);
       expect(world.posts()).toBe(2);
@@ -104,10 +109,10 @@ describe('examples/scale/github.yml', () => {
     },
   );
 
-  test.skipIf(LACKS.bash)(
+  testWithBash(
     'examples/scale/github.yml: does not start if earlier results are lost or cannot be listed',
-    async () => {
-      const world = await tenRows();
+    async ({ onTestFinished }) => {
+      const world = await tenRows(onTestFinished);
       const { kept } = await attempt(world, 1, 1);
       rmSync(kept);
       const lost = await attempt(world, 1, 2);
@@ -159,10 +164,10 @@ describe('examples/scale/kubernetes.yml', () => {
       { cwd },
     );
 
-  test.skipIf(LACKS.bash)(
+  testWithBash(
     'examples/scale/kubernetes.yml: sends each row once, with one shard for each index, and joins the results',
-    async () => {
-      const world = await tenRows();
+    async ({ onTestFinished }) => {
+      const world = await tenRows(onTestFinished);
       expect(Number(shards)).toBe(job.spec.completions);
       const pods = await Promise.all([0, 1, 2, 3, 4].map((index) => pod(world, index)));
       expect(pods.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
@@ -176,10 +181,10 @@ describe('examples/scale/kubernetes.yml', () => {
     },
   );
 
-  test.skipIf(LACKS.bash)(
+  testWithBash(
     'examples/scale/kubernetes.yml: a pod that replaces a killed one, with the same host name and process id, continues',
-    async () => {
-      const world = await tenRows();
+    async ({ onTestFinished }) => {
+      const world = await tenRows(onTestFinished);
       await pod(world, 0);
       const results = join(world.cwd, 'results/shard-1.jsonl');
       firstLines(results, 2);
