@@ -281,7 +281,7 @@ describe('run: a document that changes while it is read', () => {
     closeSync(file);
   };
   const testChange = (change: (path: string) => void) => async () => {
-    const cwd = folderWithSparseFile(30_000_000);
+    const cwd = folderWithSparseFile(20_000_000);
     const path = join(cwd, 'large.pdf');
     setTime(path);
     const service = await scriptedService(async (request, reply) => {
@@ -306,7 +306,7 @@ describe('run: a document that changes while it is read', () => {
   );
   test(
     'run: a document that shrinks during the upload exits 2, and creates no run (fault 54)',
-    testChange((path) => truncateSync(path, 25_000_000)),
+    testChange((path) => truncateSync(path, 15_000_000)),
   );
   test(
     'run: a document that is overwritten at the same size exits 2, and creates no run (fault 54)',

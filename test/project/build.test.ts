@@ -46,19 +46,19 @@ function digestsIn(folder: string): Record<string, string> {
 }
 
 describe('the build', () => {
-  // Each name in these paths is one that the build looks for, or that needs to be escaped.
-  test.each(['undici/lib/commander/project/src/wfr', 'node_modules/x', 'Ein Ordner für alles/src'])(
-    'gives the same bytes in a folder that is named %s',
-    async (name) => {
-      const moved = join(temporaryFolder(), name);
-      mkdirSync(dirname(moved), { recursive: true });
-      renameSync(project, moved);
-      project = moved;
-      const { exitCode, stderr } = await start(process.execPath, ['build.mjs'], {}, { cwd: moved }).ended;
-      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-      expect(digestsIn(join(moved, 'dist'))).toEqual(digestsIn(join(ROOT, 'dist')));
-    },
-  );
+  test('gives the same bytes in any folder', async () => {
+    // Each name in this path is one that the build looks for, or that needs to be escaped.
+    const moved = join(
+      temporaryFolder(),
+      'node_modules/undici/lib/commander/project/Ein Ordner für alles/src/wfr',
+    );
+    mkdirSync(dirname(moved), { recursive: true });
+    renameSync(project, moved);
+    project = moved;
+    const { exitCode, stderr } = await start(process.execPath, ['build.mjs'], {}, { cwd: moved }).ended;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+    expect(digestsIn(join(moved, 'dist'))).toEqual(digestsIn(join(ROOT, 'dist')));
+  });
 
   test.each([
     ['--version', []],

@@ -126,7 +126,7 @@ describe('batch: five consecutive unknown outcomes', () => {
       if (isHealthy) reply.send(200, aFinishedRun());
     });
     const large = '{"file":{"$document":"large.bin","type":"application/pdf"}}\n'.repeat(3);
-    const cwd = folderWith({ 'rows.jsonl': `${large}${numberedRows(5)}`, 'large.bin': 'x'.repeat(16e6) });
+    const cwd = folderWith({ 'rows.jsonl': `${large}${numberedRows(5)}`, 'large.bin': 'x'.repeat(8e6) });
     const env = { WFR_BASE_URL: baseUrl };
     const onOutput = (text: string) => {
       if (countUnknownRows(text) >= 5) onFiveUnknown();
