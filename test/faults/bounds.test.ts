@@ -161,7 +161,7 @@ describe('long members of a run', () => {
   );
 
   test('run: a body in packets of one byte is read on a heap of 12 MB', async () => {
-    // A quarter of them fits on the heap even if each is kept as it arrives.
+    // With a part of them, the heap has room even if each is kept as it arrives.
     const run = JSON.stringify(aFinishedRun('x'.repeat(effort(400_000))));
     const { baseUrl } = await scriptedService(async (request, reply) => {
       await request.body();

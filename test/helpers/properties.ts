@@ -2,6 +2,6 @@
 import fc from 'fast-check';
 import { effort } from './effort.js';
 
-fc.configureGlobal({ numRuns: effort(100), ...(process.env.SEED && { seed: Number(process.env.SEED) }) });
+fc.configureGlobal({ numRuns: effort(200), ...(process.env.SEED && { seed: Number(process.env.SEED) }) });
 
 export default fc;

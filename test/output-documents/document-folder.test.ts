@@ -223,7 +223,7 @@ describe('--save-documents', () => {
     });
   });
 
-  test('--save-documents: thousands of documents of one name at a depth of 60,000 become as many files', async () => {
+  test('--save-documents: more than a thousand documents of one name at a depth of 60,000 become as many files', async () => {
     const count = effort(10_000);
     const documents = Array(count).fill('"data:,x"').join(',');
     const output = `${'['.repeat(60_000)}${documents}${']'.repeat(60_000)}`;

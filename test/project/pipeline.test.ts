@@ -63,7 +63,7 @@ describe.skipIf(LACKS.bash)('pipeline.sh', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  test.concurrent.each<[number, string, string, Record<string, string>?]>([
+  test.concurrent.for<[number, string, string, Record<string, string>?]>([
     [2, `${sandbox()} "$pipeline"`, 'the command or its files are invalid', { DOCUMENT: 'none.pdf' }],
     [4, `${sandbox()} ${step('WFR_TOKEN=wrong "$pipeline"')}`, 'the token is missing or was rejected'],
     [4, `${sandbox('--reject 403')} "$pipeline"`, 'the token is missing or was rejected'],
@@ -73,11 +73,12 @@ describe.skipIf(LACKS.bash)('pipeline.sh', () => {
     [70, 'wfr() { return 70; }; export -f wfr; "$pipeline"', 'wfr exited with 70'],
   ])(
     'pipeline.sh: exit %i means that no run was created, and the next attempt triggers it (%s)',
-    async (code, lines, message, env = {}) => {
+    async ([code, lines, message, env], { onTestFinished }) => {
       const { exitCode, messages, cwd } = await run(lines, env);
       expect(exitCode).toBe(code);
       expect(messages).toEqual([expect.stringContaining(message)]);
-      const next = await run(`${sandbox()} "$pipeline"`, {}, cwd);
+      const service = await startTestSandbox(FAST, onTestFinished);
+      const next = await run('"$pipeline"', service.env, cwd);
       expect(next).toMatchObject({ exitCode: 0, files: ['output.json', 'run.once'] });
     },
   );

@@ -316,7 +316,7 @@ test('sandbox: many runs are served independently', async () => {
     const answer = await fetch(`${sandbox.baseUrl}${path}`, { headers, ...init });
     return (await answer.json()) as { id: string; output: unknown };
   };
-  const hundreds = effort(8);
+  const hundreds = effort(16);
   const ids: string[] = [];
   for (let hundred = 0; hundred < hundreds; hundred++) {
     const start = async (_: unknown, n: number) => {
