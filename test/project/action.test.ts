@@ -51,6 +51,7 @@ async function runAction(
 }
 
 describe.skipIf(LACKS.bash)('GitHub action', () => {
+  // Most of their time the concurrent ones wait for the next poll.
   test.concurrent('GitHub action: with once, a second attempt prints the recorded run and triggers none', async ({
     onTestFinished,
   }) => {

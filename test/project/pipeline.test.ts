@@ -33,7 +33,7 @@ async function run(lines: string, env: Record<string, string> = {}, cwd = folder
 }
 
 describe.skipIf(LACKS.bash)('pipeline.sh', () => {
-  // Most of their time they wait for the next poll.
+  // Most of their time the concurrent ones wait for the next poll.
   test.concurrent('pipeline.sh: a run that finished exits 0 with its output in a file, and again without a request', async ({
     onTestFinished,
   }) => {
@@ -80,6 +80,7 @@ describe.skipIf(LACKS.bash)('pipeline.sh', () => {
       const service = await startTestSandbox(FAST, onTestFinished);
       const next = await run('"$pipeline"', service.env, cwd);
       expect(next).toMatchObject({ exitCode: 0, files: ['output.json', 'run.once'] });
+      expect(service.posts()).toBe(1);
     },
   );
 

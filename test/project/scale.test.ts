@@ -85,10 +85,7 @@ describe('examples/scale/github.yml', () => {
       };
       const env = { ...world.env, ...files, SHARDS: '5', GITHUB_RUN_ATTEMPT: '1', GITHUB_ACTIONS: 'true' };
       const joined = await bash(script('join', 'Join the results'), env, { cwd: world.cwd });
-      expect(joined).toMatchObject({
-        exitCode: 0,
-        stdout: expect.stringContaining('10 rows: 10 finished'),
-      });
+      expect(joined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('10 rows: 10 finished') });
       expect(readFileSync(join(world.cwd, 'report.html'), 'utf8')).toContain('<html');
       expect(readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8')).toContain('FINISHED');
     },
