@@ -46,11 +46,21 @@ await bundle.write({
       // Everything that main.ts imports statically; every command loads it.
       { name: 'start', tags: ['$initial'] },
       // The only other file that a usage error loads.
-      { name: 'errors', test: inFolders('view/errors') },
+      { name: 'errors', test: inFolders('view/errors', 'outcome') },
       // What every command that talks to the service loads.
       {
         name: 'common',
-        test: inFolders('commands/shared', 'config', 'history', 'platform', 'service', 'text', 'view'),
+        test: inFolders(
+          'commands/shared',
+          'config',
+          'history',
+          'outcome',
+          'platform',
+          'runs',
+          'service',
+          'text',
+          'view',
+        ),
         minShareCount: 3,
       },
     ],

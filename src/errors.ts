@@ -1,12 +1,43 @@
-/** Every error that wfr expects, as data. The view formats them; anything else that is thrown is an internal error. */
-
-/** A signal after which wfr cleans up and ends. */
-export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+/**
+ * Every error that wfr expects, with its facts: the code, whether a run may exist, whether the same command might succeed.
+ * Anything else that is thrown is an internal error.
+ */
+import type { ErrorCode, SignalName } from './exit-code.js';
 
 /** How much of a trigger's body was handed to the socket. Only after a complete one can the service have started a run. */
 export type SendState = 'unsent' | 'partial' | 'complete';
 
+/** A response that an error is about. */
+export interface ErrorResponse {
+  status?: number | undefined;
+  /** The service's own message, unsanitized. */
+  message?: string | undefined;
+  /** The id that the service gave the request, unsanitized. */
+  requestId?: string | undefined;
+}
+
 export abstract class WfrError extends Error {
+  abstract readonly code: ErrorCode;
+
+  /** Whether a run may exist whose id is unknown. */
+  get runMayExist(): boolean {
+    return false;
+  }
+
+  /** Whether the error proves that the command created no run. */
+  get createdNothing(): boolean {
+    return false;
+  }
+
+  /** Whether the same command might succeed without any change. */
+  get isTemporary(): boolean {
+    return false;
+  }
+
+  get response(): ErrorResponse | undefined {
+    return undefined;
+  }
+
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = new.target.name;
@@ -15,6 +46,12 @@ export abstract class WfrError extends Error {
 
 /** Invalid flags, inputs, files or configuration: all problems of one command line at once. */
 export class UsageError extends WfrError {
+  readonly code = 'usage';
+
+  override get createdNothing(): boolean {
+    return true;
+  }
+
   constructor(
     readonly problems: readonly string[],
     readonly hint?: string,
@@ -83,6 +120,15 @@ export type NetworkFault =
   | 'too-large'
   | 'encoded';
 
+/** Faults of a connection that a retry does not fix. */
+export const PERMANENT_FAULTS: readonly NetworkFault[] = [
+  'certificate',
+  'not-tls',
+  'expects-tls',
+  'not-permitted',
+  'proxy-refused',
+];
+
 /** The part of an unusable 2xx that arrived: header names in lower case, the body decoded and truncated. */
 export interface ReceivedResponse {
   status: number;
@@ -92,6 +138,24 @@ export interface ReceivedResponse {
 
 /** A request that got no usable response. `host` is `name:port`; `code` is the error code of the system or of TLS. */
 export class NetworkError extends WfrError {
+  get code(): ErrorCode {
+    return this.fault === 'too-large' ? 'output-not-written' : 'unreachable';
+  }
+
+  /** Whether a retry cannot succeed. */
+  get isPermanent(): boolean {
+    return PERMANENT_FAULTS.includes(this.fault);
+  }
+
+  override get isTemporary(): boolean {
+    return !this.isPermanent && this.fault !== 'too-large';
+  }
+
+  override get response(): ErrorResponse | undefined {
+    const { status, proxy, requestId } = this.facts;
+    return status === undefined || proxy ? undefined : { status, requestId };
+  }
+
   constructor(
     readonly fault: NetworkFault,
     readonly facts: {
@@ -104,6 +168,7 @@ export class NetworkError extends WfrError {
       after?: number | undefined;
       /** Set for a 2xx. */
       received?: ReceivedResponse | undefined;
+      requestId?: string | undefined;
     },
     options?: ErrorOptions,
   ) {
@@ -119,9 +184,21 @@ export interface FieldNames {
 
 /** A 2xx whose body is not a valid Run; `fields` are those of its members, if it was an object. */
 export class UnreadableResponseError extends WfrError {
+  readonly code = 'unreachable';
+
+  override get isTemporary(): boolean {
+    return true;
+  }
+
+  override get response(): ErrorResponse | undefined {
+    const { status, excerpt, fields, requestId } = this.facts;
+    return { status, requestId, message: fields === undefined ? excerpt : undefined };
+  }
+
   constructor(
     readonly reason: string,
     readonly facts: {
+      requestId?: string | undefined;
       status?: number;
       contentType?: string;
       excerpt?: string;
@@ -158,6 +235,22 @@ export interface HttpErrorInfo {
 
 /** The service responded with a status other than 2xx. */
 export class HttpError extends WfrError {
+  get code(): ErrorCode {
+    const { status } = this.info;
+    if (status === 401) return 'unauthorized';
+    return status === 403 ? 'forbidden' : 'rejected';
+  }
+
+  /** Whether the status says that another attempt may succeed. */
+  get isTransient(): boolean {
+    const { status } = this.info;
+    return status === 408 || status === 425 || status === 429 || status >= 500;
+  }
+
+  override get response(): ErrorResponse {
+    return this.info;
+  }
+
   constructor(
     readonly info: HttpErrorInfo,
     /** `rejected`: every variant of the workflow's field was rejected. `possible`: the variant may be the reason. */
@@ -169,6 +262,20 @@ export class HttpError extends WfrError {
 
 /** A trigger that certainly created no run. `attempts` is the number of requests. */
 export class NotTriggeredError extends WfrError {
+  readonly code = 'not-triggered';
+
+  override get createdNothing(): boolean {
+    return true;
+  }
+
+  override get isTemporary(): boolean {
+    return mayPass(this.cause);
+  }
+
+  override get response(): ErrorResponse | undefined {
+    return this.cause.response;
+  }
+
   constructor(
     override readonly cause: NetworkError | HttpError,
     readonly sendState: SendState,
@@ -194,11 +301,21 @@ export interface RunEvidence {
 
 /** A trigger that may have created a run. */
 export class UnknownOutcomeError extends WfrError {
+  readonly code = 'unknown-outcome';
+  /** The file of `run --once`, if it records that the outcome is unknown. */
+  onceFile?: string;
+
+  override get runMayExist(): boolean {
+    return true;
+  }
+
+  override get response(): ErrorResponse | undefined {
+    return this.cause.response;
+  }
+
   constructor(
     override readonly cause: NetworkError | HttpError | UnreadableResponseError,
     readonly evidence?: RunEvidence,
-    /** The file of `run --once`, if it records that the outcome is unknown. */
-    readonly onceFile?: string,
   ) {
     super('a run may have been created');
   }
@@ -206,10 +323,18 @@ export class UnknownOutcomeError extends WfrError {
 
 /** An earlier command sent a trigger and recorded no answer in `file`, the one of `run --once`. */
 export class UnsettledRunError extends WfrError {
+  readonly code = 'unknown-outcome';
+
+  override get runMayExist(): boolean {
+    return true;
+  }
+
   constructor(
     readonly file: string,
-    /** When it was sent, if known. */
-    readonly sentAt: string | undefined,
+    /** When it was sent (ms since 1970), if known. */
+    readonly sentAt: number | undefined,
+    /** Why there is no answer, if the command recorded it. */
+    readonly reason: string | undefined,
   ) {
     super('a run may have been created by an earlier command');
   }
@@ -217,6 +342,8 @@ export class UnsettledRunError extends WfrError {
 
 /** The service no longer knows the run that is recorded in `file`, the one of `run --once`. */
 export class LostRunError extends WfrError {
+  readonly code = 'unreachable';
+
   constructor(
     readonly file: string,
     readonly id: string,
@@ -227,6 +354,18 @@ export class LostRunError extends WfrError {
 
 /** A run that can no longer be read. `seen`: whether it was ever read; `unreachableMs`: time since the first failed poll. */
 export class UnreachableRunError extends WfrError {
+  get code(): ErrorCode {
+    return this.cause.code === 'output-not-written' ? 'output-not-written' : 'unreachable';
+  }
+
+  override get isTemporary(): boolean {
+    return mayPass(this.cause);
+  }
+
+  override get response(): ErrorResponse | undefined {
+    return this.cause.response;
+  }
+
   constructor(
     readonly id: string,
     override readonly cause: NetworkError | HttpError | UnreadableResponseError,
@@ -239,6 +378,12 @@ export class UnreachableRunError extends WfrError {
 
 /** The service has no run of this id, and wfr has never read one. */
 export class NoSuchRunError extends WfrError {
+  readonly code = 'no-such-run';
+
+  override get response(): ErrorResponse {
+    return this.info;
+  }
+
   constructor(
     readonly id: string,
     readonly info: HttpErrorInfo,
@@ -249,6 +394,12 @@ export class NoSuchRunError extends WfrError {
 
 /** A run whose status is unknown to wfr and did not change for too long. */
 export class UnknownStatusError extends WfrError {
+  readonly code = 'unknown-status';
+
+  override get isTemporary(): boolean {
+    return true;
+  }
+
   constructor(
     readonly status: string,
     readonly forMs: number,
@@ -259,13 +410,27 @@ export class UnknownStatusError extends WfrError {
 
 /** A signal was received. `sendState` is undefined if no trigger was in progress. */
 export class InterruptedError extends WfrError {
+  readonly code = 'interrupted';
+  /** The file of `run --once`, if it records that a run may exist. */
+  onceFile?: string;
+
+  override get runMayExist(): boolean {
+    return this.sendState === 'complete';
+  }
+
+  override get createdNothing(): boolean {
+    return this.sendState === 'unsent' || this.sendState === 'partial';
+  }
+
+  override get isTemporary(): boolean {
+    return true;
+  }
+
   constructor(
     readonly signal: SignalName,
     readonly sendState?: SendState,
     /** Set if the signal came while wfr was confirming the id in an unusable response. */
     readonly evidence?: RunEvidence,
-    /** The file of `run --once`, if it records that a run may exist. */
-    readonly onceFile?: string,
   ) {
     super(signal);
   }
@@ -279,6 +444,8 @@ export type FoundValue =
 
 /** The run finished, but has no value at the JSON Pointer of --get. */
 export class NoSuchValueError extends WfrError {
+  readonly code = 'no-such-value';
+
   constructor(
     readonly pointer: string,
     /** What the pointer is into. */
@@ -293,6 +460,8 @@ export class NoSuchValueError extends WfrError {
 
 /** The result is known but could not be written; `what` names the part. */
 export class OutputError extends WfrError {
+  readonly code = 'output-not-written';
+
   constructor(
     override readonly cause: Error,
     readonly what = 'the result',
@@ -303,6 +472,12 @@ export class OutputError extends WfrError {
 
 /** No access token for a remote service. `lookedFor` lists the sources; `withheld` says why a token was found but not sent. */
 export class MissingTokenError extends WfrError {
+  readonly code = 'no-token';
+
+  override get createdNothing(): boolean {
+    return true;
+  }
+
   constructor(
     readonly lookedFor: readonly string[],
     readonly withheld?: string,
@@ -313,6 +488,16 @@ export class MissingTokenError extends WfrError {
 
 /** A document that changed while it was being sent. */
 export class FileChangedError extends WfrError {
+  readonly code = 'usage';
+
+  override get createdNothing(): boolean {
+    return true;
+  }
+
+  override get isTemporary(): boolean {
+    return true;
+  }
+
   constructor(readonly path: string) {
     super('changed while being read');
   }
@@ -320,12 +505,35 @@ export class FileChangedError extends WfrError {
 
 /** A file that passed the checks but could not be read when it was sent. */
 export class FileReadError extends WfrError {
+  get code(): ErrorCode {
+    return this.isTemporary ? 'not-triggered' : 'usage';
+  }
+
+  override get createdNothing(): boolean {
+    return true;
+  }
+
+  override get isTemporary(): boolean {
+    return isResourceExhaustion(this.cause);
+  }
+
   constructor(
     readonly path: string,
     override readonly cause: Error,
   ) {
     super('cannot be read');
   }
+}
+
+/** Returns whether a system call failed for lack of file descriptors or memory, which may be temporary. */
+export function isResourceExhaustion(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM';
+}
+
+/** Returns whether the same request might succeed later. */
+function mayPass(cause: NetworkError | HttpError | UnreadableResponseError): boolean {
+  return cause instanceof HttpError ? cause.isTransient : cause.isTemporary;
 }
 
 /** A document of the output that could not be saved; `what` is its path. The printed output still contains it. */

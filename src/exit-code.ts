@@ -1,26 +1,7 @@
-/** Exit codes: the table that users see, and the code for each error and each run status. */
-import {
-  FileChangedError,
-  FileReadError,
-  HttpError,
-  InterruptedError,
-  LostRunError,
-  MissingTokenError,
-  NetworkError,
-  NoSuchRunError,
-  NoSuchValueError,
-  NotTriggeredError,
-  OutputError,
-  type SignalName,
-  UnknownOutcomeError,
-  UnknownStatusError,
-  UnreachableRunError,
-  UnreadableResponseError,
-  UnsettledRunError,
-  UsageError,
-} from './errors.js';
-import { isResourceExhaustion } from './platform/system-error.js';
-import type { TerminalStatus } from './service/run.js';
+/** Exit codes and error codes: the tables that users see. */
+
+/** A signal after which wfr cleans up and ends. */
+export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
 export const ExitCode = {
   ok: 0,
@@ -65,18 +46,6 @@ export const EXIT_CODE_MEANINGS: readonly (readonly [codes: string, meaning: str
   ['129, 130, 143', 'ended by SIGHUP, SIGINT (Ctrl-C), SIGTERM'],
 ];
 
-/** Returns the exit code of a run that ended. */
-export function exitCodeOfStatus(status: TerminalStatus): ExitCode {
-  switch (status) {
-    case 'FINISHED':
-      return ExitCode.ok;
-    case 'FAILED':
-      return ExitCode.runFailed;
-    default:
-      return status satisfies never;
-  }
-}
-
 /** What ends a command, in one word for programs: its exit code, and its meaning in `wfr help errors`. */
 export const ERROR_CODES = {
   usage: [ExitCode.usage, 'invalid flags, inputs, files or configuration'],
@@ -99,44 +68,6 @@ export const ERROR_CODES = {
 } as const satisfies Record<string, readonly [ExitCode | 'signal', string]>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
-
-/** Returns the code of a thrown value; an unknown error is internal. */
-export function errorCodeOf(error: unknown): ErrorCode {
-  if (error instanceof InterruptedError) return 'interrupted';
-  if (error instanceof UsageError || error instanceof FileChangedError) return 'usage';
-  if (error instanceof FileReadError) return isResourceExhaustion(error.cause) ? 'not-triggered' : 'usage';
-  if (error instanceof MissingTokenError) return 'no-token';
-  if (error instanceof HttpError) return codeOfHttpStatus(error.info.status);
-  if (error instanceof NoSuchRunError) return 'no-such-run';
-  if (error instanceof UnknownOutcomeError || error instanceof UnsettledRunError) return 'unknown-outcome';
-  if (error instanceof NotTriggeredError) return 'not-triggered';
-  if (error instanceof NoSuchValueError) return 'no-such-value';
-  if (error instanceof OutputError) return 'output-not-written';
-  if (error instanceof UnknownStatusError) return 'unknown-status';
-  if (error instanceof UnreachableRunError) {
-    const isTooLarge = error.cause instanceof NetworkError && error.cause.fault === 'too-large';
-    return isTooLarge ? 'output-not-written' : 'unreachable';
-  }
-  if (
-    error instanceof LostRunError ||
-    error instanceof NetworkError ||
-    error instanceof UnreadableResponseError
-  ) {
-    return 'unreachable';
-  }
-  return 'internal';
-}
-
-function codeOfHttpStatus(status: number): ErrorCode {
-  if (status === 401) return 'unauthorized';
-  return status === 403 ? 'forbidden' : 'rejected';
-}
-
-/** Returns the exit code of a thrown value, or its signal; an unknown error is an internal error. */
-export function exitOfError(error: unknown): Exit {
-  const [exit] = ERROR_CODES[errorCodeOf(error)];
-  return exit === 'signal' ? (error as InterruptedError).signal : exit;
-}
 
 /** Returns an exit as a number. */
 export function toExitCode(exit: Exit): number {

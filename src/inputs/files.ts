@@ -3,10 +3,10 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { FileReadError } from '../errors.js';
+import { FileReadError, isResourceExhaustion } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
-import { describeSystemError, errorCode, isResourceExhaustion } from '../platform/system-error.js';
+import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { createFileSource, createHandleSource } from './file-source.js';
 

@@ -4,7 +4,7 @@
  */
 import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
-import type { SignalName } from '../errors.js';
+import type { SignalName } from '../exit-code.js';
 import { SecretMask } from '../text/secret-mask.js';
 import type { ExecOptions, ExecResult, ExitStatus } from './exec.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';

@@ -1,6 +1,7 @@
 /** Turns SIGINT, SIGTERM and SIGHUP into abort signals that the work of a command can listen to. */
 import { setMaxListeners } from 'node:events';
-import { InterruptedError, type SignalName } from '../errors.js';
+import { InterruptedError } from '../errors.js';
+import type { SignalName } from '../exit-code.js';
 import type { Context } from './context.js';
 
 export class Interruption {

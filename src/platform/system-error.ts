@@ -27,12 +27,8 @@ const MESSAGES: Readonly<Record<string, string>> = {
 /** Returns the code of a system error, such as ENOENT; undefined for any other error. */
 export function errorCode(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : undefined;
-}
-
-/** Returns whether a system call failed for lack of file descriptors or memory, which may be temporary. */
-export function isResourceExhaustion(error: unknown): boolean {
-  return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '');
+  // The codes of wfr's own errors are in lower case.
+  return typeof code === 'string' && /^[A-Z]/.test(code) ? code : undefined;
 }
 
 /** Returns why a system call failed, with the code in parentheses: `no such file (ENOENT)`. */

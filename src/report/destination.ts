@@ -12,10 +12,10 @@ import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
+import type { CommandResult } from '../outcome/error-data.js';
 import type { Context } from '../platform/context.js';
 import { renameFile } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
-import type { CommandResult } from './reported-run.js';
 
 /** An opened report: written once, or discarded. */
 export interface Report {

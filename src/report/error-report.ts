@@ -1,13 +1,13 @@
 /** `--report json` of a command that ran nothing: written although its other reports may not even be known. */
 import { randomUUID } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
+import type { CommandResult } from '../outcome/error-data.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../platform/same-file.js';
 import { errorCode } from '../platform/system-error.js';
 import { openAtomicFile } from './destination.js';
 import { REPORT_START, renderJson } from './json.js';
-import type { CommandResult } from './reported-run.js';
 
 interface OtherOutput {
   /** Files that the command writes, too. */

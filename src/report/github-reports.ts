@@ -1,6 +1,7 @@
 /** `--report github`: writes annotations to stderr, and appends to the files of GitHub Actions. */
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '../errors.js';
+import type { CommandResult } from '../outcome/error-data.js';
 import type { Context } from '../platform/context.js';
 import {
   type AppendFile,
@@ -10,7 +11,6 @@ import {
   type Report,
 } from './destination.js';
 import { formatStepOutput, getStepOutputs, MAX_SIZE, renderAnnotations, renderJobSummary } from './github.js';
-import type { CommandResult } from './reported-run.js';
 
 /** Renders the text for a file that already has `size` bytes. */
 type RenderText = (

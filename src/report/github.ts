@@ -1,16 +1,17 @@
 /** Renders a command's result for GitHub Actions: annotations, a job summary and step outputs. */
-import { compactJson } from '../text/json/format-json.js';
-import { sanitize } from '../text/sanitize.js';
-import { renderTableRow, TABLE_HEAD } from './markdown.js';
+
+import type { CommandResult } from '../outcome/error-data.js';
 import {
-  type CommandResult,
   nameOf,
+  type Outcome,
   problemLinesWithStep,
-  type ReportedRun,
   requestLines,
   statusOf,
   verdictOf,
-} from './reported-run.js';
+} from '../outcome/outcome.js';
+import { compactJson } from '../text/json/format-json.js';
+import { sanitize } from '../text/sanitize.js';
+import { renderTableRow, TABLE_HEAD } from './markdown.js';
 
 /** GitHub shows no more for one step. */
 const MAX_ANNOTATIONS = 10;
@@ -75,11 +76,11 @@ export function formatStepOutput(name: string, value: string, delimiter: string)
   return `${name}<<${delimiter}\n${value}\n${delimiter}\n`;
 }
 
-function* linesOf(runs: readonly ReportedRun[], textOf: (run: ReportedRun) => string): Generator<string> {
+function* linesOf(runs: readonly Outcome[], textOf: (run: Outcome) => string): Generator<string> {
   for (const run of runs) yield `${textOf(run)}\n`;
 }
 
-function* allOutputChunks(runs: readonly ReportedRun[]): Generator<string | Uint8Array> {
+function* allOutputChunks(runs: readonly Outcome[]): Generator<string | Uint8Array> {
   const [only] = runs;
   if (runs.length === 1 && only !== undefined) {
     yield* outputChunks(only, '');
@@ -92,7 +93,7 @@ function* allOutputChunks(runs: readonly ReportedRun[]): Generator<string | Uint
   yield ']';
 }
 
-function* outputChunks({ run }: ReportedRun, fallback: string): Generator<string | Uint8Array> {
+function* outputChunks({ run }: Outcome, fallback: string): Generator<string | Uint8Array> {
   if (run?.status !== 'FINISHED') yield fallback;
   else yield* compactJson(run.output ?? Buffer.from('null'));
 }

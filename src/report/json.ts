@@ -1,8 +1,9 @@
 /** `--report json`: the Runs as the service sent them, with exit codes, durations and errors. */
 import { toExitCode } from '../exit-code.js';
+import type { CommandResult } from '../outcome/error-data.js';
+import { exitOf, type Outcome, wordOf } from '../outcome/outcome.js';
 import { compactJson } from '../text/json/format-json.js';
 import { sanitizeJson } from '../text/sanitize.js';
-import { type CommandResult, outcomeOf, type ReportedRun } from './reported-run.js';
 
 /** How every such report begins. */
 export const REPORT_START = '{\n  "exitCode": ';
@@ -22,17 +23,17 @@ export function* renderJson({ runs, exit, error }: CommandResult): Chunks {
   yield '\n  ]\n}\n';
 }
 
-function* renderRun(reported: ReportedRun): Chunks {
-  const { row, label, id, workflowId, exit, duration, error, requestId, run } = reported;
+function* renderRun(outcome: Outcome): Chunks {
+  const { row, label, id, workflowId, state, durationMs, error, run } = outcome;
   const known = {
     ...(row !== undefined && { row, label }),
     id,
     workflowId,
-    outcome: outcomeOf(reported),
-    exitCode: toExitCode(exit),
-    durationMs: Math.round(duration),
-    error,
-    requestId,
+    outcome: wordOf(state),
+    exitCode: toExitCode(exitOf(outcome)),
+    durationMs: Math.round(durationMs),
+    error: error?.text,
+    requestId: error?.response?.requestId,
   };
   yield '    {\n';
   for (const [name, value] of Object.entries(known))

@@ -3,16 +3,11 @@
  * CI can show its history. It is valid for the schemas of both Jenkins and Ant's JUnit task, which requires the order of
  * its elements; a test case has no place for the id of a run, so that the ids are in the output.
  */
+
+import type { CommandResult } from '../outcome/error-data.js';
+import { type Outcome, problemLinesWithStep, requestLines, verdictOf, wordOf } from '../outcome/outcome.js';
 import { VERSION } from '../platform/version.js';
 import { escapeCodePoint, sanitize } from '../text/sanitize.js';
-import {
-  type CommandResult,
-  outcomeOf,
-  problemLinesWithStep,
-  type ReportedRun,
-  requestLines,
-  verdictOf,
-} from './reported-run.js';
 
 export function* renderJunit({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
   const verdicts = runs.map(verdictOf);
@@ -40,7 +35,7 @@ export function* renderJunit({ runs, startedAt, durationMs }: CommandResult): Ge
 }
 
 /** Returns the label of each row, else the workflow, else the id; with the row's number where labels are equal. */
-function uniqueNames(runs: readonly ReportedRun[]): string[] {
+function uniqueNames(runs: readonly Outcome[]): string[] {
   const names = runs.map(({ label, workflowId, id }) => sanitize(label ?? workflowId ?? id ?? 'unknown'));
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -50,16 +45,16 @@ function uniqueNames(runs: readonly ReportedRun[]): string[] {
   });
 }
 
-function renderTestCase(name: string, run: ReportedRun): string {
+function renderTestCase(name: string, run: Outcome): string {
   const classname = sanitize(run.workflowId ?? 'wfr');
-  const head = `    <testcase${formatAttributes({ name, classname, time: formatSeconds(run.duration) })}`;
+  const head = `    <testcase${formatAttributes({ name, classname, time: formatSeconds(run.durationMs) })}`;
   const verdict = verdictOf(run);
   if (verdict === 'succeeded') return `${head}/>\n`;
   const element = verdict === 'failed' ? 'failure' : 'error';
   const lines = problemLinesWithStep(run);
   const id = run.id === undefined ? [] : [`run ${sanitize(run.id)}`];
   const details = [...lines, ...(name === run.id ? [] : id), ...requestLines(run)];
-  const summary = formatAttributes({ type: outcomeOf(run), message: lines.join('; ') });
+  const summary = formatAttributes({ type: wordOf(run.state), message: lines.join('; ') });
   return `${head}>\n      <${element}${summary}>${escapeXml(details.join('\n'))}</${element}>\n    </testcase>\n`;
 }
 

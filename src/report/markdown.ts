@@ -1,17 +1,18 @@
 /** `--report markdown`: a table with a row for each run; also the body of GitHub's job summary. */
+
+import type { CommandResult } from '../outcome/error-data.js';
+import {
+  failingStepOf,
+  type Outcome,
+  problemLines,
+  requestLines,
+  stepsOf,
+  wordOf,
+} from '../outcome/outcome.js';
 import { formatDuration } from '../text/duration.js';
 import { sanitize } from '../text/sanitize.js';
-import {
-  type CommandResult,
-  failingStepOf,
-  problemLines,
-  type ReportedRun,
-  requestLines,
-  statusOf,
-  stepsOf,
-} from './reported-run.js';
 
-export const TABLE_HEAD = `| Run | Workflow | Version | Status | Steps | Duration | Failing step | Message |
+export const TABLE_HEAD = `| Run | Workflow | Version | Outcome | Steps | Duration | Failing step | Message |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 `;
 
@@ -21,16 +22,16 @@ export function* renderMarkdown({ runs }: CommandResult): Generator<string, void
 }
 
 /** Returns one run's row, with its line feed. */
-export function renderTableRow(reported: ReportedRun): string {
-  const { label, id, workflowId = '', run, duration } = reported;
+export function renderTableRow(reported: Outcome): string {
+  const { label, id, workflowId = '', run, state, durationMs } = reported;
   const names = [label, id].filter((name) => name !== undefined);
   const cells = [
     names.map((name) => escapeMarkdown(sanitize(name))).join('<br>'),
     escapeMarkdown(sanitize(workflowId)),
     escapeMarkdown(sanitize(run?.versionName ?? '')),
-    escapeMarkdown(statusOf(reported)),
+    wordOf(state),
     stepsOf(reported),
-    formatDuration(duration),
+    formatDuration(durationMs),
     escapeMarkdown(failingStepOf(reported)),
     [...problemLines(reported), ...requestLines(reported)].map(escapeMarkdown).join('<br>'),
   ];

@@ -1,9 +1,10 @@
 /** The reports of one command: opened before anything is sent, written at the end. */
 import { OutputError, UsageError } from '../errors.js';
+import type { CommandResult } from '../outcome/error-data.js';
+import { nameOf } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { Report } from './destination.js';
-import { type CommandResult, nameOf } from './reported-run.js';
 import { parseReportRequest } from './requests.js';
 
 export class Reports {

@@ -1,6 +1,7 @@
 /** Parses the values of `--report` into openers of reports. */
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '../errors.js';
+import type { CommandResult } from '../outcome/error-data.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { type Destination, DestinationError, type Opener, openAtomicFile } from './destination.js';
@@ -8,7 +9,6 @@ import { githubOpeners } from './github-reports.js';
 import { renderJson } from './json.js';
 import { renderJunit } from './junit.js';
 import { renderMarkdown } from './markdown.js';
-import type { CommandResult } from './reported-run.js';
 
 type Renderer = (result: CommandResult) => Iterable<string | Uint8Array>;
 

@@ -13,7 +13,7 @@ import { decodeStart, decodeString, mayBeOneOf } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import { getRun } from './get-run.js';
 import { isUsableId } from './parse-run.js';
-import { backoff, isTransient, MAX_RESENDS } from './retry.js';
+import { backoff, MAX_RESENDS } from './retry.js';
 import type { Run } from './run.js';
 import { excerptOf, redactTarget, type Service } from './service.js';
 
@@ -76,8 +76,7 @@ function isRetryable(error: unknown): boolean {
   if (error instanceof NetworkError) return true;
   if (error instanceof UnreadableResponseError) return false;
   if (!(error instanceof HttpError)) throw error;
-  const { status } = error.info;
-  return status === 404 || isTransient(status);
+  return error.info.status === 404 || error.isTransient;
 }
 
 function findIds({ headers, body }: ReceivedResponse): string[] {

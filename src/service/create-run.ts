@@ -6,6 +6,7 @@ import {
   NotTriggeredError,
   UnknownOutcomeError,
   UnreadableResponseError,
+  WfrError,
 } from '../errors.js';
 import type { Interruption } from '../platform/signals.js';
 import { type Input, TriggerBody } from './body.js';
@@ -44,26 +45,56 @@ export interface Created {
   variantsTried: number;
 }
 
+/** Records what becomes of a trigger, so that a later command knows whether a run may exist. */
+export interface TriggerLog {
+  /** Awaited before the closing bytes of each request: resolves once it is recorded; throws to withhold them. */
+  sent(): Promise<void>;
+  /** The latest request has created no run; another one follows if `isFinal` is false. */
+  refused(error: WfrError, isFinal: boolean): void;
+  /** A run may exist. */
+  unknown(error: WfrError): void;
+  accepted(run: Run): void;
+}
+
 /**
- * Triggers a run. `beforeLastBytes` is awaited before the closing bytes of each request, and may throw to withhold them.
- * Throws HttpError, NotTriggeredError or UnknownOutcomeError when no run was confirmed, InterruptedError after a signal,
- * FileChangedError or FileReadError when a document cannot be sent.
+ * Triggers a run, and records each step. Throws HttpError, NotTriggeredError or UnknownOutcomeError when no run was
+ * confirmed, InterruptedError after a signal, FileChangedError or FileReadError when a document cannot be sent, and what
+ * `log.sent` throws.
  */
 export async function createRun(
   trigger: Trigger,
   service: Service,
   interruption: Interruption,
-  beforeLastBytes = async () => {},
+  log: TriggerLog,
+): Promise<Created> {
+  try {
+    const created = await tryVariants(trigger, service, interruption, log);
+    log.accepted(created.run);
+    return created;
+  } catch (error) {
+    if (error instanceof WfrError && error.runMayExist) log.unknown(error);
+    // What the log cannot record, it cannot record as refused either.
+    else if (error instanceof WfrError && error.code !== 'output-not-written') log.refused(error, true);
+    throw error;
+  }
+}
+
+async function tryVariants(
+  trigger: Trigger,
+  service: Service,
+  interruption: Interruption,
+  log: TriggerLog,
 ): Promise<Created> {
   const variants = variantsOf(trigger.field);
   for (const [index, variant] of variants.entries()) {
     try {
-      const run = await sendUntilDecided(trigger, variant, service, interruption, beforeLastBytes);
+      const run = await sendUntilDecided(trigger, variant, service, interruption, log);
       return { run, variant, variantsTried: index + 1 };
     } catch (error) {
       const hint = error instanceof HttpError && variants.length > 1 ? getVariantHint(error) : undefined;
       if (!(error instanceof HttpError) || hint === undefined) throw error;
       if (hint === 'possible' || index === variants.length - 1) throw new HttpError(error.info, hint);
+      log.refused(error, false);
     }
   }
   throw new Error('no variant was tried');
@@ -75,23 +106,25 @@ async function sendUntilDecided(
   variant: WorkflowIdField,
   service: Service,
   interruption: Interruption,
-  beforeLastBytes: () => Promise<void>,
+  log: TriggerLog,
 ): Promise<Run> {
   const earlier: Attempt[] = [];
   let isNewToken = false;
   for (;;) {
     const body = new TriggerBody({ fields: fieldsFor(variant, trigger.workflowId), inputs: trigger.inputs });
-    const { run, failure, token } = await sendOnce(body, service, interruption, beforeLastBytes);
+    const { run, failure, token } = await sendOnce(body, service, interruption, log);
     if (run !== undefined) return run;
     // Not twice in a row: a service may reject every new token.
-    isNewToken = !isNewToken && (await hasNewToken(failure, token, service, interruption));
+    isNewToken = !isNewToken && (await hasNewToken(failure, token, service, interruption, log));
     if (isNewToken) continue;
     const last = toAttempt(failure, body);
     const decision = decideResend(last, earlier, trigger, service.clock.random());
     if (!decision.resend)
       throw finalError(failure, last, classify(last, trigger), decision, earlier.length + 1, body);
+    log.refused(failure, false);
     earlier.push(last);
     service.events.retrying(failure, last.sendState, decision.delay, earlier.length);
+    service.gate?.onRetry(failure, decision.delay);
     await service.clock.sleep(decision.delay, interruption.signal).catch(throwAsUnsent);
   }
 }
@@ -102,8 +135,11 @@ async function hasNewToken(
   rejected: string | undefined,
   { credentials }: Service,
   { signal }: Interruption,
+  log: TriggerLog,
 ): Promise<boolean> {
   if (!(failure instanceof HttpError) || failure.info.status !== 401) return false;
+  // To read the token may take long.
+  log.refused(failure, false);
   return credentials.refresh(rejected, signal).catch(throwAsUnsent);
 }
 
@@ -154,22 +190,26 @@ async function sendOnce(
   body: TriggerBody,
   service: Service,
   interruption: Interruption,
-  beforeLastBytes: () => Promise<void>,
+  log: TriggerLog,
 ): Promise<SendResult> {
   const url = runsUrl(service.baseUrl);
   const grace = new SignalGrace(body, service, interruption);
-  const withholdAfterSignal = async () => {
-    await beforeLastBytes();
+  let isAnswered = false;
+  const beforeLastBytes = async () => {
+    // A request whose response arrived early may still be reading its files.
+    if (isAnswered) throw new Error('the response has already arrived');
+    await log.sent();
     interruption.signal.throwIfAborted();
   };
   try {
-    return await postTrigger(url, body, service, grace.signal, withholdAfterSignal);
+    return await postTrigger(url, body, service, grace.signal, beforeLastBytes);
   } catch (error) {
     if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.sendState);
     if (isAccepted(error)) return { run: await identifyRun(error, url, service, grace.signal) };
     if (!(error instanceof NetworkError)) throw error;
     return { failure: error };
   } finally {
+    isAnswered = true;
     grace.end();
   }
 }
@@ -182,7 +222,7 @@ async function postTrigger(
   beforeLastBytes: () => Promise<void>,
 ): Promise<SendResult> {
   const { transport, events } = service;
-  await service.rateLimiter?.acquire(signal);
+  await service.gate?.acquire(signal);
   events.request('POST', url.href, body.length);
   const token = await service.credentials.token(signal);
   const hooks = {

@@ -2,7 +2,7 @@
 
 import { HttpError, NetworkError, UnreadableResponseError } from '../errors.js';
 import type { AwakeTime } from './awake-time.js';
-import { backoff, isTransient } from './retry.js';
+import { backoff } from './retry.js';
 
 export type PollFailure = NetworkError | HttpError | UnreadableResponseError;
 
@@ -62,7 +62,7 @@ export class FailedPolls {
 
 /** Returns whether a status blames the request (400, 404, a redirect), which is unexpected for a run that exists. */
 export function isUnexpectedStatus(failure: PollFailure): boolean {
-  return failure instanceof HttpError && !isTransient(failure.info.status);
+  return failure instanceof HttpError && !failure.isTransient;
 }
 
 export function isPollFailure(error: unknown): error is PollFailure {

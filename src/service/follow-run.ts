@@ -11,7 +11,7 @@ import type { Clock } from '../platform/context.js';
 import { AwakeTime } from './awake-time.js';
 import { FailedPolls, isPollFailure, isUnexpectedStatus, type PollFailure } from './failed-polls.js';
 import type { RunResponse } from './get-run.js';
-import { isPermanent, MAX_RETRY_AFTER } from './retry.js';
+import { MAX_RETRY_AFTER } from './retry.js';
 import { hasEnded, isKnownStatus, type Run } from './run.js';
 
 /** All times in milliseconds. */
@@ -188,8 +188,8 @@ class RunFollower {
   #throwIfFinal(failure: PollFailure): void {
     const seen = this.#run !== undefined;
     if (failure instanceof NetworkError) {
-      const { fault } = failure;
-      if (fault === 'too-large' || (!seen && isPermanent(fault))) throw this.#toUnreachableRunError(failure);
+      if (failure.fault === 'too-large' || (!seen && failure.isPermanent))
+        throw this.#toUnreachableRunError(failure);
     }
     if (!(failure instanceof HttpError)) return;
     const { status } = failure.info;

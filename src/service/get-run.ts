@@ -44,7 +44,7 @@ async function sendGet(
   service: Service,
   signal: AbortSignal,
 ): Promise<{ response: HttpResponse; token: string | undefined }> {
-  await service.rateLimiter?.acquire(signal);
+  await service.gate?.acquire(signal);
   service.events.request('GET', url.href);
   const token = await service.credentials.token(signal);
   const response = await service.transport.get(url.pathname, requestHeaders(service, token), signal);

@@ -8,6 +8,7 @@ import { stripByteOrderMark } from '../text/utf8.js';
 import type { Deadline } from './deadline.js';
 import { decodeBody, type IncomingBody, parseCoding } from './decode-body.js';
 import { ReceivedBytes } from './received-bytes.js';
+import { requestIdOf } from './request-id.js';
 
 /** Longest body of a 2xx, in bytes: 512 MiB. */
 const MAX_RESPONSE = 512 * 1024 * 1024;
@@ -53,7 +54,9 @@ export async function readResponse(
   } catch (error) {
     const { host } = options;
     const body = received.concat(MAX_RECEIVED);
-    const facts = { host, code: errorCode(error), status, received: { status, headers, body } };
+    const partial = { status, headers, body };
+    const requestId = requestIdOf(partial);
+    const facts = { host, code: errorCode(error), status, received: partial, requestId };
     // The headers have arrived, so the error carries their status.
     if (error instanceof NetworkError)
       throw new NetworkError(error.fault, { ...facts, ...error.facts }, { cause: error });

@@ -1,5 +1,5 @@
 /** Decides what may be sent again and when: pure functions over the attempts so far. */
-import type { NetworkFault, SendState } from '../errors.js';
+import { type NetworkFault, PERMANENT_FAULTS, type SendState } from '../errors.js';
 
 /** How one request failed: without a usable response, or with a status that is not 2xx. */
 export type Attempt = { sendState: SendState; fault: NetworkFault } | RejectedAttempt;
@@ -29,13 +29,6 @@ export const MAX_RETRY_AFTER = 5 * 60_000;
 /** Longest Retry-After that is told apart (ms): a year. `1e400` would be infinite. */
 const LONGEST_RETRY_AFTER = 365 * 24 * 3_600_000;
 
-/** Connection faults that a retry does not fix. */
-const PERMANENT_FAULTS: readonly NetworkFault[] = [
-  'certificate',
-  'not-tls',
-  'not-permitted',
-  'proxy-refused',
-];
 /** Faults of a service that is still starting: retried sooner. */
 const STARTUP_FAULTS: readonly NetworkFault[] = ['refused', 'unreachable', 'connect-reset'];
 
@@ -106,16 +99,6 @@ export function classify(last: Attempt, policy: ResendPolicy): 'rejected' | 'not
     return sendState === 'complete' ? 'unknown' : 'not-triggered';
   const mayLeadToRun = status === 303 || (status >= 300 && status <= 399 && isRunLocation);
   return mayLeadToRun && sendState === 'complete' ? 'unknown' : 'rejected';
-}
-
-/** Returns whether the status of a poll says nothing about the run itself, so that the poll is retried. */
-export function isTransient(status: number): boolean {
-  return status === 408 || status === 425 || status === 429 || status >= 500;
-}
-
-/** Returns whether a retry cannot succeed after this fault. */
-export function isPermanent(fault: NetworkFault): boolean {
-  return PERMANENT_FAULTS.includes(fault) || fault === 'expects-tls';
 }
 
 /**

@@ -6,9 +6,9 @@ import {
   type HttpErrorInfo,
   type NetworkError,
   type SendState,
-  type SignalName,
   UnreadableResponseError,
 } from '../errors.js';
+import type { SignalName } from '../exit-code.js';
 import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
 import { parseUrl } from '../text/url.js';
@@ -44,12 +44,14 @@ export interface ServiceEvents {
   awaitingId(ms: number, signal: SignalName): void;
 }
 
-/** Spreads requests over time. */
-export interface RequestLimiter {
+/** Decides when a request of a batch may be sent. */
+export interface RequestGate {
   /** Resolves when the next request may be sent. Throws the signal's reason. */
   acquire(signal: AbortSignal): Promise<void>;
   /** Reports a response and its Retry-After in milliseconds. */
   onResponse(status: number, retryAfter: number | undefined): void;
+  /** Reports that a trigger will be sent again after `delay` ms. */
+  onRetry(why: NetworkError | HttpError, delay: number): void;
 }
 
 export interface Service {
@@ -63,7 +65,7 @@ export interface Service {
   limits: Limits;
   events: ServiceEvents;
   /** If undefined, requests are sent immediately. */
-  rateLimiter?: RequestLimiter;
+  gate?: RequestGate;
 }
 
 /** Returns `<base>/runs`, or `<base>/runs/<id>` with the id percent-encoded. */
@@ -95,6 +97,7 @@ export function unreadableResponse(
     status,
     contentType: headers['content-type'] ?? 'none',
     received: { status, headers, body },
+    requestId: requestIdOf(response),
     excerpt: excerptOf(response.body),
     ...(fields && { fields }),
   });
@@ -138,11 +141,11 @@ export function httpErrorInfo(
 /** Reports a response to the loggers and the rate limiter. */
 export function onResponse(response: HttpResponse, service: Service): void {
   const { status, headers, durationMs } = response;
-  const { events, rateLimiter } = service;
+  const { events, gate } = service;
   events.response(status, durationMs, requestIdOf(response));
   const deprecation = deprecationOf(headers);
   if (deprecation !== undefined) events.deprecated(deprecation);
-  rateLimiter?.onResponse(status, retryAfterOf(response, service));
+  gate?.onResponse(status, retryAfterOf(response, service));
 }
 
 /** Returns the Retry-After of a response in milliseconds. */

@@ -13,6 +13,7 @@ import { openSocket, type Route } from './connect.js';
 import { Deadline, StallTimer } from './deadline.js';
 import { RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
+import { requestIdOf } from './request-id.js';
 import { Semaphore } from './semaphore.js';
 
 export interface HttpResponse extends ReadBody {
@@ -188,7 +189,8 @@ function withReceived(error: unknown, raw: RawResponse): unknown {
   const received = raw.parse();
   if (received === undefined || received.status < 200 || received.status > 299) return error;
   const { status } = received;
-  return new NetworkError(error.fault, { ...error.facts, status, received }, { cause: error.cause });
+  const facts = { ...error.facts, status, received, requestId: requestIdOf(received) };
+  return new NetworkError(error.fault, facts, { cause: error.cause });
 }
 
 /** Returns a connector that provides an open socket once: a second call means that the first connection was lost. */

@@ -1,13 +1,17 @@
 /** The closing block of a batch: how many rows ended how, why, and what to do next. */
+
+import type { ErrorCode } from '../exit-code.js';
+import { STATES, type State, WORDS, wordOf } from '../outcome/outcome.js';
+import { formatCount } from '../text/quantity.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
-import { type Outcome, paintOf } from './outcome.js';
-import { formatCount } from './progress/batch-progress.js';
-import type { Paint, Style } from './style.js';
+import { type Paint, paintOf, type Style } from './style.js';
 
-/** Why some rows have an outcome. */
-export interface OutcomeReason {
-  outcome: Outcome;
+/** Why some rows have a state. */
+export interface StateReason {
+  state: State;
+  /** The code of their error; undefined if their runs ended. */
+  code: ErrorCode | undefined;
   count: number;
   /** The step at which their runs failed; empty if they did not. */
   step: string;
@@ -23,9 +27,9 @@ export interface NextStep {
 }
 
 export interface BatchSummary {
-  /** How many rows have each outcome, in the order of the list. */
-  counts: readonly (readonly [outcome: Outcome, count: number])[];
-  reasons: readonly OutcomeReason[];
+  /** How many rows have each state, by its word, in the order of the list. */
+  counts: readonly (readonly [word: string, count: number])[];
+  reasons: readonly StateReason[];
   /** Why no further row was sent, and what the results may not have. */
   notes: readonly string[];
   next: readonly NextStep[];
@@ -57,28 +61,28 @@ export function formatBatchSummary(summary: BatchSummary, style: Style, width: n
 
 function countsLine({ counts }: BatchSummary, style: Style): Line {
   const rows = counts.reduce((sum, [, count]) => sum + count, 0);
-  const texts = counts.map(([outcome, count]) => `${formatCount(count)} ${outcome}`);
+  const texts = counts.map(([word, count]) => `${formatCount(count)} ${word}`);
   return {
     text: `${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}: ${texts.join(', ') || 'the table is empty'}`,
-    words: counts.map(([outcome], index) => [texts[index] ?? '', paintOf(outcome, style)]),
+    words: counts.map(([word], index) => [texts[index] ?? '', paintOf(WORDS.get(word) ?? 'doubt', style)]),
   };
 }
 
-function reasonLines({ outcome, count, step, message, rows }: OutcomeReason, style: Style): Line[] {
-  const head = `${formatCount(count)} ${outcome}`;
+function reasonLines({ state, count, step, message, rows }: StateReason, style: Style): Line[] {
+  const head = `${formatCount(count)} ${wordOf(state)}`;
   const at = step === '' ? '' : ` at step ${sanitize(step)}`;
   const text = sanitizeLines(message).join('; ');
   const more = count > rows.length ? ` and ${formatCount(count - rows.length)} more` : '';
   return [
     {
       text: `  ${head}${at}: ${text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text}`,
-      words: [[head, paintOf(outcome, style)]],
+      words: [[head, paintOf(STATES[state].tone, style)]],
     },
     { text: `    ${rows.map(sanitize).join(', ')}${more}` },
   ];
 }
 
-function moreReasons(reasons: readonly OutcomeReason[]): Line[] {
+function moreReasons(reasons: readonly StateReason[]): Line[] {
   if (reasons.length === 0) return [];
   const rows = reasons.reduce((sum, { count }) => sum + count, 0);
   const subject = reasons.length === 1 ? '1 more reason' : `${formatCount(reasons.length)} more reasons`;

@@ -1,6 +1,8 @@
 /** Messages on stderr: --quiet keeps the run's id, warnings and errors; --verbose adds the requests. */
 
 import { HttpError, type NetworkError, type WfrError } from '../errors.js';
+import { ERROR_LABEL, factsOf, formatError } from '../outcome/describe-error.js';
+import type { Facts } from '../outcome/outcome.js';
 import type { Clock, Context, OnSuspend } from '../platform/context.js';
 import type { Output } from '../platform/output.js';
 import { hasEnded, type Run } from '../service/run.js';
@@ -9,7 +11,6 @@ import { formatDuration } from '../text/duration.js';
 import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
-import { describeError, ERROR_LABEL, formatError } from './errors/describe-error.js';
 import type { Presentation } from './presentation.js';
 import type { BatchCounts, BatchView } from './progress/batch-progress.js';
 import { PlainBatch, PlainProgress, withTimestamp } from './progress/plain.js';
@@ -79,12 +80,11 @@ export class Reporter {
     this.warn(text);
   }
 
-  /** Prints an error, unless errors are data. Returns false for an internal error, which is not printed. */
-  error(error: unknown): boolean {
-    const description = describeError(error);
-    if (description === undefined) return false;
-    if (this.presentation.showsErrors) this.block(formatError(description), ERROR_LABEL, this.style.error);
-    return true;
+  /** Prints an error, unless errors are data. */
+  error(facts: Facts): void {
+    if (!this.presentation.showsErrors) return;
+    if (facts.stack !== undefined) this.notice(formatError(facts).join('\n'));
+    else this.block(formatError(facts), ERROR_LABEL, this.style.error);
   }
 
   /** Prints a line of progress, unless --quiet; with a timestamp where there is no live line. */
@@ -94,7 +94,7 @@ export class Reporter {
 
   /** Reports that a poll failed and is retried after `delay` ms; `id` is given where there are several runs. */
   retryingPoll(failure: WfrError, delay: number, id: string | undefined): void {
-    const reason = describeError(failure)?.summary.join(', ') ?? failure.message;
+    const reason = factsOf(failure).summary.join(', ');
     const subject = id === undefined ? '' : `${sanitize(id)}: `;
     this.progress(`wfr: ${subject}${reason}; retrying in ${formatDuration(delay)}`);
   }
@@ -120,7 +120,7 @@ export class Reporter {
       if (!this.presentation.live) this.progress(`wfr: service busy (${cause.info.status}): waiting ${wait}`);
       return;
     }
-    const reason = describeError(cause)?.summary.join(', ') ?? cause.message;
+    const reason = factsOf(cause).summary.join(', ');
     this.progress(`wfr: ${reason}; no row is sent until the service can be reached; trying again in ${wait}`);
   }
 

@@ -1,12 +1,12 @@
 /** The events of the service layer as messages: requests, retries and the progress of uploads. */
 
+import { factsOf } from '../outcome/describe-error.js';
 import type { Deprecation } from '../service/deprecation.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import type { ServiceEvents } from '../service/service.js';
 import { formatDuration } from '../text/duration.js';
+import { formatBytes } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
-import { describeError } from './errors/describe-error.js';
-import { formatBytes } from './progress/run-progress.js';
 import type { Reporter } from './reporter.js';
 
 /** Bodies larger than this (bytes) show how much of them has been sent. */
@@ -28,7 +28,7 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       isDeprecationKnown = true;
     },
     retrying(cause, sendState, delay, count) {
-      const reason = describeError(cause)?.summary.join(', ') ?? cause.message;
+      const reason = factsOf(cause).summary.join(', ');
       const detail = sendState === 'partial' ? '; the request was incomplete, so no run can exist' : '';
       reporter.progress(
         `wfr: ${reason}${detail}; sending again in ${formatDuration(delay)} (${count}/${MAX_RESENDS})`,

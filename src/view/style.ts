@@ -1,4 +1,5 @@
 /** The colors of messages and results. Nothing depends on them. */
+import type { Tone } from '../outcome/outcome.js';
 import type { JsonColors } from '../text/json/format-json.js';
 
 export type Paint = (text: string) => string;
@@ -26,6 +27,11 @@ export async function createStyle(color: boolean): Promise<Style> {
   const { Chalk } = await import('chalk');
   const chalk = new Chalk({ level: 1 });
   return { success: chalk.green, error: chalk.red, warning: chalk.yellow, dim: chalk.dim, bold: chalk.bold };
+}
+
+/** Returns the color of a tone. */
+export function paintOf(tone: Tone, { success, error, warning }: Style): Paint {
+  return { good: success, bad: error, doubt: warning, open: (text: string) => text }[tone];
 }
 
 /** The colors of jq 1.7. They are sequences, as a string of any length is colored without holding it. */

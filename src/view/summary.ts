@@ -1,10 +1,11 @@
 /** Runs in `-o text`. */
+
+import { stepsDone, totalSteps } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
 import { formatAge } from '../text/duration.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
 import type { Layout } from './layout.js';
-import { stepsDone, totalSteps } from './progress/run-progress.js';
 import { statusPaint } from './status-color.js';
 
 /** Returns one line: id, status, steps, and the step and message of a failure. */

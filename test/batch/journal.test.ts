@@ -9,7 +9,7 @@ import { folderWith } from '../helpers/files.js';
 
 describe('the lines of a results file', () => {
   const HEAD =
-    '{"event":"batch","workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1","time":"2026-01-02T03:04:05.000Z"}';
+    '{"event":"batch","format":2,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1","time":"2026-01-02T03:04:05.000Z"}';
 
   test.each([
     ['{"event":"sent","row":1e9}', '"row" of the event "sent" must be a whole number from 1 to 100000000'],
@@ -27,18 +27,18 @@ describe('the lines of a results file', () => {
     ],
     ['{"event":"accepted","row":1,"id":7}', '"id" of the event "accepted" must be an id'],
     [
-      '{"event":"refused","row":1,"exit":"5","reason":"r"}',
-      '"exit" of the event "refused" must be an exit code',
+      '{"event":"refused","row":1,"code":"x","reason":"r"}',
+      '"code" of the event "refused" must be the code of an error',
     ],
     ['{"event":"ended","row":1,"run":5}', '"run" of the event "ended" must be a run with an id'],
     ['{"event":"ended","row":1}', '"run" of the event "ended" must be'],
     ['{"event":"open","owner":"me","file":"1:2"}', '"owner" of the event "open" must be a process'],
     [
-      '{"event":"batch","workflow":"w","baseUrl":1,"shard":"1/1"}',
+      '{"event":"batch","format":2,"workflow":"w","baseUrl":1,"shard":"1/1"}',
       '"baseUrl" of the event "batch" must be a string',
     ],
     [
-      '{"event":"batch","workflow":"w","baseUrl":"u","shard":"x"}',
+      '{"event":"batch","format":2,"workflow":"w","baseUrl":"u","shard":"x"}',
       '"shard" of the event "batch" must be a shard',
     ],
     ['{"event":"sent","row":1,"time":"soon"}', '"time" of the event "sent" must be a time'],

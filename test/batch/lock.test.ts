@@ -313,7 +313,7 @@ describe('batch: a process that has lost its results file', () => {
     appendClaim(path, { token: '000000bb' }, { after: '000000aa' });
     lines({ event: 'sent', row: 2, by: '000000bb' }, { event: 'sent', row: 3, by: '000000aa' });
     // Row 2 belongs to the new owner; the old owner's event would cause a second request.
-    lines({ event: 'refused', row: 2, exit: 7, reason: 'r', by: '000000aa' });
+    lines({ event: 'refused', row: 2, code: 'not-triggered', reason: 'r', by: '000000aa' });
     lines({ event: 'accepted', row: 1, id: 'run-1', by: '000000aa' });
     const before = posts().length;
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd, self: isDead });

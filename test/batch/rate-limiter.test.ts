@@ -1,6 +1,6 @@
 /** The rate limiter that all requests of a batch share. */
 import { describe, expect, test } from 'vitest';
-import { RateLimiter } from '../../src/batch/rate-limiter.js';
+import { RateLimiter } from '../../src/runs/rate-limiter.js';
 import { VirtualClock } from '../helpers/clock.js';
 
 describe('RateLimiter', () => {

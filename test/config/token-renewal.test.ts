@@ -142,7 +142,7 @@ describe('eight rows whose triggers are rejected with 401 for the same token', (
     expect(tokens().filter((token) => token === FIRST)).toHaveLength(8);
     expect(tokens().filter((token) => token === SECOND)).toHaveLength(8);
     for (const events of Object.values(eventNamesByRow(join(folder, 'out.jsonl'))))
-      expect(events).toEqual(['intent', 'sent', 'sent', 'accepted', 'ended']);
+      expect(events).toEqual(['intent', 'sent', 'refused', 'sent', 'accepted', 'ended']);
   });
 
   test('batch: eight simultaneous 401 responses read a changed token file again, and each row creates one run', async () => {

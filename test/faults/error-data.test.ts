@@ -215,7 +215,7 @@ const ENDINGS: readonly [name: string, args: string[], handler: Handler, expecte
     {
       exitCode: 8,
       code: 'still-running',
-      message: /^still RUNNING after /,
+      message: /^still RUNNING \(1 of 4 steps\) after /,
       runId: 'run-1',
       resume: 'wfr watch --output json run-1',
     },
@@ -727,7 +727,8 @@ describe('errors as data: --report json', () => {
   });
 
   test('--report json: a command that ran nothing has its error, whatever the exit code', async () => {
-    const head = '{"event":"batch","workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
+    const head =
+      '{"event":"batch","format":2,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
     const cwd = folderWith({ 'none.jsonl': head });
     const args = [
       'results',

@@ -41,7 +41,7 @@ describe('a machine without free file descriptors or memory (fault 75)', () => {
       expect(stderr).toContain(`(${code}); no run was created`);
       expect(stderr).toContain('3 rows: 2 finished, 1 unreachable\n');
       const refused = readEvents(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'refused');
-      expect(refused).toMatchObject([{ row: 2, exit: 7 }]);
+      expect(refused).toMatchObject([{ row: 2, code: 'not-triggered' }]);
       expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
       expect(triggered).toHaveLength(3);
     },

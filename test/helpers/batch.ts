@@ -11,7 +11,7 @@ export interface BatchEvent {
   row?: number;
   label?: string;
   id?: string;
-  exit?: number;
+  code?: string;
   reason?: string;
   digest?: string;
   run?: { id: string; status: string };

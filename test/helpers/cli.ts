@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import type { SignalName } from '../../src/errors.js';
+import type { SignalName } from '../../src/exit-code.js';
 import { SIGNAL_EXIT_CODES } from '../../src/exit-code.js';
 import { main } from '../../src/main.js';
 import type { Clock, Context } from '../../src/platform/context.js';

@@ -1,7 +1,7 @@
 /** Errors as data: the last line of stderr with --json. */
 import { type Schema, Validator } from '@cfworker/json-schema';
 import schema from '../../error.schema.json' with { type: 'json' };
-import type { ErrorData } from '../../src/view/error-data/error-data.js';
+import type { ErrorData } from '../../src/outcome/error-data.js';
 
 const validator = new Validator(schema as Schema, '2020-12');
 

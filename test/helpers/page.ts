@@ -2,23 +2,24 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { CommandResult } from '../../src/outcome/error-data.js';
+import type { Facts, Outcome, State } from '../../src/outcome/outcome.js';
 import { renderPage as renderHtml } from '../../src/report/html/page.js';
-import type { CommandResult, ReportedRun } from '../../src/report/reported-run.js';
 import { temporaryFolder } from './cli.js';
 
 const START = Date.UTC(2026, 0, 2, 3, 4, 5);
 const WORKERS = 12;
 
 /** Returns runs as of a batch: most FINISHED, some FAILED for one of a few reasons, a few with other outcomes. */
-export function sampleRuns(count: number): ReportedRun[] {
+export function sampleRuns(count: number): Outcome[] {
   const freeAt = Array<number>(WORKERS).fill(START);
   return Array.from({ length: count }, (_, index) => {
     const chance = (index * 7919) % 997;
-    const duration = 2_000 + ((index * 104_729) % 6_007) + (chance % 31 === 0 ? 20_000 : 0);
+    const durationMs = 2_000 + ((index * 104_729) % 6_007) + (chance % 31 === 0 ? 20_000 : 0);
     const worker = index % WORKERS;
-    const started = freeAt[worker] ?? START;
-    freeAt[worker] = started + duration;
-    return { ...sampleResult(index, chance, sampleId(index)), workflowId: WORKFLOW, started, duration };
+    const startedAt = freeAt[worker] ?? START;
+    freeAt[worker] = startedAt + durationMs;
+    return { ...sampleResult(index, chance, sampleId(index)), workflowId: WORKFLOW, startedAt, durationMs };
   });
 }
 
@@ -33,28 +34,33 @@ const REASONS = [
   ['Check credit', 'timed out after 30 s'],
 ] as const;
 
-function sampleResult(index: number, chance: number, id: string) {
-  const known = { id, error: undefined };
+/** Returns the facts of an error with this text. */
+export function factsWith(state: State, text: string): Facts {
+  const facts = { runMayExist: false, createdNothing: false, isTemporary: false, hints: [] };
+  return { ...facts, code: 'unreachable', state, summary: [text], text };
+}
+
+type SampleResult = Pick<Outcome, 'id' | 'run' | 'state' | 'error'>;
+
+function sampleResult(index: number, chance: number, id: string): SampleResult {
+  const failure = (state: State, text: string, known: Pick<Outcome, 'id' | 'run'>): SampleResult => {
+    return { ...known, state, error: factsWith(state, text) };
+  };
+  const unsent = { id: undefined, run: undefined };
   if (chance === 5)
-    return {
-      id: undefined,
-      run: undefined,
-      exit: 5,
-      error: `the service rejected the trigger (422)\nrow ${index}: customer is empty`,
-    };
-  if (chance === 6)
-    return {
-      id: undefined,
-      run: undefined,
-      exit: 6,
-      error: 'the outcome is unknown: a run may have been created',
-    };
+    return failure(
+      'rejected',
+      `the service rejected the trigger (422)\nrow ${index}: customer is empty`,
+      unsent,
+    );
+  if (chance === 6) return failure('unknown', 'the outcome is unknown: a run may have been created', unsent);
   if (chance === 7)
-    return { ...known, run: aRun(id, 'RUNNING', 2), exit: 7, error: 'the run could not be read for 5m' };
-  if (chance === 8) return { ...known, run: aRun(id, 'RUNNING', 3), exit: 8 };
-  if (chance % 40 !== 0) return { ...known, run: aRun(id, 'FINISHED', 4), exit: 0 };
+    return failure('unreachable', 'the run could not be read for 5m', { id, run: aRun(id, 'RUNNING', 2) });
+  if (chance === 8) return { id, run: aRun(id, 'RUNNING', 3), state: 'running' };
+  if (chance % 40 !== 0) return { id, run: aRun(id, 'FINISHED', 4), state: 'finished' };
   const [step, message] = REASONS[chance % 3] ?? REASONS[0];
-  return { ...known, run: { ...aRun(id, 'FAILED', 1 + (chance % 3)), error: { step, message } }, exit: 1 };
+  const run = { ...aRun(id, 'FAILED', 1 + (chance % 3)), error: { step, message } };
+  return { id, run, state: 'failed' };
 }
 
 function aRun(id: string, status: string, stepsCompleted: number) {
@@ -63,14 +69,14 @@ function aRun(id: string, status: string, stepsCompleted: number) {
 }
 
 /** Returns the HTML report as text. */
-export function renderPage(runs: readonly ReportedRun[]): string {
-  const end = Math.max(...runs.map(({ started = START, duration }) => started + duration));
+export function renderPage(runs: readonly Outcome[]): string {
+  const end = Math.max(...runs.map(({ startedAt = START, durationMs }) => startedAt + durationMs));
   const ended: CommandResult = { runs, exit: 0, startedAt: START, durationMs: end - START };
   return [...renderHtml(ended)].join('');
 }
 
 /** Writes the report to a file, and returns its URL. */
-export function writePage(runs: readonly ReportedRun[]): string {
+export function writePage(runs: readonly Outcome[]): string {
   const file = join(temporaryFolder(), 'report.html');
   writeFileSync(file, renderPage(runs));
   return pathToFileURL(file).href;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { startBrowser } from '../helpers/browser.js';
-import { sampleRuns, writePage } from '../helpers/page.js';
+import { factsWith, sampleRuns, writePage } from '../helpers/page.js';
 import { HOSTILE_TEXT, runWithReports } from '../helpers/reports.js';
 import { aRun, scriptedService } from '../helpers/service.js';
 
@@ -146,7 +146,12 @@ describe('HTML report: 10,000 runs', () => {
   test('HTML report: the details of a run have the id of the request that failed, which is found', async () => {
     const [first, ...others] = sampleRuns(3);
     if (first === undefined) throw new Error('no run');
-    await browser.open(writePage([{ ...first, requestId: 'req-4711' }, ...others]));
+    await browser.open(
+      writePage([
+        { ...first, error: { ...factsWith('rejected', 'no'), response: { requestId: 'req-4711' } } },
+        ...others,
+      ]),
+    );
     await browser.type('.filters [name=text]', 'REQ-4711');
     expect(await shown()).toBe('1 of 3 runs');
     await browser.click('.runs tbody tr:nth-child(1) td.version');

@@ -9,18 +9,20 @@ const LAYERS = [
   'commands/',
   'report/',
   'view/',
-  'batch/',
+  'runs/',
+  'outcome/',
+  'table/',
   'output-documents/',
   'config/',
   'history/',
   'inputs/',
-  'exit-code.ts',
   'service/',
   'sandbox/',
   'platform/',
   'parameters/',
   'text/',
   'errors.ts',
+  'exit-code.ts',
 ];
 
 /** The only importers of each package. */
@@ -30,7 +32,7 @@ const IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   ora: ['view/progress/live-line.ts'],
   chalk: ['view/style.ts'],
   'mime-types': ['inputs/media-type.ts'],
-  'csv-parse': ['batch/csv.ts'],
+  'csv-parse': ['table/csv.ts'],
   'cross-spawn': ['platform/spawn.ts'],
   tinyglobby: ['inputs/expand-patterns.ts'],
   'string-width': ['view/text-width.ts'],
@@ -60,12 +62,12 @@ describe('the source tree', () => {
     expect(files.filter((file) => reachableFrom(file, own).has(file))).toEqual([]);
   });
 
-  test('errors.ts and service/run.ts import nothing of ours', () => {
-    expect(own.filter(({ from }) => from === 'service/run.ts' || from === 'errors.ts')).toEqual([]);
+  test('exit-code.ts and service/run.ts import nothing of ours', () => {
+    expect(own.filter(({ from }) => from === 'service/run.ts' || from === 'exit-code.ts')).toEqual([]);
   });
 
-  test('service/ and batch/ never import view/', () => {
-    const isBelow = ({ from }: Import) => from.startsWith('service/') || from.startsWith('batch/');
+  test('service/, outcome/ and runs/ never import view/', () => {
+    const isBelow = ({ from }: Import) => /^(service|outcome|runs)\//.test(from);
     expect(own.filter((use) => isBelow(use) && use.to.startsWith('view/'))).toEqual([]);
   });
 

@@ -87,7 +87,7 @@ describe('examples/scale/github.yml', () => {
       const joined = await bash(script('join', 'Join the results'), env, { cwd: world.cwd });
       expect(joined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('10 rows: 10 finished') });
       expect(readFileSync(join(world.cwd, 'report.html'), 'utf8')).toContain('<html');
-      expect(readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8')).toContain('FINISHED');
+      expect(readFileSync(files.GITHUB_STEP_SUMMARY, 'utf8')).toContain('finished');
     },
   );
 

@@ -109,7 +109,7 @@ const ENDINGS: readonly Ending[] = [
     status: 'RUNNING',
     junit: '<error type="running" ',
     outcome: 'running',
-    message: 'still RUNNING after 6.0s; the run continues',
+    message: 'still RUNNING (1 of 4 steps) after 6.0s; the run continues',
   },
   {
     name: 'Ctrl-C while it is watched',
@@ -174,8 +174,8 @@ const ENDINGS: readonly Ending[] = [
     exitCode: 4,
     id: null,
     status: '',
-    junit: '<error type="unauthorized" ',
-    outcome: 'unauthorized',
+    junit: '<error type="rejected" ',
+    outcome: 'rejected',
     message: 'the service requires an access token (401), and none was sent',
   },
   {
@@ -196,8 +196,8 @@ const ENDINGS: readonly Ending[] = [
     exitCode: 4,
     id: null,
     status: '',
-    junit: '<error type="unauthorized" ',
-    outcome: 'unauthorized',
+    junit: '<error type="rejected" ',
+    outcome: 'rejected',
     message: 'no access token',
   },
 ];
@@ -217,7 +217,7 @@ describe('--report: every way to end is in every report', () => {
       expect(reported.json).toEqual({ exitCode, error, runs: [run] });
 
       const [row = []] = parseTableRows(reported.markdown);
-      expect([row[0], row[1], row[3]]).toEqual([id ?? '', workflowId ?? '', ending.status]);
+      expect([row[0], row[1], row[3]]).toEqual([id ?? '', workflowId ?? '', ending.outcome]);
       expect((row[7] ?? '').replaceAll('&#58;', ':')).toContain(message);
       expect(reported.summary).toContain(reported.markdown);
 
@@ -271,9 +271,9 @@ describe('--report: every way to end is in every report', () => {
     expect(reported.json.exitCode).toBe(3);
     expect(reported.json.runs.map(({ id }) => id)).toEqual(['a', 'failed', 'b']);
     expect(parseTableRows(reported.markdown).map(([id, , , status]) => `${id} ${status}`)).toEqual([
-      'a FINISHED',
-      'failed FAILED',
-      'b FINISHED',
+      'a finished',
+      'failed failed',
+      'b finished',
     ]);
     expect(reported.outputs.get('run-id')).toBe('a\nfailed\nb');
     expect(reported.outputs.get('status')).toBe('FINISHED\nFAILED\nFINISHED');
@@ -287,7 +287,7 @@ describe('--report: every way to end is in every report', () => {
     expect(junit).toContain('timestamp="2026-01-02T03:04:05"');
     expect(junit).toContain('<testcase name="w" classname="w" time="4.000"/>');
     expect(json.runs).toEqual([expect.objectContaining({ durationMs: 4000, error: null })]);
-    expect(parseTableRows(markdown)).toEqual([['run-1', 'w', 'v1', 'FINISHED', '4 of 4', '4.0s', '', '']]);
+    expect(parseTableRows(markdown)).toEqual([['run-1', 'w', 'v1', 'finished', '4 of 4', '4.0s', '', '']]);
   });
 
   test('--report junit: the time of the suite is that of the whole command, whenever its runs began', async () => {

@@ -1,41 +1,34 @@
 /** Runs the rows of a batch, several at a time, until all are done, a signal arrives, or the batch cannot continue. */
 import { setMaxListeners } from 'node:events';
-import { forEachConcurrent } from '../../batch/for-each-concurrent.js';
-import type { OpenResults } from '../../batch/journal/journal-file.js';
-import { mayChange } from '../../batch/next-action.js';
-import type { Reachability } from '../../batch/reachability.js';
-import type { Row } from '../../batch/row.js';
-import type { RowState } from '../../batch/row-states.js';
 import { OutputError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
+import { factsOf } from '../../outcome/describe-error.js';
+import { exitOf, STATES, wordOf } from '../../outcome/outcome.js';
+import { forEachConcurrent } from '../../runs/for-each-concurrent.js';
+import type { Gate } from '../../runs/gate.js';
+import type { Log } from '../../runs/log/log.js';
+import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
+import type { Row } from '../../table/row.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { BatchCounts, BatchView } from '../../view/progress/batch-progress.js';
-import { outcomeOfState } from '../shared/row-summary.js';
 import type { Session } from '../shared/session.js';
 import type { BatchPlan } from './plan.js';
 import { type RowResult, RowRunner } from './row.js';
 import { RowSource } from './row-source.js';
-import { StopPolicy } from './stop-policy.js';
 
 /** The states of rows that ended without success. */
-const PROBLEM_STATES: readonly RowState[] = [
-  'failed',
-  'rejected',
-  'unauthorized',
-  'invalid',
-  'unreachable',
-  'unknown',
-  'lost',
-];
+const PROBLEM_STATES = (Object.keys(ROW_STATES) as RowState[]).filter((state) => {
+  const { exit, tone } = STATES[shownState(state)];
+  return state !== 'new' && state !== 'waiting' && exit !== ExitCode.ok && tone !== 'open';
+});
 
 export class BatchRun {
   readonly #plan: BatchPlan;
-  readonly #results: OpenResults;
+  readonly #log: Log;
   readonly #session: Session;
-  readonly #reachability: Reachability;
+  readonly #gate: Gate;
   readonly #source: RowSource;
   readonly #runner: RowRunner;
-  readonly #policy: StopPolicy;
   /** How the rows of this command ended. */
   readonly #exits = new Set<Exit>();
   /** How many of them are in each state. */
@@ -45,14 +38,17 @@ export class BatchRun {
   /** What ended the batch early, in order. */
   readonly #failures: unknown[] = [];
 
-  constructor(plan: BatchPlan, results: OpenResults, reachability: Reachability, session: Session) {
+  constructor(plan: BatchPlan, log: Log, gate: Gate, session: Session) {
     this.#plan = plan;
-    this.#results = results;
+    this.#log = log;
+    this.#gate = gate;
     this.#session = session;
     this.#source = new RowSource(plan);
-    this.#policy = new StopPolicy(plan);
-    this.#reachability = reachability;
-    this.#runner = openRunner(plan, results, reachability, session, () => this.#isStopped());
+    const stopWatching = AbortSignal.any([session.interruption.signal, log.failed, gate.givenUp]);
+    // Every watched run adds a listener.
+    setMaxListeners(0, stopWatching);
+    const isStopped = () => this.#isStopped();
+    this.#runner = new RowRunner(plan, { session, log, gate, stopWatching, isStopped });
   }
 
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
@@ -65,9 +61,10 @@ export class BatchRun {
       await forEachConcurrent(this.#source.rows(), concurrency, (row) => this.#runRow(row, view), isStopped);
       const rows = await counting;
       const event = this.#source.isRead ? 'table' : 'stopped';
-      if (rows !== undefined) this.#results.journal.append({ event, rows });
+      if (rows !== undefined) this.#log.record({ event, rows });
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
+      this.#log.record({ event: 'stopped', code: error.code });
       this.fail(error);
     }
   }
@@ -88,36 +85,38 @@ export class BatchRun {
   }
 
   counts(): BatchCounts {
-    const { rowStates } = this.#results;
-    const { awaiting } = this.#runner;
-    const problems = PROBLEM_STATES.flatMap((state) => {
-      const known = rowStates.count(state) - (state === 'unknown' ? awaiting : 0);
+    const { rows, awaiting } = this.#log;
+    const problems = new Map<string, number>();
+    for (const state of PROBLEM_STATES) {
+      const known = rows.count(state) - (state === 'unknown' ? awaiting : 0);
       // Rows that an earlier command could not send wait to be sent again.
-      const count = mayChange(state) && state !== 'rejected' ? (this.#ended.get(state) ?? 0) : known;
-      return count > 0 ? [[outcomeOfState(state), count] as const] : [];
-    });
+      const count = hasNoRun(state) && state !== 'rejected' ? (this.#ended.get(state) ?? 0) : known;
+      const word = wordOf(shownState(state));
+      if (count > 0) problems.set(word, (problems.get(word) ?? 0) + count);
+    }
     return {
       total: this.total,
-      finished: rowStates.count('finished'),
-      problems,
-      running: rowStates.count('running') + awaiting,
+      finished: rows.count('finished'),
+      problems: [...problems],
+      running: rows.count('running') + awaiting,
       endedNow: [...this.#ended.values()].reduce((sum, count) => sum + count, 0),
-      wait: this.#reachability.wait,
+      wait: this.#gate.wait,
     };
   }
 
   /** The exits of the rows, and of what ended the batch early. */
   exits(): Exit[] {
     const { received } = this.#session.interruption;
-    const failures = this.#failures.map((error) =>
-      error instanceof OutputError ? ExitCode.outputNotWritten : ExitCode.usage,
-    );
+    const failures = this.#failures.map((failure) => {
+      const error = factsOf(failure);
+      return exitOf({ state: error.state, error });
+    });
     return [...this.#exits, ...failures, ...(received === undefined ? [] : [received])];
   }
 
   /** Why the batch ended early, and which rows were in progress, as lines for the summary. */
   notes(): string[] {
-    const notes = [...(this.#policy.reason ?? [])];
+    const notes = [...(this.#gate.stopReason ?? [])];
     if (this.#session.interruption.received !== undefined) notes.push('Interrupted.');
     const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
     if (rows.length > 0) notes.push(`In progress when it stopped: ${rows.join(', ')}.`);
@@ -126,11 +125,11 @@ export class BatchRun {
 
   /** A row whose outcome the results may not have, with the id of its run. */
   #describeUnrecorded(row: number): string[] {
-    const { rowStates } = this.#results;
-    const state = rowStates.state(row);
-    const label = sanitize(rowStates.label(row));
+    const { rows } = this.#log;
+    const state = rows.state(row);
+    const label = sanitize(rows.label(row));
     if (state === 'unknown') return [`${label} (no response)`];
-    return state === 'running' ? [`${label} (${sanitize(rowStates.id(row) ?? '')})`] : [];
+    return state === 'running' ? [`${label} (${sanitize(rows.id(row) ?? '')})`] : [];
   }
 
   async #runRow(row: Row, view: BatchView): Promise<void> {
@@ -144,33 +143,17 @@ export class BatchRun {
     if (!(this.failure instanceof OutputError)) this.#inProgress.delete(row.number);
   }
 
-  #rowEnded({ number, label }: Row, result: RowResult, view: BatchView): void {
-    const { exit, id, reason = '' } = result;
+  #rowEnded({ number, label }: Row, { exit, id, reason, error }: RowResult, view: BatchView): void {
     this.#exits.add(exit);
-    const state = this.#results.rowStates.state(number);
+    const state = this.#log.rows.state(number);
     this.#ended.set(state, (this.#ended.get(state) ?? 0) + 1);
-    const outcome = outcomeOfState(state);
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
-    view.rowDone({ label, outcome, id, reason }, isProblem);
-    if (this.failure === undefined) this.#policy.rowEnded(result, this.#runner);
+    view.rowDone({ label, state: shownState(state), id, reason }, isProblem);
+    if (this.failure === undefined) this.#gate.rowEnded(exit, error);
   }
 
   #isStopped(): boolean {
     const { received } = this.#session.interruption;
-    return this.failure !== undefined || this.#policy.reason !== undefined || received !== undefined;
+    return this.failure !== undefined || this.#gate.stopReason !== undefined || received !== undefined;
   }
-}
-
-function openRunner(
-  plan: BatchPlan,
-  { journal, rowStates }: OpenResults,
-  reachability: Reachability,
-  session: Session,
-  isStopped: () => boolean,
-): RowRunner {
-  const { interruption } = session;
-  const stopWatching = AbortSignal.any([interruption.signal, journal.failed, reachability.givenUp]);
-  // Every watched run adds a listener.
-  setMaxListeners(0, stopWatching);
-  return new RowRunner(plan, { session, journal, rowStates, reachability, stopWatching, isStopped });
 }

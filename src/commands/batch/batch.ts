@@ -1,23 +1,20 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
 
-import { recordInputs } from '../../batch/journal/common-inputs.js';
-import { OutputJournal } from '../../batch/journal/journal.js';
-import type { OpenResults } from '../../batch/journal/journal-file.js';
-import { openResultsFile } from '../../batch/journal/results-file.js';
-import { isTooBusy, RateLimiter } from '../../batch/rate-limiter.js';
-import { Reachability } from '../../batch/reachability.js';
-import { RowStates } from '../../batch/row-states.js';
 import { requireToken } from '../../config/credentials.js';
 import { UsageError } from '../../errors.js';
-import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
+import { type Exit, ExitCode } from '../../exit-code.js';
+import { factsOf } from '../../outcome/describe-error.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
-import type { RequestLimiter, ServiceEvents } from '../../service/service.js';
+import { Gate } from '../../runs/gate.js';
+import { joinFiles, listOutcomes } from '../../runs/join-files.js';
+import { recordInputs } from '../../runs/log/common-inputs.js';
+import { Log, NO_SINK, stdoutSink } from '../../runs/log/log.js';
+import { openResultsFile } from '../../runs/log/results-file.js';
 import { adoptRuns } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
-import { readReportedRuns } from '../shared/reported-rows.js';
 import { hasFreeStdout } from '../shared/reports.js';
-import { endingOfRows, exitsOfRows, summarize } from '../shared/row-summary.js';
+import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
@@ -92,39 +89,45 @@ async function assertSingleRow(plan: BatchPlan): Promise<void> {
 async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): Promise<CommandOutcome> {
   const { reporter, context } = session;
   const file = resultsFile(flags.results, context);
-  const results = await openResults(plan, flags.results, context);
-  const reachability = new Reachability(context.clock, session.interruption.signal, (cause, delay) =>
-    reporter.waitingForService(cause, delay),
-  );
-  const limitedSession = withRateLimit(plan, reachability, session);
-  const run = new BatchRun(plan, results, reachability, limitedSession);
+  const log = await openLog(plan, flags.results, context);
+  const gate = new Gate({
+    ...plan,
+    clock: context.clock,
+    signal: session.interruption.signal,
+    onWait: (cause, delay) => reporter.waitingForService(cause, delay),
+  });
+  const gated = withGate(gate, session);
+  const run = new BatchRun(plan, log, gate, gated);
   try {
-    await validateDecisions(plan, results.rowStates, file);
-    await adoptRuns(plan.adoptions, results, limitedSession);
+    await validateDecisions(plan, log.rows, file);
+    await adoptRuns(plan.adoptions, log, gated);
     await run.run(await reporter.startBatchProgress(() => run.counts()));
   } finally {
     reporter.stopProgress();
-    reachability.close();
-    await results.close().catch((error) => run.fail(error));
+    gate.close();
+    await log.close().catch((error) => run.fail(error));
   }
-  if (run.failure !== undefined && !reporter.error(run.failure)) throw run.failure;
-  const summary = summarize(results.rowStates, run.total, run.notes(), file?.name);
-  const exit = exitOfSeveral([...run.exits(), ...exitsOfRows(results.rowStates)]);
+  const failure = run.failure === undefined ? undefined : factsOf(run.failure);
+  if (failure?.code === 'internal') throw run.failure;
+  if (failure !== undefined) reporter.error(failure);
+  const { total } = run;
+  const summary = summarize(log.rows, { total, notes: run.notes(), results: file?.name, isBatch: true });
+  const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.
-  const hasRows = run.failure === undefined || results.rowStates.known > 0;
+  const hasRows = failure === undefined || log.rows.known > 0;
   if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors)) reporter.batchSummary(summary);
-  const reported =
-    flags.report === undefined || file === undefined ? { runs: [] } : await readReportedRuns([file]);
-  const { failure } = run;
-  return { ...reported, exit, failure, rows: endingOfRows(results.rowStates, summary, run.total) };
+  const rows = endingOfRows(log.rows, summary, total);
+  if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
+  const joined = await joinFiles([file]);
+  return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };
 }
 
-/** Adds the batch's rate limit to a session, and silences messages about single requests, which would hide the rest. */
-function withRateLimit({ rate }: BatchPlan, reachability: Reachability, session: Session): Session {
-  const { service, reporter, context } = session;
+/** Adds the batch's gate to a session, and silences messages about single requests, which would hide the rest. */
+function withGate(gate: Gate, session: Session): Session {
+  const { service, reporter } = session;
   const { events } = service;
   let isAwaitingIds = false;
-  const quietEvents: ServiceEvents = {
+  const quietEvents: typeof events = {
     ...events,
     retrying: reporter.presentation.verbose ? events.retrying : () => {},
     awaitingId(ms, signal) {
@@ -132,17 +135,7 @@ function withRateLimit({ rate }: BatchPlan, reachability: Reachability, session:
       isAwaitingIds = true;
     },
   };
-  const limiter = new RateLimiter(rate, context.clock);
-  const { givenUp } = reachability;
-  givenUp.addEventListener('abort', () => limiter.stop(givenUp.reason), { once: true });
-  const rateLimiter: RequestLimiter = {
-    acquire: (signal) => limiter.acquire(signal),
-    onResponse(status, retryAfter) {
-      limiter.onResponse(status, retryAfter);
-      reachability.onResponse(status, isTooBusy(status, retryAfter));
-    },
-  };
-  return { ...session, service: { ...service, events: quietEvents, rateLimiter } };
+  return { ...session, service: { ...service, events: quietEvents, gate } };
 }
 
 /** Returns undefined if the results are not a file. */
@@ -152,11 +145,7 @@ function resultsFile(results: string | undefined, context: Context) {
 }
 
 /** Opens where the rows are recorded: a file that can be resumed, stdout, or nowhere. */
-async function openResults(
-  plan: BatchPlan,
-  results: string | undefined,
-  context: Context,
-): Promise<OpenResults> {
+async function openLog(plan: BatchPlan, results: string | undefined, context: Context): Promise<Log> {
   const { clock, stdout } = context;
   const file = resultsFile(results, context);
   const { workflowId: workflow, settings, shard, defaults } = plan;
@@ -170,8 +159,8 @@ async function openResults(
     const batch = { header, inputs: defaults, rows: () => shardRows(plan) };
     return openResultsFile(ownedFileOptions(file, context), batch);
   }
-  const journal = new OutputJournal(results === undefined ? undefined : stdout, () => clock.now());
+  const log = new Log(results === undefined ? NO_SINK : stdoutSink(stdout), () => clock.now());
   // What is written to stdout can be saved as a results file, to continue from it.
-  journal.append({ event: 'batch', ...header });
-  return { journal, rowStates: new RowStates(), close: () => journal.close() };
+  log.record({ event: 'batch', ...header });
+  return log;
 }

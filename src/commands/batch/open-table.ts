@@ -1,10 +1,10 @@
 /** Opens the table of a batch: --rows with its format, or the files of --each. */
 import { dirname } from 'node:path';
-import { type Table, tableOfFile, tableOfFiles } from '../../batch/table.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { FileError, openRereadable } from '../../inputs/files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
+import { type Table, tableOfFile, tableOfFiles } from '../../table/table.js';
 import { type FilesUnderFlags, openBoundary } from './files-under.js';
 
 export interface TableFlags extends FilesUnderFlags {

@@ -1,5 +1,5 @@
 /** Validates the command line of a batch, before anything is sent. */
-import { digestOf, type Row } from '../../batch/row.js';
+
 import { loadCredentials } from '../../config/credentials.js';
 import { rejectIdempotencyKey } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
@@ -19,6 +19,7 @@ import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
+import { digestOf, type Row } from '../../table/row.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
 import { assertTable } from './files-under.js';

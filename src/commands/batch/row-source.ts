@@ -1,5 +1,5 @@
 /** The rows of a batch on their way from the table to the runner, counted for the progress display and the summary. */
-import type { Row } from '../../batch/row.js';
+import type { Row } from '../../table/row.js';
 import { type BatchPlan, shardRows } from './plan.js';
 
 export class RowSource {

@@ -1,11 +1,13 @@
 /** `--adopt` and `--resend-unknown`: the user's decisions about rows whose outcome is unknown. */
-import { readEvents } from '../../batch/journal/read-events.js';
-import { isSelected, parseRowSelection, type RowSelection } from '../../batch/row-selection.js';
-import type { RowStates } from '../../batch/row-states.js';
+
 import { UsageError } from '../../errors.js';
+import { wordOf } from '../../outcome/outcome.js';
+import { readEvents } from '../../runs/log/log-file.js';
+import { shownState } from '../../runs/log/reduce.js';
+import type { RowStates } from '../../runs/log/row-states.js';
+import { isSelected, parseRowSelection, type RowSelection } from '../../runs/next-action.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { type Adoption, isSameId } from '../shared/adopt-runs.js';
-import { outcomeOfState } from '../shared/row-summary.js';
 
 const EXAMPLE_ID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
@@ -61,7 +63,7 @@ export async function validateDecisions(
   const checkUnknown = (row: number, flag: string) => {
     const state = rowStates.state(row);
     if (state !== 'unknown')
-      problems.push(`${flag}: row ${row} is not unknown; its outcome is: ${outcomeOfState(state)}`);
+      problems.push(`${flag}: row ${row} is not unknown; its outcome is: ${wordOf(shownState(state))}`);
   };
   for (const { row, flag } of adoptions) {
     checkUnknown(row, flag);
@@ -83,10 +85,10 @@ async function runsOfOtherRows(
   { path, name }: { path: string; name: string },
 ): Promise<string[]> {
   const problems = new Set<string>();
-  for await (const { event, row, fields } of readEvents(path, name)) {
-    if (event !== 'accepted') continue;
-    const adoption = adoptions.find(({ id }) => isSameId(id, String(fields.id)));
-    if (adoption !== undefined) problems.add(`${adoption.flag}: this run belongs to row ${row}`);
+  for await (const event of readEvents(path, name)) {
+    if (event.event !== 'accepted') continue;
+    const adoption = adoptions.find(({ id }) => isSameId(id, event.id));
+    if (adoption !== undefined) problems.add(`${adoption.flag}: this run belongs to row ${event.row}`);
   }
   return [...problems];
 }

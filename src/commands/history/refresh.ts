@@ -1,12 +1,14 @@
 /** `wfr history --refresh`: asks the service for the runs that have not been seen to their end. */
-import { forEachConcurrent } from '../../batch/for-each-concurrent.js';
+
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import type { Profile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
-import { collectUsageErrors, NoSuchRunError } from '../../errors.js';
-import { type Exit, exitOfError } from '../../exit-code.js';
+import { collectUsageErrors } from '../../errors.js';
+import type { Exit } from '../../exit-code.js';
 import { History, type PastRun } from '../../history/history.js';
+import { exitOf, type Facts } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
+import { forEachConcurrent } from '../../runs/for-each-concurrent.js';
 import { hasEndedStatus } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { Presentation } from '../../view/presentation.js';
@@ -52,22 +54,28 @@ export function refreshRuns(plan: RefreshPlan, flags: ServiceFlags, context: Con
       session.reporter.info(`${runs} at another service; choose it with --profile or --base-url.`);
     }
     const failure = await pollAll(here.slice(0, plan.limit), session);
-    return failure === undefined ? { runs: [] } : { runs: [], exit: exitOfError(failure), failure };
+    if (failure === undefined) return { runs: [] };
+    return { runs: [], exit: exitOf({ state: failure.state, error: failure }), failure };
   });
 }
 
 /** Returns the error of the first run that could not be read, after printing it. */
-async function pollAll(runs: readonly PastRun[], session: Session): Promise<unknown> {
-  let failure: unknown;
+async function pollAll(runs: readonly PastRun[], session: Session): Promise<Facts | undefined> {
+  let failure: Facts | undefined;
+  let internal: unknown;
   const poll = async ({ id, baseUrl }: PastRun) => {
-    const { run, error } = await pollOnce(id, id, session);
+    const { run, error, thrown } = await pollOnce(id, id, session);
     if (run !== undefined) session.history.recordStatus({ ...run, id, baseUrl });
-    else if (error instanceof NoSuchRunError)
+    else if (error?.code === 'no-such-run')
       session.reporter.warn(`the service no longer knows run ${sanitize(id)}`);
-    else failure ??= error;
+    else {
+      failure ??= error;
+      internal ??= error?.code === 'internal' ? thrown : undefined;
+    }
   };
   await forEachConcurrent(inOrder(runs), CONCURRENCY, poll, () => failure !== undefined);
-  if (failure !== undefined && !session.reporter.error(failure)) throw failure;
+  if (internal !== undefined) throw internal;
+  if (failure !== undefined) session.reporter.error(failure);
   return failure;
 }
 

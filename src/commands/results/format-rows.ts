@@ -1,13 +1,14 @@
 /** The formats of `wfr results`: one JSON object, JSON Lines, CSV (RFC 4180), and the ids of the runs. */
 import { OutputError } from '../../errors.js';
-import type { Exit } from '../../exit-code.js';
+import { type Exit, toExitCode } from '../../exit-code.js';
+import { type Outcome, wordOf } from '../../outcome/outcome.js';
+import { type JoinedFiles, readOutcomes } from '../../runs/join-files.js';
+import { shownState } from '../../runs/log/reduce.js';
 import { ChunkWriter } from '../../text/json/chunk-writer.js';
 import { compactJson, formatJson, type JsonColors } from '../../text/json/format-json.js';
+import { withoutLabel } from '../../text/reason-groups.js';
 import { escapeControls, isSanitized, sanitizeJson } from '../../text/sanitize.js';
 import type { BatchSummary } from '../../view/batch-summary.js';
-import { outcomeOfState } from '../shared/row-summary.js';
-import type { JoinedFiles } from './join-files.js';
-import { type ResultRow, readRows } from './rows.js';
 
 type Piece = string | Uint8Array;
 type Pieces = AsyncGenerator<Piece, void, void>;
@@ -54,7 +55,7 @@ async function* jsonPieces(
   yield head.subarray(0, head.lastIndexOf('\n', -2));
   yield `,\n  "rows": [`;
   let separator = '\n    ';
-  for await (const row of readRows(joined)) {
+  for await (const row of resultRows(joined)) {
     yield separator;
     const line = Buffer.concat([...formatRow(row, colors)]);
     yield line.subarray(0, -1);
@@ -63,12 +64,12 @@ async function* jsonPieces(
   yield '\n  ]\n}\n';
 }
 
-function headOf({ rowStates, total, period }: JoinedFiles, { counts }: BatchSummary, exit: Exit): object {
-  const reasons = rowStates.reasons().map(({ state, step, message, ...rows }) => {
-    return { outcome: outcomeOfState(state), step: step || null, message, ...rows };
+function headOf({ rows, total, period }: JoinedFiles, { counts }: BatchSummary, exit: Exit): object {
+  const reasons = rows.reasons().map(({ state, code: _code, step, message, ...listed }) => {
+    return { outcome: wordOf(shownState(state)), step: step || null, message, ...listed };
   });
   return {
-    exitCode: exit,
+    exitCode: toExitCode(exit),
     total: total ?? null,
     started: period === undefined ? null : new Date(period.startedAt).toISOString(),
     duration: period === undefined ? null : period.durationMs / 1_000,
@@ -77,34 +78,58 @@ function headOf({ rowStates, total, period }: JoinedFiles, { counts }: BatchSumm
   };
 }
 
+/** The columns of a row, in the order of `-o json` and of `-o csv`; the output follows. */
+const COLUMNS: Readonly<Record<Column, (outcome: Outcome) => string | number | null>> = {
+  row: ({ row = 0 }) => row,
+  label: ({ label = null }) => label,
+  id: ({ id = null }) => id,
+  outcome: ({ state }) => wordOf(state),
+  /** The service's, of a run that has ended. */
+  status: ({ run }) => run?.status ?? null,
+  step: ({ run }) => run?.error?.step ?? null,
+  message: ({ label, run, error }) => {
+    const reason = run === undefined ? error?.text : run.error?.message;
+    return reason === undefined ? null : withoutLabel(reason, label);
+  },
+  started: ({ startedAt }) => (startedAt === undefined ? null : new Date(startedAt).toISOString()),
+  /** From then until its end was seen, in seconds. */
+  duration: ({ run, durationMs }) => (run === undefined ? null : durationMs / 1_000),
+};
+
+type Column = 'row' | 'label' | 'id' | 'outcome' | 'status' | 'step' | 'message' | 'started' | 'duration';
+
+/** A row: the values of its columns, and the JSON text of its output. */
+interface ResultRow {
+  values: Readonly<Record<string, string | number | null>>;
+  output: Uint8Array | undefined;
+}
+
+async function* resultRows(joined: JoinedFiles): AsyncGenerator<ResultRow, void, void> {
+  for await (const outcome of readOutcomes(joined)) {
+    const values = Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)] as const);
+    const { run, state } = outcome;
+    yield { values: Object.fromEntries(values), output: state === 'finished' ? run?.output : undefined };
+  }
+}
+
 async function* jsonLines(joined: JoinedFiles, colors: JsonColors | undefined): Pieces {
-  for await (const row of readRows(joined)) yield* formatRow(row, colors);
+  for await (const row of resultRows(joined)) yield* formatRow(row, colors);
 }
 
 /** Yields a row as JSON on one line. */
-function formatRow({ output, ...fields }: ResultRow, colors: JsonColors | undefined): Iterable<Buffer> {
-  const head = sanitizeJson(fields).slice(0, -1);
+function formatRow({ values, output }: ResultRow, colors: JsonColors | undefined): Iterable<Buffer> {
+  const head = sanitizeJson(values).slice(0, -1);
   const json = [Buffer.from(`${head},"output":`), output ?? Buffer.from('null'), Buffer.from('}')];
   return compactJson(Buffer.concat(json), colors);
 }
 
-const COLUMNS: readonly Exclude<keyof ResultRow, 'output'>[] = [
-  'row',
-  'label',
-  'id',
-  'outcome',
-  'status',
-  'step',
-  'message',
-  'started',
-  'duration',
-];
-
 async function* csvPieces(joined: JoinedFiles, safe: boolean): Pieces {
-  yield `${[...COLUMNS, 'output'].join(',')}\n`;
-  for await (const row of readRows(joined)) {
-    yield `${COLUMNS.map((column) => cell(row[column], safe)).join(',')},`;
-    if (row.output !== null) yield* outputCell(row.output, safe);
+  yield `${[...Object.keys(COLUMNS), 'output'].join(',')}\n`;
+  for await (const { values, output } of resultRows(joined)) {
+    yield `${Object.values(values)
+      .map((value) => cell(value, safe))
+      .join(',')},`;
+    if (output !== undefined) yield* outputCell(output, safe);
     yield '\n';
   }
 }
@@ -131,8 +156,8 @@ function* outputCell(output: Uint8Array, safe: boolean): Generator<Piece, void, 
 }
 
 async function* idPieces(joined: JoinedFiles): Pieces {
-  for await (const { row, id } of readRows(joined)) {
-    if (id === null) continue;
+  for await (const { row, id } of readOutcomes(joined)) {
+    if (id === undefined) continue;
     if (!isSanitized(id))
       throw new OutputError(new Error('it contains control characters'), `the run id of row ${row}`);
     yield `${id}\n`;

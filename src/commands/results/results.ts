@@ -1,7 +1,7 @@
 /** `wfr results`: joins the results files of a batch, and prints the summary. */
 
 import { collectUsageErrors, UsageError } from '../../errors.js';
-import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
+import { ERROR_CODES, type Exit, ExitCode } from '../../exit-code.js';
 import { expandPatterns } from '../../inputs/expand-patterns.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
@@ -9,17 +9,16 @@ import type { Output } from '../../platform/output.js';
 import { assertDistinctFiles } from '../../platform/same-file.js';
 import type { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
+import { type JoinedFiles, joinFiles, listOutcomes, type ResultsFile } from '../../runs/join-files.js';
 import { formatDuration, formatUtc } from '../../text/duration.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { openLayout } from '../../view/layout.js';
 import type { PresentationFlags } from '../../view/presentation.js';
 import { type OutputFlags, parseFormat } from '../shared/output-flags.js';
-import { readReportedRuns } from '../shared/reported-rows.js';
 import { hasFreeStdout, isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
-import { endingOfRows, exitsOfRows, summarize } from '../shared/row-summary.js';
+import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 import { formatRows, RESULTS_FORMATS, type ResultsFormat, type RowsLayout } from './format-rows.js';
-import { type JoinedFiles, joinFiles, type ResultsFile } from './join-files.js';
 
 export interface ResultsFlags extends ReportFlags, OutputFlags, PresentationFlags {
   csvSafe?: boolean;
@@ -37,20 +36,21 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       reports: () => reports.open({ hasStdout: true }),
     });
     const joined = await joinFiles(files);
-    const summary = summaryOf(joined);
+    const summary = summaryOf(joined, files);
     const exit = exitOf(joined);
     const isOnStdout = format === 'text' && !isReportOnStdout(flags);
     // With JSON, the counts are in the result or in the error.
     if (isOnStdout || !context.errorsAsData)
       await printSummary(summary, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
-    if (joined.problems.length > 0) throw new UsageError(joined.problems);
+    if (joined.problems.length > 0) throw new UsageError([...joined.problems, ...joined.absent]);
     if (format !== 'text') {
       const pieces = formatRows(format, joined, summary, exit, await rowsLayout(flags, context));
       await printPieces(pieces, context, interruption);
     }
-    const reported = flags.report === undefined ? { runs: [] } : await readReportedRuns(files);
-    const rows = { ...endingOfRows(joined.rowStates, summary, undefined), hasOpen: false };
-    return { ...reported, exit, rows };
+    if (joined.absent.length > 0) throw new UsageError(joined.absent);
+    const runs = flags.report === undefined ? [] : await listOutcomes(joined);
+    const rows = { ...endingOfRows(joined.rows, summary, undefined), hasOpen: false };
+    return { runs, period: joined.period, exit, rows };
   });
 }
 
@@ -89,7 +89,7 @@ async function printPieces(
   }
 }
 
-function summaryOf({ rowStates, total, missing, period }: JoinedFiles): BatchSummary {
+function summaryOf({ rows, total, missing, period, header }: JoinedFiles, [file]: readonly ResultsFile[]) {
   const notes = [
     ...(total === undefined
       ? ['The total number of rows is unknown: wfr batch stopped before the end of the table.']
@@ -98,7 +98,8 @@ function summaryOf({ rowStates, total, missing, period }: JoinedFiles): BatchSum
       ? []
       : [`  Began ${formatUtc(period.startedAt)}, took ${formatDuration(period.durationMs)}.`]),
   ];
-  return summarize(rowStates, total && total - missing, notes);
+  const onceFile = header?.salt === undefined ? undefined : file?.name;
+  return summarize(rows, { total: total && total - missing, notes, onceFile, isBatch: false });
 }
 
 async function printSummary(
@@ -113,9 +114,13 @@ async function printSummary(
   await openStdoutQueue({ stdout: output, secrets }, interruption).writeSummary(`${lines.join('\n')}\n`);
 }
 
-function exitOf({ rowStates, total = Number.POSITIVE_INFINITY }: JoinedFiles): Exit {
-  const exits = exitsOfRows(rowStates);
-  if (rowStates.count('running') > 0 || rowStates.known < total) exits.push(ExitCode.stillRunning);
-  if (rowStates.count('intent') > 0) exits.push(ExitCode.unreachable);
-  return exitOfSeveral(exits);
+/** Returns the exit of the batch, as it would be if it ended now. */
+function exitOf({ rows, stoppedBy, absent, total = Number.POSITIVE_INFINITY }: JoinedFiles): Exit {
+  if (absent.length > 0) return ExitCode.usage;
+  const exits: Exit[] = [];
+  if (stoppedBy !== undefined) exits.push(ERROR_CODES[stoppedBy][0] as ExitCode);
+  else if (rows.known < total) exits.push(ExitCode.stillRunning);
+  if (rows.count('running') > 0) exits.push(ExitCode.stillRunning);
+  if (rows.count('waiting') > 0) exits.push(ExitCode.unreachable);
+  return exitOfRows(exits, rows);
 }

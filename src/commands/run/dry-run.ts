@@ -1,5 +1,6 @@
 /** `wfr run --dry-run`: prints the request without sending it. */
 import { createHash } from 'node:crypto';
+import { factsOf } from '../../outcome/describe-error.js';
 import type { Context } from '../../platform/context.js';
 import { blockBuffers, type Input, type Source } from '../../service/body.js';
 import type { Trigger } from '../../service/create-run.js';
@@ -7,7 +8,6 @@ import { runsUrl } from '../../service/service.js';
 import { fieldsFor, variantsOf } from '../../service/workflow-id-field.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { isLoopback } from '../../text/url.js';
-import { errorText } from '../../view/errors/describe-error.js';
 import { openLayout } from '../../view/layout.js';
 import { Reporter } from '../../view/reporter.js';
 import type { RunPlan } from './plan.js';
@@ -19,7 +19,7 @@ export async function printDryRun(plan: RunPlan, context: Context): Promise<void
   for (const warning of [...settings.warnings, ...warnings]) reporter.warn(warning);
   const { missing } = credentials;
   if (missing !== undefined && !isLoopback(settings.baseUrl.hostname))
-    reporter.warn(`${errorText(missing)}; without --dry-run, this command would exit with code 4`);
+    reporter.warn(`${factsOf(missing).text}; without --dry-run, this command would exit with code 4`);
   const hidden = Object.fromEntries(Object.keys(settings.headers).map((name) => [name, '(hidden)']));
   const head = {
     method: 'POST',

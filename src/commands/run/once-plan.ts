@@ -1,9 +1,10 @@
 /** The flags of `wfr run` that decide about an earlier command with the same --once file. */
-import type { ResendOptions } from '../../batch/next-action.js';
+
 import { UsageError } from '../../errors.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import type { NamedFile } from '../../platform/same-file.js';
+import type { ResendOptions } from '../../runs/next-action.js';
 import { isUsableId } from '../../service/parse-run.js';
 import type { OutputFormat } from '../shared/output-flags.js';
 

@@ -1,17 +1,7 @@
 /**
- * `wfr run --once <file>`: triggers a run at most once, across processes. The file is a journal of one row, and
- * nextAction decides what may be sent, as for a row of a batch.
+ * `wfr run --once <file>`: triggers a run at most once, across processes. The file is a log of one row, and nextAction
+ * decides what may be sent, as for a row of a batch.
  */
-import { JournalInUseError } from '../../batch/journal/lock.js';
-import {
-  createOnceFile,
-  ONCE_ROW,
-  type OnceFile,
-  onceHeader,
-  openOnceFile,
-} from '../../batch/journal/once-file.js';
-import { nextAction } from '../../batch/next-action.js';
-import { digestOf } from '../../batch/row.js';
 import {
   InterruptedError,
   LostRunError,
@@ -21,20 +11,31 @@ import {
   UnsettledRunError,
   UsageError,
 } from '../../errors.js';
-import { DigestedInputs } from '../../inputs/digest-inputs.js';
+import { DigestedInputs, type InputDigests } from '../../inputs/digest-inputs.js';
 import { describeSystemError } from '../../platform/system-error.js';
+import type { RowEvent } from '../../runs/log/events.js';
+import { JournalInUseError } from '../../runs/log/lock.js';
+import {
+  createOnceFile,
+  ONCE_ROW,
+  type OnceFile,
+  type OnceTarget,
+  onceHeader,
+  openOnceFile,
+} from '../../runs/log/once-file.js';
+import { hasNoRun } from '../../runs/log/reduce.js';
+import { nextAction } from '../../runs/next-action.js';
+import { createRun } from '../../service/create-run.js';
 import { hasEnded } from '../../service/run.js';
+import { digestOf } from '../../table/row.js';
 import { sanitize } from '../../text/sanitize.js';
 import { adoptRuns, isSameId } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { resumeCommands } from '../shared/print-outcome.js';
-import { causeOf, createRecordedRun, describeFailure } from '../shared/recorded-trigger.js';
 import type { Session } from '../shared/session.js';
 import { pollOnce } from '../shared/watch-run.js';
-import { announceAccepted, type KnownRun } from './known-run.js';
-import { assertSameCommand } from './once-differences.js';
+import { announceAccepted, type EndRecorder, type KnownRun } from './known-run.js';
 import type { OncePlan } from './once-plan.js';
-import { onceRecorder, recordEnd } from './once-recorder.js';
 import type { RunPlan } from './plan.js';
 
 /** Between two attempts to lock the file while another process sends (ms). */
@@ -49,20 +50,20 @@ export async function triggerOnce(plan: RunPlan, once: OncePlan, session: Sessio
   await createOnceFile(ownedFileOptions(once.file, session.context), targetOf(plan));
   const file = await openWhenFree(once, session);
   try {
-    const inputs = new DigestedInputs(plan.trigger.inputs, file.record.salt);
-    await assertSameCommand(file, targetOf(plan), inputs, plan, once);
+    const inputs = new DigestedInputs(plan.trigger.inputs, file.header.salt ?? '');
+    await assertSameCommand(file, inputs, plan, once);
     await adopt(file, once, session);
     await checkBeforeRetry(file, once, session);
-    const action = nextAction(ONCE_ROW, file.rowStates.state(ONCE_ROW), once.resend);
+    const action = nextAction(ONCE_ROW, file.record().state, once.resend);
     if (action === 'send') return await send(file, inputs, plan, once, session);
     return continueRun(file, plan, once, session);
   } finally {
     // If it cannot be released, the end of this process releases it.
-    await file.close().catch(() => {});
+    await file.log.close().catch(() => {});
   }
 }
 
-function targetOf({ trigger, settings }: RunPlan) {
+function targetOf({ trigger, settings }: RunPlan): OnceTarget {
   return { workflow: trigger.workflowId, baseUrl: settings.baseUrl.href };
 }
 
@@ -87,118 +88,169 @@ function waitingText({ owner }: JournalInUseError, name: string): string {
   return `Waiting for ${process}, which is triggering the run of ${sanitize(name)}; Ctrl-C sends nothing.`;
 }
 
+/**
+ * Throws UsageError, naming each difference, if a run of the recorded command exists or may exist and this command has
+ * another workflow, service or inputs. Reads all documents.
+ */
+async function assertSameCommand(
+  { header, record }: OnceFile,
+  inputs: DigestedInputs,
+  plan: RunPlan,
+  { file: { name } }: OncePlan,
+): Promise<void> {
+  const { state, digests = {}, id, before } = record();
+  if (hasNoRun(state)) return;
+  const target = targetOf(plan);
+  const differences = [
+    ...differentTarget('workflow', header.workflow, target.workflow),
+    ...differentTarget('service', header.baseUrl, target.baseUrl),
+    ...differentInputs(digests, await inputs.digests()),
+  ];
+  if (differences.length === 0) return;
+  const known = id ?? before?.id;
+  const next =
+    known === undefined
+      ? 'for another run, use another file'
+      : `to watch its run: ${resumeCommands([known], plan.settings, undefined).watch}; for another run, use another file`;
+  throw new UsageError([
+    ...differences.map((difference) => `--once ${name}: ${difference}`),
+    `--once ${name}: was recorded by another command; ${next}`,
+  ]);
+}
+
+function differentTarget(what: string, recorded: string, actual: string): string[] {
+  return recorded === actual ? [] : [`the ${what} is ${actual}, and was ${recorded}`];
+}
+
+function differentInputs(recorded: InputDigests, actual: InputDigests): string[] {
+  const names = [...new Set([...Object.keys(recorded), ...Object.keys(actual)])];
+  return names.flatMap((name) => {
+    if (!Object.hasOwn(recorded, name)) return [`the input "${name}" is new`];
+    if (!Object.hasOwn(actual, name)) return [`the input "${name}" is missing`];
+    return recorded[name] === actual[name] ? [] : [`the input "${name}" has changed`];
+  });
+}
+
 /** Records the run of --adopt. Throws UsageError if the outcome is not unknown. */
-async function adopt(file: OnceFile, { adopted: id, file: { name } }: OncePlan, session: Session) {
-  const { rowStates, record } = file;
+async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }: OncePlan, session: Session) {
   if (id === undefined) return;
-  const isEarlierRun = record.id !== undefined && isSameId(record.id, id);
-  const isUnknown = rowStates.state(ONCE_ROW) === 'unknown';
+  const { state, id: recorded, before } = record();
+  const known = recorded ?? before?.id;
+  const isEarlierRun = known !== undefined && isSameId(known, id);
   // The same command again: the run is adopted already.
-  if (isEarlierRun && !isUnknown) return;
+  if (isEarlierRun && state !== 'unknown') return;
   if (isEarlierRun) throw new UsageError([`--adopt ${id}: is the run before the unknown one in ${name}`]);
-  if (!isUnknown) {
-    const known = record.id === undefined ? 'no run was created' : `it has run ${record.id}`;
-    throw new UsageError([`--adopt ${id}: the outcome in ${name} is not unknown: ${known}`]);
+  if (state !== 'unknown') {
+    const fact = known === undefined ? 'no run was created' : `it has run ${known}`;
+    throw new UsageError([`--adopt ${id}: the outcome in ${name} is not unknown: ${fact}`]);
   }
-  await adoptRuns([{ row: ONCE_ROW, id, flag: `--adopt ${id}`, subject: sanitize(name) }], file, session);
-  Object.assign(record, { id: rowStates.id(ONCE_ROW), ended: undefined });
+  await adoptRuns([{ row: ONCE_ROW, id, flag: `--adopt ${id}`, subject: sanitize(name) }], log, session);
 }
 
 /** Reads an accepted run before --retry-failed is applied: it may have failed since. Throws the error of the poll. */
-async function checkBeforeRetry(file: OnceFile, { resend }: OncePlan, session: Session): Promise<void> {
-  const { rowStates, record } = file;
-  if (!resend.retryFailed || record.id === undefined || rowStates.state(ONCE_ROW) !== 'running') return;
-  const { run, error } = await pollOnce(record.id, undefined, session);
+async function checkBeforeRetry(
+  { log, record }: OnceFile,
+  { resend }: OncePlan,
+  session: Session,
+): Promise<void> {
+  const { state, id } = record();
+  if (!resend.retryFailed || id === undefined || state !== 'running') return;
+  const { run, thrown } = await pollOnce(id, undefined, session);
   // A run that the service has forgotten has not failed: it is lost.
-  if (run === undefined && !(error instanceof NoSuchRunError)) throw error;
-  if (run === undefined || !hasEnded(run)) return;
-  record.ended = run;
-  await recordEnd(run, file);
+  if (run === undefined && !(thrown instanceof NoSuchRunError)) throw thrown;
+  if (run !== undefined && hasEnded(run)) await log.commit({ event: 'ended', row: ONCE_ROW, run });
 }
 
-/** Triggers the run, with each step recorded before it takes effect. */
+/** Triggers the run; createRun records each step before it takes effect. */
 async function send(
-  file: OnceFile,
+  { log, header }: OnceFile,
   inputs: DigestedInputs,
   plan: RunPlan,
   once: OncePlan,
   session: Session,
 ): Promise<KnownRun> {
-  const { journal } = file;
-  const trigger = { ...plan.trigger, inputs: inputs.inputs };
+  const { name } = once.file;
   await plan.documents?.assertNoFiles();
+  const target = targetOf(plan);
+  const names = plan.trigger.inputs.map(({ name: input }) => input);
+  const digest = digestOf(target.workflow, ...names);
+  const { service, interruption, context, reporter } = session;
+  const record = log.ofRow(ONCE_ROW, context.secrets, () => inputs.digests());
   try {
-    await recordIntent(file, plan);
-    const created = await createRecordedRun(trigger, session, async () =>
-      journal.commit({ event: 'sent', row: ONCE_ROW, inputs: await inputs.digests() }),
-    );
-    const known = announceAccepted(created, plan, session);
-    await recordAccepted(known.id, file, once, session);
+    if (header.workflow !== target.workflow || header.baseUrl !== target.baseUrl)
+      await log.commit(onceHeader(target, header.salt ?? ''));
+    await log.commit({ event: 'intent', row: ONCE_ROW, label: target.workflow, digest, inputs: names });
+    const trigger = { ...plan.trigger, inputs: inputs.inputs };
+    const known = announceAccepted(await createRun(trigger, service, interruption, record), plan, session);
+    // If that fails, the outcome is unknown to later commands, and they send nothing.
+    await log.flush().catch((error) => {
+      const reason = describeSystemError(error instanceof OutputError ? error.cause : error);
+      reporter.warn(`${name}: the run cannot be recorded: ${reason}; continue with --adopt ${known.id}`);
+    });
     return { ...known, recorder: onceRecorder(known.id, once, session) };
   } catch (error) {
-    throw await recordFailure(error, file, once, session);
+    if (error instanceof OutputError)
+      throw new UsageError([`--once ${name}: ${describeSystemError(error.cause)}; no run was created`]);
+    // The file decides what to do next.
+    if (error instanceof UnknownOutcomeError || error instanceof InterruptedError) error.onceFile = name;
+    throw error;
   }
 }
 
-async function recordIntent({ journal, record }: OnceFile, plan: RunPlan): Promise<void> {
-  const target = targetOf(plan);
-  const { workflow, baseUrl } = record.target;
-  if (workflow !== target.workflow || baseUrl !== target.baseUrl)
-    await journal.commit(onceHeader(target, record.salt));
-  const names = plan.trigger.inputs.map(({ name }) => name);
-  const digest = digestOf(target.workflow, ...names);
-  await journal.commit({ event: 'intent', row: ONCE_ROW, label: target.workflow, digest });
-}
-
-/** Records the run. If that fails, warns: the outcome is then unknown to later commands, and they send nothing. */
-async function recordAccepted(id: string, { journal }: OnceFile, { file }: OncePlan, { reporter }: Session) {
-  await journal.commit({ event: 'accepted', row: ONCE_ROW, id }).catch((error) => {
-    if (!(error instanceof OutputError)) throw error;
-    const reason = describeSystemError(error.cause);
-    reporter.warn(`${file.name}: the run cannot be recorded: ${reason}; continue with --adopt ${id}`);
-  });
-}
-
-/** Records why no run was created, and returns the error to throw. */
-async function recordFailure(
-  error: unknown,
-  { journal }: OnceFile,
-  { file: { name } }: OncePlan,
-  { context: { secrets } }: Session,
-): Promise<unknown> {
-  if (error instanceof OutputError)
-    return new UsageError([`--once ${name}: ${describeSystemError(error.cause)}; no run was created`]);
-  const failure = describeFailure(error);
-  if (failure.isUnknown) return withOnceFile(error, name);
-  const cause = causeOf(failure, secrets);
-  await journal.commit({ event: 'refused', row: ONCE_ROW, exit: failure.code, ...cause }).catch(() => {});
-  return error;
-}
-
-/** Returns the error of an unknown outcome with the file that records it, as it decides what to do next. */
-function withOnceFile(error: unknown, name: string): unknown {
-  if (error instanceof UnknownOutcomeError) return new UnknownOutcomeError(error.cause, error.evidence, name);
-  if (error instanceof InterruptedError)
-    return new InterruptedError(error.signal, error.sendState, error.evidence, name);
-  return error;
-}
-
 /** Returns the run of an earlier command. Throws UnsettledRunError or LostRunError. */
-function continueRun(
-  { record, rowStates }: OnceFile,
-  plan: RunPlan,
-  once: OncePlan,
-  session: Session,
-): KnownRun {
-  const { id, ended, sentAt } = record;
+function continueRun({ record }: OnceFile, plan: RunPlan, once: OncePlan, session: Session): KnownRun {
+  const { state, id, run, sentAt, error } = record();
   const { name } = once.file;
-  const state = rowStates.state(ONCE_ROW);
-  if (state === 'unknown' || id === undefined) throw new UnsettledRunError(name, sentAt);
+  if (state === 'unknown' || id === undefined) throw new UnsettledRunError(name, sentAt, error?.reason);
   if (state === 'lost' && !plan.detached) throw new LostRunError(name, id);
   const { reporter } = session;
   reporter.notice(`Run ${reporter.style.bold(sanitize(id))}, recorded in ${sanitize(name)}`);
   const { watch } = resumeCommands([id], plan.settings, plan.documents);
   reporter.continuation(`To watch it: ${watch}`, { isDim: true });
-  const recorder = ended === undefined ? { recorder: onceRecorder(id, once, session) } : {};
-  return { id, accepted: undefined, ended, ...recorder };
+  const recorder = run === undefined ? { recorder: onceRecorder(id, once, session) } : {};
+  return { id, accepted: undefined, ended: run, ...recorder };
+}
+
+// The end of the run, while other processes may watch it, too
+
+/** Attempts to lock the file, and the time between two of them (ms): others have it only to record the same. */
+const MAX_RECORD_ATTEMPTS = 20;
+const RECORD_INTERVAL = 100;
+
+/** Returns the recorder for the end of a run. */
+function onceRecorder(id: string, once: OncePlan, session: Session): EndRecorder {
+  return {
+    ended: (run) => recordEnd(id, { event: 'ended', row: ONCE_ROW, run }, once, session),
+    async lost() {
+      await recordEnd(id, { event: 'lost', row: ONCE_ROW }, once, session);
+      return new LostRunError(once.file.name, id);
+    },
+  };
+}
+
+/** Locks the file for one event, unless another process has recorded it or triggered another run. Never throws. */
+async function recordEnd(
+  id: string,
+  event: RowEvent,
+  { file: named }: OncePlan,
+  { context, reporter }: Session,
+): Promise<void> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      const { log, record } = await openOnceFile(ownedFileOptions(named, context));
+      try {
+        const { state, id: recorded } = record();
+        if (state === 'running' && recorded === id) await log.commit(event);
+      } finally {
+        await log.close();
+      }
+      return;
+    } catch (error) {
+      if (!(error instanceof JournalInUseError) || attempts === MAX_RECORD_ATTEMPTS)
+        return reporter.warn(
+          `${named.name}: the end of the run cannot be recorded: ${describeSystemError(error)}`,
+        );
+    }
+    await context.clock.sleep(RECORD_INTERVAL);
+  }
 }

@@ -1,13 +1,14 @@
 /** Triggers the run of a plan, or finds the one that --once recorded, and watches it to its end. */
-import { NoSuchRunError } from '../../errors.js';
-import { ExitCode, exitOfError } from '../../exit-code.js';
+
+import { factsOf } from '../../outcome/describe-error.js';
+import type { Outcome } from '../../outcome/outcome.js';
+import { Log, NO_SINK } from '../../runs/log/log.js';
 import { createRun } from '../../service/create-run.js';
-import { errorText } from '../../view/errors/describe-error.js';
 import type { ProgressView } from '../../view/progress/run-progress.js';
 import { printOutcome, resumeCommands, resumeOf } from '../shared/print-outcome.js';
 import { printAccepted, printId, RunPrinter } from '../shared/print-run.js';
 import type { CommandOutcome, Session } from '../shared/session.js';
-import { watchAndShow } from '../shared/show-run.js';
+import { watchAndShow, withError } from '../shared/watch-run.js';
 import { announceAccepted, type KnownRun } from './known-run.js';
 import type { OncePlan } from './once-plan.js';
 import type { RunPlan } from './plan.js';
@@ -25,11 +26,9 @@ export async function triggerAndWatch(plan: RunPlan, session: Session): Promise<
 }
 
 async function trigger(plan: RunPlan, session: Session): Promise<KnownRun> {
-  return announceAccepted(
-    await createRun(plan.trigger, session.service, session.interruption),
-    plan,
-    session,
-  );
+  const { service, interruption, context } = session;
+  const record = new Log(NO_SINK, () => context.clock.now()).ofRow(1, context.secrets);
+  return announceAccepted(await createRun(plan.trigger, service, interruption, record), plan, session);
 }
 
 async function triggerOnce(plan: RunPlan, once: OncePlan, session: Session): Promise<KnownRun> {
@@ -44,14 +43,16 @@ async function detach(
 ): Promise<CommandOutcome> {
   const { workflowId } = plan.trigger;
   const run = accepted ?? ended;
-  const started = session.context.clock.now();
-  const detached = { id, workflowId, inputs: namesOf(plan.trigger), run, started, duration: 0 };
+  const startedAt = session.context.clock.now();
+  const known = { id, workflowId, inputs: namesOf(plan.trigger), run, startedAt, durationMs: 0 };
   try {
     await (accepted === undefined ? printId(session, { id }) : printAccepted(session, plan.format, accepted));
-    return { runs: [{ ...detached, exit: ExitCode.ok, error: undefined }] };
+    return { runs: [{ ...known, state: run?.status === 'FINISHED' ? 'finished' : 'accepted' }] };
   } catch (failure) {
-    if (!session.reporter.error(failure)) throw failure;
-    const runs = [{ ...detached, exit: exitOfError(failure), error: errorText(failure), failure }];
+    const error = factsOf(failure);
+    if (error.code === 'internal') throw failure;
+    session.reporter.error(error);
+    const runs: Outcome[] = [{ ...known, state: error.state, error }];
     return { runs, ...resumeOf(runs, plan) };
   }
 }
@@ -70,11 +71,11 @@ async function watch(
   const options = { id, wait, exists, ...(seen && { accepted: seen }), ...(recorder && { recorder }) };
   const watched = await watchAndShow(options, { printer, progress, documents }, session);
   reporter.stopProgress();
-  const isLost = watched.error instanceof NoSuchRunError && recorder !== undefined;
-  const error = isLost ? await recorder.lost() : watched.error;
-  const outcome = { ...watched, error, wasTriggered: accepted !== undefined };
-  const reported = await printOutcome(outcome, resumeCommands([id], settings, documents), printer, reporter);
-  const runs = [{ ...reported, workflowId: trigger.workflowId, inputs: namesOf(trigger) }];
+  const isLost = watched.error?.code === 'no-such-run' && recorder !== undefined;
+  const known = isLost ? withError(await recorder.lost(), watched) : watched;
+  const outcome = { ...known, wasTriggered: accepted !== undefined };
+  const printed = await printOutcome(outcome, resumeCommands([id], settings, documents), printer, reporter);
+  const runs = [{ ...printed, workflowId: trigger.workflowId, inputs: namesOf(trigger) }];
   return { runs, ...resumeOf(runs, plan) };
 }
 

@@ -1,5 +1,5 @@
 /** `--adopt`: continues with a run that the user found for a trigger whose outcome is unknown. */
-import type { OpenResults } from '../../batch/journal/journal-file.js';
+import type { Log } from '../../runs/log/log.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { Session } from './session.js';
 import { pollOnce } from './watch-run.js';
@@ -18,24 +18,19 @@ export interface Adoption {
  * Reads all adopted runs, then records them as accepted. Throws the error of a run that could not be read, with nothing
  * recorded, and OutputError.
  */
-export async function adoptRuns(
-  adoptions: readonly Adoption[],
-  { journal, rowStates }: Pick<OpenResults, 'journal' | 'rowStates'>,
-  session: Session,
-): Promise<void> {
+export async function adoptRuns(adoptions: readonly Adoption[], log: Log, session: Session): Promise<void> {
   const { reporter } = session;
   const accepted = [];
   for (const { row, id, flag, subject } of adoptions) {
-    const { run, error } = await pollOnce(id, id, session);
+    const { run, thrown } = await pollOnce(id, id, session);
     if (run === undefined) {
       reporter.notice(`${sanitize(flag)} failed: nothing was adopted or sent.`);
-      throw error;
+      throw thrown;
     }
     accepted.push({ event: { event: 'accepted', row, id: run.id } as const, subject });
   }
   for (const { event, subject } of accepted) {
-    await journal.commit(event);
-    rowStates.record(event);
+    await log.commit(event);
     reporter.info(`${subject} continues with run ${sanitize(event.id)}.`);
   }
 }

@@ -1,7 +1,7 @@
 /** The options with which a command locks the file of a journal. */
 import { randomBytes } from 'node:crypto';
-import type { OwnedFileOptions } from '../../batch/journal/owned-file.js';
 import type { Context } from '../../platform/context.js';
+import type { OwnedFileOptions } from '../../runs/log/owned-file.js';
 
 /** Returns the options for a file, with a new token for this owner. */
 export function ownedFileOptions(

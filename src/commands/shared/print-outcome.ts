@@ -1,27 +1,26 @@
 /** The end of a watched run: the closing block on stderr, the result on stdout, and the exit. */
 
 import type { ServiceSettings } from '../../config/service.js';
+import { ExitCode } from '../../exit-code.js';
 import {
-  InterruptedError,
-  LostRunError,
-  NoSuchRunError,
-  NoSuchValueError,
-  UnsavedDocumentError,
-} from '../../errors.js';
-import { type Exit, ExitCode, exitCodeOfStatus, exitOfError } from '../../exit-code.js';
+  endOf,
+  exitOf,
+  type Facts,
+  NO_MESSAGE,
+  type Outcome,
+  stepsText,
+  stillText,
+} from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
-import type { ReportedRun } from '../../report/reported-run.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { formatDuration } from '../../text/duration.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { isCopyable, shellCommand } from '../../text/shell-quote.js';
-import { errorText, requestIdOfError } from '../../view/errors/describe-error.js';
-import { stepsText } from '../../view/progress/run-progress.js';
 import type { Reporter } from '../../view/reporter.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { RunPrinter } from './print-run.js';
 import type { CommandOutcome } from './session.js';
-import type { WatchOutcome } from './watch-run.js';
+import { type WatchOutcome, withError } from './watch-run.js';
 
 /** Commands that continue with runs, quoted for a shell. */
 export interface ResumeCommands {
@@ -42,25 +41,25 @@ export function resumeCommands(
 }
 
 /**
- * Prints how the watching ended, and the result on stdout. Returns the run for the reports. Without `commands`, the
- * caller prints how to continue, for all its runs together. Never throws.
+ * Prints how the watching ended, and the result on stdout. Returns the outcome with the error of that, if there was one.
+ * Without `commands`, the caller prints how to continue, for all its runs together. Never throws.
  */
 export async function printOutcome(
-  outcome: WatchOutcome,
+  watched: WatchOutcome,
   commands: ResumeCommands | undefined,
   printer: RunPrinter,
   reporter: Reporter,
-): Promise<ReportedRun> {
-  const { run, error } = outcome;
+): Promise<WatchOutcome> {
+  const { run } = watched;
   const outputError = run === undefined ? undefined : await catchError(printer.printEnd(run));
-  const failure = error ?? outputError;
   const isPrinted = run !== undefined && outputError === undefined && printer.carriesOutput(run);
-  const exit = failure === undefined ? exitOfRun(run) : exitOfError(failure);
-  if (exit === ExitCode.ok || reporter.presentation.showsErrors) {
-    if (failure === undefined) printEnd(outcome, commands, printer, reporter);
-    else await printWatchError(outcome, failure, commands, isPrinted, reporter);
+  const outcome = withError(watched.thrown ?? outputError, watched);
+  const { error } = outcome;
+  if (exitOf(outcome) === ExitCode.ok || reporter.presentation.showsErrors) {
+    if (error === undefined) printEnd(outcome, commands, printer, reporter);
+    else printWatchError(outcome, error, commands, isPrinted, reporter);
   }
-  return reportedRun(outcome, failure, exit);
+  return outcome;
 }
 
 /** What continues with runs: the same service, documents, format and value. */
@@ -73,11 +72,11 @@ interface ResumePlan {
 
 /** Returns the command that watches those of the runs again whose end is not known, for programs; none if there are none. */
 export function resumeOf(
-  runs: readonly ReportedRun[],
+  runs: readonly Outcome[],
   { settings, format, pointer, documents }: ResumePlan,
 ): Pick<CommandOutcome, 'resume'> {
   const ids = runs.filter(canResume).flatMap(({ id }) => id ?? []);
-  const hasNoValue = runs.some(({ failure }) => failure instanceof NoSuchValueError);
+  const hasNoValue = runs.some(({ state }) => state === 'noValue');
   const resumeFlags = [
     ...settings.resumeFlags,
     ...(format === 'text' ? [] : ['--output', format]),
@@ -87,27 +86,11 @@ export function resumeOf(
   return ids.length > 0 && isCopyable(ids.join('')) ? { resume } : {};
 }
 
-/** Returns how the watching of a run ended, for reports and errors as data. */
-export function reportedRun(
-  { id, run, startedAt: started, durationMs: duration }: WatchOutcome,
-  failure: unknown,
-  exit: Exit,
-): ReportedRun {
-  const error = failure === undefined ? undefined : errorText(failure);
-  const requestId = requestIdOfError(failure);
-  return { id, workflowId: undefined, run, exit, started, duration, error, failure, requestId };
-}
-
 /** Returns whether watching a run again may show its end. */
-export function canResume({ run, exit, failure }: ReportedRun): boolean {
-  if (exit === ExitCode.ok || failure instanceof NoSuchRunError || failure instanceof LostRunError)
-    return false;
-  return failure !== undefined || run === undefined || !hasEnded(run);
-}
-
-/** Returns the exit of a run that is no longer watched. */
-export function exitOfRun(run: Run | undefined): Exit {
-  return run !== undefined && hasEnded(run) ? exitCodeOfStatus(run.status) : ExitCode.stillRunning;
+export function canResume(outcome: Outcome): boolean {
+  const { state, error, run } = outcome;
+  if (exitOf(outcome) === ExitCode.ok || state === 'lost' || error?.code === 'no-such-run') return false;
+  return error !== undefined || run === undefined || !hasEnded(run);
 }
 
 function printEnd(
@@ -118,37 +101,31 @@ function printEnd(
 ): void {
   const { id, run, durationMs } = outcome;
   if (run !== undefined && showsEnds) return;
-  if (run !== undefined && hasEnded(run)) {
-    if (run.status === 'FINISHED') printFinished(run, outcome, reporter);
-    else printFailed(run, outcome, commands, reporter);
-    return;
-  }
-  const status = sanitize(run?.status ?? 'not seen');
-  const steps = run === undefined ? '' : stepsText(run);
-  const progress = steps === '' ? status : `${status} (${steps})`;
-  reporter.block([`Still ${progress} after ${formatDuration(durationMs)}; run ${sanitize(id)} continues.`]);
+  if (run !== undefined && hasEnded(run)) return printEnded(run, outcome, commands, reporter);
+  const text = stillText(run, durationMs, `run ${sanitize(id)}`);
+  reporter.block([`S${text.slice(1)}.`]);
   if (commands !== undefined) reporter.continuation(`To watch it: ${commands.watch}`);
 }
 
-function printFinished(run: Run, outcome: WatchOutcome, reporter: Reporter): void {
-  if (reporter.presentation.quiet) return;
-  const line = `Finished: run ${sanitize(run.id)}${formatFacts(run, outcome, '')}`;
-  reporter.block([line], 'Finished', reporter.style.success);
-}
-
-function printFailed(
+function printEnded(
   run: Run,
   outcome: WatchOutcome,
   commands: ResumeCommands | undefined,
   reporter: Reporter,
 ): void {
+  const { exit, title = 'Ended' } = endOf(run.status) ?? {};
+  if (exit === ExitCode.ok) {
+    if (reporter.presentation.quiet) return;
+    const line = `${title}: run ${sanitize(run.id)}${formatFacts(run, outcome, '')}`;
+    return reporter.block([line], title, reporter.style.success);
+  }
   const { message, step } = run.error ?? {};
   const lines = [
-    step === undefined ? 'Failed' : `Failed at step ${sanitize(step)}`,
-    ...(message ? quoteLines(message).split('\n') : ['(the service gave no message)']),
+    step === undefined ? title : `${title} at step ${sanitize(step)}`,
+    ...(message ? quoteLines(message).split('\n') : [NO_MESSAGE]),
     `Run ${sanitize(run.id)}${formatFacts(run, outcome, ' completed')}`,
   ];
-  reporter.block(lines, 'Failed', reporter.style.error);
+  reporter.block(lines, title, reporter.style.error);
   if (commands !== undefined) reporter.continuation(`To show it again: ${commands.status}`, { isDim: true });
 }
 
@@ -170,21 +147,21 @@ function formatFacts(
     .join('');
 }
 
-async function printWatchError(
-  { id, run }: WatchOutcome,
-  error: unknown,
+function printWatchError(
+  { id, run, state }: WatchOutcome,
+  error: Facts,
   commands: ResumeCommands | undefined,
   isPrinted: boolean,
   reporter: Reporter,
-): Promise<void> {
+): void {
   const shownId = sanitize(id);
-  if (error instanceof InterruptedError) {
+  if (error.code === 'interrupted') {
     if (commands !== undefined) reporter.notice(`Interrupted; run ${shownId} ${formatState(run)}.`);
   } else {
-    if (!reporter.error(error)) await printInternalError(error, reporter);
-    if (error instanceof NoSuchRunError || error instanceof LostRunError) return;
-    const isUnsaved = error instanceof UnsavedDocumentError;
-    const detail = isUnsaved && isPrinted ? '; the output on stdout contains its documents' : '';
+    reporter.error(error);
+    if (error.code === 'no-such-run' || state === 'lost') return;
+    const detail =
+      error.isDocumentUnsaved && isPrinted ? '; the output on stdout contains its documents' : '';
     reporter.notice(
       run !== undefined && hasEnded(run)
         ? `Run ${shownId} has ended${detail}.`
@@ -192,11 +169,6 @@ async function printWatchError(
     );
   }
   if (commands !== undefined) reporter.continuation(`To watch it: ${commands.watch}`);
-}
-
-async function printInternalError(error: unknown, { output, presentation }: Reporter): Promise<void> {
-  const { printError } = await import('../../view/errors/print-error.js');
-  await printError(error, presentation.color ? 'always' : 'never', { stderr: output, env: {} });
 }
 
 function formatState(run: Run | undefined): string {

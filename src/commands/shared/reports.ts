@@ -1,10 +1,11 @@
 /** The reports of --report: opened before anything is sent, written when the command ends. */
 
 import { collectUsageErrors } from '../../errors.js';
+import type { CommandResult } from '../../outcome/error-data.js';
+import type { Outcome } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
-import type { CommandResult, ReportedRun } from '../../report/reported-run.js';
 import type { Reports } from '../../report/reports.js';
 import type { OutputFlags } from './output-flags.js';
 
@@ -16,7 +17,7 @@ export interface ReportFlags {
 }
 
 /** What is known of a run before the service has responded. */
-export type ReportSubject = Pick<ReportedRun, 'id' | 'workflowId'>;
+export type ReportSubject = Pick<Outcome, 'id' | 'workflowId'>;
 
 export class RequestedReports {
   #reports: Reports | undefined;

@@ -1,96 +1,115 @@
 /** The end of a batch, from the states of its rows: what is said about it, and its exits. */
-import type { RowReason, RowState, RowStates } from '../../batch/row-states.js';
-import { type Exit, ExitCode } from '../../exit-code.js';
+import { type Exit, exitOfSeveral } from '../../exit-code.js';
+import type { RowsEnding } from '../../outcome/error-data.js';
+import { STATES, WORDS, wordOf } from '../../outcome/outcome.js';
+import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
+import type { RowReason, RowStates } from '../../runs/log/row-states.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import {
   type BatchSummary,
   formatBatchSummary,
   type NextStep,
-  type OutcomeReason,
+  type StateReason,
 } from '../../view/batch-summary.js';
-import type { RowsEnding } from '../../view/error-data/error-data.js';
-import { OUTCOMES, type Outcome } from '../../view/outcome.js';
 import { PLAIN } from '../../view/style.js';
 
 /** Rows that a reason lists at most; more of those that need a decision. */
 const MAX_LISTED_ROWS = 3;
 const MAX_LISTED_DECISIONS = 20;
 
-/** Returns the outcome that a state stands for. */
-export function outcomeOfState(state: RowState): Outcome {
-  return state === 'new' || state === 'intent' ? 'not sent' : state;
+/** What is said about rows, beside their states. */
+export interface SummaryFacts {
+  /** The number of rows, if known. */
+  total: number | undefined;
+  notes: readonly string[];
+  /** The file that has their outcomes, for the command that shows all of them. */
+  results?: string | undefined;
+  /** The file of `run --once`, if it has them. */
+  onceFile?: string | undefined;
+  /** Whether wfr batch itself says it, so that "the same command" is that one. */
+  isBatch: boolean;
 }
 
-/** Returns the summary of rows. `total` is the number of rows, if known; `results` the file that has their outcomes. */
-export function summarize(
-  rowStates: RowStates,
-  total: number | undefined,
-  notes: readonly string[],
-  results?: string,
-): BatchSummary {
-  const counts = countOutcomes(rowStates, total ?? 0);
-  const reasons = rowStates.reasons().map((reason) => outcomeReason(reason, rowStates));
+/** Returns the summary of rows. */
+export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
+  const { total = 0, notes, results } = facts;
+  const counts = countWords(rows, total);
+  const reasons = rows.reasons().map((reason) => stateReason(reason, rows));
   return {
-    counts: OUTCOMES.flatMap((outcome) => {
-      const count = counts.get(outcome);
-      return count === undefined ? [] : [[outcome, count] as const];
+    counts: [...WORDS.keys()].flatMap((word) => {
+      const count = counts.get(word);
+      return count === undefined ? [] : [[word, count] as const];
     }),
     reasons,
     notes,
     next: [
-      ...nextSteps(counts, rowStates),
+      ...nextSteps(rows, total, facts),
       ...(reasons.length > 0 && results !== undefined ? [reportStep(results)] : []),
     ],
   };
 }
 
-/** Returns how many rows have each outcome. */
-function countOutcomes(rowStates: RowStates, total: number): Map<Outcome, number> {
-  const counts = new Map<Outcome, number>();
-  const add = (outcome: Outcome, count: number) => {
-    if (count > 0) counts.set(outcome, (counts.get(outcome) ?? 0) + count);
+/** Returns how many rows have each word. */
+function countWords(rows: RowStates, total: number): Map<string, number> {
+  const counts = new Map<string, number>();
+  const add = (state: RowState, count: number) => {
+    const word = wordOf(shownState(state));
+    if (count > 0) counts.set(word, (counts.get(word) ?? 0) + count);
   };
-  for (const [state, count] of rowStates.counts()) add(outcomeOfState(state), count);
-  add('not sent', total - rowStates.known);
+  for (const [state, count] of rows.counts()) add(state, count);
+  add('waiting', total - rows.known);
   return counts;
 }
 
-function outcomeReason({ state, rows, ...reason }: RowReason, rowStates: RowStates): OutcomeReason {
+function stateReason({ state, rows: numbers, ...reason }: RowReason, rows: RowStates): StateReason {
   const needsDecision = state === 'unknown' || state === 'lost';
-  const listed = rows.slice(0, needsDecision ? MAX_LISTED_DECISIONS : MAX_LISTED_ROWS);
+  const listed = numbers.slice(0, needsDecision ? MAX_LISTED_DECISIONS : MAX_LISTED_ROWS);
   return {
     ...reason,
-    outcome: outcomeOfState(state),
+    state: shownState(state),
     rows: listed.map((row) => {
-      const id = state === 'lost' ? rowStates.id(row) : undefined;
-      return rowStates.label(row) + (id === undefined ? '' : ` (${id})`);
+      const id = state === 'lost' ? rows.id(row) : undefined;
+      return rows.label(row) + (id === undefined ? '' : ` (${id})`);
     }),
   };
 }
 
-function nextSteps(counts: ReadonlyMap<Outcome, number>, rowStates: RowStates): NextStep[] {
-  const has = (...outcomes: Outcome[]) => outcomes.some((outcome) => counts.has(outcome));
+function nextSteps(rows: RowStates, total: number, { onceFile, isBatch }: SummaryFacts): NextStep[] {
+  const command = onceFile === undefined ? 'wfr batch …' : `wfr run … --once ${onceFile}`;
+  const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const steps: NextStep[] = [];
   if (has('unknown')) {
-    const rows = rowStates.rowsIn('unknown');
-    const which = rows.length < rowStates.count('unknown') ? '' : ` ${rows.join(',')}`;
+    const unknown = onceFile === undefined ? rows.rowsIn('unknown') : [];
+    const which = unknown.length < rows.count('unknown') ? '' : ` ${unknown.join(',')}`;
+    const row = onceFile === undefined ? `${unknown[0]}=` : '';
     steps.push(
-      { text: 'For each unknown row, look at the service whether its run exists.' },
-      { text: 'To continue with a run that exists', command: `wfr batch … --adopt ${rows[0]}=<id>` },
-      { text: 'To send rows again that have none', command: `wfr batch … --resend-unknown${which}` },
+      { text: 'For each unknown row, check in the service whether its run exists.' },
+      { text: 'To continue with a run that exists', command: `${command} --adopt ${row}<id>` },
+      { text: 'To send rows again that have none', command: `${command} --resend-unknown${which}` },
     );
   }
   if (has('lost')) {
     const text = 'Check the base URL and the service. To run lost rows again';
-    steps.push({ text, command: 'wfr batch … --retry-lost' });
+    steps.push({ text, command: `${command} --retry-lost` });
   }
-  const isOpen = has('running', 'unauthorized', 'unreachable', 'not sent');
-  const again = (['failed', 'rejected'] as const).filter((outcome) => counts.has(outcome)).join(' and ');
-  if (has('invalid')) steps.push({ text: 'Fix the invalid rows, and run the same command again.' });
-  else if (isOpen) steps.push({ text: 'To continue, run the same command again.' });
-  if (again !== '') {
+  const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
+  const retried = (Object.keys(ROW_STATES) as RowState[]).filter(
+    (state) => ROW_STATES[state].again === 'retry-failed' && has(state),
+  );
+  const same = isBatch
+    ? 'the same command'
+    : onceFile === undefined
+      ? 'the same wfr batch command'
+      : 'the same wfr run command';
+  if (has('invalid')) steps.push({ text: `Fix the invalid rows, and run ${same} again.` });
+  else if (isOpen) steps.push({ text: `To continue, run ${same} again.` });
+  if (retried.length > 0) {
+    const again = retried
+      .reverse()
+      .map((state) => wordOf(shownState(state)))
+      .join(' and ');
     const text = isOpen ? `To continue with ${again} rows, too` : `To run ${again} rows again`;
-    steps.push({ text, command: 'wfr batch … --retry-failed' });
+    steps.push({ text, command: `${command} --retry-failed` });
   }
   return steps;
 }
@@ -101,35 +120,29 @@ function reportStep(results: string): NextStep {
 }
 
 /** Returns how the rows ended, for programs. `total` is the number of rows, if known. */
-export function endingOfRows(
-  rowStates: RowStates,
-  summary: BatchSummary,
-  total: number | undefined,
-): RowsEnding {
-  const settled = ['finished', 'failed', 'rejected', 'unauthorized', 'invalid', 'unknown', 'lost'] as const;
-  const count = settled.reduce((sum, state) => sum + rowStates.count(state), 0);
-  const hasUnknown = rowStates.count('unknown') > 0;
+export function endingOfRows(rows: RowStates, summary: BatchSummary, total: number | undefined): RowsEnding {
+  const open = (['running', 'unreachable', 'waiting'] as const).reduce(
+    (sum, state) => sum + rows.count(state),
+    0,
+  );
   const lines = formatBatchSummary({ ...summary, next: [] }, PLAIN, 0);
   return {
     summary: lines,
     hints: formatBatchSummary(summary, PLAIN, 0).slice(lines.length),
     reasons: summary.reasons,
-    hasUnknown,
-    hasOpen: total === undefined || count < total,
+    hasUnknown: rows.count('unknown') > 0,
+    hasOpen: total === undefined || rows.known - open < total,
   };
 }
 
-/** Returns the exit of each row state that occurs. */
-export function exitsOfRows(rowStates: RowStates): Exit[] {
-  const exits: [RowState, Exit][] = [
-    ['finished', ExitCode.ok],
-    ['failed', ExitCode.runFailed],
-    ['rejected', ExitCode.rejected],
-    ['unauthorized', ExitCode.unauthorized],
-    ['unreachable', ExitCode.unreachable],
-    ['unknown', ExitCode.unknownOutcome],
-    ['lost', ExitCode.unreachable],
-    ['invalid', ExitCode.usage],
-  ];
-  return exits.filter(([state]) => rowStates.count(state) > 0).map(([, exit]) => exit);
+/** Returns the exit of each row state that occurs; rows that wait have none. */
+function exitsOfRows(rows: RowStates): Exit[] {
+  return [...rows.counts()].flatMap(([state, count]) =>
+    count === 0 || state === 'running' || state === 'waiting' ? [] : [STATES[shownState(state)].exit],
+  );
+}
+
+/** Returns the exit of a batch, from those of this command and of all rows. Rows without any exit are still waiting. */
+export function exitOfRows(exits: readonly Exit[], rows: RowStates): Exit {
+  return exitOfSeveral([...exits, ...exitsOfRows(rows)]);
 }

@@ -1,25 +1,23 @@
 /** The frame of run, watch, status and batch: opens what they use, closes it however they end, and writes the reports. */
 import type { LoadedCredentials } from '../../config/credentials.js';
 import type { ServiceSettings } from '../../config/service.js';
-import { UsageError } from '../../errors.js';
-import { type Exit, ExitCode, exitOfError, exitOfSeveral } from '../../exit-code.js';
+import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { History, HistoryTimeoutError } from '../../history/history.js';
+import { factsOf } from '../../outcome/describe-error.js';
+import type { CommandEnding, CommandResult, ErrorData, RowsEnding } from '../../outcome/error-data.js';
+import { exitOf, type Facts, type Outcome } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue, type StdoutQueue } from '../../platform/stdout-queue.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { setV8Flags } from '../../platform/v8-flags.js';
 import { VERSION } from '../../platform/version.js';
-import type { ReportedRun } from '../../report/reported-run.js';
 import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
-import type { CommandEnding, ErrorData, RowsEnding } from '../../view/error-data/error-data.js';
-import { errorText, requestIdOfError } from '../../view/errors/describe-error.js';
 import { type Layout, openLayout } from '../../view/layout.js';
 import type { Presentation, PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { serviceLogger } from '../../view/service-logger.js';
-import type { Period } from './reported-rows.js';
 import { type ReportFlags, type ReportSubject, RequestedReports } from './reports.js';
 
 /** What a command has validated before it opens a session. */
@@ -51,12 +49,14 @@ export type ResultOutput = Pick<Session, 'stdout' | 'layout' | 'reporter'>;
 
 /** How a command ended; `exit` is that of its runs unless given. */
 export interface CommandOutcome {
-  runs: readonly ReportedRun[];
+  runs: readonly Outcome[];
   exit?: Exit;
   /** When the runs were sent and watched, if not by this command alone. */
-  period?: Period | undefined;
+  period?: Pick<CommandResult, 'startedAt' | 'durationMs'> | undefined;
   /** The error that ended it before its runs. */
-  failure?: unknown;
+  failure?: Facts | undefined;
+  /** Whether that error is still to be printed. */
+  isUnprinted?: boolean;
   rows?: RowsEnding;
   /** The command that continues with the runs. */
   resume?: string | undefined;
@@ -91,16 +91,19 @@ export async function runCommand(
       .finally(() => resources.closeSession())
       .catch((error) => {
         if (flags.report === undefined && !context.errorsAsData) throw error;
-        const ended = { startedAt, durationMs: elapsed() };
-        return failedOutcome(error, resources.subjects, ended, flags, context);
+        return failedOutcome(error, resources.subjects, startedAt, elapsed());
       });
     const { exit = exitOfRuns(outcome.runs), period = { startedAt, durationMs: elapsed() } } = outcome;
     const { mayHaveSent } = resources;
-    const ending = { ...outcome, exit, failures: [], triggersAgain, mayHaveSent };
+    const ending = { ...outcome, outcomes: outcome.runs, exit, failures: [], triggersAgain, mayHaveSent };
+    if (outcome.isUnprinted && outcome.failure !== undefined && !context.errorsAsData)
+      await print([outcome.failure], flags, context);
     const error = flags.report === undefined ? undefined : await describe(ending, context);
     const unwritten = await resources.reports.write({ runs: outcome.runs, exit, ...period, error });
-    const finalExit = exitOfSeveral([exit, ...unwritten.map(exitOfError)]);
-    await printEnding({ ...ending, exit: finalExit, failures: unwritten }, flags, context);
+    const failures = unwritten.map(factsOf);
+    const finalExit = exitOfSeveral([exit, ...failures.map((facts) => exitOf({ ...facts, error: facts }))]);
+    if (context.errorsAsData) await printData({ ...ending, exit: finalExit, failures }, context);
+    else await print(failures, flags, context);
     return finalExit;
   } finally {
     resources.interruption.release();
@@ -108,58 +111,48 @@ export async function runCommand(
   }
 }
 
-/** Prints the error that ended a command, and returns it as the outcome of each run that was planned. */
-async function failedOutcome(
-  failure: unknown,
+/** Returns the error that ended a command as the outcome of each run that was planned. */
+function failedOutcome(
+  error: unknown,
   subjects: readonly ReportSubject[],
-  { startedAt: started, durationMs: duration }: { startedAt: number; durationMs: number },
-  { color }: PresentationFlags,
-  context: Context,
-): Promise<CommandOutcome> {
-  if (!context.errorsAsData) {
-    const { printError } = await import('../../view/errors/print-error.js');
-    await printError(failure, color, context);
-  }
-  const exit = exitOfError(failure);
-  // Nothing was planned.
-  if (failure instanceof UsageError) return { runs: [], exit, failure };
-  const ended = {
-    run: undefined,
-    exit,
-    started,
-    duration,
-    error: errorText(failure),
-    requestId: requestIdOfError(failure),
-  };
-  return { runs: subjects.map((subject) => ({ ...subject, ...ended })), exit, failure };
+  startedAt: number,
+  durationMs: number,
+): CommandOutcome {
+  const facts = factsOf(error);
+  const { state } = facts;
+  const ended = { run: undefined, state, error: facts, startedAt, durationMs };
+  // After a usage error, nothing was planned.
+  const runs = facts.code === 'usage' ? [] : subjects.map((subject) => ({ ...subject, ...ended }));
+  return { runs, exit: exitOf(ended), failure: facts, isUnprinted: true };
 }
 
 /** Returns what ended a command as data; undefined if its exit code is 0. */
 async function describe(ending: CommandEnding, { secrets }: Context): Promise<ErrorData | undefined> {
   if (ending.exit === ExitCode.ok) return undefined;
-  const { describeEnding, maskErrorData } = await import('../../view/error-data/error-data.js');
+  const { describeEnding, maskErrorData } = await import('../../outcome/error-data.js');
   return maskErrorData(describeEnding(ending), secrets);
 }
 
-/** Prints what ended a command as data; as text, only the errors that were not printed yet. */
-async function printEnding(
-  ending: CommandEnding,
+/** Prints what ended a command as data. */
+async function printData(ending: CommandEnding, context: Context): Promise<void> {
+  const data = await describe(ending, context);
+  if (data === undefined) return;
+  const { errorLine } = await import('../../outcome/error-data.js');
+  await context.stderr.write(errorLine(data));
+}
+
+/** Prints errors as text. */
+async function print(
+  errors: readonly Facts[],
   { color }: PresentationFlags,
   context: Context,
 ): Promise<void> {
-  const { stderr, errorsAsData } = context;
-  if (errorsAsData) {
-    const data = await describe(ending, context);
-    if (data === undefined) return;
-    const { errorLine } = await import('../../view/error-data/error-data.js');
-    return stderr.write(errorLine(data));
-  }
-  if (ending.failures.length === 0) return;
+  if (errors.length === 0) return;
   const { printError } = await import('../../view/errors/print-error.js');
-  for (const failure of ending.failures) await printError(failure, color, context);
+  for (const facts of errors) await printError(facts, color, context);
 }
 
-const exitOfRuns = (runs: readonly ReportedRun[]) => exitOfSeveral(runs.map(({ exit }) => exit));
+const exitOfRuns = (runs: readonly Outcome[]) => exitOfSeveral(runs.map(exitOf));
 
 /** What a command holds open until it ends. */
 class CommandResources {

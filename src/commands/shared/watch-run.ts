@@ -1,24 +1,24 @@
-/** Watches one run until it ends, a timeout or an error: for run, watch, status and batch. */
+/** Watches a run until it ends, a timeout or an error, and shows it: for run, watch, status and batch. */
 import type { WaitSettings } from '../../config/wait.js';
+import { factsOf } from '../../outcome/describe-error.js';
+import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
+import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import { followRun } from '../../service/follow-run.js';
 import { getRun } from '../../service/get-run.js';
-import { hasEnded, isKnownStatus, type Run } from '../../service/run.js';
+import { type EndedRun, hasEnded, isKnownStatus, type Run } from '../../service/run.js';
+import type { ProgressView } from '../../view/progress/run-progress.js';
+import type { RunPrinter } from './print-run.js';
 import type { Session } from './session.js';
 
-/** How the watching of a run ended. */
-export interface WatchOutcome {
+/** How the watching of a run ended; its `error` is what stopped it before the run's end or the timeout. */
+export interface WatchOutcome extends Outcome {
   id: string;
-  /** The run as last seen, or as `onChange` returned it. */
-  run: Run | undefined;
+  /** What was thrown, of which `error` has the facts. */
+  thrown: unknown;
   /** Whether this command triggered it. */
   wasTriggered: boolean;
   /** Whether it was seen before it had ended. */
   wasRunning: boolean;
-  /** What stopped the watching; undefined where the run ended or the timeout expired. */
-  error: unknown;
-  /** When the watching began (ms since 1970). */
-  startedAt: number;
-  durationMs: number;
 }
 
 export interface WatchOptions {
@@ -30,8 +30,6 @@ export interface WatchOptions {
   stopAtFirst?: boolean;
   /** The prefix of messages about failed polls; null turns them off. */
   label?: string | null;
-  /** Whether a shared rate limiter handles Retry-After. */
-  isRateLimited?: boolean;
   /** Whether the run is known to exist, although this process has not seen it. */
   exists?: boolean;
   /** Stops the watching; by default the session's interruption. */
@@ -40,7 +38,7 @@ export interface WatchOptions {
   onChange?(run: Run): Promise<Run>;
 }
 
-/** Watches a run. Never throws: what stopped the watching is the outcome's `error`. */
+/** Watches a run. Never throws. */
 export async function watchRun(options: WatchOptions, session: Session): Promise<WatchOutcome> {
   const { id, accepted, onChange = async (run: Run) => run } = options;
   const { clock } = session.service;
@@ -48,7 +46,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
   const started = clock.monotonic();
   let run: Run | undefined;
   let wasRunning = false;
-  let error: unknown;
+  let thrown: unknown;
   try {
     for await (const seen of runChanges(options, session)) {
       warnAboutUnknownStatus(seen, session);
@@ -57,11 +55,18 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
       run = await onChange(seen);
       if (options.stopAtFirst) break;
     }
-  } catch (thrown) {
-    error = thrown;
+  } catch (error) {
+    thrown = error;
   }
   const durationMs = clock.monotonic() - started;
-  return { id, run, wasTriggered: accepted !== undefined, wasRunning, error, startedAt, durationMs };
+  const watched = { id, workflowId: undefined, run, wasTriggered: accepted !== undefined, wasRunning };
+  return withError(thrown, { ...watched, state: 'running', thrown, startedAt, durationMs });
+}
+
+/** Returns the outcome with another error than it had, if there is one, and with the state that follows. */
+export function withError(thrown: unknown, outcome: WatchOutcome): WatchOutcome {
+  const error = thrown === undefined ? undefined : factsOf(thrown);
+  return { ...outcome, thrown, error, state: stateOfRun(outcome.run, error) };
 }
 
 /** Polls a run until the first readable response. Never throws. */
@@ -72,7 +77,7 @@ export function pollOnce(id: string, label: string | undefined, session: Session
 
 /** Yields the accepted run, if any, then the run whenever it has changed. */
 async function* runChanges(
-  { id, accepted, wait, label, isRateLimited = false, exists = false, signal }: WatchOptions,
+  { id, accepted, wait, label, exists = false, signal }: WatchOptions,
   { service, interruption, reporter }: Session,
 ): AsyncGenerator<Run, void, void> {
   if (accepted !== undefined) yield accepted;
@@ -81,7 +86,7 @@ async function* runChanges(
     clock: service.clock,
     signal: signal ?? interruption.signal,
     ...wait,
-    isRateLimited: isRateLimited,
+    isRateLimited: service.gate !== undefined,
     exists,
     ...(accepted && { accepted }),
     ...(label !== null && {
@@ -94,4 +99,57 @@ async function* runChanges(
 function warnAboutUnknownStatus({ status }: Run, { reporter }: Session): void {
   if (status === undefined || isKnownStatus(status)) return;
   reporter.warnOnce(`the status ${status} is unknown to wfr, which waits up to 5m for it to change`);
+}
+
+/** Where a run is shown: progress on stderr, documents in files, the result on stdout. */
+export interface RunDisplay {
+  printer: RunPrinter;
+  progress: ProgressView;
+  /** The folder of --save-documents; undefined leaves documents in the output. */
+  documents: DocumentFolder | undefined;
+}
+
+/** Records the end of a run before it is shown. Never throws. */
+interface Recorder {
+  ended(run: EndedRun): Promise<void>;
+}
+
+/** Watches a run, shows each change, and records its last state in the history. Never throws. */
+export async function watchAndShow(
+  { recorder, ...options }: Omit<WatchOptions, 'onChange'> & { recorder?: Recorder },
+  { printer, progress, documents }: RunDisplay,
+  session: Session,
+): Promise<WatchOutcome> {
+  const { id } = options;
+  const onChange = async (seen: Run) => {
+    progress.seen(id, seen);
+    if (hasEnded(seen)) await recorder?.ended(seen);
+    const { run, error } = await saveDocuments(id, seen, documents, session);
+    await printer.printChange(run);
+    if (error !== undefined) throw error;
+    return run;
+  };
+  const outcome = await watchRun({ ...options, onChange }, session);
+  progress.done(id);
+  const { run } = outcome;
+  if (run !== undefined) session.history.recordStatus({ ...run, baseUrl: session.service.baseUrl.href });
+  return outcome;
+}
+
+/** Returns the run with paths in place of its documents; if they cannot be saved, the run unchanged and the error. */
+async function saveDocuments(
+  id: string,
+  seen: Run,
+  documents: DocumentFolder | undefined,
+  { reporter }: Session,
+): Promise<{ run: Run; error?: unknown }> {
+  if (documents === undefined || !hasEnded(seen)) return { run: seen };
+  try {
+    const { run, paths, warnings } = await documents.save(id, seen);
+    if (paths.length > 0 || seen.status === 'FINISHED') reporter.savedDocuments(id, paths);
+    for (const warning of warnings) reporter.warn(warning);
+    return { run };
+  } catch (error) {
+    return { run: seen, error };
+  }
 }

@@ -3,11 +3,11 @@ import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { workflowNames } from '../../config/workflow.js';
-import { collectUsageErrors, HttpError } from '../../errors.js';
-import { type Exit, ExitCode, exitOfError } from '../../exit-code.js';
+import { collectUsageErrors } from '../../errors.js';
+import type { Exit } from '../../exit-code.js';
 import { History } from '../../history/history.js';
+import { type Outcome, stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
-import type { ReportedRun } from '../../report/reported-run.js';
 import type { Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
@@ -20,7 +20,7 @@ import {
   parseOutputFormat,
   type ValuePointer,
 } from '../shared/output-flags.js';
-import { exitOfRun, reportedRun, resumeOf } from '../shared/print-outcome.js';
+import { resumeOf } from '../shared/print-outcome.js';
 import { printStatus } from '../shared/print-run.js';
 import { parseRunIds, resolvePastRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
@@ -45,12 +45,8 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
   const cancelNotice = scheduleNotice(session);
   void Promise.all(polls).finally(cancelNotice);
   const workflow = plan.format === 'text' ? findWorkflow(plan, session) : Promise.resolve(undefined);
-  const runs: ReportedRun[] = [];
-  for (const poll of polls) {
-    const outcome = await poll;
-    const exit = await print(outcome, await workflow, plan, session);
-    runs.push(reportedRun(outcome, outcome.error, exit));
-  }
+  const runs: Outcome[] = [];
+  for (const poll of polls) runs.push(await print(await poll, await workflow, plan, session));
   return { runs, ...resumeOf(runs, plan) };
 }
 
@@ -85,27 +81,31 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
   return { ...plan, ids, notes, nameOf, exitStatus: flags.exitStatus === true, warnings: [], subjects: [] };
 }
 
-/** Prints one run, or why it could not be read. Throws OutputError, and internal errors. */
+/** Prints one run, or why it could not be read; returns its outcome. Throws OutputError, and internal errors. */
 async function print(
-  { id, run, error }: WatchOutcome,
+  outcome: WatchOutcome,
   workflow: string | undefined,
   { ids, format, pointer, exitStatus }: StatusPlan,
   session: Session,
-): Promise<Exit> {
+): Promise<Outcome> {
   const { reporter, history, service } = session;
+  const { id, run, error, thrown } = outcome;
   const severalRuns = ids.length > 1;
   if (run !== undefined) {
     history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
     if (pointer === undefined)
       await printStatus(session, format, run, { severalRuns, workflow, now: service.clock.now() });
     const hasValue = pointer === undefined || (await printValueNow(run, format, pointer, session));
-    return exitStatus || !hasValue ? exitOfRun(run) : ExitCode.ok;
+    // It was read, which is what was asked for.
+    return { ...outcome, state: exitStatus || !hasValue ? stateOfRun(run) : 'accepted' };
   }
-  if (!reporter.error(error)) throw error;
+  if (error === undefined || error.code === 'internal') throw thrown;
+  reporter.error(error);
   // Other errors include the id.
-  if (severalRuns && error instanceof HttpError && reporter.presentation.showsErrors)
+  const isHttpError = ['rejected', 'unauthorized', 'forbidden'].includes(error.code);
+  if (severalRuns && isHttpError && reporter.presentation.showsErrors)
     reporter.notice(`Run ${sanitize(id)} could not be read.`);
-  return exitOfError(error);
+  return outcome;
 }
 
 /** Prints the value of --get. Returns false, and says why on stderr, where the run does not have it yet. */
@@ -118,7 +118,7 @@ async function printValueNow(
   const { printValue } = await import('../shared/print-value.js');
   const hasValue = await printValue(run, format, pointer, session);
   if (!hasValue) {
-    const status = sanitize(run.status ?? 'accepted');
+    const status = statusText(run);
     session.reporter.notice(
       `Run ${sanitize(run.id)} is ${status} and has no value at ${sanitize(pointer.text)}.`,
     );

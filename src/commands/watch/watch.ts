@@ -24,7 +24,7 @@ import { RunPrinter } from '../shared/print-run.js';
 import type { ReportFlags, RequestedReports } from '../shared/reports.js';
 import { parseRunIds, resolvePastRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
-import { type RunDisplay, watchAndShow } from '../shared/show-run.js';
+import { type RunDisplay, watchAndShow } from '../shared/watch-run.js';
 
 export interface WatchFlags
   extends ServiceFlags,

@@ -1,30 +1,27 @@
 /** Turns a reported run into the entry that the page shows: its outcome, color and texts. */
-import { ExitCode } from '../../exit-code.js';
-import { withoutLabel } from '../../text/reason-groups.js';
-import { sanitize } from '../../text/sanitize.js';
-import { OUTCOMES, type Outcome, type Tone, toneOf } from '../../view/outcome.js';
 import {
   failingStepOf,
-  outcomeOf,
+  type Outcome,
   problemLines,
-  type ReportedRun,
   statusOf,
   stepsOf,
+  type Tone,
   verdictOf,
-} from '../reported-run.js';
+  WORDS,
+  wordOf,
+} from '../../outcome/outcome.js';
+import { withoutLabel } from '../../text/reason-groups.js';
+import { sanitize } from '../../text/sanitize.js';
 import { escapeUnencodable } from './markup.js';
 
 /** An outcome; its tone is the CSS class. */
 export interface PageOutcome {
-  label: Outcome;
+  label: string;
   tone: Tone;
 }
 
 /** Every outcome, in the order of the page's lists. */
-export const PAGE_OUTCOMES: readonly PageOutcome[] = OUTCOMES.map((label) => ({
-  label,
-  tone: toneOf(label),
-}));
+export const PAGE_OUTCOMES: readonly PageOutcome[] = [...WORDS].map(([label, tone]) => ({ label, tone }));
 
 /** A run as the page shows it; all texts are sanitized. */
 export interface Entry {
@@ -57,9 +54,11 @@ export interface Entry {
 }
 
 /** `index` is the position on the page, from 0. */
-export function toEntry(reported: ReportedRun, index: number): Entry {
-  const { label, id = '', workflowId = '', inputs = [], run, started, duration, requestId = '' } = reported;
+export function toEntry(outcome: Outcome, index: number): Entry {
+  const { label, id = '', workflowId = '', inputs = [], run, state, startedAt, durationMs, error } = outcome;
   const toLine = (text: string) => escapeUnencodable(sanitize(text));
+  // Without the time it took, so that equal problems are grouped.
+  const message = problemLines(outcome, { elapsed: false }).join('\n');
   return {
     number: index + 1,
     label: toLine(label ?? ''),
@@ -67,28 +66,16 @@ export function toEntry(reported: ReportedRun, index: number): Entry {
     workflow: toLine(workflowId),
     inputs: toLine(inputs.join(', ')),
     version: toLine(run?.versionName ?? ''),
-    outcome: pageOutcomeOf(reported),
-    status: escapeUnencodable(statusOf(reported)),
-    steps: stepsOf(reported),
-    started,
-    duration,
-    failingStep: escapeUnencodable(failingStepOf(reported)),
-    message: escapeUnencodable(withoutLabel(messageLines(reported).join('\n'), label && sanitize(label))),
-    requestId: toLine(requestId),
+    // The same object for the same outcome: entries are counted by it.
+    outcome: PAGE_OUTCOMES.find((known) => known.label === wordOf(state)) as PageOutcome,
+    status: escapeUnencodable(statusOf(outcome)),
+    steps: stepsOf(outcome),
+    started: startedAt,
+    duration: durationMs,
+    failingStep: escapeUnencodable(failingStepOf(outcome)),
+    message: escapeUnencodable(withoutLabel(message, label && sanitize(label))),
+    requestId: toLine(error?.response?.requestId ?? ''),
     output: run?.status === 'FINISHED' ? run.output : undefined,
-    succeeded: verdictOf(reported) === 'succeeded',
+    succeeded: verdictOf(outcome) === 'succeeded',
   };
-}
-
-function pageOutcomeOf(reported: ReportedRun): PageOutcome {
-  // The same object for the same outcome: entries are counted by it.
-  return PAGE_OUTCOMES[OUTCOMES.indexOf(outcomeOf(reported))] as PageOutcome;
-}
-
-/** Omits the elapsed time, so that equal problems are grouped. */
-function messageLines(reported: ReportedRun): string[] {
-  const isWaiting = reported.exit === ExitCode.stillRunning && reported.error === undefined;
-  return isWaiting
-    ? [`still ${statusOf(reported) || 'accepted'}; the run continues`]
-    : problemLines(reported);
 }

@@ -1,6 +1,6 @@
 /** `--report html`: a self-contained page for people, opened from disk without a network. */
 import { createHash } from 'node:crypto';
-import type { CommandResult } from '../reported-run.js';
+import type { CommandResult } from '../../outcome/error-data.js';
 import script from './client.js?raw';
 import { renderDurations } from './durations.js';
 import { groupFailures, renderFailures } from './failures.js';

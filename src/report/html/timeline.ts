@@ -1,5 +1,5 @@
 /** The page's timeline: a bar for each run from its start to its end, in parallel lanes while runs overlap. */
-import { TONES, type Tone } from '../../view/outcome.js';
+import { TONES, type Tone } from '../../outcome/outcome.js';
 import { formatCount, type Markup, markup, pluralize } from './markup.js';
 import type { Entry } from './outcome.js';
 import { chooseStep, renderAxis } from './scale.js';

@@ -1,15 +1,17 @@
 /** The progress of a batch as text. */
+
+import { type State, wordOf } from '../../outcome/outcome.js';
 import { formatDuration } from '../../text/duration.js';
+import { formatCount } from '../../text/quantity.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
-import type { Outcome } from '../outcome.js';
 
 /** How many rows are in each state, of those read so far. */
 export interface BatchCounts {
   /** Rows of the table; undefined until it has been read. */
   total: number | undefined;
   finished: number;
-  /** Rows that did not succeed, by outcome. */
-  problems: readonly (readonly [outcome: Outcome, count: number])[];
+  /** Rows that did not succeed, by the word for their state. */
+  problems: readonly (readonly [word: string, count: number])[];
   running: number;
   /** Rows that were done since this command started. */
   endedNow: number;
@@ -20,7 +22,7 @@ export interface BatchCounts {
 /** How a row ended. */
 export interface EndedRow {
   label: string;
-  outcome: Outcome;
+  state: State;
   /** The id of its run, if it has one. */
   id: string | undefined;
   /** Why it did not finish, not yet sanitized; empty if it did. */
@@ -35,9 +37,9 @@ export interface BatchView {
 }
 
 /** Returns `rows.csv:12  failed  5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e  Check credit: too low`. */
-export function rowText({ label, outcome, id, reason }: EndedRow): string {
+export function rowText({ label, state, id, reason }: EndedRow): string {
   const detail = reason === '' ? [] : [sanitizeLines(reason).join('; ')];
-  return [sanitize(label), outcome, ...(id === undefined ? [] : [sanitize(id)]), ...detail].join('  ');
+  return [sanitize(label), wordOf(state), ...(id === undefined ? [] : [sanitize(id)]), ...detail].join('  ');
 }
 
 /** Returns `120/1,000  3 failed, 1 unknown  8 running, 872 waiting`. */
@@ -60,7 +62,7 @@ export function doneText(counts: BatchCounts): string {
 
 /** Returns `3 failed, 1 unknown`; empty if there are none. */
 export function problemsText({ problems }: BatchCounts): string {
-  return problems.map(([outcome, count]) => `${formatCount(count)} ${outcome}`).join(', ');
+  return problems.map(([word, count]) => `${formatCount(count)} ${word}`).join(', ');
 }
 
 /** Returns `4 problems` for narrow terminals; with one outcome, its word. */
@@ -86,9 +88,4 @@ export function waitText({ wait }: BatchCounts, now: number): string {
   const service = status === undefined ? 'service unreachable' : `service busy (${status})`;
   const seconds = Math.ceil((until - now) / 1_000);
   return seconds > 0 ? `${service}: waiting ${formatDuration(seconds * 1_000).replace('.0', '')}` : service;
-}
-
-/** Returns `1,204`. */
-export function formatCount(count: number): string {
-  return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }

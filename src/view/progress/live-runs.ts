@@ -1,4 +1,6 @@
 /** Several runs on a terminal: a live line with counts, and below it a line for each run that has not ended. */
+
+import { statusText, stepsDone, totalSteps } from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -8,7 +10,7 @@ import { type Column, layOutTable } from '../table.js';
 import { textWidth } from '../text-width.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import { bar, liveRunsText, wholeSeconds } from './live-text.js';
-import { type ProgressView, statusText, stepsDone, totalSteps, type WatchedRun } from './run-progress.js';
+import type { ProgressView, WatchedRun } from './run-progress.js';
 
 /** A run that is watched, with a short id; the times are in ms since 1970. */
 interface Row {

@@ -1,7 +1,9 @@
 /** The text of the live line: progress, elapsed time, and an estimate of the time left. */
 
+import { statusText, stepsDone, totalSteps } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
 import { formatDuration } from '../../text/duration.js';
+import { formatBytes } from '../../text/quantity.js';
 import {
   type BatchCounts,
   countDone,
@@ -11,17 +13,7 @@ import {
   shortProblemsText,
   waitText,
 } from './batch-progress.js';
-import {
-  type CountedRun,
-  formatBytes,
-  runText,
-  severalRunsText,
-  statusText,
-  stepsDone,
-  totalSteps,
-  type Upload,
-  uploadText,
-} from './run-progress.js';
+import { type CountedRun, runText, severalRunsText, type Upload, uploadText } from './run-progress.js';
 
 /** A run as last seen, with the times (ms, monotonic) that an estimate needs. */
 export interface TimedRun {

@@ -1,8 +1,9 @@
 /** Progress on a terminal in one live line: of a run, or of a batch. */
+
+import { STATES, wordOf } from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
-import { paintOf } from '../outcome.js';
-import type { Style } from '../style.js';
+import { paintOf, type Style } from '../style.js';
 import { type BatchCounts, type BatchView, type EndedRow, rowText } from './batch-progress.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import {
@@ -121,6 +122,7 @@ export class LiveBatch implements BatchView {
     if (++this.#problems > MAX_ROW_LINES + 1) return;
     if (this.#problems > MAX_ROW_LINES) return write(style.dim(truncateTo(MORE_ROWS, columns)));
     const text = truncateTo(rowText({ ...row, id: row.id && shortId(row.id) }), columns);
-    write(text.replace(`  ${row.outcome}`, (found) => paintOf(row.outcome, style)(found)));
+    const paint = paintOf(STATES[row.state].tone, style);
+    write(text.replace(`  ${wordOf(row.state)}`, (found) => paint(found)));
   }
 }

@@ -1,6 +1,8 @@
 /** The progress of runs as text, for the live line (live.ts) and for plain lines (plain.ts). */
+
+import { statusText, stepsText } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
-import { sanitize } from '../../text/sanitize.js';
+import { formatBytes } from '../../text/quantity.js';
 
 /** One of several runs, as people know it. */
 export interface WatchedRun {
@@ -32,20 +34,9 @@ export function runText(run: Run): string {
   return [statusText(run), stepsText(run)].filter((text) => text !== '').join('  ');
 }
 
-/** Returns `2 of 4 steps`, or nothing where the number of steps is not valid. */
-export function stepsText(run: Run): string {
-  const total = totalSteps(run);
-  return total === undefined ? '' : `${stepsDone(run)} of ${total} ${total === 1 ? 'step' : 'steps'}`;
-}
-
 /** Returns `12 MB of 419 MB (as base64)`. */
 export function uploadText({ sent, total, isBase64 }: Upload): string {
   return `${formatBytes(sent)} of ${formatBytes(total)}${isBase64 ? ' (as base64)' : ''}`;
-}
-
-/** Returns the status, sanitized. */
-export function statusText({ status }: Run): string {
-  return sanitize(status ?? 'accepted');
 }
 
 /** Returns the start of a UUID, which wfr takes in place of the whole; other ids are returned unchanged. */
@@ -73,28 +64,4 @@ export function severalRunsText(runs: readonly CountedRun[], total: number): str
   const open = runs.filter(({ isDone }) => !isDone);
   const ended = `${done.length} of ${total} runs ended${done.length > 0 ? `: ${counts(done)}` : ''}`;
   return open.length === 0 ? ended : `${ended}; ${counts(open)}`;
-}
-
-/** Returns `1.2 MB`: decimal units. */
-export function formatBytes(bytes: number): string {
-  if (bytes === 1) return '1 byte';
-  const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 999.5 && unit < units.length - 1) {
-    value /= 1_000;
-    unit++;
-  }
-  return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
-}
-
-/** Returns the number of steps, or undefined where it is not a positive integer. */
-export function totalSteps({ steps }: Run): number | undefined {
-  return steps !== undefined && Number.isSafeInteger(steps) && steps > 0 ? steps : undefined;
-}
-
-/** Returns the number of completed steps, clamped to 0 and the total. */
-export function stepsDone(run: Run): number {
-  const done = Math.trunc(run.stepsCompleted ?? 0);
-  return Math.min(Math.max(done, 0), totalSteps(run) ?? Number.MAX_SAFE_INTEGER);
 }

@@ -117,7 +117,7 @@ describe('batch: rows and tables', () => {
     expect(stderr).toMatch(/ rows\.jsonl:3 {2}invalid {2}is not a JSON object/);
     expect(stderr).toMatch(/ rows\.jsonl:4 {2}invalid {2}d: none\.pdf: no such file \(ENOENT\)/);
     expect(stderr).toMatch(/5 rows: 2 finished, 3 invalid\n/);
-    expect(readEvents(join(cwd, 'out.jsonl')).filter(({ exit }) => exit === 2)).toHaveLength(3);
+    expect(readEvents(join(cwd, 'out.jsonl')).filter(({ code }) => code === 'usage')).toHaveLength(3);
   });
 
   test('batch --check: of a table with more mistakes, the first 10,000 are listed and the others counted', async () => {
@@ -412,7 +412,7 @@ describe('batch: progress, summary and reports', () => {
 describe('batch: the progress of rows that did not succeed', () => {
   test.each<[outcome: string, handler: Handler]>([
     ['rejected', (_request, reply) => reply.send(422, { message: 'no' })],
-    ['unauthorized', (_request, reply) => reply.send(401)],
+    ['rejected', (_request, reply) => reply.send(401)],
     ['unknown', (_request, reply) => reply.reset()],
     [
       'failed',
@@ -466,14 +466,14 @@ describe('batch: stopping', () => {
     [401, 1, 4, 'The service rejected the token: no further rows were sent.'],
     [422, 11, 5, 'The service rejected 11 consecutive rows with 422: no further rows were sent.'],
   ])(
-    'batch: rejections with %i stop the batch after %i rows, and the summary says how many were not sent',
+    'batch: rejections with %i stop the batch after %i rows, and the summary says how many wait',
     async (status, rows, code, reason) => {
       const { exitCode, stderr, posts, cwd, wfr } = await runRejected(status);
       expect({ exitCode, posts }).toEqual({ exitCode: code, posts: rows });
       expect(stderr).toContain(reason);
-      expect(stderr).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} not sent$`, 'm'));
+      expect(stderr).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting$`, 'm'));
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
-      expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} not sent$`, 'm'));
+      expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting$`, 'm'));
     },
   );
 
@@ -501,7 +501,7 @@ describe('batch: stopping', () => {
   test('batch: rows in progress when the batch stops are not sent', async () => {
     const { posts, stderr } = await runRejected(401, '--concurrency', '8', '--fail-fast');
     expect(posts).toBeLessThanOrEqual(8);
-    expect(stderr).toMatch(/^50 rows: \d unauthorized, 4\d not sent$/m);
+    expect(stderr).toMatch(/^50 rows: \d rejected, 4\d waiting$/m);
   });
 
   test('batch: --fail-fast and --keep-going exclude each other', async () => {
@@ -540,7 +540,7 @@ describe('batch: the closing block', () => {
   1 unknown: `);
     expect(stderr).toContain(`
     rows.csv:3
-For each unknown row, look at the service whether its run exists.
+For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: wfr batch … --adopt 3=<id>
 To send rows again that have none: wfr batch … --resend-unknown 3
 To run failed and rejected rows again: wfr batch … --retry-failed

@@ -140,9 +140,9 @@ describe('wfr batch with declared parameters', () => {
     expect(exitCode).toBe(3);
     expect(triggered).toMatchObject([{ customer: 'a' }, { customer: 'd' }]);
     const refused = readEvents(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'refused');
-    expect(refused.map(({ exit, reason }) => ({ exit, reason }))).toEqual([
+    expect(refused.map(({ code, reason }) => ({ code, reason }))).toEqual([
       {
-        exit: 2,
+        code: 'usage',
         reason: [
           'rows.jsonl:2: invoice: must be a document, found a string; write {"$document": "document.pdf"}',
           'rows.jsonl:2: amount: must be a number, found a string',
@@ -150,7 +150,7 @@ describe('wfr batch with declared parameters', () => {
         ].join('\n'),
       },
       {
-        exit: 2,
+        code: 'usage',
         reason: `rows.jsonl:3: missing input invoice (document)\n${TAKES.trim().replace('\n  ', '\n')}`,
       },
     ]);

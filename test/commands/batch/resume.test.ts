@@ -245,7 +245,7 @@ describe('batch: resuming from a results file', () => {
     // A row may have been about to be sent.
     expect([7, 8]).toContain(known.exitCode);
     expect(known.stderr).toBe('');
-    expect(known.stdout).toContain('20 rows: 2 finished, 18 not sent\n');
+    expect(known.stdout).toContain('20 rows: 2 finished, 18 waiting\n');
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain('rows.jsonl:1');
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(20);
@@ -265,7 +265,7 @@ describe('batch: resuming from a results file', () => {
       onOutput: (text) => text.includes('1.pdf ') && signals.raise('SIGINT'),
     });
     expect(exitCode).toBe(130);
-    expect(stderr).toMatch(/^9 rows: 2 finished, .*[67] not sent$/m);
+    expect(stderr).toMatch(/^9 rows: 2 finished, .*[67] waiting$/m);
   });
 });
 
@@ -323,7 +323,7 @@ describe('batch: no row is sent twice or reported wrongly', () => {
         signals,
       });
       expect(exitCode).toBe(130);
-      expect(stderr).toContain('6 rows: 1 finished, 5 not sent\nInterrupted.\n');
+      expect(stderr).toContain('6 rows: 1 finished, 5 waiting\nInterrupted.\n');
     }
   });
 

@@ -135,7 +135,7 @@ describe('batch: five consecutive unknown outcomes', () => {
     const limits = { stall: 24 * 3_600_000 };
     const first = await runCli(BATCH_ARGS, { cwd, env, onOutput, limits });
     expect(first.exitCode).toBe(6);
-    expect(first.stderr).toContain('8 rows: 5 unknown, 3 not sent\n');
+    expect(first.stderr).toContain('8 rows: 5 unknown, 3 waiting\n');
     const aborted = posts().filter(({ headers }) => isLarge(headers['content-length']));
     expect(aborted).toHaveLength(3);
     for (const { received, headers } of aborted)

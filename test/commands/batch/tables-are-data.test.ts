@@ -92,7 +92,7 @@ describe('batch: paths in a table', () => {
       expect({ exitCode, posts }).toEqual({ exitCode: 2, posts: 0 });
       expect(stderr).toContain(OUTSIDE);
       expect(stderr).toContain('1 row: 1 invalid');
-      expect(readEvents(join(cwd, 'out.jsonl')).filter(({ exit }) => exit === 2)).toHaveLength(1);
+      expect(readEvents(join(cwd, 'out.jsonl')).filter(({ code }) => code === 'usage')).toHaveLength(1);
     },
   );
 

@@ -259,8 +259,8 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
     const { exitCode, stderr } = await run('--adopt', '1=x', '--adopt', '4=y', '--adopt', '99=z');
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--adopt 1=x: row 1 is not unknown; its outcome is: finished');
-    expect(stderr).toContain('--adopt 4=y: row 4 is not unknown; its outcome is: not sent');
-    expect(stderr).toContain('--adopt 99=z: row 99 is not unknown; its outcome is: not sent');
+    expect(stderr).toContain('--adopt 4=y: row 4 is not unknown; its outcome is: waiting');
+    expect(stderr).toContain('--adopt 99=z: row 99 is not unknown; its outcome is: waiting');
     expect(requests).toEqual([]);
     expect(eventNamesByRow(path)).toEqual(before);
   });
@@ -361,7 +361,7 @@ describe('batch: --resend-unknown takes row numbers', () => {
     expect(stderr).toContain('--resend-unknown: row 3 is not unknown; its outcome is: finished');
     const far = await run('--resend-unknown', '1,7-999999999999');
     expect(far.exitCode).toBe(2);
-    expect(far.stderr).toContain('--resend-unknown: row 7 is not unknown; its outcome is: not sent');
+    expect(far.stderr).toContain('--resend-unknown: row 7 is not unknown; its outcome is: waiting');
     expect(far.stderr.split('\n').length).toBeLessThan(30);
     expect(requests).toEqual([]);
   });

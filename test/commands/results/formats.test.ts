@@ -18,10 +18,10 @@ const intent = (row: number, label = `t.csv:${row + 1}`) => ({
   ...at(row),
 });
 const accepted = (row: number) => ({ event: 'accepted', row, id: `run-${row}`, ...at(row) });
-const refused = (row: number, exit: number, reason: string) => ({
+const refused = (row: number, code: string, reason: string) => ({
   event: 'refused',
   row,
-  exit,
+  code,
   reason,
   ...at(40),
 });
@@ -38,7 +38,7 @@ const failed = (row: number, message: string, step = 'Check') =>
 
 /** Returns a results file, with events as objects or as their text. */
 function resultsFile(events: readonly (object | string)[], rows: number, shard = '1/1'): string {
-  const head = { event: 'batch', workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard, ...at(0) };
+  const head = { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard, ...at(0) };
   return [head, ...events, { event: 'table', rows, ...at(50) }]
     .map((event) => `${typeof event === 'string' ? event : JSON.stringify(event)}\n`)
     .join('');
@@ -65,9 +65,9 @@ const EVERY_OUTCOME = [
   failed(2, 'document 17 has no total'),
   finished(1),
   intent(3),
-  refused(3, 5, 't.csv:4: customer is missing'),
+  refused(3, 'rejected', 't.csv:4: customer is missing'),
   intent(4),
-  refused(4, 2, 'scan.pdf: no such file'),
+  refused(4, 'usage', 'scan.pdf: no such file'),
   intent(5),
   { event: 'sent', row: 5, ...at(5) },
   intent(6),
@@ -81,7 +81,13 @@ const EVERY_OUTCOME = [
   failed(9, 'document 18 has no total'),
   intent(10),
   { event: 'sent', row: 10, ...at(10) },
-  { event: 'unknown', row: 10, reason: 't.csv:11: the service answered with an error (502)', ...at(11) },
+  {
+    event: 'unknown',
+    row: 10,
+    code: 'unknown-outcome',
+    reason: 't.csv:11: the service answered with an error (502)',
+    ...at(11),
+  },
 ];
 
 const none = {
@@ -124,9 +130,9 @@ const EXPECTED = [
     row: 5,
     label: 't.csv:6',
     outcome: 'unknown',
-    message: 'no response is recorded: a run may have been created',
+    message: 'the request was sent, and no response is recorded',
   },
-  { ...none, row: 6, label: 't.csv:7', outcome: 'not sent' },
+  { ...none, row: 6, label: 't.csv:7', outcome: 'waiting' },
   { ...none, row: 7, label: 't.csv:8', id: 'run-7', outcome: 'running', started: at(7).time },
   {
     ...none,
@@ -194,7 +200,7 @@ describe('results --output', () => {
         invalid: 1,
         unknown: 2,
         lost: 1,
-        'not sent': 1,
+        waiting: 1,
       },
     });
     expect(reasons.length).toBe(6);
@@ -295,7 +301,11 @@ describe('results --output', () => {
   });
 
   test('results -o jsonl: a failed row that could not be sent again keeps its run and its reason', async () => {
-    const again = [intent(1), { event: 'sent', row: 1, ...at(30) }, refused(1, 7, 'nothing listens')];
+    const again = [
+      intent(1),
+      { event: 'sent', row: 1, ...at(30) },
+      refused(1, 'not-triggered', 'nothing listens'),
+    ];
     const { stdout } = await results(
       [intent(1), accepted(1), failed(1, 'no total'), ...again],
       1,
@@ -386,6 +396,6 @@ describe('results --output', () => {
     });
     const { exitCode, stderr } = await runCli(['results', 'out.jsonl', '-o', 'jsonl'], { cwd, stdout });
     expect(exitCode).toBe(expected);
-    if (expected === 2) expect(stderr).toContain('out.jsonl: was changed while it was read');
+    if (expected === 2) expect(stderr).toContain('out.jsonl: changed while wfr read it');
   });
 });

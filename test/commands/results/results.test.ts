@@ -6,13 +6,13 @@ import { startBatchService } from '../../helpers/batch.js';
 import { runCli } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
 
-const HEAD = '{"event":"batch","workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
+const HEAD = '{"event":"batch","format":2,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
 
 describe('results', () => {
   test.each([
     ['{"event":"sent","row":ROW}', '3 unknown: '],
     ['{"event":"accepted","row":ROW,"id":"r"}\n{"event":"lost","row":ROW}', '3 lost: '],
-    ['{"event":"refused","row":ROW,"exit":2,"reason":"x"}', '3 invalid: '],
+    ['{"event":"refused","row":ROW,"code":"usage","reason":"x"}', '3 invalid: '],
   ])('results: rows with the events %s are listed from row 1', async (events, label) => {
     const lines = [1, 2, 3].map((row) => `${events.replaceAll('ROW', String(row))}\n`).join('');
     const cwd = folderWith({ 'out.jsonl': `${HEAD}${lines}{"event":"table","rows":3}\n` });
@@ -64,7 +64,9 @@ describe('results', () => {
   });
 
   test('results: reports have the rows in the order of the table, in whatever order they ended', async () => {
-    const rows = [3, 1, 2].map((row) => `{"event":"refused","row":${row},"exit":5,"reason":"no"}\n`).join('');
+    const rows = [3, 1, 2]
+      .map((row) => `{"event":"refused","row":${row},"code":"rejected","reason":"no"}\n`)
+      .join('');
     const cwd = folderWith({ 'out.jsonl': `${HEAD}${rows}{"event":"table","rows":3}\n` });
     await runCli(['results', 'out.jsonl', '--report', 'json=r.json'], { cwd });
     const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
@@ -82,7 +84,7 @@ describe('results', () => {
         { event: 'ended', row, run },
       ];
     });
-    const head = { event: 'batch', workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
+    const head = { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
     const events = [head, ...ended.flat(), { event: 'table', rows: 1_500 }];
     const cwd = folderWith({ 'out.jsonl': events.map((event) => `${JSON.stringify(event)}\n`).join('') });
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl'], { cwd });
@@ -104,7 +106,7 @@ describe('results', () => {
       { event: 'ended', row: number, run: RUN(`run-${number}`), ...at(to) },
     ];
     const events = [
-      { event: 'batch', workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1', ...at(9) },
+      { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1', ...at(9) },
       ...row(1, labels[0], 10, 12),
       ...row(2, labels[1], 30, 34),
       { event: 'table', rows: 2, ...at(34) },
@@ -164,7 +166,7 @@ describe('results', () => {
 
 test('results: the summary is colored and fits the window on a terminal, and is plain in a pipe', async () => {
   const reason = 'a reason that is longer than forty columns are wide';
-  const events = `{"event":"refused","row":1,"exit":5,"reason":"${reason}"}\n{"event":"table","rows":1}\n`;
+  const events = `{"event":"refused","row":1,"code":"rejected","reason":"${reason}"}\n{"event":"table","rows":1}\n`;
   const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });
   const env = { TERM: 'xterm' };
   const plain = await runCli(['results', 'out.jsonl'], { cwd, env });

@@ -74,7 +74,7 @@ describe('run --once: the same command again', () => {
     };
     const salt = 'd1cbb56ae493d5c398fa8f0f5808bb57';
     const events = [
-      { event: 'batch', workflow: 'w', baseUrl: `${baseUrl}/`, shard: '1/1', salt },
+      { event: 'batch', format: 2, workflow: 'w', baseUrl: `${baseUrl}/`, shard: '1/1', salt },
       { event: 'table', rows: 1 },
       { event: 'intent', row: 1, label: 'w', digest: '6f7e472d6ef09bd7' },
       { event: 'sent', row: 1, inputs },

@@ -1,12 +1,12 @@
 /** `--report html`: the sections with charts and reasons, at the limits of what they show. */
 import { describe, expect, test } from 'vitest';
-import type { ReportedRun } from '../../../src/report/reported-run.js';
+import type { Outcome } from '../../../src/outcome/outcome.js';
 import { renderPage } from '../../helpers/page.js';
 
 const START = Date.UTC(2026, 0, 2, 3, 4, 5);
 
 /** Returns a run that ended after `duration` ms; `message` makes it a failed one. */
-function endedAfter(duration: number, message?: string): ReportedRun {
+function endedAfter(duration: number, message?: string): Outcome {
   const failed = message !== undefined;
   const run = {
     id: 'r',
@@ -19,11 +19,12 @@ function endedAfter(duration: number, message?: string): ReportedRun {
     output: undefined,
     json: new Uint8Array(),
   };
-  return { id: 'r', workflowId: 'w', run, exit: failed ? 1 : 0, started: START, duration, error: undefined };
+  const state = failed ? 'failed' : 'finished';
+  return { id: 'r', workflowId: 'w', run, state, startedAt: START, durationMs: duration };
 }
 
 /** Returns a section of the page, by the id of its heading; empty if the page does not have it. */
-function section(runs: readonly ReportedRun[], id: string): string {
+function section(runs: readonly Outcome[], id: string): string {
   return new RegExp(`<h2 id="${id}">.*?</section>`, 's').exec(renderPage(runs))?.[0] ?? '';
 }
 
@@ -79,7 +80,7 @@ describe('--report html: the histogram of durations', () => {
   test.each([
     ['a single run', [endedAfter(1_000)]],
     ['runs without a duration', [endedAfter(0), endedAfter(0)]],
-    ['runs that continue', [1, 2].map(() => ({ ...endedAfter(1_000), exit: 8 as const }))],
+    ['runs that continue', [1, 2].map(() => ({ ...endedAfter(1_000), state: 'running' as const }))],
   ])('--report html: there is no histogram of %s', (_what, runs) => {
     expect(section(runs, 'durations')).toBe('');
   });
@@ -110,7 +111,7 @@ describe('--report html: the timeline', () => {
   });
 
   test('--report html: runs that overlap are in lanes of their own, and a lane is used again', () => {
-    const at = (from: number, duration: number) => ({ ...endedAfter(duration), started: START + from });
+    const at = (from: number, duration: number) => ({ ...endedAfter(duration), startedAt: START + from });
     const html = section([at(0, 2_000), at(1_000, 2_000), at(2_000, 2_000)], 'timeline');
     expect(html).toContain('A bar for each run, from its start to its end; at most 2 in parallel.');
     expect(html).toContain('viewBox="0 0 2000 28" height="28"');
@@ -122,7 +123,10 @@ describe('--report html: the timeline', () => {
   });
 
   test('--report html: each run has one bar, in the color of its outcome', () => {
-    const at = (from: number, message?: string) => ({ ...endedAfter(1_000, message), started: START + from });
+    const at = (from: number, message?: string) => ({
+      ...endedAfter(1_000, message),
+      startedAt: START + from,
+    });
     const html = section([at(0), at(2_000, 'no'), at(3_000)], 'timeline');
     const paths = [...html.matchAll(/<path class="(good|bad|open)" d="([^"]*)"/g)];
     expect(paths.map(([, tone, path]) => [tone, path])).toEqual([
@@ -132,9 +136,9 @@ describe('--report html: the timeline', () => {
   });
 
   test('--report html: a run without duration is visible, and one without a known start is counted', () => {
-    const { started: _unknown, ...withoutStart } = endedAfter(1_000);
+    const { startedAt: _unknown, ...withoutStart } = endedAfter(1_000);
     const html = section(
-      [endedAfter(1_000), { ...endedAfter(0), started: START + 500 }, withoutStart],
+      [endedAfter(1_000), { ...endedAfter(0), startedAt: START + 500 }, withoutStart],
       'timeline',
     );
     expect(html).toContain('M1000 14H1003v11H1000z');

@@ -4,12 +4,12 @@ import { promises } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { BatchFileError } from '../../errors.js';
 import { errorCode } from '../../platform/system-error.js';
-import type { Run } from '../../service/run.js';
-import { type BatchEvent, formatEvent } from './journal.js';
-import { type OpenResults, openJournalFile, withFileName } from './journal-file.js';
+import { encodeEvent, type FileEvent, type Header } from './events.js';
 import { parseLine } from './lock.js';
+import type { Log } from './log.js';
+import { assertRegularFile, openLogFile, withFileName } from './log-file.js';
 import { type OwnedFileOptions, syncDirectory } from './owned-file.js';
-import { assertRegularFile, type ReadEvent } from './read-events.js';
+import { NEW_ROW, type RowRecord, reduce } from './reduce.js';
 
 /** The only row of the file. */
 export const ONCE_ROW = 1;
@@ -20,23 +20,12 @@ export interface OnceTarget {
   baseUrl: string;
 }
 
-/** What the file says about the run. */
-interface OnceRecord {
-  target: OnceTarget;
-  /** The key of the digests. */
-  salt: string;
-  /** The digests of the inputs that were sent last, by name. */
-  inputs: Readonly<Record<string, string>>;
-  /** When they were sent; undefined if that never happened. */
-  sentAt: string | undefined;
-  /** The run that was accepted last. */
-  id: string | undefined;
-  /** The same run, once it has ended. */
-  ended: Run | undefined;
-}
-
-export interface OnceFile extends OpenResults {
-  record: OnceRecord;
+/** The open file: its log, and what it says about the run so far. */
+export interface OnceFile {
+  log: Log;
+  /** The first line. */
+  header: Header;
+  record(): RowRecord;
 }
 
 /** Creates the file unless it exists: it is whole or absent at every moment. Throws UsageError. */
@@ -50,7 +39,7 @@ export async function createOnceFile(
   );
   if (exists) return;
   const events = [onceHeader(target, randomBytes(16).toString('hex')), { event: 'table', rows: 1 } as const];
-  const lines = Buffer.concat(events.flatMap((event) => formatEvent(event, clock.now())));
+  const lines = Buffer.concat(events.map((event) => encodeEvent(event, clock.now())));
   await withFileName('--once', name, createWhole(path, lines));
 }
 
@@ -58,34 +47,17 @@ export async function createOnceFile(
 export async function openOnceFile(options: OwnedFileOptions): Promise<OnceFile> {
   const { path, name } = options;
   await withFileName('--once', name, assertOnceFile(path));
-  const record: OnceRecord = {
-    target: { workflow: '', baseUrl: '' },
-    salt: '',
-    inputs: {},
-    sentAt: undefined,
-    id: undefined,
-    ended: undefined,
-  };
-  const opening = openJournalFile({ ...options, mustExist: true }, (event) => apply(event, record));
-  return { ...(await withFileName('--once', name, opening)), record };
+  let record = NEW_ROW;
+  const opening = openLogFile({ ...options, mustExist: true }, (event, time) => {
+    record = reduce(record, event, time);
+  });
+  const { log, header } = await withFileName('--once', name, opening);
+  return { log, header: header as Header, record: () => record };
 }
 
 /** Returns the first line of a file. */
-export function onceHeader({ workflow, baseUrl }: OnceTarget, salt: string): BatchEvent {
+export function onceHeader({ workflow, baseUrl }: OnceTarget, salt: string): FileEvent {
   return { event: 'batch', workflow, baseUrl, shard: '1/1', salt };
-}
-
-function apply({ event, fields, run }: ReadEvent, record: OnceRecord): void {
-  if (event === 'batch') {
-    record.target = { workflow: String(fields.workflow), baseUrl: String(fields.baseUrl) };
-    record.salt = String(fields.salt);
-  }
-  if (event === 'sent') {
-    record.inputs = (fields.inputs ?? {}) as OnceRecord['inputs'];
-    record.sentAt = typeof fields.time === 'string' ? fields.time : undefined;
-  }
-  if (event === 'accepted') Object.assign(record, { id: String(fields.id), ended: undefined });
-  if (event === 'ended') record.ended = run;
 }
 
 /** Writes a temporary file and links it to `path`, which no other process then overwrites. */

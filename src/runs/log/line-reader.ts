@@ -9,11 +9,14 @@ export class LineReader {
   #window = Buffer.alloc(0);
   #start = 0;
 
-  private constructor(private readonly file: FileHandle) {}
+  private constructor(
+    private readonly file: FileHandle,
+    readonly path: string,
+  ) {}
 
   /** Opens a file. Throws the system's error. */
   static async open(path: string): Promise<LineReader> {
-    return new LineReader(await open(path, 'r'));
+    return new LineReader(await open(path, 'r'), path);
   }
 
   /** Returns the line that begins at an offset, without its line feed. Throws the system's error. */

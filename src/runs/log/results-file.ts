@@ -1,16 +1,17 @@
 /** Opens the results file of a batch, new or existing: locks it, reads the row states, compares them with the table. */
 import { BatchFileError } from '../../errors.js';
-import { mayChange } from '../next-action.js';
-import type { Row } from '../row.js';
-import type { RowStates } from '../row-states.js';
+import type { Row } from '../../table/row.js';
 import { differentInputs } from './common-inputs.js';
-import { type OpenResults, openJournalFile, withFileName } from './journal-file.js';
+import type { Header } from './events.js';
+import type { Log } from './log.js';
+import { assertResultsFile, openLogFile, withFileName } from './log-file.js';
 import type { OwnedFileOptions } from './owned-file.js';
-import { assertResultsFile, type BatchHeader, type ReadEvent } from './read-events.js';
+import { hasNoRun } from './reduce.js';
+import type { RowStates } from './row-states.js';
 
 /** The batch that a results file is for. */
 export interface Batch {
-  header: BatchHeader;
+  header: Header;
   /** The inputs of all rows. */
   inputs: Parameters<typeof differentInputs>[1];
   rows(): AsyncIterable<Row>;
@@ -23,43 +24,30 @@ export interface Batch {
 export async function openResultsFile(
   options: OwnedFileOptions,
   { header, inputs, rows }: Batch,
-): Promise<OpenResults> {
+): Promise<Log> {
   const { name, path } = options;
-  let recorded: BatchHeader | undefined;
-  const checkHeader = (event: ReadEvent) => {
-    if (event.event === 'batch') {
-      recorded = event.fields as unknown as BatchHeader;
-    } else if (recorded === undefined) {
-      throw new BatchFileError(`--results ${name}: has rows before its "batch" line`);
-    }
-  };
   await withFileName('--results', name, assertResultsFile(path, name));
-  const results = await withFileName('--results', name, openJournalFile(options, checkHeader));
+  const { log, header: recorded } = await withFileName('--results', name, openLogFile(options));
   try {
     const differences = recorded?.inputs && differentInputs(recorded.inputs, inputs);
     if (recorded !== undefined) {
-      assertSameBatch(recorded, header, results.rowStates, name);
-      await assertSameTable(results.rowStates, rows(), name, differences);
+      assertSameBatch(recorded, header, log.rows, name);
+      await assertSameTable(log.rows, rows(), name, differences);
     }
     // While no run exists or may exist, everything but the shard may change.
     if (differences?.length !== 0 || !isSameTarget(recorded, header))
-      await results.journal.commit({ event: 'batch', ...header });
-    return results;
+      await log.commit({ event: 'batch', ...header });
+    return log;
   } catch (error) {
-    await results.close().catch(() => {});
+    await log.close().catch(() => {});
     throw error;
   }
 }
 
-function assertSameBatch(
-  recorded: BatchHeader,
-  header: BatchHeader,
-  rowStates: RowStates,
-  name: string,
-): void {
+function assertSameBatch(recorded: Header, header: Header, rowStates: RowStates, name: string): void {
   if (recorded.salt !== undefined)
     throw new BatchFileError(`--results ${name}: belongs to wfr run --once; use another file`);
-  const isOpen = [...rowStates.counts()].every(([state, count]) => count === 0 || mayChange(state));
+  const isOpen = [...rowStates.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
   for (const key of ['workflow', 'baseUrl', 'shard'] as const) {
     if (recorded[key] === header[key] || (isOpen && key !== 'shard')) continue;
     throw new BatchFileError(
@@ -68,7 +56,7 @@ function assertSameBatch(
   }
 }
 
-function isSameTarget(recorded: BatchHeader | undefined, { workflow, baseUrl }: BatchHeader): boolean {
+function isSameTarget(recorded: Header | undefined, { workflow, baseUrl }: Header): boolean {
   return recorded?.workflow === workflow && recorded.baseUrl === baseUrl;
 }
 
@@ -82,7 +70,7 @@ async function assertSameTable(
   for await (const { number, digest, label } of rows) {
     if (number > rowStates.lastRow) return;
     last = number;
-    if (!mayChange(rowStates.state(number)) && rowStates.digest(number) !== digest) {
+    if (!hasNoRun(rowStates.state(number)) && rowStates.digest(number) !== digest) {
       if (differences.length > 0) {
         const what = differences.join(', ');
         throw new BatchFileError(

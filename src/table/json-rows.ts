@@ -1,6 +1,7 @@
 /** Reads rows from JSON Lines; each line has the format of an inputs file. */
+
+import { readLines } from '../text/read-lines.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { readLines } from './read-lines.js';
 import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
 
 /** Reads the rows of a file; skips blank lines. */

@@ -2,39 +2,10 @@
  * What ended a command, as data for programs: the last line of stderr with --json, and `error` in `--report json`. Its
  * schema is error.schema.json.
  */
-import {
-  FileChangedError,
-  FileReadError,
-  HttpError,
-  InterruptedError,
-  MissingTokenError,
-  NetworkError,
-  NoSuchRunError,
-  NotTriggeredError,
-  UnknownOutcomeError,
-  UnknownStatusError,
-  UnreachableRunError,
-  UnreadableResponseError,
-  UnsettledRunError,
-  UsageError,
-} from '../../errors.js';
-import {
-  type ErrorCode,
-  type Exit,
-  ExitCode,
-  errorCodeOf,
-  exitOfError,
-  toExitCode,
-} from '../../exit-code.js';
-import { isResourceExhaustion } from '../../platform/system-error.js';
-import { BUGS_URL } from '../../platform/version.js';
-import { isPermanent, isTransient } from '../../service/retry.js';
-import { hasEnded, type Run } from '../../service/run.js';
-import { formatDuration } from '../../text/duration.js';
-import { sanitize, sanitizeJson, sanitizeLines, sanitizeStack } from '../../text/sanitize.js';
-import type { SecretMask } from '../../text/secret-mask.js';
-import type { OutcomeReason } from '../batch-summary.js';
-import { describeError, requestIdOfError } from '../errors/describe-error.js';
+import { ERROR_CODES, type ErrorCode, type Exit, ExitCode, toExitCode } from '../exit-code.js';
+import { sanitize, sanitizeJson, sanitizeLines } from '../text/sanitize.js';
+import type { SecretMask } from '../text/secret-mask.js';
+import { endOf, exitOf, type Facts, type Outcome, STATES, type State, stillText } from './outcome.js';
 
 /** The response that an error is about; null for what is unknown. */
 interface ServiceResponse {
@@ -61,19 +32,12 @@ export interface ErrorData {
   service: ServiceResponse | null;
 }
 
-/** How a run ended for this command. */
-interface RunEnding {
-  id: string | undefined;
-  run: Run | undefined;
-  exit: Exit;
-  /** In milliseconds. */
-  duration: number;
-  /** The error that ended the work on it, if any. */
-  failure?: unknown;
-}
-
 /** Why some rows did not succeed. */
-type RowsReason = Pick<OutcomeReason, 'outcome' | 'message'>;
+interface RowsReason {
+  state: State;
+  /** That of their error; undefined if their runs ended. */
+  code: ErrorCode | undefined;
+}
 
 /** How the rows of a table ended, for this command or an earlier one. */
 export interface RowsEnding {
@@ -91,11 +55,11 @@ export interface RowsEnding {
 /** How a command ended. */
 export interface CommandEnding {
   exit: Exit;
-  runs: readonly RunEnding[];
+  outcomes: readonly Outcome[];
   /** The error that ended it before its runs, which is then that of all of them. */
-  failure?: unknown;
+  failure?: Facts | undefined;
   /** The errors of reports that could not be written. */
-  failures: readonly unknown[];
+  failures: readonly Facts[];
   rows?: RowsEnding | undefined;
   /** The command that continues with the runs. */
   resume?: string | undefined;
@@ -105,39 +69,52 @@ export interface CommandEnding {
   mayHaveSent: boolean;
 }
 
+/** The result of a whole command, for reports. */
+export interface CommandResult {
+  runs: readonly Outcome[];
+  exit: Exit;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+  durationMs: number;
+  /** What ended the command with another exit code than 0. */
+  error?: ErrorData | undefined;
+}
+
 /** Errors that are listed at most. */
 const MAX_LISTED = 100;
 
 /** Describes a command whose exit code is not 0. */
 export function describeEnding(ending: CommandEnding): ErrorData {
-  const { exit, runs, failures, triggersAgain, resume = null } = ending;
+  const { exit, outcomes, failures, triggersAgain, resume = null } = ending;
   const exitCode = toExitCode(exit);
-  const errors = [...describeWork(ending), ...failures.map((error) => describeFailure(error, ending))];
+  const errors = [...describeWork(ending), ...failures.map((facts) => describeFacts(facts, ending))];
   const [only] = errors;
   const joined =
     only !== undefined && errors.length === 1 && only.exitCode === exitCode
       ? only
-      : joinErrors(errors, runs.length, exitCode);
+      : joinErrors(errors, outcomes.length, exitCode);
   const isRepeatable =
-    exitCode !== ExitCode.unknownOutcome && !(triggersAgain && runs.some(({ id }) => id !== undefined));
-  const runId = runs.length === 1 ? (runs[0]?.id ?? null) : null;
+    exitCode !== ExitCode.unknownOutcome && !(triggersAgain && outcomes.some(({ id }) => id !== undefined));
+  const runId = outcomes.length === 1 ? (outcomes[0]?.id ?? null) : null;
   return { ...joined, retryable: joined.retryable && isRepeatable, runId, resume };
 }
 
 /** Describes the work of a command: as a whole, or each run that did not succeed. */
 function describeWork(ending: CommandEnding): ErrorData[] {
-  const { exit, runs, failure, rows } = ending;
+  const { exit, outcomes, failure, rows } = ending;
   const whole = [
-    ...(failure === undefined ? [] : [describeFailure(failure, ending)]),
+    ...(failure === undefined ? [] : [describeFacts(failure, ending)]),
     ...(rows === undefined ? [] : [describeRows(rows, toExitCode(exit), ending)]),
   ];
   if (whole.length > 0) return whole;
-  return runs.filter((run) => run.exit !== ExitCode.ok).map((run) => describeRun(run, ending));
+  return outcomes
+    .filter((outcome) => exitOf(outcome) !== ExitCode.ok)
+    .map((outcome) => describeOutcome(outcome, ending));
 }
 
 /** Describes an error that ended a command before it knew of any run. */
-export function describeThrown(error: unknown): ErrorData {
-  return describeFailure(error, { triggersAgain: false, mayHaveSent: false });
+export function describeThrown(facts: Facts): ErrorData {
+  return describeFacts(facts, { triggersAgain: false, mayHaveSent: false });
 }
 
 /** Returns the data without secrets: text by text, as the escapes of JSON would hide those of a shell. */
@@ -154,62 +131,63 @@ export function errorLine(masked: ErrorData): Uint8Array {
   return Buffer.from(`${sanitizeJson({ error: masked })}\n`);
 }
 
-function describeFailure(
-  error: unknown,
+function describeFacts(
+  facts: Facts,
   { triggersAgain, mayHaveSent }: Pick<CommandEnding, 'triggersAgain' | 'mayHaveSent'>,
 ): ErrorData {
-  const code = errorCodeOf(error);
-  const runMayExist = mayHaveCreated(error) || (code === 'internal' && mayHaveSent);
-  const isSafe = triggersAgain ? createsNothing(error) : !runMayExist;
+  const { code, hints, createdNothing, isTemporary } = facts;
+  const runMayExist = facts.runMayExist || (code === 'internal' && mayHaveSent);
+  const isSafe = triggersAgain ? createdNothing : !runMayExist;
   return {
     code,
-    exitCode: toExitCode(exitOfError(error)),
-    ...textsOf(error),
-    retryable: isSafe && mightSucceed(error),
+    exitCode: toExitCode(exitOf({ state: facts.state, error: facts })),
+    ...textsOf(facts),
+    hints,
+    retryable: isSafe && isTemporary,
     runMayExist,
     runId: null,
     resume: null,
-    service: responseOf(error),
+    service: serviceOf(facts),
   };
 }
 
-function textsOf(error: unknown): Pick<ErrorData, 'message' | 'details' | 'hints'> {
-  const description = describeError(error);
-  if (description === undefined) {
-    const stack = sanitizeStack((error instanceof Error && error.stack) || String(error));
-    const hints = [`Report it at ${BUGS_URL} with the details (remove any secrets first).`];
-    return { message: 'internal error', details: stack.split('\n'), hints };
-  }
-  const { serverMessage, hints } = description;
-  const [message = '', ...details] = description.summary;
+function textsOf({ summary, serverMessage, response, stack }: Facts): Pick<ErrorData, 'message' | 'details'> {
+  if (stack !== undefined) return { message: 'internal error', details: stack };
+  const [message = '', ...details] = summary;
   // The service's message has a member of its own.
-  const isOther = serverMessage !== undefined && responseOf(error)?.message == null;
-  return { message, details: isOther ? [...details, ...sanitizeLines(serverMessage)] : details, hints };
+  const isOther = serverMessage !== undefined && textOrNull(response?.message) === null;
+  return { message, details: isOther ? [...details, ...sanitizeLines(serverMessage)] : details };
+}
+
+function serviceOf({ response }: Facts): ServiceResponse | null {
+  if (response === undefined) return null;
+  const { status = null, message, requestId = null } = response;
+  return { status, message: textOrNull(message), requestId };
 }
 
 // Runs and rows
 
-function describeRun({ id, run, failure, duration }: RunEnding, ending: CommandEnding): ErrorData {
+function describeOutcome({ id, run, error, durationMs }: Outcome, ending: CommandEnding): ErrorData {
   const runId = id ?? null;
-  if (failure !== undefined) return { ...describeFailure(failure, ending), runId };
+  if (error !== undefined) return { ...describeFacts(error, ending), runId };
   const known = { details: [], hints: [], runMayExist: false, runId, resume: null };
-  if (run === undefined || !hasEnded(run)) {
-    const status = sanitize(run?.status ?? 'not seen');
+  const end = endOf(run?.status);
+  if (end?.errorCode === undefined) {
     return {
       ...known,
       code: 'still-running',
       exitCode: ExitCode.stillRunning,
-      message: `still ${status} after ${formatDuration(duration)}; the run continues`,
+      message: stillText(run, durationMs),
       retryable: true,
       service: null,
     };
   }
-  const { message, step } = run.error ?? {};
+  const { message, step } = run?.error ?? {};
   return {
     ...known,
-    code: 'run-failed',
-    exitCode: ExitCode.runFailed,
-    message: step === undefined ? 'the run failed' : `the run failed at step ${sanitize(step)}`,
+    code: end.errorCode,
+    exitCode: end.exit,
+    message: step === undefined ? `the run ${end.state}` : `the run ${end.state} at step ${sanitize(step)}`,
     retryable: false,
     step: step === undefined ? null : sanitize(step),
     service: { status: null, message: textOrNull(message), requestId: null },
@@ -232,25 +210,12 @@ const ROW_CODES: Readonly<Record<number, ErrorCode>> = {
 
 /** Returns the code of the rows that decide the exit code, where it has several and these rows have the same. */
 function codeOfReasons(reasons: readonly RowsReason[], exitCode: number): ErrorCode | undefined {
-  const codeOf = { [ExitCode.unauthorized]: tokenErrorOf, [ExitCode.unreachable]: unreachableCodeOf }[
-    exitCode
-  ];
-  if (codeOf === undefined) return undefined;
-  const codes = new Set(reasons.map(codeOf).filter((code) => code !== undefined));
+  const deciding = reasons.filter(({ state, code }) => {
+    const exit = code === undefined ? STATES[state].exit : ERROR_CODES[code][0];
+    return exit === exitCode;
+  });
+  const codes = new Set(deciding.map(({ code }) => code));
   return codes.size === 1 ? [...codes][0] : undefined;
-}
-
-/** Reads the status from the text of the error, which is all that is known of the rows of earlier commands. */
-function tokenErrorOf({ outcome, message }: RowsReason): ErrorCode | undefined {
-  if (outcome !== 'unauthorized' && outcome !== 'running') return undefined;
-  const [, status] = /^(?:the service [^()]*\()?(401|403)[:)]/.exec(message) ?? [];
-  if (status === '403') return 'forbidden';
-  return status === '401' || outcome === 'unauthorized' ? 'unauthorized' : undefined;
-}
-
-function unreachableCodeOf({ outcome }: RowsReason): ErrorCode | undefined {
-  if (outcome === 'unreachable') return 'not-triggered';
-  return outcome === 'lost' || outcome === 'running' ? 'unreachable' : undefined;
 }
 
 /** Exit codes of a batch that are the same for the same command, whatever rows are left. */
@@ -313,70 +278,6 @@ function errorText({ runId, code, message, details, service }: ErrorData): strin
   const texts = [message, ...details, ...(service?.message == null ? [] : [service.message])];
   const prefix = runId === null ? [] : [sanitize(runId)];
   return [...prefix, code, texts.join('; ').replaceAll('\n', '; ')].join(': ');
-}
-
-// What an error says about another attempt
-
-/** Returns whether the same command might succeed without any change. */
-function mightSucceed(error: unknown): boolean {
-  if (error instanceof InterruptedError || error instanceof FileChangedError) return true;
-  if (error instanceof UnknownStatusError || error instanceof UnreadableResponseError) return true;
-  if (error instanceof FileReadError) return isResourceExhaustion(error.cause);
-  if (error instanceof NetworkError) return !isPermanent(error.fault) && error.fault !== 'too-large';
-  if (error instanceof NotTriggeredError || error instanceof UnreachableRunError)
-    return error.cause instanceof HttpError
-      ? isTransient(error.cause.info.status)
-      : mightSucceed(error.cause);
-  return false;
-}
-
-/** Returns whether an error proves that the command created no run. */
-function createsNothing(error: unknown): boolean {
-  if (error instanceof InterruptedError) return error.sendState === 'unsent' || error.sendState === 'partial';
-  return (
-    error instanceof UsageError ||
-    error instanceof FileChangedError ||
-    error instanceof FileReadError ||
-    error instanceof MissingTokenError ||
-    error instanceof NotTriggeredError
-  );
-}
-
-/** Returns whether a run may exist whose id is unknown. */
-function mayHaveCreated(error: unknown): boolean {
-  if (error instanceof InterruptedError) return error.sendState === 'complete';
-  return error instanceof UnknownOutcomeError || error instanceof UnsettledRunError;
-}
-
-// The response that an error is about
-
-function responseOf(error: unknown): ServiceResponse | null {
-  const response = findResponse(error);
-  if (response === undefined) return null;
-  const { status = null, message } = response;
-  return { status, message: textOrNull(message), requestId: requestIdOfError(error) ?? null };
-}
-
-interface FoundResponse {
-  status?: number | undefined;
-  message?: string | undefined;
-}
-
-function findResponse(error: unknown): FoundResponse | undefined {
-  if (error instanceof HttpError || error instanceof NoSuchRunError) return error.info;
-  if (error instanceof UnreadableResponseError) {
-    const { status, excerpt, fields } = error.facts;
-    return { status, message: fields === undefined ? excerpt : undefined };
-  }
-  if (error instanceof NetworkError) {
-    const { status, proxy } = error.facts;
-    return status === undefined || proxy ? undefined : { status };
-  }
-  const hasCause =
-    error instanceof NotTriggeredError ||
-    error instanceof UnreachableRunError ||
-    error instanceof UnknownOutcomeError;
-  return hasCause ? findResponse(error.cause) : undefined;
 }
 
 function textOrNull(text: string | undefined): string | null {

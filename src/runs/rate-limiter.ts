@@ -4,7 +4,6 @@
  */
 import type { Clock } from '../platform/context.js';
 import { MAX_RETRY_AFTER } from '../service/retry.js';
-import type { RequestLimiter } from '../service/service.js';
 
 /** The rate never falls below this share of the normal rate, so that a batch still ends. */
 const MIN_RATE_SHARE = 1 / 10;
@@ -23,7 +22,7 @@ interface Waiter {
   reject(reason: unknown): void;
 }
 
-export class RateLimiter implements RequestLimiter {
+export class RateLimiter {
   readonly #limit: number;
   readonly #clock: Clock;
   readonly #queue: Waiter[] = [];

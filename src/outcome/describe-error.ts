@@ -26,91 +26,107 @@ import {
   UnsavedDocumentError,
   UnsettledRunError,
   UsageError,
-} from '../../errors.js';
-import { describeSystemError, errorCode, isResourceExhaustion } from '../../platform/system-error.js';
-import { requestIdOf } from '../../service/request-id.js';
-import { formatDuration } from '../../text/duration.js';
-import { quoteLines, sanitize } from '../../text/sanitize.js';
-import { shellCommand } from '../../text/shell-quote.js';
-import { isUuidPrefix } from '../../text/uuid.js';
-import { formatBytes } from '../progress/run-progress.js';
+  WfrError,
+} from '../errors.js';
+import { describeSystemError, errorCode } from '../platform/system-error.js';
+import { BUGS_URL } from '../platform/version.js';
+import { formatDuration } from '../text/duration.js';
+import { formatBytes } from '../text/quantity.js';
+import { quoteLines, sanitize, sanitizeLines, sanitizeStack } from '../text/sanitize.js';
+import { shellCommand } from '../text/shell-quote.js';
+import { isUuidPrefix } from '../text/uuid.js';
+import { type Facts, stateOfCode } from './outcome.js';
 
-export interface ErrorDescription {
-  /** What happened, sanitized, one line each. */
-  summary: readonly string[];
-  /** The service's own message, not yet sanitized. */
-  serverMessage?: string | undefined;
-  /** The id that the service gave the request, sanitized. */
-  requestId?: string | undefined;
-  /** How to fix it, one line each. */
-  hints: readonly string[];
-  /** Whether the user asked for it, so that it is not called an error. */
-  isRequested?: boolean;
-}
+/** What happened, the service's own message, and how to fix it. */
+type Description = Pick<Facts, 'summary' | 'serverMessage' | 'hints'>;
 
-/** What begins an error on the screen; the view colors it. */
+/** The label of an error on the screen, which the view colors. */
 export const ERROR_LABEL = 'error:';
 
 /**
- * Formats a description as lines: `wfr: error: ` before the first, `| ` before the service's message, two spaces before
- * others.
+ * Formats an error as lines: `wfr: error: ` before the first, `| ` before the service's message, two spaces before others.
+ * What the user asked for is not called an error.
  */
-export function formatError({
-  summary,
-  serverMessage,
-  requestId,
-  hints,
-  isRequested = false,
-}: ErrorDescription): string[] {
-  const start = isRequested ? 'wfr: ' : `wfr: ${ERROR_LABEL} `;
+export function formatError(facts: Facts): string[] {
+  const { code, runMayExist, summary, serverMessage, response, hints, stack } = facts;
+  if (stack !== undefined)
+    return [
+      `wfr: internal error; please report it at ${BUGS_URL} with this (remove any secrets first):`,
+      ...stack,
+    ];
+  const start = code === 'interrupted' && !runMayExist ? 'wfr: ' : `wfr: ${ERROR_LABEL} `;
   return [
     ...summary.map((line, index) => (index === 0 ? start : '  ') + line),
     ...(serverMessage ? quoteLines(serverMessage).split('\n') : []),
-    ...(requestId === undefined ? [] : [`  Request id: ${requestId}`]),
+    ...(response?.requestId === undefined ? [] : [`  Request id: ${response.requestId}`]),
     ...hints.map((line) => `  ${line}`),
   ];
 }
 
+/** Returns what is known of an error, without its secrets; what wfr does not expect is an internal error. */
+export function factsOf(error: unknown): Facts {
+  const description = describeError(error);
+  if (!(error instanceof WfrError) || description === undefined) return internalError(error);
+  const { code, runMayExist, createdNothing, isTemporary, response } = error;
+  const { status, message, requestId } = response ?? {};
+  const { summary } =
+    error instanceof UnreachableRunError ? describeUnreachableRun(error, 'the run') : description;
+  const { serverMessage } = description;
+  return {
+    ...description,
+    code,
+    state: error instanceof LostRunError ? 'lost' : stateOfCode(code),
+    text: [...summary, ...(serverMessage ? [serverMessage] : [])].join('\n'),
+    ...(response && { response: { status, message, requestId: requestId && sanitize(requestId) } }),
+    runMayExist,
+    createdNothing,
+    isTemporary,
+    ...(error instanceof InterruptedError && { signal: error.signal }),
+    ...(error instanceof UnsavedDocumentError && { isDocumentUnsaved: true }),
+  };
+}
+
+function internalError(error: unknown): Facts {
+  const message = error instanceof Error ? error.message : String(error);
+  const stack = sanitizeStack((error instanceof Error && error.stack) || String(error)).split('\n');
+  return {
+    code: 'internal',
+    state: 'internal',
+    summary: [`internal error: ${sanitize(message)}`],
+    text: `internal error: ${message}`,
+    hints: [`Report it at ${BUGS_URL} with the details (remove any secrets first).`],
+    stack,
+    runMayExist: false,
+    createdNothing: false,
+    isTemporary: false,
+  };
+}
+
 /** Describes an error without its secrets. Returns undefined for an internal error. */
-export function describeError(error: unknown): ErrorDescription | undefined {
-  const description = describeLocalError(error) ?? describeTriggerError(error) ?? describeWatchError(error);
-  return description && { ...description, requestId: requestIdOfError(error) };
+function describeError(error: unknown): Description | undefined {
+  return describeLocalError(error) ?? describeTriggerError(error) ?? describeWatchError(error);
 }
 
-/** Returns the id, sanitized, of the request whose response an error is about. */
-export function requestIdOfError(error: unknown): string | undefined {
-  const hasCause =
-    error instanceof NotTriggeredError ||
-    error instanceof UnknownOutcomeError ||
-    error instanceof UnreachableRunError;
-  const id = findRequestId(hasCause ? error.cause : error);
-  return id && sanitize(id);
-}
+/** What a row's state says already, so that its reason need not. */
+const REDUNDANT_LINES: readonly string[] = [
+  'the outcome is unknown: a run may have been created',
+  'no run was created',
+];
 
-function findRequestId(error: unknown): string | undefined {
-  if (error instanceof HttpError || error instanceof NoSuchRunError) return error.info.requestId;
-  if (!(error instanceof NetworkError || error instanceof UnreadableResponseError)) return undefined;
-  const { received } = error.facts;
-  return received && requestIdOf(received);
-}
-
-/**
- * Returns the summary and the service's message as one text, not yet sanitized. It is shown beside a run's id and is the
- * same for all runs with the same error, so that reports can group them.
- */
-export function errorText(error: unknown): string {
-  const description =
-    error instanceof UnreachableRunError ? describeUnreachableRun(error, 'the run') : describeError(error);
-  if (description === undefined) {
-    return `internal error: ${error instanceof Error ? error.message : String(error)}`;
-  }
-  const { summary, serverMessage } = description;
-  return [...summary, ...(serverMessage ? [serverMessage] : [])].join('\n');
+/** Returns why a row was not triggered, beside the word for its state: one or more lines, not sanitized. */
+export function rowReason({ code, response, text }: Facts): string {
+  const { status, message } = response ?? {};
+  const isOfService = code === 'rejected' || code === 'unauthorized' || code === 'forbidden';
+  if (isOfService && message) return `${status}: ${message}`;
+  return text
+    .split('\n')
+    .filter((line) => !REDUNDANT_LINES.includes(line))
+    .join('\n');
 }
 
 // Command line, configuration, files
 
-function describeLocalError(error: unknown): ErrorDescription | undefined {
+function describeLocalError(error: unknown): Description | undefined {
   if (error instanceof UsageError) {
     return {
       summary: error.problems.map((problem) => sanitize(problem)),
@@ -142,18 +158,18 @@ function describeLocalError(error: unknown): ErrorDescription | undefined {
   return undefined;
 }
 
-function describeFileReadError({ path, cause }: FileReadError): ErrorDescription {
+function describeFileReadError({ path, cause, isTemporary }: FileReadError): Description {
   return {
     summary: [`${sanitize(path)} cannot be read: ${describeSystemError(cause)}; no run was created`],
     hints: [
-      isResourceExhaustion(cause)
+      isTemporary
         ? 'Run the same command again, with more open files (ulimit -n) or a smaller --concurrency.'
         : 'Run the same command again once it can be read.',
     ],
   };
 }
 
-function describeUnsavedDocument({ what, cause }: UnsavedDocumentError): ErrorDescription {
+function describeUnsavedDocument({ what, cause }: UnsavedDocumentError): Description {
   const [reason, fix] =
     errorCode(cause) === 'EEXIST'
       ? ['it exists already', 'overwrite it with --force']
@@ -169,7 +185,7 @@ function describeUnsavedDocument({ what, cause }: UnsavedDocumentError): ErrorDe
 const CHECK_FIRST =
   'Check the service before you run the command again: a second run may cost a second time.';
 
-function describeTriggerError(error: unknown): ErrorDescription | undefined {
+function describeTriggerError(error: unknown): Description | undefined {
   if (error instanceof NotTriggeredError) return describeNotTriggered(error);
   if (error instanceof UnknownOutcomeError) return describeUnknownOutcome(error);
   if (error instanceof UnsettledRunError) return describeUnsettled(error);
@@ -185,7 +201,7 @@ function describeTriggerError(error: unknown): ErrorDescription | undefined {
   return undefined;
 }
 
-function describeNotTriggered(error: NotTriggeredError): ErrorDescription {
+function describeNotTriggered(error: NotTriggeredError): Description {
   const { cause, sendState, attempts, progress, retryAfter } = error;
   const { summary, serverMessage, hints } = describeCause(cause);
   const tries = attempts > 1 ? ` (${attempts} tries)` : '';
@@ -204,7 +220,7 @@ function describeNotTriggered(error: NotTriggeredError): ErrorDescription {
   };
 }
 
-function describeUnknownOutcome(error: UnknownOutcomeError): ErrorDescription {
+function describeUnknownOutcome(error: UnknownOutcomeError): Description {
   const { cause, evidence } = error;
   const { summary, serverMessage, hints } = describeCause(cause);
   return {
@@ -214,23 +230,25 @@ function describeUnknownOutcome(error: UnknownOutcomeError): ErrorDescription {
   };
 }
 
-/** Returns the hint at --resend-503 after a 503 with Retry-After. */
-export function resendHint({ cause }: UnknownOutcomeError): string[] {
+/** The way out where a service answers 503 with Retry-After before it has created a run. */
+export const RESEND_503_HINT =
+  '--resend-503 sends such a request again: use it only if the operator of the service guarantees that a 503 with Retry-After created nothing.';
+
+function resendHint({ cause }: UnknownOutcomeError): string[] {
   if (!(cause instanceof HttpError)) return [];
   const { status, retryAfter } = cause.info;
   if (status !== 503 || retryAfter === undefined) return [];
-  return [
-    '--resend-503 sends such a request again: use it only if the operator of the service guarantees that a 503 with Retry-After created nothing.',
-  ];
+  return [RESEND_503_HINT];
 }
 
-function describeUnsettled({ file, sentAt }: UnsettledRunError): ErrorDescription {
-  const when = sentAt === undefined ? '' : ` at ${sanitize(sentAt)}`;
+function describeUnsettled({ file, sentAt, reason }: UnsettledRunError): Description {
+  const when = sentAt === undefined ? '' : ` at ${new Date(sentAt).toISOString()}`;
   return {
     summary: [
       'the outcome is unknown: a run may have been created',
       `an earlier command sent the request${when} and recorded no answer in ${sanitize(file)}`,
-    ],
+      ...sanitizeLines(reason ?? ''),
+    ].filter((line) => line !== ''),
     hints: [SETTLE_ONCE],
   };
 }
@@ -239,15 +257,14 @@ function describeUnsettled({ file, sentAt }: UnsettledRunError): ErrorDescriptio
 const SETTLE_ONCE =
   'Check the service, then run the same command with --adopt <id> if the run exists, or with --resend-unknown if it does not.';
 
-function settleHint({ onceFile }: Pick<UnknownOutcomeError, 'onceFile'>): string {
+function settleHint({ onceFile }: { onceFile?: string | undefined }): string {
   if (onceFile === undefined) return CHECK_FIRST;
   return `The next command with --once ${sanitize(onceFile)} sends nothing. ${SETTLE_ONCE}`;
 }
 
-function describeInterruption({ sendState, evidence, onceFile }: InterruptedError): ErrorDescription {
-  if (sendState === undefined) return { summary: ['interrupted'], hints: [], isRequested: true };
-  if (sendState !== 'complete')
-    return { summary: ['cancelled; no run was created'], hints: [], isRequested: true };
+function describeInterruption({ sendState, evidence, onceFile }: InterruptedError): Description {
+  if (sendState === undefined) return { summary: ['interrupted'], hints: [] };
+  if (sendState !== 'complete') return { summary: ['cancelled; no run was created'], hints: [] };
   const summary = 'interrupted after the request had been sent: a run may have been created';
   return {
     summary: [summary, ...evidenceLines(evidence)],
@@ -276,7 +293,7 @@ function statusHint(evidence: RunEvidence | undefined): string[] {
 /** The fewest characters that wfr takes for the beginning of an id. */
 const MIN_SHORT_ID = 4;
 
-function describeWatchError(error: unknown): ErrorDescription | undefined {
+function describeWatchError(error: unknown): Description | undefined {
   if (error instanceof NoSuchRunError) {
     return {
       summary: [`the service has no run ${sanitize(error.id)} (404)`],
@@ -301,14 +318,14 @@ function describeWatchError(error: unknown): ErrorDescription | undefined {
   return isCause(error) ? describeCause(error) : undefined;
 }
 
-function describeUnreachableRun(error: UnreachableRunError, subject: string): ErrorDescription {
+function describeUnreachableRun(error: UnreachableRunError, subject: string): Description {
   const { cause, seen, unreachableMs } = error;
   const duration = seen && unreachableMs >= 1_000 ? ` for ${formatDuration(unreachableMs)}` : '';
   const description = describeCause(cause);
   return { ...description, summary: [`${subject} could not be read${duration}`, ...description.summary] };
 }
 
-function describeNoSuchValue({ pointer, subject, prefix, found }: NoSuchValueError): ErrorDescription {
+function describeNoSuchValue({ pointer, subject, prefix, found }: NoSuchValueError): Description {
   const parent = prefix === '' ? `the ${subject}` : sanitize(prefix);
   return {
     summary: [`the ${subject} has no value at ${sanitize(pointer)}`, `${parent} ${describeFound(found)}`],
@@ -333,13 +350,13 @@ function isCause(error: unknown): error is Cause {
   );
 }
 
-function describeCause(cause: Cause): ErrorDescription {
+function describeCause(cause: Cause): Description {
   if (cause instanceof NetworkError) return describeNetworkError(cause);
   if (cause instanceof HttpError) return describeHttpError(cause);
   return describeUnreadableResponse(cause);
 }
 
-function describeHttpError({ info, variantHint }: HttpError): ErrorDescription {
+function describeHttpError({ info, variantHint }: HttpError): Description {
   const [summary, ...hints] = httpErrorTexts(info, variantHint);
   return { summary: [summary], serverMessage: info.message, hints };
 }
@@ -403,7 +420,7 @@ function rejectionHints({ method, status }: HttpErrorInfo, variantHint: HttpErro
   ];
 }
 
-function describeUnreadableResponse({ reason, facts }: UnreadableResponseError): ErrorDescription {
+function describeUnreadableResponse({ reason, facts }: UnreadableResponseError): Description {
   const { status, contentType, excerpt, fields } = facts;
   const found = fields === undefined ? '' : `; its fields are ${formatFields(fields)}`;
   const type = contentType === undefined ? '' : `, content type ${sanitize(contentType)}`;
@@ -469,7 +486,7 @@ const CERTIFICATE_PROBLEMS: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its issuer is unknown',
 };
 
-function describeNetworkError(error: NetworkError): ErrorDescription {
+function describeNetworkError(error: NetworkError): Description {
   const { fault, facts } = error;
   const { code, status, proxy = false } = facts;
   const subject = proxy && !fault.startsWith('proxy-') ? ' (the proxy)' : '';

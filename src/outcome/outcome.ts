@@ -1,0 +1,255 @@
+/**
+ * How one run or row stands, as plain data, and all that follows from it: one record, one table of states. Exit code, word,
+ * color and texts are functions of these, for the screen, for programs and for every report.
+ */
+import { type ErrorCode, type Exit, ExitCode, type SignalName } from '../exit-code.js';
+import type { Run, TerminalStatus } from '../service/run.js';
+import { formatDuration } from '../text/duration.js';
+import { sanitize, sanitizeLines } from '../text/sanitize.js';
+
+/** How good a state is: succeeded, still open, uncertain or not triggered, failed. */
+export const TONES = ['good', 'open', 'doubt', 'bad'] as const;
+export type Tone = (typeof TONES)[number];
+
+/** The ends of a run, by the service's status. A new status needs its line here, and nothing else. */
+export const ENDS = {
+  FINISHED: { state: 'finished', exit: ExitCode.ok, errorCode: undefined, title: 'Finished', tone: 'good' },
+  FAILED: {
+    state: 'failed',
+    exit: ExitCode.runFailed,
+    errorCode: 'run-failed',
+    title: 'Failed',
+    tone: 'bad',
+  },
+} as const satisfies Record<
+  TerminalStatus,
+  { state: string; exit: ExitCode; errorCode: ErrorCode | undefined; title: string; tone: Tone }
+>;
+
+/** The states of a run that has ended. */
+export type EndState = (typeof ENDS)[TerminalStatus]['state'];
+
+interface StateFacts {
+  /** What users see, where it is not the name of the state. */
+  word?: string;
+  exit: ExitCode;
+  tone: Tone;
+}
+
+const ENDED: Record<string, StateFacts> = Object.fromEntries(
+  Object.values(ENDS).map((end) => [end.state, end]),
+);
+
+/** Every state, in the order in which they are listed. */
+const OTHER_STATES = {
+  /** The service accepted the run, and nobody waits for its end. */
+  accepted: { exit: ExitCode.ok, tone: 'open' },
+  running: { exit: ExitCode.stillRunning, tone: 'open' },
+  /** The service answered no; nothing was created. */
+  rejected: { exit: ExitCode.rejected, tone: 'doubt' },
+  /** The service rejected the access token. */
+  unauthorized: { word: 'rejected', exit: ExitCode.unauthorized, tone: 'doubt' },
+  /** The row or the command is wrong; nothing was sent. */
+  invalid: { exit: ExitCode.usage, tone: 'doubt' },
+  /** No request could be made or answered; nothing was created. */
+  unreachable: { exit: ExitCode.unreachable, tone: 'doubt' },
+  /** A run may exist. */
+  unknown: { exit: ExitCode.unknownOutcome, tone: 'doubt' },
+  /** The service no longer knows the run. */
+  lost: { exit: ExitCode.unreachable, tone: 'doubt' },
+  /** Not sent yet, by choice or because wfr stopped. */
+  waiting: { exit: ExitCode.unreachable, tone: 'doubt' },
+  noValue: { word: 'no value', exit: ExitCode.noSuchValue, tone: 'doubt' },
+  notWritten: { word: 'not written', exit: ExitCode.outputNotWritten, tone: 'doubt' },
+  interrupted: { exit: ExitCode.internalError, tone: 'doubt' },
+  internal: { word: 'internal error', exit: ExitCode.internalError, tone: 'doubt' },
+} as const satisfies Record<string, StateFacts>;
+
+export type State = EndState | keyof typeof OTHER_STATES;
+
+export const STATES = { ...ENDED, ...OTHER_STATES } as Readonly<Record<State, StateFacts>>;
+
+/** Returns the word that users see for a state. */
+export function wordOf(state: State): string {
+  return STATES[state].word ?? state;
+}
+
+/** Every word, in the order in which they are listed, with its tone. */
+export const WORDS: ReadonlyMap<string, Tone> = new Map(
+  (Object.keys(STATES) as State[]).map((state) => [wordOf(state), STATES[state].tone]),
+);
+
+/** The state that an error leaves its run in. */
+const STATE_BY_CODE: Readonly<Record<ErrorCode, State>> = {
+  usage: 'invalid',
+  'no-token': 'unauthorized',
+  unauthorized: 'unauthorized',
+  forbidden: 'unauthorized',
+  rejected: 'rejected',
+  'no-such-run': 'rejected',
+  'unknown-outcome': 'unknown',
+  'not-triggered': 'unreachable',
+  unreachable: 'unreachable',
+  'unknown-status': 'unreachable',
+  'run-failed': 'failed',
+  'still-running': 'running',
+  mixed: 'unreachable',
+  interrupted: 'interrupted',
+  'no-such-value': 'noValue',
+  'output-not-written': 'notWritten',
+  internal: 'internal',
+};
+
+/** Returns the state that an error with this code leaves its run in. */
+export function stateOfCode(code: ErrorCode): State {
+  return STATE_BY_CODE[code];
+}
+
+/** What is known of an error, as plain data; describe-error.ts makes it of what was thrown. */
+export interface Facts {
+  code: ErrorCode;
+  /** The state that it leaves its run in. */
+  state: State;
+  /** What happened, sanitized, one line each. */
+  summary: readonly string[];
+  /** The same and the service's message as one text, equal for all runs with the same error; not sanitized. */
+  text: string;
+  /** How to fix it, one line each. */
+  hints: readonly string[];
+  /** The service's own message, or the start of a response that cannot be read; not sanitized. */
+  serverMessage?: string | undefined;
+  /** The response that it is about; its message is not sanitized, its request id is. */
+  response?: { status?: number | undefined; message?: string | undefined; requestId?: string | undefined };
+  /** Whether a run may exist whose id is unknown. */
+  runMayExist: boolean;
+  /** Whether it proves that the command created no run. */
+  createdNothing: boolean;
+  /** Whether the same command might succeed without any change. */
+  isTemporary: boolean;
+  /** The signal that ended the work. */
+  signal?: SignalName;
+  /** Where wfr itself failed, line by line. */
+  stack?: readonly string[];
+  /** Whether only a document of the output is missing: the printed output still contains it. */
+  isDocumentUnsaved?: boolean;
+}
+
+/** What is known of one run or row. */
+export interface Outcome {
+  state: State;
+  /** In a batch: the row's number, from 1. */
+  row?: number;
+  /** In a batch: the row's file and line, such as `rows.csv:12`, or the path of its document. */
+  label?: string;
+  /** Undefined if the service never returned it. */
+  id: string | undefined;
+  /** Undefined for a run that was only watched, as a Run does not name its workflow. */
+  workflowId: string | undefined;
+  /** The names of its inputs, if known. */
+  inputs?: readonly string[];
+  /** The last response for it. */
+  run: Run | undefined;
+  /** What ended the work on it, or why there is no run. */
+  error?: Facts | undefined;
+  /** Milliseconds since 1970, if known: when the duration begins. */
+  startedAt?: number;
+  /** Milliseconds since it was accepted or first polled; without a run, since the command began. */
+  durationMs: number;
+}
+
+/** Returns the state of a run that is watched no longer, by what stopped the watching, else by its status. */
+export function stateOfRun(run: Run | undefined, error?: Facts): State {
+  if (error !== undefined) return error.state;
+  return endOf(run?.status)?.state ?? 'running';
+}
+
+/** Returns the end that a status stands for; undefined while the run goes on. */
+export function endOf(status: string | undefined) {
+  return status !== undefined && Object.hasOwn(ENDS, status) ? ENDS[status as TerminalStatus] : undefined;
+}
+
+/** Returns the exit for one run or row. */
+export function exitOf({ state, error }: Pick<Outcome, 'state' | 'error'>): Exit {
+  return error?.signal ?? STATES[state].exit;
+}
+
+/** Returns `failed` for a run that ended without success, `unsettled` for any other state but success. */
+export function verdictOf({ state }: Outcome): 'succeeded' | 'failed' | 'unsettled' {
+  const { exit } = STATES[state];
+  if (exit === ExitCode.ok) return 'succeeded';
+  return exit === ExitCode.runFailed ? 'failed' : 'unsettled';
+}
+
+/** Returns the row's label, which stays the same when the row is sent again; else the run's id, else the workflow's. */
+export function nameOf({ label, id, workflowId }: Outcome): string {
+  return sanitize(label ?? id ?? workflowId ?? 'unknown');
+}
+
+/** Returns the last known status, sanitized; empty if no run was seen. */
+export function statusOf({ run }: Pick<Outcome, 'run'>): string {
+  return run === undefined ? '' : statusText(run);
+}
+
+/** Returns progress such as `2 of 4`; empty if unknown. */
+export function stepsOf({ run }: Outcome): string {
+  const total = run === undefined ? undefined : totalSteps(run);
+  return run === undefined || total === undefined ? '' : `${stepsDone(run)} of ${total}`;
+}
+
+/** Returns the step that failed, sanitized; empty if none did. */
+export function failingStepOf({ run }: Outcome): string {
+  return run?.status === 'FAILED' ? sanitize(run.error?.step ?? '') : '';
+}
+
+export const NO_MESSAGE = '(the service gave no message)';
+
+/** Returns why the run did not succeed, sanitized, in one or more lines; none if it did. `elapsed`: with the time it took. */
+export function problemLines({ state, error, run, durationMs }: Outcome, { elapsed = true } = {}): string[] {
+  if (error !== undefined) return sanitizeLines(error.text);
+  if (STATES[state].exit === ExitCode.ok) return [];
+  if (state === 'running') return [stillText(run, elapsed ? durationMs : undefined)];
+  if (state === 'waiting') return ['it was not sent'];
+  return sanitizeLines(run?.error?.message || NO_MESSAGE);
+}
+
+/** Returns the problem's lines after one for the failed step, if known. */
+export function problemLinesWithStep(outcome: Outcome): string[] {
+  const step = failingStepOf(outcome);
+  return [...(step === '' ? [] : [`failed at step ${step}`]), ...problemLines(outcome)];
+}
+
+/** Returns a line that names the request that failed, if its id is known. */
+export function requestLines({ error }: Outcome): string[] {
+  const { requestId } = error?.response ?? {};
+  return requestId === undefined ? [] : [`request id: ${sanitize(requestId)}`];
+}
+
+/** Returns `still RUNNING (1 of 4 steps) after 12s; the run continues`, for a run that wfr stopped waiting for. */
+export function stillText(run: Run | undefined, durationMs: number | undefined, subject = 'the run'): string {
+  const time = durationMs === undefined ? '' : ` after ${formatDuration(durationMs)}`;
+  const steps = run === undefined || durationMs === undefined ? '' : stepsText(run);
+  const status = run === undefined ? 'not seen' : statusText(run);
+  return `still ${status}${steps && ` (${steps})`}${time}; ${subject} continues`;
+}
+
+/** Returns the status, sanitized. */
+export function statusText({ status }: Run): string {
+  return sanitize(status ?? 'accepted');
+}
+
+/** Returns `2 of 4 steps`, or nothing where the number of steps is not valid. */
+export function stepsText(run: Run): string {
+  const total = totalSteps(run);
+  return total === undefined ? '' : `${stepsDone(run)} of ${total} ${total === 1 ? 'step' : 'steps'}`;
+}
+
+/** Returns the number of steps, or undefined where it is not a positive integer. */
+export function totalSteps({ steps }: Run): number | undefined {
+  return steps !== undefined && Number.isSafeInteger(steps) && steps > 0 ? steps : undefined;
+}
+
+/** Returns the number of completed steps, clamped to 0 and the total. */
+export function stepsDone(run: Run): number {
+  const done = Math.trunc(run.stepsCompleted ?? 0);
+  return Math.min(Math.max(done, 0), totalSteps(run) ?? Number.MAX_SAFE_INTEGER);
+}

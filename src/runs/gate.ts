@@ -1,0 +1,313 @@
+/**
+ * Decides when a batch may send: how many requests a second, whether to wait for a service that cannot be reached or is too
+ * busy, and when to send no further rows.
+ */
+import { HttpError, NetworkError, type NetworkFault, NotTriggeredError } from '../errors.js';
+import { type Exit, ExitCode } from '../exit-code.js';
+import { factsOf, RESEND_503_HINT } from '../outcome/describe-error.js';
+import type { Facts } from '../outcome/outcome.js';
+import type { Clock } from '../platform/context.js';
+import { AwakeTime } from '../service/awake-time.js';
+import { backoff } from '../service/retry.js';
+import type { RequestGate } from '../service/service.js';
+import { isTooBusy, RateLimiter } from './rate-limiter.js';
+
+/** How long a service may be unreachable or too busy before the batch gives up (ms). */
+const MAX_OUTAGE = 5 * 60_000;
+/** Between two messages to the user (ms). */
+const NOTICE_INTERVAL = 60_000;
+/** If so many consecutive rows could not be triggered although the service was reached, the next ones will not be either. */
+const MAX_UNREACHABLE = 20;
+/** After so many consecutive unknown outcomes, further rows would only create more runs without a known id. */
+const MAX_UNKNOWN = 5;
+/** After so many consecutive rows that were rejected with the same status, the next ones will be as well. */
+const MAX_REJECTED = 11;
+
+/** Connection faults that may disappear on a retry. */
+const TRANSIENT: readonly NetworkFault[] = [
+  'dns-not-found',
+  'dns-unavailable',
+  'refused',
+  'unreachable',
+  'connect-timeout',
+  'connect-reset',
+  'proxy-closed',
+];
+
+/** Why no request is sent now: the service refuses connections, or answers with 429 or 503. */
+export type WaitCause = NetworkError | HttpError;
+
+/** The wait for the next request. */
+export interface ServiceWait {
+  /** The status of a service that is too busy; undefined if it cannot be reached. */
+  status: number | undefined;
+  /** When the next request is sent (ms, monotonic). */
+  until: number;
+}
+
+export interface GateOptions {
+  /** Requests a second; Infinity for no limit. */
+  rate: number;
+  /** Whether to stop after the first row that does not succeed. */
+  failFast: boolean;
+  /** Whether to send all rows although the service rejects them. */
+  keepGoing: boolean;
+  clock: Clock;
+  /** Ends an outage without another attempt. */
+  signal: AbortSignal;
+  /** Called at most once a minute, with the cause and the delay of the next attempt (ms). */
+  onWait(cause: WaitCause, delay: number): void;
+}
+
+interface Outage {
+  /** The send function that is retried while all other rows wait. */
+  probe: () => Promise<unknown>;
+  awake: AwakeTime;
+  attempts: number;
+  /** Resolves at the end of the outage with whether rows may be sent again. */
+  over: Promise<boolean>;
+  end(isReachable: boolean): void;
+}
+
+/** The time since the first of the latest responses, all of which say that the service is too busy. */
+interface Busy {
+  status: number;
+  awake: AwakeTime;
+  cancelTimer(): void;
+}
+
+export class Gate implements RequestGate {
+  readonly #options: GateOptions;
+  readonly #limiter: RateLimiter;
+  readonly #givenUp = new AbortController();
+  #outage: Outage | undefined;
+  #busy: Busy | undefined;
+  #cause: WaitCause | undefined;
+  #until = 0;
+  #noticedAt = Number.NEGATIVE_INFINITY;
+  /** Consecutive rows, by what they have in common. */
+  #inARow = { unreachable: 0, unknown: 0, rejected: 0, status: 0 };
+  #stopReason: readonly string[] | undefined;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+    this.#limiter = new RateLimiter(options.rate, options.clock);
+  }
+
+  /** Why no further row may be sent, as lines for the summary; undefined while rows may be sent. */
+  get stopReason(): readonly string[] | undefined {
+    return this.#stopReason;
+  }
+
+  /** Aborts with an error after five minutes without a connection or a normal response, or after a permanent fault. */
+  get givenUp(): AbortSignal {
+    return this.#givenUp.signal;
+  }
+
+  /** What requests wait for; undefined while they need not. */
+  get wait(): ServiceWait | undefined {
+    const status = this.#busy?.status;
+    return this.#cause === undefined && status === undefined ? undefined : { status, until: this.#until };
+  }
+
+  acquire(signal: AbortSignal): Promise<void> {
+    return this.#limiter.acquire(signal);
+  }
+
+  onResponse(status: number, retryAfter: number | undefined): void {
+    this.#limiter.onResponse(status, retryAfter);
+    if (isTooBusy(status, retryAfter)) this.#startBusy(status);
+    else if (status < 500) this.#endBusy();
+  }
+
+  /** Rows continue to be sent until one of them has failed to connect several times. */
+  onRetry(why: NetworkError | HttpError, delay: number): void {
+    if (why instanceof HttpError) this.#startWait(why, delay);
+  }
+
+  /** Waits for the end of an outage, and resolves with whether a row may be sent. */
+  async waitUntilReachable(): Promise<boolean> {
+    if (this.givenUp.aborted) return false;
+    return this.#outage === undefined || this.#outage.over;
+  }
+
+  /**
+   * Calls `send`, and again after each failed connection or while the service is too busy, and returns its result. Throws
+   * what `send` throws; the NotTriggeredError of such a failure only if no further attempt is made.
+   */
+  async send<T>(send: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        const result = await send();
+        this.#endOutage(true);
+        this.#triggerEnded(undefined);
+        return result;
+      } catch (error) {
+        const cause = findOutageCause(error);
+        if (cause === undefined) this.#endOutage(!this.#options.signal.aborted);
+        else if (cause instanceof NetworkError && cause.isPermanent) this.#giveUp(error);
+        if (cause !== undefined && !this.givenUp.aborted) {
+          this.#outage ??= startOutage(send, this.#options.clock);
+          const { probe, over } = this.#outage;
+          if (await (probe === send ? this.#pause(this.#outage, cause, error) : over)) continue;
+        }
+        this.#triggerEnded(factsOf(error));
+        throw error;
+      }
+    }
+  }
+
+  /** Takes the end of a row into account; the first reason to stop counts. */
+  rowEnded(exit: Exit, error: Facts | undefined): void {
+    const inARow = this.#inARow;
+    const isUnreachable = exit === ExitCode.unreachable && error?.code !== 'no-such-run';
+    inARow.unreachable = isUnreachable ? inARow.unreachable + 1 : 0;
+    this.#stopReason ??= this.#reasonAfterRow(exit, error);
+  }
+
+  /** Ends the timers. */
+  close(): void {
+    this.#endBusy();
+    this.#endOutage(false);
+  }
+
+  // When to stop
+
+  /** Counts consecutive unknown outcomes and rejections; `error` is undefined for a row that was accepted. */
+  #triggerEnded(error: Facts | undefined): void {
+    const inARow = this.#inARow;
+    const hints = error?.hints ?? [];
+    inARow.unknown = error?.code === 'unknown-outcome' ? inARow.unknown + 1 : 0;
+    if (inARow.unknown >= MAX_UNKNOWN)
+      this.#stopReason ??= [
+        `The outcomes of ${MAX_UNKNOWN} consecutive rows are unknown: ${NO_FURTHER}`,
+        ...hints.filter((hint) => hint === RESEND_503_HINT),
+      ];
+    const status = isRejection(error) ? (error?.response?.status ?? 0) : 0;
+    inARow.rejected = status === 0 ? 0 : status === inARow.status ? inARow.rejected + 1 : 1;
+    inARow.status = status;
+  }
+
+  #reasonAfterRow(exit: Exit, error: Facts | undefined): readonly string[] | undefined {
+    const { failFast, keepGoing } = this.#options;
+    const { rejected, status, unreachable } = this.#inARow;
+    const hints = error?.hints ?? [];
+    if (!keepGoing && exit === ExitCode.unauthorized)
+      return [`The service rejected the token: ${NO_FURTHER}`, ...hints];
+    if (!keepGoing && isRejection(error) && error?.response?.status === 404)
+      return [`The service does not know the workflow or the address: ${NO_FURTHER}`, ...hints, KEEP_GOING];
+    if (!keepGoing && rejected >= MAX_REJECTED) {
+      const what = `The service rejected ${MAX_REJECTED} consecutive rows with ${status}`;
+      return [`${what}: ${NO_FURTHER}`, ...hints, KEEP_GOING];
+    }
+    const hasGivenUp = this.givenUp.aborted;
+    if (hasGivenUp && error?.response?.status !== undefined)
+      return [`The service was too busy for 5 minutes: ${NO_FURTHER}`];
+    if (hasGivenUp || unreachable >= MAX_UNREACHABLE)
+      return [`The service cannot be reached: ${NO_FURTHER}`, ...hints];
+    if (failFast && exit !== ExitCode.ok) return [`A row failed, and --fail-fast is set: ${NO_FURTHER}`];
+    return undefined;
+  }
+
+  // Waiting for the service
+
+  #startWait(cause: WaitCause, delay: number): void {
+    const now = this.#options.clock.monotonic();
+    this.#cause = cause;
+    this.#until = now + delay;
+    if (now - this.#noticedAt < NOTICE_INTERVAL) return;
+    this.#noticedAt = now;
+    this.#options.onWait(cause, delay);
+  }
+
+  #startBusy(status: number): void {
+    if (this.#busy !== undefined || this.givenUp.aborted) return;
+    const { clock } = this.#options;
+    const busy = { status, awake: new AwakeTime(clock), cancelTimer: () => {} };
+    this.#busy = busy;
+    const check = () => {
+      const left = MAX_OUTAGE - busy.awake.elapsed();
+      // A suspended process has not waited.
+      if (left > 0) busy.cancelTimer = clock.after(left, check);
+      else this.#giveUp(tooBusy(this.#cause, status));
+    };
+    check();
+  }
+
+  #endBusy(): void {
+    this.#busy?.awake.end();
+    this.#busy?.cancelTimer();
+    this.#busy = undefined;
+    this.#cause = undefined;
+  }
+
+  #endOutage(isReachable: boolean): void {
+    this.#outage?.awake.end();
+    this.#outage?.end(isReachable);
+    this.#outage = undefined;
+    if (this.#busy === undefined) this.#cause = undefined;
+  }
+
+  #giveUp(error: unknown): void {
+    this.#givenUp.abort(error);
+    this.#limiter.stop(error);
+    this.#endBusy();
+    this.#endOutage(false);
+  }
+
+  /** Waits for the backoff; resolves with whether to make another attempt. */
+  async #pause(outage: Outage, cause: WaitCause, error: unknown): Promise<boolean> {
+    const { clock, signal } = this.#options;
+    // A suspended machine may have caused this failure, so another attempt decides. How long a service may be busy is
+    // decided by all responses.
+    const isOver =
+      cause instanceof NetworkError && !outage.awake.consumeStop() && outage.awake.elapsed() >= MAX_OUTAGE;
+    if (isOver) {
+      this.#giveUp(error);
+      return false;
+    }
+    const delay = backoff(outage.attempts++, clock.random());
+    this.#startWait(cause, delay);
+    try {
+      await clock.sleep(delay, AbortSignal.any([signal, this.givenUp]));
+      return true;
+    } catch {
+      this.#endOutage(false);
+      return false;
+    }
+  }
+}
+
+const NO_FURTHER = 'no further rows were sent.';
+const KEEP_GOING = '--keep-going sends the remaining rows anyway.';
+
+function isRejection(error: Facts | undefined): boolean {
+  return error?.code === 'rejected' || error?.code === 'unauthorized' || error?.code === 'forbidden';
+}
+
+function startOutage(probe: Outage['probe'], clock: Clock): Outage {
+  let end = (_isReachable: boolean) => {};
+  const over = new Promise<boolean>((resolve) => {
+    end = resolve;
+  });
+  return { probe, awake: new AwakeTime(clock), attempts: 0, over, end };
+}
+
+/** Returns the error of the rows that wait when the batch gives up. */
+function tooBusy(cause: WaitCause | undefined, status: number): NotTriggeredError {
+  const known = cause ?? new HttpError({ method: 'POST', url: '', status });
+  return new NotTriggeredError(known, 'unsent', 1, 0);
+}
+
+/**
+ * Returns why a trigger could not be sent, if that may change or holds for all rows: no connection, 429 or 503. Undefined
+ * for other errors, such as a lack of local resources or a wait that is too long.
+ */
+function findOutageCause(error: unknown): WaitCause | undefined {
+  if (!(error instanceof NotTriggeredError)) return undefined;
+  const { cause, sendState, retryAfter } = error;
+  if (cause instanceof HttpError)
+    return [429, 503].includes(cause.info.status) && retryAfter === undefined ? cause : undefined;
+  const isConnectionFault = cause.isPermanent || (sendState === 'unsent' && TRANSIENT.includes(cause.fault));
+  return isConnectionFault ? cause : undefined;
+}

@@ -1,0 +1,202 @@
+/** Joins the results files of a batch, and checks that each row is in exactly one. */
+import { BatchFileError, UsageError } from '../errors.js';
+import type { ErrorCode } from '../exit-code.js';
+import type { CommandResult } from '../outcome/error-data.js';
+import type { Outcome } from '../outcome/outcome.js';
+import { describeSystemError } from '../platform/system-error.js';
+import { type Header, isRowEvent, type ReadEvent } from './log/events.js';
+import { LineReader } from './log/line-reader.js';
+import { assertRegularFile, readEvents } from './log/log-file.js';
+import { PagedArray } from './log/paged-array.js';
+import { toOutcome } from './log/reduce.js';
+import { RowLines } from './log/row-lines.js';
+import { RowStates } from './log/row-states.js';
+
+/** Problems that are listed at most. */
+const MAX_PROBLEMS = 20;
+
+export interface ResultsFile {
+  path: string;
+  name: string;
+}
+
+/** When a batch began, and how long it took: from the first to the last event, which may be of several commands. */
+type Period = Pick<CommandResult, 'startedAt' | 'durationMs'>;
+
+/** The rows of all files. */
+export interface JoinedFiles {
+  rows: RowStates;
+  lines: RowLines;
+  /** Returns the file with a row. */
+  fileOf(row: number): ResultsFile & { header: Header | undefined };
+  /** The first line of the first file. */
+  header: Header | undefined;
+  /** The code of the error that ended the reading of the table, if one did. */
+  stoppedBy: ErrorCode | undefined;
+  /** The number of rows of the table; undefined if no file has it. */
+  total: number | undefined;
+  /** Undefined if no row has a time. */
+  period: Period | undefined;
+  /** How many rows are in no file although they should be. */
+  missing: number;
+  /** Why the files cannot be joined. */
+  problems: readonly string[];
+  /** The shards without a file: the rows of the others are as they are. */
+  absent: readonly string[];
+}
+
+/** What is known of one file. */
+interface FileFacts extends ResultsFile {
+  header: Header | undefined;
+  /** How many rows it has that no file before it has. */
+  rows: number;
+  /** Whether all rows of its shard were begun. */
+  isWhole: boolean;
+}
+
+/** Joins the files. Throws UsageError if one cannot be read. */
+export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFiles> {
+  const rows = new RowStates();
+  const lines = new RowLines();
+  const rowOwners = new RowOwners();
+  const problems = new Set<string>();
+  const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
+  let total: number | undefined;
+  let stoppedBy: ErrorCode | undefined;
+  const read: FileFacts[] = [];
+  for (const [index, file] of files.entries()) {
+    const facts: FileFacts = { ...file, header: undefined, rows: 0, isWhole: false };
+    const known = rows.known;
+    for await (const event of readFileEvents(file)) {
+      times.first = Math.min(times.first, event.time ?? times.first);
+      times.last = Math.max(times.last, event.time ?? times.last);
+      // A command with --once that created no run may be followed by one with another workflow.
+      if (event.event === 'batch') facts.header = event;
+      if (event.event === 'table' || event.event === 'stopped') {
+        total = event.rows === undefined ? total : Math.max(total ?? 0, event.rows);
+        facts.isWhole = event.event === 'table';
+        stoppedBy = event.event === 'stopped' ? event.code : undefined;
+      }
+      if (!isRowEvent(event)) continue;
+      const owner = rowOwners.firstFileOf(event.row, index);
+      if (owner !== index && problems.size <= MAX_PROBLEMS)
+        problems.add(`row ${event.row} is in both ${files[owner]?.name} and ${file.name}`);
+      lines.add(event, rows.apply(event));
+    }
+    facts.rows = rows.known - known;
+    read.push(facts);
+    for (const problem of headerProblems(facts, read[0])) problems.add(problem);
+  }
+  const listed = [...problems].slice(0, MAX_PROBLEMS);
+  if (problems.size > MAX_PROBLEMS) listed.push('more rows are in two files');
+  const {
+    missing,
+    problems: missed,
+    absent,
+  } = total === undefined ? NONE_MISSING : findMissingRows(read, total);
+  return {
+    ...{ rows, lines, total, missing, stoppedBy, header: read[0]?.header },
+    fileOf: (row) => read[rowOwners.firstFileOf(row, 0)] as FileFacts,
+    period:
+      times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },
+    problems: [...listed, ...missed],
+    absent,
+  };
+}
+
+/**
+ * Yields how each row that was begun stands, in table order, one at a time: a batch may have millions. Throws
+ * BatchFileError if a file has changed, and the system's error.
+ */
+export async function* readOutcomes({
+  rows,
+  lines,
+  fileOf,
+}: JoinedFiles): AsyncGenerator<Outcome, void, void> {
+  const readers = new Map<string, LineReader>();
+  try {
+    for (const [row, state] of rows.entries()) {
+      const { path, name, header } = fileOf(row);
+      const reader = readers.get(path) ?? (await LineReader.open(path));
+      readers.set(path, reader);
+      yield toOutcome(row, await lines.read(row, state, reader, name), header?.workflow);
+    }
+  } finally {
+    for (const reader of readers.values()) await reader.close();
+  }
+}
+
+/** Returns the outcomes of all rows for reports. */
+export async function listOutcomes(joined: JoinedFiles): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for await (const outcome of readOutcomes(joined)) outcomes.push(outcome);
+  return outcomes;
+}
+
+/** Returns why a file and the first one do not belong to the same batch. */
+function headerProblems({ name, header }: FileFacts, first: FileFacts | undefined): string[] {
+  if (header === undefined || first?.header === undefined) return [];
+  const { workflow, baseUrl, shard } = header;
+  const problems: string[] = [];
+  if (workflow !== first.header.workflow || baseUrl !== first.header.baseUrl)
+    problems.push(`${name}: has another workflow or service than ${first.name}`);
+  if (shard.split('/')[1] !== first.header.shard.split('/')[1])
+    problems.push(
+      `${name}: is shard ${shard}, and ${first.name} is shard ${first.header.shard}: the files use different shard counts`,
+    );
+  return problems;
+}
+
+/** Remembers which file each row was found in first, in two bytes a row. */
+class RowOwners {
+  readonly #files = new PagedArray((size) => new Uint16Array(size));
+
+  /** Returns the index of the first file with this row: `file`, if there was none before. */
+  firstFileOf(row: number, file: number): number {
+    const first = this.#files.get(row) || file + 1;
+    this.#files.set(row, first);
+    return first - 1;
+  }
+}
+
+const NONE_MISSING: Pick<JoinedFiles, 'missing' | 'problems' | 'absent'> = {
+  missing: 0,
+  problems: [],
+  absent: [],
+};
+
+/** Finds the rows of `total` that no file has: those of shards without a file, and of files that say they have all. */
+function findMissingRows(
+  files: readonly FileFacts[],
+  total: number,
+): Pick<JoinedFiles, 'missing' | 'problems' | 'absent'> {
+  const shardCount = Number(files[0]?.header?.shard.split('/')[1] ?? 1);
+  const problems: string[] = [];
+  const absent: string[] = [];
+  let missing = 0;
+  const add = (rows: number, where: string, list: string[]) => {
+    if (rows <= 0) return;
+    missing += rows;
+    if (list.length < MAX_PROBLEMS) list.push(`${rows} of ${total} rows are missing: ${where}`);
+  };
+  for (let index = 1; index <= Math.min(shardCount, total); index++) {
+    const shard = `${index}/${shardCount}`;
+    const file = files.find(({ header }) => (header?.shard ?? '1/1') === shard);
+    const rows = Math.floor((total - index) / shardCount) + 1;
+    if (file === undefined) add(rows, `no file of shard ${shard}`, absent);
+    else if (file.isWhole) add(rows - file.rows, `they should be in ${file.name}`, problems);
+  }
+  return { missing, problems, absent };
+}
+
+async function* readFileEvents({ path, name }: ResultsFile): AsyncGenerator<ReadEvent, void, void> {
+  try {
+    await assertRegularFile(path).catch(({ message }) => {
+      throw new BatchFileError(`${name}: ${message}`);
+    });
+    yield* readEvents(path, name);
+  } catch (error) {
+    if (error instanceof BatchFileError) throw error;
+    throw new UsageError([`${name}: ${describeSystemError(error)}`]);
+  }
+}

@@ -1,0 +1,296 @@
+/**
+ * The events of a log: the one vocabulary of what happened to runs, in memory and as lines of a file (JSON Lines). A later
+ * command continues from these lines, so an event is written before it takes effect.
+ */
+import { BatchFileError } from '../../errors.js';
+import { ERROR_CODES, type ErrorCode } from '../../exit-code.js';
+import type { Facts } from '../../outcome/outcome.js';
+import { parseRun } from '../../service/parse-run.js';
+import type { Run } from '../../service/run.js';
+import { compactJson } from '../../text/json/format-json.js';
+import { parseMembers } from '../../text/json/members.js';
+import { isBlank, readLines } from '../../text/read-lines.js';
+import { sanitizeJson } from '../../text/sanitize.js';
+import type { SecretMask } from '../../text/secret-mask.js';
+import type { RecordedInputs } from './common-inputs.js';
+import { followsTornLine, isClaim, Ownership } from './ownership.js';
+
+/** Why no run was created, or why its id is not known. */
+export interface RecordedError {
+  code: ErrorCode;
+  /** One or more lines, not sanitized. */
+  reason: string;
+  /** The HTTP status of the response, and the id that the service gave the request. */
+  status?: number;
+  requestId?: string;
+}
+
+/** What happened to a row; a run outside of a batch is row 1. */
+export type RowEvent =
+  /** The row will be sent. `label` is how users know it; `inputs` are the names of its inputs, unless they are invalid. */
+  | { event: 'intent'; row: number; label: string; digest: string; inputs?: readonly string[] }
+  /** The request is about to be completed. `inputs` has the digest of each input, in the file of `run --once`. */
+  | { event: 'sent'; row: number; inputs?: Readonly<Record<string, string>> }
+  | { event: 'accepted'; row: number; id: string }
+  /** The last request, or the row itself, has created no run. */
+  | ({ event: 'refused'; row: number } & RecordedError)
+  /** A run may have been created. */
+  | ({ event: 'unknown'; row: number } & RecordedError)
+  /** The service no longer knows the run of an accepted row (404). */
+  | { event: 'lost'; row: number }
+  | { event: 'ended'; row: number; run: Run };
+
+/** Identifies what a file records: only a command with the same values may continue it. */
+export interface Header {
+  workflow: string;
+  baseUrl: string;
+  shard: string;
+  /** Of all rows. */
+  inputs?: RecordedInputs;
+  /** Set in the file of `run --once`: the key of its digests, 32 hexadecimal digits. */
+  salt?: string;
+}
+
+export type FileEvent =
+  | ({ event: 'batch' } & Header)
+  /** All rows of the shard were begun; the whole table has this many rows. */
+  | { event: 'table'; rows: number }
+  /** The batch stopped before that. `code` is set where an error of the table is the reason. */
+  | { event: 'stopped'; rows?: number; code?: ErrorCode };
+
+export type Event = RowEvent | FileEvent;
+
+/** An event that was read. */
+export type ReadEvent = Event & {
+  /** Milliseconds since 1970; undefined in a file without times. */
+  time: number | undefined;
+  /** The offset of its line in the file. */
+  start: number;
+};
+
+/** The version of the format; a file of another one is not read. */
+const FORMAT = 2;
+
+/** Returns whether an event is about a row. */
+export function isRowEvent<E extends Event>(event: E): event is E & RowEvent {
+  return 'row' in event;
+}
+
+/** Returns an error as it is recorded, without secrets. */
+export function recordedError({ code, response }: Facts, reason: string, secrets: SecretMask): RecordedError {
+  const { status, requestId } = response ?? {};
+  return {
+    code,
+    reason: secrets.mask(reason),
+    ...(status !== undefined && { status }),
+    ...(requestId !== undefined && { requestId: secrets.mask(requestId) }),
+  };
+}
+
+/** Returns the line of an event at the time `now` (ms since 1970); `by` is the token of the process that owns the file. */
+export function encodeEvent(event: Event, now: number, by?: string): Uint8Array {
+  const metadata = {
+    ...(event.event === 'batch' && { format: FORMAT }),
+    ...(by !== undefined && { by }),
+    time: new Date(now).toISOString(),
+  };
+  if (event.event !== 'ended') return Buffer.from(`${sanitizeJson({ ...event, ...metadata })}\n`);
+  const { run, ...rest } = event;
+  const head = sanitizeJson({ ...rest, ...metadata }).slice(0, -1);
+  // The run is the service's JSON, unchanged, on one line. Its line feed is dropped: ours follows the closing brace.
+  const text = Buffer.concat([...compactJson(run.json)]);
+  return Buffer.concat([Buffer.from(`${head},"run":`), text.subarray(0, -1), Buffer.from('}\n')]);
+}
+
+// Reading
+
+/** The first bytes of every file. */
+const PREFIXES = ['{"event":"open"', '{"event":"batch"'];
+
+/** Returns whether the first bytes of a file may be those of one that this module has written. */
+export function mayBeLog(start: string): boolean {
+  return PREFIXES.some((prefix) => start.startsWith(prefix) || prefix.startsWith(start));
+}
+
+/**
+ * Decodes the effective events, in order: not those of a newer wfr, nor those of a process that had lost the lock
+ * (lock.ts). Throws BatchFileError for an invalid line.
+ */
+export async function* decodeEvents(
+  bytes: AsyncIterable<Buffer>,
+  name: string,
+): AsyncGenerator<ReadEvent, void, void> {
+  const ownership = new Ownership();
+  let unreadable: BatchFileError | undefined;
+  for await (const line of readLines(bytes)) {
+    if (isBlank(line.bytes)) continue;
+    const members = parseLine(line.bytes);
+    // A killed process may leave an incomplete line, followed by the claim of the next process.
+    if (unreadable !== undefined && !followsTornLine(members)) throw unreadable;
+    unreadable = undefined;
+    const position = `${name}:${line.number}`;
+    if (members === undefined) {
+      unreadable = line.isComplete
+        ? new BatchFileError(`${position}: is not a line of a results file`)
+        : undefined;
+      continue;
+    }
+    const problem = findProblem(members);
+    if (problem !== undefined) throw new BatchFileError(`${position}: ${problem}`);
+    ownership.apply(members);
+    if (isEffective(members, ownership)) yield toReadEvent(members, line.start);
+  }
+  if (unreadable !== undefined) throw unreadable;
+}
+
+/** Decodes the line at an offset, which was valid before; undefined if it is not any more. */
+export function decodeLine(bytes: Uint8Array, start: number): ReadEvent | undefined {
+  const members = parseLine(bytes);
+  if (members === undefined || !isKnownEvent(members.event) || findProblem(members) !== undefined)
+    return undefined;
+  return toReadEvent(members, start);
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Returns the members of a line, with a parsed Run as `run`; undefined for one that is not a JSON object. */
+function parseLine(line: Uint8Array): Members | undefined {
+  try {
+    const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
+    if (bytes.subarray(0, 20).includes('"ended"')) return parseEnded(bytes);
+    const members: unknown = JSON.parse(bytes.toString('utf8'));
+    const isObject = typeof members === 'object' && members !== null && !Array.isArray(members);
+    return isObject ? (members as Members) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An output may be large, and its numbers exact: it stays the text that it is. */
+function parseEnded(bytes: Buffer): Members {
+  const members: Record<string, unknown> = {};
+  for (const { name, value } of parseMembers(bytes) ?? []) {
+    members[name] =
+      name === 'run' ? parseRunOrUndefined(value) : JSON.parse(Buffer.from(value).toString('utf8'));
+  }
+  return members;
+}
+
+function parseRunOrUndefined(value: Uint8Array): Run | undefined {
+  try {
+    return parseRun(value);
+  } catch {
+    // The check of the event's members reports it.
+    return undefined;
+  }
+}
+
+function toReadEvent(members: Members, start: number): ReadEvent {
+  const { time } = members;
+  return { ...members, time: typeof time === 'string' ? Date.parse(time) : undefined, start } as ReadEvent;
+}
+
+/** Ids are always effective: their rows were sent while the presumed dead process still owned the file. */
+function isEffective({ event, by }: Members, ownership: Ownership): boolean {
+  if (event === 'open' || event === 'close' || !isKnownEvent(event)) return false;
+  return event === 'accepted' || !ownership.isReplaced(by);
+}
+
+// The members that each event must have
+
+/** Limits the memory for row states; more rows than any real table has. */
+const MAX_ROWS = 100_000_000;
+
+interface Check {
+  accepts(value: unknown): boolean;
+  expected: string;
+}
+
+const TEXT: Check = { accepts: (value) => typeof value === 'string', expected: 'a string' };
+const OPTIONAL_TEXT: Check = { ...TEXT, accepts: optional(TEXT.accepts) };
+const ID: Check = { accepts: (value) => typeof value === 'string' && value !== '', expected: 'an id' };
+const ROW: Check = {
+  accepts: isIntegerBetween(1, MAX_ROWS),
+  expected: `a whole number from 1 to ${MAX_ROWS}`,
+};
+const COUNT: Check = { accepts: isIntegerBetween(0, MAX_ROWS), expected: `a whole number up to ${MAX_ROWS}` };
+const STATUS: Check = { accepts: optional(isIntegerBetween(100, 999)), expected: 'an HTTP status' };
+const CODE: Check = {
+  accepts: (value) => typeof value === 'string' && Object.hasOwn(ERROR_CODES, value),
+  expected: 'the code of an error',
+};
+const DIGEST: Check = { accepts: matches(/^[0-9a-f]{16}$/), expected: '16 hexadecimal digits' };
+const SHARD: Check = { accepts: matches(/^\d+\/\d+$/), expected: 'a shard such as 2/5' };
+const RUN: Check = { accepts: (value) => value !== undefined, expected: 'a run with an id' };
+const TIME: Check = { accepts: optional(isTime), expected: 'a time' };
+const SALT: Check = { accepts: optional(matches(/^[0-9a-f]{32}$/)), expected: '32 hexadecimal digits' };
+const DIGESTS: Check = { accepts: optional(isRecordOf(/^[0-9a-f]{64}$/)), expected: 'digests by input' };
+const NAMES: Check = { accepts: optional(isListOfTexts), expected: 'names' };
+const INPUTS: Check = {
+  accepts: optional(isRecordOf(/^[0-9a-f]{32}$/)),
+  expected: 'salted digests by input',
+};
+const OWNER: Check = { accepts: (value) => isClaim({ owner: value, file: '' }), expected: 'a process' };
+const ERROR = { row: ROW, code: CODE, reason: TEXT, status: STATUS, requestId: OPTIONAL_TEXT };
+
+/** Events that are not listed come from a newer wfr and are ignored. */
+const MEMBERS: Readonly<Record<Event['event'] | 'open' | 'close', Readonly<Record<string, Check>>>> = {
+  open: { owner: OWNER, file: TEXT },
+  close: { by: TEXT },
+  batch: { workflow: TEXT, baseUrl: TEXT, shard: SHARD, inputs: INPUTS, salt: SALT },
+  intent: { row: ROW, digest: DIGEST, label: OPTIONAL_TEXT, inputs: NAMES },
+  sent: { row: ROW, inputs: DIGESTS },
+  accepted: { row: ROW, id: ID },
+  refused: ERROR,
+  unknown: ERROR,
+  lost: { row: ROW },
+  ended: { row: ROW, run: RUN },
+  table: { rows: COUNT },
+  stopped: {
+    rows: { ...COUNT, accepts: optional(COUNT.accepts) },
+    code: { ...CODE, accepts: optional(CODE.accepts) },
+  },
+};
+
+function isKnownEvent(event: unknown): event is keyof typeof MEMBERS {
+  return typeof event === 'string' && Object.hasOwn(MEMBERS, event);
+}
+
+/** Returns the first problem with the members of a line; undefined if they are valid. */
+function findProblem(members: Members): string | undefined {
+  const { event, format } = members;
+  if (typeof event !== 'string') return 'is not a line of a results file';
+  if (event === 'batch' && format !== FORMAT)
+    return 'was written by another version of wfr; continue with that version, or use another file';
+  const checks = { ...(isKnownEvent(event) && MEMBERS[event]), time: TIME };
+  for (const [name, { accepts, expected }] of Object.entries(checks)) {
+    if (!accepts(members[name])) return `"${name}" of the event "${event}" must be ${expected}`;
+  }
+  return undefined;
+}
+
+function isIntegerBetween(min: number, max: number) {
+  return (value: unknown) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+}
+
+function isRecordOf(pattern: RegExp) {
+  return (value: unknown) =>
+    typeof value === 'object' && value !== null && Object.values(value).every(matches(pattern));
+}
+
+function isListOfTexts(value: unknown) {
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string');
+}
+
+function optional(accepts: (value: unknown) => boolean) {
+  return (value: unknown) => value === undefined || accepts(value);
+}
+
+function matches(pattern: RegExp) {
+  return (value: unknown) => typeof value === 'string' && pattern.test(value);
+}

@@ -1,0 +1,187 @@
+/**
+ * The log of a command: what happened to its runs, in the file of a batch or of `run --once`, on stdout, or in memory alone.
+ * Each event is applied to the state of its row and written, before it takes effect: a row is `sent` on disk before its
+ * request is complete.
+ */
+import { OutputError, type WfrError } from '../../errors.js';
+import { factsOf, rowReason } from '../../outcome/describe-error.js';
+import type { Output } from '../../platform/output.js';
+import type { TriggerLog } from '../../service/create-run.js';
+import { compactJson } from '../../text/json/format-json.js';
+import { withoutLabel } from '../../text/reason-groups.js';
+import type { SecretMask } from '../../text/secret-mask.js';
+import { type Event, encodeEvent, isRowEvent, type RowEvent, recordedError } from './events.js';
+import { RowStates } from './row-states.js';
+
+/** Where the lines of a log go. */
+export interface LogSink {
+  /** Identifies the lines of this process. */
+  readonly token?: string;
+  /** Aborts with an OutputError when nothing more can be written, even if no event is pending. */
+  readonly failed: AbortSignal;
+  /** Resolves when the lines are written, on disk if `isDurable`. Throws OutputError. */
+  write(lines: readonly Uint8Array[], isDurable: boolean): Promise<void>;
+  /** Throws OutputError. */
+  close(): Promise<void>;
+}
+
+interface QueuedEvent {
+  line: Uint8Array;
+  /** Set if somebody waits until the event is on disk. */
+  waiter?: { resolve(): void; reject(error: unknown): void };
+}
+
+export class Log {
+  readonly rows = new RowStates();
+  readonly #sink: LogSink;
+  readonly #now: () => number;
+  readonly #observe: (event: RowEvent, time: number) => void;
+  readonly #awaiting = new Set<number>();
+  #queue: QueuedEvent[] = [];
+  #writing: Promise<void> | undefined;
+
+  /** `observe` is called with each event of a row, at its time (ms since 1970). */
+  constructor(sink: LogSink, now: () => number, observe: (event: RowEvent, time: number) => void = () => {}) {
+    this.#sink = sink;
+    this.#now = now;
+    this.#observe = observe;
+  }
+
+  /** Aborts with an OutputError when nothing more can be written. */
+  get failed(): AbortSignal {
+    return this.#sink.failed;
+  }
+
+  /** How many rows were sent by this process and wait for the response. */
+  get awaiting(): number {
+    return this.#awaiting.size;
+  }
+
+  /** Applies an event, and queues its line. */
+  record(event: Event): void {
+    this.#apply(event);
+    this.#enqueue({ line: this.#encode(event) });
+  }
+
+  /** Applies an event, and resolves when it is on disk. Throws OutputError. */
+  commit(event: Event): Promise<void> {
+    this.#apply(event);
+    return new Promise((resolve, reject) => {
+      this.#enqueue({ line: this.#encode(event), waiter: { resolve, reject } });
+    });
+  }
+
+  /**
+   * Returns the record of the triggers of a row. `beforeSent` is awaited before each `sent`, may throw, and resolves with
+   * the digests of the inputs that are recorded.
+   */
+  ofRow(
+    row: number,
+    secrets: SecretMask,
+    beforeSent: () => Promise<Readonly<Record<string, string>> | undefined> = async () => undefined,
+  ): TriggerLog {
+    return {
+      sent: async () => {
+        const inputs = await beforeSent();
+        await this.commit({ event: 'sent', row, ...(inputs && { inputs }) });
+      },
+      refused: (error, isFinal) => {
+        // A request that was not recorded as sent changes nothing, nor does one more of a row that is not reached.
+        const isKnown = error.code === 'not-triggered' && this.rows.state(row) === 'unreachable';
+        if ((isFinal && !isKnown) || this.#awaiting.has(row))
+          this.recordRefusal(row, error, isFinal, secrets);
+      },
+      unknown: (error) => {
+        const facts = factsOf(error);
+        const reason = withoutLabel(rowReason(facts), this.rows.label(row));
+        this.record({ event: 'unknown', row, ...recordedError(facts, reason, secrets) });
+      },
+      accepted: ({ id }) => this.record({ event: 'accepted', row, id }),
+    };
+  }
+
+  /** Records that a row has created no run; with `isFinal` false, it is about to be sent again. */
+  recordRefusal(row: number, error: WfrError, isFinal: boolean, secrets: SecretMask): void {
+    const facts = factsOf(error);
+    const recorded = recordedError(facts, facts.text, secrets);
+    this.record({ event: 'refused', row, ...recorded, ...(!isFinal && { code: 'not-triggered' }) });
+  }
+
+  /** Resolves when all events so far are on disk. Throws OutputError. */
+  flush(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#enqueue({ line: Buffer.alloc(0), waiter: { resolve, reject } });
+    });
+  }
+
+  /** Resolves when all events are written; releases a file. Throws OutputError. */
+  async close(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+    await this.#sink.close();
+  }
+
+  #apply(event: Event): void {
+    if (!isRowEvent(event)) return;
+    this.rows.apply(event);
+    if (event.event === 'sent') this.#awaiting.add(event.row);
+    else this.#awaiting.delete(event.row);
+    this.#observe(event, this.#now());
+  }
+
+  #encode(event: Event): Uint8Array {
+    return encodeEvent(event, this.#now(), this.#sink.token);
+  }
+
+  #enqueue(queued: QueuedEvent): void {
+    this.#queue.push(queued);
+    this.#flush();
+  }
+
+  #flush(): void {
+    this.#writing ??= this.#writeQueue().finally(() => {
+      this.#writing = undefined;
+      if (this.#queue.length > 0) this.#flush();
+    });
+  }
+
+  /** Events that arrive during a write are written together, with one fsync. */
+  async #writeQueue(): Promise<void> {
+    // Events of the same turn of the event loop share one write.
+    await undefined;
+    while (this.#queue.length > 0) {
+      const queue = this.#queue;
+      this.#queue = [];
+      const isDurable = queue.some(({ waiter }) => waiter !== undefined);
+      try {
+        await this.#sink.write(
+          queue.map(({ line }) => line),
+          isDurable,
+        );
+        for (const { waiter } of queue) waiter?.resolve();
+      } catch (error) {
+        for (const { waiter } of queue) waiter?.reject(error);
+      }
+    }
+  }
+}
+
+/** Keeps nothing: a later command knows nothing of these runs. */
+export const NO_SINK: LogSink = {
+  failed: new AbortController().signal,
+  write: async () => {},
+  close: async () => {},
+};
+
+/** Writes the log to stdout; what is written there can be saved as a file, to continue from it. */
+export function stdoutSink(output: Output): LogSink {
+  return {
+    ...NO_SINK,
+    /** Throws OutputError once the reader is gone: without a record of it, no further row may be sent. */
+    async write(lines) {
+      for (const line of lines) for (const chunk of compactJson(line)) await output.write(chunk);
+      if (output.isClosed)
+        throw new OutputError(new Error('its reader has gone away'), 'the results to stdout');
+    },
+    close: () => output.write(''),
+  };
+}

@@ -1,0 +1,111 @@
+/** Where the lines that tell the state of each row are in a log, in 40 bytes a row; and the rows that they tell of. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { BatchFileError } from '../../errors.js';
+import type { Run } from '../../service/run.js';
+import { decodeLine, isRowEvent, type ReadEvent, type RowEvent } from './events.js';
+import type { LineReader } from './line-reader.js';
+import { PagedArray } from './paged-array.js';
+import { NEW_ROW, type RowRecord, type RowState, reduce } from './reduce.js';
+
+/** The kinds of lines of a row that are found again: the first one, and the last of each of the others. */
+type LineKind = 'first' | 'sent' | 'accepted' | 'cause' | 'ended';
+
+const KIND_OF_EVENT: Readonly<Record<RowEvent['event'], LineKind>> = {
+  intent: 'first',
+  sent: 'sent',
+  accepted: 'accepted',
+  refused: 'cause',
+  unknown: 'cause',
+  lost: 'cause',
+  ended: 'ended',
+};
+
+/** The lines that tell of a row in a state; its others are those of attempts that changed nothing. */
+const KINDS: Readonly<Record<RowState, readonly LineKind[]>> = {
+  new: [],
+  waiting: ['first'],
+  invalid: ['first', 'cause'],
+  rejected: ['first', 'cause'],
+  unauthorized: ['first', 'cause'],
+  unreachable: ['first', 'cause'],
+  unknown: ['first', 'sent', 'cause'],
+  running: ['first', 'accepted'],
+  lost: ['first', 'accepted', 'cause'],
+  finished: ['first', 'accepted', 'ended'],
+  failed: ['first', 'accepted', 'ended'],
+};
+
+export class RowLines {
+  readonly #offsets: Readonly<Record<LineKind, PagedArray<number>>> = {
+    first: offsets(),
+    sent: offsets(),
+    accepted: offsets(),
+    cause: offsets(),
+    ended: offsets(),
+  };
+
+  /** Remembers the line of an event, unless an earlier state of the row was restored: then its lines still tell. */
+  add({ event, row, start }: ReadEvent & RowEvent, isRestored: boolean): void {
+    const kind = KIND_OF_EVENT[event];
+    const found = this.#offsets[kind];
+    // 0 means that there is none.
+    if (kind === 'first' ? !found.get(row) : !isRestored) found.set(row, start + 1);
+  }
+
+  /** Reads what a file says of a row. Throws BatchFileError if it has changed, and the system's error. */
+  async read(row: number, state: RowState, reader: LineReader, name: string): Promise<RowRecord> {
+    const starts = KINDS[state].map((kind) => (this.#offsets[kind].get(row) ?? 0) - 1);
+    let record = NEW_ROW;
+    for (const start of starts.filter((offset) => offset >= 0).sort((a, b) => a - b)) {
+      const line = await reader.read(start);
+      const event = decodeLine(line, start);
+      if (event === undefined || !isRowEvent(event) || event.row !== row)
+        throw new BatchFileError(`${name}: changed while wfr read it`);
+      record = reduce(record, event, event.time);
+      if (event.event === 'ended')
+        record = {
+          ...record,
+          run: onDisk(event.run, { path: reader.path, name, start, length: line.length }),
+        };
+    }
+    return { ...record, state };
+  }
+}
+
+/** Where a line is. */
+interface LinePlace {
+  path: string;
+  name: string;
+  start: number;
+  length: number;
+}
+
+/** Returns a run whose JSON stays in the file until it is used: all outputs of a batch may not fit into memory. */
+function onDisk(
+  { json: _json, output: _output, ...run }: Run,
+  { path, name, start, length }: LinePlace,
+): Run {
+  const read = (): Run => {
+    const descriptor = openSync(path, 'r');
+    try {
+      const line = Buffer.allocUnsafe(length);
+      readSync(descriptor, line, 0, length, start);
+      const event = decodeLine(line, start);
+      if (event?.event !== 'ended') throw new BatchFileError(`${name}: changed while wfr read it`);
+      return event.run;
+    } finally {
+      closeSync(descriptor);
+    }
+  };
+  return {
+    ...run,
+    get json() {
+      return read().json;
+    },
+    get output() {
+      return read().output;
+    },
+  };
+}
+
+const offsets = () => new PagedArray<number>((size) => new Float64Array(size));
