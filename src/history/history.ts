@@ -134,7 +134,7 @@ export class History {
     if (this.#log === undefined) return [];
     const runs = new Map<string, PastRun>();
     for (const record of await readRecords(this.#log)) {
-      const key = `${record.baseUrl} ${String(record.id).toLowerCase()}`;
+      const key = `${record.baseUrl} ${record.id}`;
       if (isTriggered(record)) runs.set(key, { ...record, status: record.status });
       const known = runs.get(key);
       if (known !== undefined && typeof record.status === 'string') known.status = record.status;
@@ -153,9 +153,8 @@ export class History {
   }
 }
 
-/** Compares ids case-insensitively, as everywhere. */
 function isSame(run: StatusRecord, other: StatusRecord): boolean {
-  return run.baseUrl === other.baseUrl && run.id.toLowerCase() === other.id.toLowerCase();
+  return run.baseUrl === other.baseUrl && run.id === other.id;
 }
 
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {

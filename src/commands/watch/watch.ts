@@ -59,9 +59,9 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
 /** Shows the progress of all runs, by their names from the history and the profile. */
 async function showSeveral({ ids, nameOf }: WatchPlan, { reporter, history, service }: Session) {
   const past = reporter.presentation.live ? await history.runsAt(service.baseUrl) : [];
-  const byId = new Map(past.map((run) => [run.id.toLowerCase(), run]));
+  const byId = new Map(past.map((run) => [run.id, run]));
   const runs = ids.map((id) => {
-    const { label, workflow = '' } = byId.get(id.toLowerCase()) ?? {};
+    const { label, workflow = '' } = byId.get(id) ?? {};
     return { id, name: label ?? nameOf(workflow) };
   });
   return reporter.startRunsProgress(runs, idShortener([...ids, ...past.map(({ id }) => id)]));
@@ -91,15 +91,12 @@ async function planWatch(
     credentials: () => loadCredentials(flags, profile, context),
     settings: () => resolveServiceSettings(flags, profile, context),
   });
-  const { ids, notes } = await resolvePastRuns(
-    plan.ids,
-    plan.settings.baseUrl,
-    History.open(context),
-    profile,
-  );
+  const history = History.open(context);
+  const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
   // Runs end in any order; each gets the same folder whenever the command is repeated.
   for (const id of ids) plan.documents?.runFolder(id);
-  return { ...plan, ids, notes, nameOf: workflowNames(profile), warnings: [], subjects: subjectsOf(ids) };
+  const nameOf = workflowNames(profile);
+  return { ...plan, ids, notes, nameOf, warnings: [], subjects: subjectsOf(ids) };
 }
 
 async function watchOne(
