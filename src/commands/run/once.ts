@@ -25,7 +25,7 @@ import { DigestedInputs } from '../../inputs/digest-inputs.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { hasEnded } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
-import { adoptRuns, isSameId } from '../shared/adopt-runs.js';
+import { adoptRuns } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { resumeCommands } from '../shared/print-outcome.js';
 import { causeOf, createRecordedRun, describeFailure } from '../shared/recorded-trigger.js';
@@ -91,7 +91,7 @@ function waitingText({ owner }: JournalInUseError, name: string): string {
 async function adopt(file: OnceFile, { adopted: id, file: { name } }: OncePlan, session: Session) {
   const { rowStates, record } = file;
   if (id === undefined) return;
-  const isEarlierRun = record.id !== undefined && isSameId(record.id, id);
+  const isEarlierRun = record.id === id;
   const isUnknown = rowStates.state(ONCE_ROW) === 'unknown';
   // The same command again: the run is adopted already.
   if (isEarlierRun && !isUnknown) return;

@@ -39,8 +39,3 @@ export async function adoptRuns(
     reporter.info(`${subject} continues with run ${sanitize(event.id)}.`);
   }
 }
-
-/** Compares ids as `getRun` does. */
-export function isSameId(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
-}
