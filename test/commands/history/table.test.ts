@@ -1,8 +1,8 @@
 /** The table of `wfr history`: what fits the window, which runs it lists, and what --refresh asks for. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, promises, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../../helpers/service.js';
@@ -358,5 +358,33 @@ describe('ids that differ only in case', () => {
     });
     expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 7 });
     expect(stderr).toContain('another run');
+  });
+});
+
+describe('the history is read once', () => {
+  test.each([
+    ['status', []],
+    ['watch', ['--timeout', '0']],
+  ])('%s: of many runs, also by their beginnings, reads the history once', async (command, flags) => {
+    const service = await scriptedService((request, reply) =>
+      reply.send(200, { ...aFinishedRun(), id: request.path.slice('/runs/'.length) }),
+    );
+    const runs = Array.from({ length: 20 }, (_, n) => ({ id: uuid(`${10_000_000 + n}`), status: 'RUNNING' }));
+    const { env, history } = past(runs, `${service.baseUrl}/`);
+    const { open } = promises;
+    const opened: unknown[] = [];
+    const spy = vi.spyOn(promises, 'open').mockImplementation((path, mode, ...rest) => {
+      if (String(path).endsWith('history.jsonl') && (Number(mode) & 3) === 0) opened.push(path);
+      return open.call(promises, path, mode, ...rest);
+    });
+    onTestFinished(() => spy.mockRestore());
+    const { exitCode } = await runCli([command, ...flags, ...runs.map(({ id }) => id.slice(0, 9))], {
+      env,
+      clock: new VirtualClock(),
+    });
+    expect({ exitCode, reads: opened.length }).toEqual({ exitCode: 0, reads: 1 });
+    expect(
+      (await history(['-o', 'jsonl', '--status', 'FINISHED'])).stdout.trimEnd().split('\n'),
+    ).toHaveLength(20);
   });
 });
