@@ -5,7 +5,7 @@ import { formatDuration } from '../text/duration.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 import type { ErrorData } from '../view/error-data/error-data.js';
 import { type Outcome, outcomeOfExit } from '../view/outcome.js';
-import { stepsDone, totalSteps } from '../view/progress/run-progress.js';
+import { continuesText, stepsDone, totalSteps } from '../view/progress/run-progress.js';
 
 export interface ReportedRun {
   /** In a batch: the row number, from 1. */
@@ -85,8 +85,9 @@ export function problemLines(reported: ReportedRun): string[] {
   if (error !== undefined) return sanitizeLines(error);
   if (exit === ExitCode.ok) return [];
   if (exit === ExitCode.stillRunning) {
-    if (run === undefined) return ['its end was not seen; the run continues'];
-    return [`still ${statusOf(reported)} after ${formatDuration(duration)}; the run continues`];
+    const state = `the run ${continuesText(run)}`;
+    if (run === undefined) return [`its end was not seen; ${state}`];
+    return [`still ${statusOf(reported)} after ${formatDuration(duration)}; ${state}`];
   }
   return sanitizeLines(run?.error?.message || '(the service gave no message)');
 }

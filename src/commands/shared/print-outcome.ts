@@ -16,7 +16,7 @@ import { formatDuration } from '../../text/duration.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { isCopyable, shellCommand } from '../../text/shell-quote.js';
 import { errorText, requestIdOfError } from '../../view/errors/describe-error.js';
-import { stepsText } from '../../view/progress/run-progress.js';
+import { continuesText, stepsText } from '../../view/progress/run-progress.js';
 import type { Reporter } from '../../view/reporter.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { RunPrinter } from './print-run.js';
@@ -126,7 +126,8 @@ function printEnd(
   const status = sanitize(run?.status ?? 'not seen');
   const steps = run === undefined ? '' : stepsText(run);
   const progress = steps === '' ? status : `${status} (${steps})`;
-  reporter.block([`Still ${progress} after ${formatDuration(durationMs)}; run ${sanitize(id)} continues.`]);
+  const state = `run ${sanitize(id)} ${continuesText(run)}`;
+  reporter.block([`Still ${progress} after ${formatDuration(durationMs)}; ${state}.`]);
   if (commands !== undefined) reporter.continuation(`To watch it: ${commands.watch}`);
 }
 
@@ -201,7 +202,7 @@ async function printInternalError(error: unknown, { output, presentation }: Repo
 
 function formatState(run: Run | undefined): string {
   if (run === undefined) return 'was not seen, and may still be running';
-  return hasEnded(run) ? 'has ended' : 'continues';
+  return hasEnded(run) ? 'has ended' : continuesText(run);
 }
 
 async function catchError(work: Promise<void>): Promise<unknown> {

@@ -9,8 +9,10 @@ import type { Exit } from '../../exit-code.js';
 import { History } from '../../history/history.js';
 import { idShortener } from '../../history/short-id.js';
 import type { Context } from '../../platform/context.js';
+import type { ReportedRun } from '../../report/reported-run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import { continuesText } from '../../view/progress/run-progress.js';
 import {
   type DocumentFlags,
   type GetFlags,
@@ -124,9 +126,10 @@ async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Sessi
   );
   reporter.stopProgress();
   reporter.runsEnded(runs, service.clock.monotonic() - started);
-  const remaining = runs.filter(canResume).flatMap(({ id }) => id ?? []);
+  const open = runs.filter(canResume);
+  const remaining = open.flatMap(({ id }) => id ?? []);
   if (reporter.presentation.showsErrors) {
-    if (interruption.received !== undefined) reporter.notice(interruptionText(remaining, ids.length));
+    if (interruption.received !== undefined) reporter.notice(interruptionText(open, ids.length));
     if (remaining.length > 0) {
       const them = remaining.length === 1 ? 'it' : 'them';
       reporter.continuation(`To watch ${them}: ${resumeCommands(remaining, settings, documents).watch}`);
@@ -135,11 +138,12 @@ async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Sessi
   return { runs, ...resumeOf(runs, plan) };
 }
 
-function interruptionText(remaining: readonly string[], total: number): string {
-  const [id = '', another] = remaining;
-  if (remaining.length === 0) return 'Interrupted; all runs have ended.';
-  if (another === undefined) return `Interrupted; run ${sanitize(id)} continues.`;
-  return remaining.length === total
-    ? 'Interrupted; the runs continue.'
-    : `Interrupted; ${remaining.length} of ${total} runs continue.`;
+function interruptionText(open: readonly ReportedRun[], total: number): string {
+  const [first, another] = open;
+  if (first === undefined) return 'Interrupted; all runs have ended.';
+  const unclear = open.find(({ run }) => continuesText(run) !== 'continues');
+  const state = continuesText((unclear ?? first).run);
+  if (another === undefined) return `Interrupted; run ${sanitize(first.id ?? '')} ${state}.`;
+  const subject = open.length === total ? 'the runs' : `${open.length} of ${total} runs`;
+  return `Interrupted; ${subject} ${state.replace('continues', 'continue')}.`;
 }

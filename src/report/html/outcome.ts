@@ -3,6 +3,7 @@ import { ExitCode } from '../../exit-code.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
 import { OUTCOMES, type Outcome, type Tone, toneOf } from '../../view/outcome.js';
+import { continuesText } from '../../view/progress/run-progress.js';
 import {
   failingStepOf,
   outcomeOf,
@@ -89,6 +90,6 @@ function pageOutcomeOf(reported: ReportedRun): PageOutcome {
 function messageLines(reported: ReportedRun): string[] {
   const isWaiting = reported.exit === ExitCode.stillRunning && reported.error === undefined;
   return isWaiting
-    ? [`still ${statusOf(reported) || 'accepted'}; the run continues`]
+    ? [`still ${statusOf(reported) || 'accepted'}; the run ${continuesText(reported.run)}`]
     : problemLines(reported);
 }

@@ -35,6 +35,7 @@ import { sanitize, sanitizeJson, sanitizeLines, sanitizeStack } from '../../text
 import type { SecretMask } from '../../text/secret-mask.js';
 import type { OutcomeReason } from '../batch-summary.js';
 import { describeError, requestIdOfError } from '../errors/describe-error.js';
+import { continuesText } from '../progress/run-progress.js';
 
 /** The response that an error is about; null for what is unknown. */
 interface ServiceResponse {
@@ -199,7 +200,7 @@ function describeRun({ id, run, failure, duration }: RunEnding, ending: CommandE
       ...known,
       code: 'still-running',
       exitCode: ExitCode.stillRunning,
-      message: `still ${status} after ${formatDuration(duration)}; the run continues`,
+      message: `still ${status} after ${formatDuration(duration)}; the run ${continuesText(run)}`,
       retryable: true,
       service: null,
     };

@@ -1,5 +1,5 @@
 /** The progress of runs as text, for the live line (live.ts) and for plain lines (plain.ts). */
-import type { Run } from '../../service/run.js';
+import { isKnownStatus, type Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 
 /** One of several runs, as people know it. */
@@ -46,6 +46,11 @@ export function uploadText({ sent, total, isBase64 }: Upload): string {
 /** Returns the status, sanitized. */
 export function statusText({ status }: Run): string {
   return sanitize(status ?? 'accepted');
+}
+
+/** Returns whether a run that has not ended `continues`: of one that was not seen, or an unknown status, that is not known. */
+export function continuesText(run: Run | undefined): string {
+  return run?.status !== undefined && isKnownStatus(run.status) ? 'continues' : 'may still be running';
 }
 
 /** Returns the start of a UUID, which wfr takes in place of the whole; other ids are returned unchanged. */
