@@ -90,15 +90,17 @@ describe('inputs: separators', () => {
   });
 
   test('inputs: name@path sends a document with the media type of its file name extension', async () => {
-    const { inputs } = await send(['a@scan.pdf', 'b@sheet.csv', 'c@photo.JPEG'], {
+    const { inputs } = await send(['a@scan.pdf', 'b@sheet.csv', 'c@photo.JPEG', 'd@plan.Mpp'], {
       'scan.pdf': PDF,
       'sheet.csv': 'a,b\n',
       'photo.JPEG': Buffer.from([0xff, 0xd8]),
+      'plan.Mpp': PDF,
     });
     expect(inputs).toEqual({
       a: dataUri('application/pdf', PDF),
       b: dataUri('text/csv', Buffer.from('a,b\n')),
       c: dataUri('image/jpeg', Buffer.from([0xff, 0xd8])),
+      d: dataUri('application/vnd.ms-project', PDF),
     });
   });
 
