@@ -331,6 +331,28 @@ describe('run: responses that reject a trigger', () => {
     expect((await runAgainst(respond(429, '', headers))).gaps).toEqual([90000, 90000, 90000]);
   });
 
+  test('run: a response that is not valid UTF-8 is one warning, and is printed with replacement characters', async () => {
+    const run = JSON.stringify(aFinishedRun({ name: 'caf@' })).replace('@', '\u00e9');
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.raw(`HTTP/1.1 200 OK\r\ncontent-length: ${run.length}\r\n\r\n${run}`);
+    });
+    for (const args of [
+      ['run', 'w'],
+      ['watch', 'run-1'],
+      ['status', 'run-1', '--get', ''],
+    ]) {
+      const { stdout, stderr, exitCode } = await runCli(args, { env: { WFR_BASE_URL: baseUrl } });
+      expect({ exitCode, output: JSON.parse(stdout) }).toEqual({
+        exitCode: 0,
+        output: { name: 'caf\ufffd' },
+      });
+      expect(stderr.match(/warning: .*/g)).toEqual([
+        'warning: the response is not valid UTF-8; invalid bytes were replaced by U+FFFD',
+      ]);
+    }
+  });
+
   describe.each(['UTC', 'Asia/Tokyo', 'America/Los_Angeles'])('dates without a zone, in %s', (zone) => {
     beforeEach(() => void vi.stubEnv('TZ', zone));
     afterEach(() => void vi.unstubAllEnvs());
