@@ -47,6 +47,8 @@ export class History {
   readonly #secrets: SecretMask;
   /** Records that wait for the write before them: a batch has many at the same time. */
   readonly #queue: object[] = [];
+  /** The recorded runs, by `keyOf`, which are read once. */
+  #runs: Promise<Map<string, PastRun>> | undefined;
   /** All writes so far, in the background; resolves with the first error. */
   #writes: Promise<unknown> = Promise.resolve();
 
@@ -82,8 +84,8 @@ export class History {
   }
 
   /**
-   * Records the status of a known run if it has changed, in the background. With `isNew`, it is not looked up: a batch
-   * has many runs.
+   * Records the status of a known run if it has changed, in the background. With `isNew`, it is not looked up: this process
+   * triggered it.
    */
   recordStatus(
     { id, baseUrl, status: unmasked }: StatusRecord,
@@ -92,7 +94,7 @@ export class History {
     const status = unmasked && this.#secrets.mask(unmasked);
     if (isKnownToBeNew) return this.#append({ id, baseUrl, status });
     this.#inBackground(async () => {
-      const known = (await this.readRuns()).find((run) => isSame(run, { id, baseUrl, status }));
+      const known = (await this.#readOnce()).get(keyOf({ id, baseUrl }));
       const isNew = known !== undefined && known.status !== status;
       return isNew ? this.#write([{ id, baseUrl, status }]) : undefined;
     });
@@ -129,17 +131,14 @@ export class History {
     return this.#log && findLogRisk(this.#log);
   }
 
-  /** Reads the recorded runs, the latest first. */
+  /** Returns the runs that were recorded when they were first needed, the latest first. */
   async readRuns(): Promise<PastRun[]> {
-    if (this.#log === undefined) return [];
-    const runs = new Map<string, PastRun>();
-    for (const record of await readRecords(this.#log)) {
-      const key = `${record.baseUrl} ${String(record.id).toLowerCase()}`;
-      if (isTriggered(record)) runs.set(key, { ...record, status: record.status });
-      const known = runs.get(key);
-      if (known !== undefined && typeof record.status === 'string') known.status = record.status;
-    }
-    return [...runs.values()].reverse();
+    return [...(await this.#readOnce()).values()].reverse();
+  }
+
+  #readOnce(): Promise<Map<string, PastRun>> {
+    this.#runs ??= readRuns(this.#log);
+    return this.#runs;
   }
 
   #append(record: object): void {
@@ -153,10 +152,20 @@ export class History {
   }
 }
 
-/** Compares ids case-insensitively, as everywhere. */
-function isSame(run: StatusRecord, other: StatusRecord): boolean {
-  return run.baseUrl === other.baseUrl && run.id.toLowerCase() === other.id.toLowerCase();
+/** Reads the recorded runs, the oldest first. */
+async function readRuns(log: LogFolder | undefined): Promise<Map<string, PastRun>> {
+  const runs = new Map<string, PastRun>();
+  for (const record of log === undefined ? [] : await readRecords(log)) {
+    const key = keyOf(record);
+    if (isTriggered(record)) runs.set(key, { ...record, status: record.status });
+    const known = runs.get(key);
+    if (known !== undefined && typeof record.status === 'string') known.status = record.status;
+  }
+  return runs;
 }
+
+/** A base URL has no space. */
+const keyOf = ({ baseUrl, id }: { baseUrl?: unknown; id?: unknown }) => `${baseUrl} ${id}`;
 
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {
   const { id, workflow, baseUrl, triggered, inputs, status = '', label = '' } = record;

@@ -11,22 +11,26 @@ export function isShortId(text: string): boolean {
   return text.length >= MIN_TYPED && isUuidPrefix(text);
 }
 
-/** Returns the ids that a short id stands for: the one that it equals, else the UUIDs that begin with it. */
-export function findByShortId(shortId: string, ids: readonly string[]): string[] {
-  const wanted = shortId.toLowerCase();
-  const equal = ids.find((id) => id.toLowerCase() === wanted);
-  if (equal !== undefined) return [equal];
-  return ids.filter((id) => isUuid(id) && id.toLowerCase().startsWith(wanted));
+/** Returns a function that finds the UUIDs among `ids` that begin with a short id, in either case; none if it is an id itself. */
+export function shortIdFinder(ids: readonly string[]): (shortId: string) => string[] {
+  const exact = new Set(ids);
+  const uuids = ids.filter(isUuid).map((id) => [id, id.toLowerCase()] as const);
+  return (shortId) => {
+    const start = shortId.toLowerCase();
+    return exact.has(shortId) ? [] : uuids.filter(([, key]) => key.startsWith(start)).map(([id]) => id);
+  };
 }
 
-/** Returns a function that shortens a UUID to the beginning that no other of `ids` has; other ids are left unchanged. */
+/** Returns a function that shortens a UUID to the beginning that stands for it among `ids`; other ids are left unchanged. */
 export function idShortener(ids: readonly string[]): (id: string) => string {
-  const sorted = [...new Set(ids.map((id) => id.toLowerCase()))].sort();
-  const positions = new Map(sorted.map((id, index) => [id, index]));
+  const unique = [...new Set(ids)].map((id) => [id, id.toLowerCase()] as const);
+  unique.sort(([, one], [, other]) => (one < other ? -1 : Number(one > other)));
+  const sorted = unique.map(([, key]) => key);
+  const positions = new Map(unique.map(([id], index) => [id, index]));
   return (id) => {
     if (!isUuid(id)) return id;
     const key = id.toLowerCase();
-    const position = positions.get(key) ?? 0;
+    const position = positions.get(id) ?? 0;
     // Of all other ids, the neighbours in the order have most in common with this one.
     const shared = [sorted[position - 1], sorted[position + 1]].map((other) =>
       sharedLength(key, other ?? ''),

@@ -3,7 +3,7 @@
 import { decodeString, parseMembers } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { isMediaType } from './item.js';
+import { normalizeMediaType } from './item.js';
 import { checkJson, decodeUtf8, formatPosition, TextError } from './text.js';
 
 const QUOTE = 0x22;
@@ -129,10 +129,11 @@ function parseDocument(object: Uint8Array): Exclude<Segment, Uint8Array> | strin
     fields.set(name, decodeString(value));
   }
   const path = fields.get('$document') ?? '';
-  const mediaType = fields.get('type');
+  const type = fields.get('type');
+  const mediaType = type === undefined ? undefined : normalizeMediaType(type);
   if (path === '') return 'has an empty path';
-  if (mediaType !== undefined && !isMediaType(mediaType))
-    return `has a "type" that is not a media type: "${mediaType}"`;
+  if (type !== undefined && mediaType === undefined)
+    return `has a "type" that is not a media type: "${type}"`;
   return { path, mediaType };
 }
 

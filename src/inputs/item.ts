@@ -43,12 +43,27 @@ type Separator = (typeof SEPARATORS)[number];
 /** What the media type of a document follows. */
 const TYPE_SUFFIX = ';type=';
 
-/** `type/subtype` without parameters: two restricted names (RFC 6838, section 4.2). */
-const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/i;
+/** A restricted name (RFC 6838, section 4.2). */
+const NAME = '[a-z0-9][a-z0-9!#$&^_.+-]{0,126}';
+/** A parameter (RFC 9110, section 5.6.6), but without a comma, which would end the head of a data URI. */
+const PARAMETER =
+  ' *; *([\\w!#$%&\'*+.^`|~-]+=(?:[\\w!#$%&\'*+.^`|~-]+|"(?:[ !#-+\\--[\\]-~]|\\\\[ -+\\--~])*"))';
+const MEDIA_TYPE = new RegExp(`^(${NAME}/${NAME})((?:${PARAMETER})*)$`, 'i');
+/** Characters; with more, the head of a data URI would not be taken for one. */
+const MAX_MEDIA_TYPE = 255;
 
-/** Returns whether a text is a media type without parameters. */
-export function isMediaType(text: string): boolean {
-  return MEDIA_TYPE.test(text);
+/** Returns a media type without optional white space; undefined for any other text. */
+export function normalizeMediaType(text: string): string | undefined {
+  const [, name, parameters] = (text.length <= MAX_MEDIA_TYPE && MEDIA_TYPE.exec(text)) || [];
+  const each = parameters?.matchAll(new RegExp(PARAMETER, 'g')) ?? [];
+  return name && [name, ...Array.from(each, ([, parameter]) => parameter)].join(';');
+}
+
+/** Returns where `;type=` and the media type of a document begin; -1 without one. A path may contain others. */
+function findType(value: string): number {
+  for (let start = value.indexOf(TYPE_SUFFIX); start >= 0; start = value.indexOf(TYPE_SUFFIX, start + 1))
+    if (normalizeMediaType(value.slice(start + TYPE_SUFFIX.length)) !== undefined) return start;
+  return value.lastIndexOf(TYPE_SUFFIX);
 }
 
 /** Returns whether a text is a separator alone. */
@@ -118,7 +133,7 @@ export interface ColumnHeader {
 export function parseColumnHeader(text: string): ColumnHeader {
   const { name, separator, value } = trySplit(text) ?? split(`${text}=`);
   if (name === '') throw new ItemError(text, 'the column has no name');
-  const start = separator === '@' ? value.lastIndexOf(TYPE_SUFFIX) : -1;
+  const start = separator === '@' ? findType(value) : -1;
   const suffix = start < 0 ? '' : value.slice(start);
   const rest = value.slice(0, value.length - suffix.length);
   const mediaType = suffix === '' ? undefined : parseMediaType(text, suffix);
@@ -183,7 +198,7 @@ function requirePath(raw: string, separator: Separator, path: string): string {
 }
 
 function splitMediaType(raw: string, value: string): { path: string; mediaType: string | undefined } {
-  const start = value.lastIndexOf(TYPE_SUFFIX);
+  const start = findType(value);
   if (start < 0) return { path: requirePath(raw, '@', value), mediaType: undefined };
   const mediaType = parseMediaType(raw, value.slice(start));
   return { path: requirePath(raw, '@', value.slice(0, start)), mediaType };
@@ -191,7 +206,8 @@ function splitMediaType(raw: string, value: string): { path: string; mediaType: 
 
 /** Returns the media type in `;type=…`. Throws ItemError. */
 function parseMediaType(raw: string, suffix: string): string {
-  const mediaType = suffix.slice(TYPE_SUFFIX.length);
-  if (isMediaType(mediaType)) return mediaType;
-  throw new ItemError(raw, `"${mediaType}" is not a media type; use ;type=type/subtype, without parameters`);
+  const text = suffix.slice(TYPE_SUFFIX.length);
+  const mediaType = normalizeMediaType(text);
+  if (mediaType !== undefined) return mediaType;
+  throw new ItemError(raw, `"${text}" is not a media type; use ;type=type/subtype`);
 }

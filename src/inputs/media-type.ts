@@ -4,8 +4,10 @@ import mime from 'mime-types';
 
 /** Returns the media type for the extension of a file name, without parameters; undefined if it is unknown. */
 export function mediaTypeOf(path: string): string | undefined {
-  // mime.lookup takes a file that is called just `pdf` for an extension.
-  return extname(path) === '' ? undefined : mime.lookup(path) || undefined;
+  const extension = extname(path).toLowerCase();
+  // mime.lookup takes a file that is called just `pdf` for an extension, and a project for a patch of a video's manifest.
+  if (extension === '') return undefined;
+  return extension === '.mpp' ? 'application/vnd.ms-project' : mime.lookup(path) || undefined;
 }
 
 /** The usual extension where mime-types prefers another, or does not know the media type. */

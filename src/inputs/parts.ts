@@ -88,7 +88,8 @@ export class PartReader {
     this.#opened.push(source);
     if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${fix}`);
     if (source.size === 0) this.warnings.push(`${raw}: the document is empty (0 bytes)`);
-    return [Buffer.from(`"data:${mediaType};base64,`), source, Buffer.from('"')];
+    const head = JSON.stringify(`data:${mediaType};base64,`).slice(0, -1);
+    return [Buffer.from(head), source, Buffer.from('"')];
   }
 
   /** Checks that a path may be read, and records it. Throws TextError or FileError. */

@@ -3,7 +3,7 @@
  * color and texts are functions of these, for the screen, for programs and for every report.
  */
 import { type ErrorCode, type Exit, ExitCode, type SignalName } from '../exit-code.js';
-import type { Run, TerminalStatus } from '../service/run.js';
+import { isKnownStatus, type Run, type TerminalStatus } from '../service/run.js';
 import { formatDuration } from '../text/duration.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 
@@ -229,7 +229,12 @@ export function stillText(run: Run | undefined, durationMs: number | undefined, 
   const time = durationMs === undefined ? '' : ` after ${formatDuration(durationMs)}`;
   const steps = run === undefined || durationMs === undefined ? '' : stepsText(run);
   const status = run === undefined ? 'not seen' : statusText(run);
-  return `still ${status}${steps && ` (${steps})`}${time}; ${subject} continues`;
+  return `still ${status}${steps && ` (${steps})`}${time}; ${subject} ${continuesText(run)}`;
+}
+
+/** Returns whether a run that has not ended `continues`: of one that was not seen, or an unknown status, that is not known. */
+export function continuesText(run: Run | undefined): string {
+  return run?.status !== undefined && isKnownStatus(run.status) ? 'continues' : 'may still be running';
 }
 
 /** Returns the status, sanitized. */

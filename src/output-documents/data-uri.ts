@@ -57,7 +57,7 @@ function decodeBase64(data: Uint8Array): DataUri['bytes'] | undefined {
   for (let from = 0; from < data.length; from += PIECE_LENGTH) {
     const isLast = from + PIECE_LENGTH >= data.length;
     const piece = latin1(data.subarray(from, from + PIECE_LENGTH));
-    const valid = isLast ? /^([\w+/-]{4})*([\w+/-]{2,3})?={0,2}$/ : /^[\w+/-]*$/;
+    const valid = isLast ? /^([\w+/-]{4})*([\w+/-]{2}(==)?|[\w+/-]{3}=?)?$/ : /^[\w+/-]*$/;
     if (!valid.test(piece)) return undefined;
   }
   return function* () {

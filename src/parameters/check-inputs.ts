@@ -51,7 +51,7 @@ function checkValue(parameter: Parameter, found: InputKind): Mismatch[] {
 
 /** Returns whether a media type is one of a list, in which `image/*` stands for all images. */
 function isAccepted(mediaType: string, accept: readonly string[]): boolean {
-  const given = mediaType.toLowerCase();
+  const [given = ''] = mediaType.toLowerCase().split(';');
   return accept.some((entry) => {
     const accepted = entry.toLowerCase();
     return accepted.endsWith('/*') ? given.startsWith(accepted.slice(0, -1)) : given === accepted;

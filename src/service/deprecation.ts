@@ -1,4 +1,5 @@
 /** Announcements that a service makes about its interface in the headers of a response. */
+import { parseTime } from '../text/duration.js';
 
 /** When the interface is deprecated and when it ends; undefined for what the response does not say. */
 export interface Deprecation {
@@ -28,10 +29,10 @@ function parseDeprecation(text: string | undefined): Date | true | undefined {
   return seconds === undefined ? parseDate(text) : validDate(Number(seconds) * 1_000);
 }
 
-/** Reads an HTTP date (RFC 9110, section 5.6.7). */
+/** Reads an HTTP date, also in its obsolete forms (RFC 9110, section 5.6.7). */
 function parseDate(text: string | undefined): Date | undefined {
-  return text !== undefined && /^[A-Z][a-z]+, .*\bGMT$/.test(text.trim())
-    ? validDate(Date.parse(text))
+  return text !== undefined && /^\s*[A-Z][a-z]+,? .*:\d\d/.test(text)
+    ? validDate(parseTime(text))
     : undefined;
 }
 

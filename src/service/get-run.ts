@@ -32,8 +32,7 @@ export async function getRun(id: string, service: Service, signal: AbortSignal):
   if (response.status < 200 || response.status > 299)
     throw new HttpError(httpErrorInfo('GET', url, response, service));
   const run = parseRunResponse(response);
-  if (run.id.toLowerCase() !== id.toLowerCase())
-    throw unreadableResponse('it is about another run', response);
+  if (run.id !== id) throw unreadableResponse('it is about another run', response);
   if (run.status === undefined) throw unreadableResponse('it has no status', response);
   return { run, retryAfter: retryAfterOf(response, service) };
 }

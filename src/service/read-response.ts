@@ -36,6 +36,8 @@ export interface ReadOptions {
 export interface ReadBody {
   body: Uint8Array;
   isWhole: boolean;
+  /** Whether bytes of a 2xx that are not UTF-8 were replaced. */
+  isRepaired: boolean;
 }
 
 /**
@@ -50,7 +52,7 @@ export async function readResponse(
   if (status < 200 || status > 299) return readErrorBody(response, options, deadline);
   const received = new ReceivedBytes();
   try {
-    return { body: await readAll(response, received, options, deadline), isWhole: true };
+    return { ...(await readAll(response, received, options, deadline)), isWhole: true };
   } catch (error) {
     const { host } = options;
     const body = received.concat(MAX_RECEIVED);
@@ -76,7 +78,7 @@ async function readAll(
   received: ReceivedBytes,
   options: ReadOptions,
   deadline: Deadline,
-): Promise<Uint8Array> {
+): Promise<Omit<ReadBody, 'isWhole'>> {
   const { host } = options;
   const encoding = headers['content-encoding'];
   const coding = parseCoding(encoding);
@@ -89,11 +91,11 @@ async function readAll(
     received.add(chunk);
   });
   const bytes = stripByteOrderMark(received.concat());
-  if (isUtf8(bytes)) return bytes;
+  if (isUtf8(bytes)) return { body: bytes, isRepaired: false };
   const valid = replaceInvalidUtf8(bytes);
   // A replacement character is longer than the byte that it replaces.
   if (valid.size > MAX_RESPONSE) throw tooLarge;
-  return valid.concat();
+  return { body: valid.concat(), isRepaired: true };
 }
 
 /** Decodes invalid UTF-8 with replacement characters, as every JSON parser does, in pieces that fit on the heap. */
@@ -133,7 +135,7 @@ async function readErrorBody(
   } finally {
     cancel();
   }
-  return { body: Buffer.concat(chunks).subarray(0, MAX_ERROR_BODY), isWhole };
+  return { body: Buffer.concat(chunks).subarray(0, MAX_ERROR_BODY), isWhole, isRepaired: false };
 }
 
 async function forEachChunk(

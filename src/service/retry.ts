@@ -1,5 +1,6 @@
 /** Decides what may be sent again and when: pure functions over the attempts so far. */
 import { type NetworkFault, PERMANENT_FAULTS, type SendState } from '../errors.js';
+import { parseTime } from '../text/duration.js';
 
 /** How one request failed: without a usable response, or with a status that is not 2xx. */
 export type Attempt = { sendState: SendState; fault: NetworkFault } | RejectedAttempt;
@@ -109,8 +110,8 @@ export function parseRetryAfter(headers: Readonly<Record<string, string>>, now: 
   const value = headers['retry-after']?.trim();
   if (value === undefined) return undefined;
   if (/^\d+(\.\d+)?(e\+?\d+)?$/i.test(value)) return Math.min(Number(value) * 1_000, LONGEST_RETRY_AFTER);
-  const date = Date.parse(value);
-  const sentAt = Date.parse(headers.date ?? '');
+  const date = parseTime(value);
+  const sentAt = parseTime(headers.date ?? '');
   if (Number.isNaN(date)) return 0;
   const delay = date - (Number.isNaN(sentAt) ? now : sentAt);
   return Math.min(Math.max(0, delay), LONGEST_RETRY_AFTER);

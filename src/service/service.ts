@@ -33,6 +33,8 @@ export interface Credentials {
 export interface ServiceEvents {
   request(method: string, url: string, bodyBytes?: number): void;
   response(status: number, durationMs: number, requestId: string | undefined): void;
+  /** A response was not valid UTF-8. */
+  repaired(): void;
   /** The service announced that its interface is deprecated, or ends. */
   deprecated(deprecation: Deprecation): void;
   /** A trigger will be sent again after `delay`; `count` is 1 to MAX_RESENDS. */
@@ -145,6 +147,7 @@ export function onResponse(response: HttpResponse, service: Service): void {
   events.response(status, durationMs, requestIdOf(response));
   const deprecation = deprecationOf(headers);
   if (deprecation !== undefined) events.deprecated(deprecation);
+  if (response.isRepaired) events.repaired();
   gate?.onResponse(status, retryAfterOf(response, service));
 }
 

@@ -152,7 +152,7 @@ function nameOf(delimiter: string): string {
 /** Throws BatchFileError for a header of one cell with another delimiter in it. */
 function assertDelimiter([cell = '']: readonly string[], label: string, delimiter: string): void {
   // The media type of a document follows a semicolon.
-  const text = cell.replace(/@;type=[^;\t]+$/, '@');
+  const text = cell.replace(/@;type=[^;\t]+(;[\w.-]+=[^;\t]*)*$/, '@');
   const found = Object.entries(DELIMITERS).find(([other]) => other !== delimiter && text.includes(other));
   if (found === undefined) return;
   const [, [name, flag]] = found;

@@ -1,4 +1,4 @@
-/** Parses and formats durations as people write them, and formats times. */
+/** Durations as people write them, and times. */
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, '': 1_000 };
 
@@ -7,6 +7,17 @@ export function parseDuration(text: string): number | undefined {
   const [, number, unit] = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|)$/.exec(text.trim()) ?? [];
   const factor = unit === undefined ? undefined : UNITS[unit];
   return number === undefined || factor === undefined ? undefined : Number(number) * factor;
+}
+
+/** A zone after a time of day. */
+const ZONE = /:\d\d.*(?:[+-]\d\d|z|gmt|ut|[ecmp][sd]t)/i;
+/** Characters; longer than any date. */
+const MAX_DATE_LENGTH = 100;
+
+/** Parses a date and time, which is UTC if it names no zone, as milliseconds since 1970; NaN for anything else. */
+export function parseTime(text: string): number {
+  const time = text.trim().slice(0, MAX_DATE_LENGTH);
+  return Date.parse(ZONE.test(time) ? time : `${time}Z`);
 }
 
 /** Formats milliseconds, rounded for people: `850ms`, `4.2s`, `2m 5s`, `1h 3m`, `2d 3h`. */

@@ -23,6 +23,9 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       const id = requestId === undefined ? '' : `, request id ${sanitize(requestId)}`;
       reporter.debug(`< ${status} (${formatDuration(durationMs)})${id}`);
     },
+    repaired() {
+      reporter.warnOnce('the response is not valid UTF-8; invalid bytes were replaced by U+FFFD');
+    },
     deprecated(deprecation) {
       if (!isDeprecationKnown) reporter.warn(deprecationText(deprecation));
       isDeprecationKnown = true;

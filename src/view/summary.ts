@@ -2,7 +2,7 @@
 
 import { stepsDone, totalSteps } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
-import { formatAge } from '../text/duration.js';
+import { formatAge, parseTime } from '../text/duration.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
 import type { Layout } from './layout.js';
@@ -84,7 +84,7 @@ const MAX_AHEAD = 60_000;
 
 /** Returns `<time> (3m ago)`, without the age of what is no time, or one that is far ahead of this machine's clock. */
 function createdText(createdAt: string, now: number, width: number): string {
-  const ms = now - Date.parse(createdAt);
+  const ms = now - parseTime(createdAt);
   if (!(ms >= -MAX_AHEAD)) return createdAt;
   const age = `(${formatAge(ms)})`;
   const isBeside = width === 0 || LABEL_WIDTH + createdAt.length + 1 + age.length <= width;

@@ -1,10 +1,10 @@
 /** Faults after the request has been sent completely, and responses that reject it. */
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { startTimer } from '../helpers/elapsed.js';
-import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
+import { aFinishedRun, aRun, type Handler, scriptedService, showRun } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
 
 /** Runs `wfr run w a=1 --workflow-id-field both` against a service that answers each trigger with `handler`. */
@@ -329,6 +329,64 @@ describe('run: responses that reject a trigger', () => {
   test('run: a Retry-After date is compared with the Date header of the service (fault 25)', async () => {
     const headers = { date: 'Thu, 01 Jan 2015 00:00:00 GMT', 'retry-after': 'Thu, 01 Jan 2015 00:01:30 GMT' };
     expect((await runAgainst(respond(429, '', headers))).gaps).toEqual([90000, 90000, 90000]);
+  });
+
+  test('run: a response that is not valid UTF-8 is one warning, and is printed with replacement characters', async () => {
+    const run = JSON.stringify(aFinishedRun({ name: 'caf@' })).replace('@', '\u00e9');
+    const { baseUrl } = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.raw(`HTTP/1.1 200 OK\r\ncontent-length: ${run.length}\r\n\r\n${run}`);
+    });
+    for (const args of [
+      ['run', 'w'],
+      ['watch', 'run-1'],
+      ['status', 'run-1', '--get', ''],
+    ]) {
+      const { stdout, stderr, exitCode } = await runCli(args, { env: { WFR_BASE_URL: baseUrl } });
+      expect({ exitCode, output: JSON.parse(stdout) }).toEqual({
+        exitCode: 0,
+        output: { name: 'caf\ufffd' },
+      });
+      expect(stderr.match(/warning: .*/g)).toEqual([
+        'warning: the response is not valid UTF-8; invalid bytes were replaced by U+FFFD',
+      ]);
+    }
+  });
+
+  describe.each(['UTC', 'Asia/Tokyo', 'America/Los_Angeles'])('dates without a zone, in %s', (zone) => {
+    beforeEach(() => void vi.stubEnv('TZ', zone));
+    afterEach(() => void vi.unstubAllEnvs());
+
+    test.each([
+      ['Fri Jan  2 03:05:35 2026', undefined],
+      ['Friday, 02-Jan-26 03:05:35 GMT', undefined],
+      ['Fri, 02 Jan 2026 03:05:35', undefined],
+      ['Fri, 02 Jan 2026 05:05:35 +0200', undefined],
+      ['Thu Jan  1 00:01:30 2015', 'Thu Jan  1 00:00:00 2015'],
+      ['Thu, 01 Jan 2015 00:01:30 GMT', 'Thu Jan  1 00:00:00 2015'],
+    ])('run: a Retry-After of %s (Date: %s) is GMT (fault 107)', async (value, date) => {
+      const headers = { 'retry-after': value, ...(date !== undefined && { date }) };
+      expect((await runAgainst(respond(429, '', headers))).gaps[0]).toBe(90_000);
+    });
+
+    test.each([
+      ['2026-01-02T03:03:05', '1m ago'],
+      ['2026-01-02 03:03:05.123456', '59s ago'],
+      ['2026-01-02T12:03:05+09:00', '1m ago'],
+      ['2026-01-02 12:03:05+09', '1m ago'],
+      ['2026-01-02', '3h ago'],
+    ])('status: a createdAt of %s is %s (fault 107)', async (createdAt, age) => {
+      const { baseUrl } = await scriptedService(showRun({ createdAt }));
+      const { stdout } = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl } });
+      expect(stdout).toContain(`created    ${createdAt} (${age})\n`);
+    });
+
+    test('run: a Sunset without a zone is GMT (fault 107)', async () => {
+      const ends = async (sunset: string) =>
+        (await runAgainst(respond(200, aFinishedRun(), { sunset }))).stderr;
+      expect(await ends('Fri Jan  1 00:00:00 2027')).toContain('ends on 2027-01-01');
+      expect(await ends('Thu, 31 Dec 2026 23:59:59')).toContain('ends on 2026-12-31');
+    });
   });
 
   test('run --resend-503: a 503 with Retry-After is retried until the service accepts one run', async () => {

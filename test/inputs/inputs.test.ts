@@ -90,16 +90,32 @@ describe('inputs: separators', () => {
   });
 
   test('inputs: name@path sends a document with the media type of its file name extension', async () => {
-    const { inputs } = await send(['a@scan.pdf', 'b@sheet.csv', 'c@photo.JPEG'], {
+    const { inputs } = await send(['a@scan.pdf', 'b@sheet.csv', 'c@photo.JPEG', 'd@plan.Mpp'], {
       'scan.pdf': PDF,
       'sheet.csv': 'a,b\n',
       'photo.JPEG': Buffer.from([0xff, 0xd8]),
+      'plan.Mpp': PDF,
     });
     expect(inputs).toEqual({
       a: dataUri('application/pdf', PDF),
       b: dataUri('text/csv', Buffer.from('a,b\n')),
       c: dataUri('image/jpeg', Buffer.from([0xff, 0xd8])),
+      d: dataUri('application/vnd.ms-project', PDF),
     });
+  });
+
+  test.each([
+    ['text/plain;charset=utf-8', 'text/plain;charset=utf-8'],
+    ['text/plain; charset="utf-8" ; X-a=b', 'text/plain;charset="utf-8";X-a=b'],
+    ['a/b;c="d;type=e/f \\" "', 'a/b;c="d;type=e/f \\" "'],
+    ['Text/HTML;type=c', 'Text/HTML;type=c'],
+  ])('inputs: a media type may have parameters: %s is sent as %s', async (type, sent) => {
+    const { inputs } = await send([`a@x;type=${type}`, '--inputs-file', 'in.json'], {
+      x: PDF,
+      'in.json': JSON.stringify({ b: { $document: 'x', type } }),
+    });
+    const uri = `data:${sent};base64,${Buffer.from(PDF).toString('base64')}`;
+    expect(inputs).toEqual({ a: uri, b: uri });
   });
 
   test('inputs: only the last ;type= sets the media type, and a path may contain others', async () => {
@@ -414,8 +430,11 @@ describe('inputs: what is rejected before anything is sent', () => {
     ['x@a~.pdf', 'x@a~.pdf: a~.pdf: no such file (ENOENT)\n'],
     ['x@folder.pdf', 'x@folder.pdf: folder.pdf: it is a folder (EISDIR)'],
     ['x@file.unknownext', "add ;type=type/subtype, such as 'x@file.unknownext;type=application/pdf'"],
-    ['x@file.unknownext;type=pdf', '"pdf" is not a media type; use ;type=type/subtype, without parameters'],
-    ['x@file.unknownext;type=text/plain; charset=utf-8', '"text/plain; charset=utf-8" is not a media type'],
+    ['x@file.unknownext;type=pdf', '"pdf" is not a media type; use ;type=type/subtype'],
+    ['x@file.unknownext;type=a/b;c', '"a/b;c" is not a media type'],
+    ['x@file.unknownext;type=a/b;c=d,e', '"a/b;c=d,e" is not a media type'],
+    ['x@file.unknownext;type=a/b;c="d', '"a/b;c="d" is not a media type'],
+    [`x@file.unknownext;type=a/b;c=${'d'.repeat(300)}`, 'is not a media type'],
     ['x@=latin1.txt', 'x@=latin1.txt: not UTF-8 at byte 3'],
     ['x:="\\udc00"', 'unpaired surrogate in a string'],
   ])('inputs: %s exits 2 with the reason, and nothing is sent', async (item, message) => {

@@ -144,6 +144,16 @@ describe('--save-documents', () => {
     );
   });
 
+  test('--save-documents: base64 whose padding is wrong stays in the output, with a warning', async () => {
+    const wrong = ['=', '==', 'aaaa=', 'aaaa==', 'aGk==', 'aG=', 'a=', 'aGk=aGk='];
+    const long = 'aaaa'.repeat(16 * 1024);
+    const output = [...wrong, `${long}==`, `${long}aa=`].map((data) => `data:image/png;base64,${data}`);
+    const { stdout, stderr } = await watched(output);
+    expect(JSON.parse(stdout)).toEqual(output);
+    const paths = output.map((_data, index) => `output[${index}]`).join(', ');
+    expect(stderr).toContain(`wfr: warning: invalid base64 remains in the output: ${paths}\n`);
+  });
+
   test('--save-documents: documents beyond the maximum number stay in the output, with a warning', async () => {
     const output = [1, 2, 3, 4, 5].map((n) => uri('text/plain', `${n}`));
     const { baseUrl } = await scriptedService((_request, reply) => reply.send(200, aFinishedRun(output)));

@@ -36,7 +36,7 @@ const TEXTS: readonly (readonly [text: string, kind: Kind])[] = [
   ['data:application/pdf;base64,a?==', 'malformed'],
   ['data:application/pdf;base64,a===', 'malformed'],
   ['data:application/pdf;base64,aa==aaaa', 'malformed'],
-  ['data:application/pdf;charset=x;base64,aaaa', 'string'],
+  ['data:application/pdf;charset=x;base64,aaaa', 'application/pdf'],
   [' data:application/pdf;base64,aaaa', 'string'],
   [`data:${'x'.repeat(300)}/y;base64,aaaa`, 'string'],
 ];
@@ -54,6 +54,7 @@ const FILES: readonly (readonly [item: string, kind: Kind])[] = [
   ['@scan.png', 'image/png'],
   ['@scan.txt', 'text/plain'],
   ['@scan.txt;type=Application/PDF', 'application/pdf'],
+  ['@scan.txt;type=application/pdf;a=b', 'application/pdf'],
   ['@=scan.txt', 'string'],
   ['@:=scan.txt', 'number'],
 ];

@@ -9,6 +9,7 @@ import {
   addWaitFlags,
   collect,
   rawFlags,
+  TypedOption,
 } from '../shared/flags.js';
 import type { BatchFlags } from './plan.js';
 
@@ -34,16 +35,18 @@ function define(command: Command, start: Start): void {
     .argument('<workflow>', 'UUID, URL or configured name of the workflow')
     .argument('[file...]', 'the files of --each, or patterns')
     .optionsGroup('Rows:')
-    .option('--rows <file|->', 'read a table: JSON Lines, or CSV with a header')
+    .addOption(new TypedOption('path', '--rows <file|->', 'read a table: JSON Lines, or CSV with a header'))
     .option('--delimiter <char>', "separator of CSV cells, such as ';' (default: , or tab in .tsv)")
     .option('--label <column>', 'name rows also by this input, in messages and reports')
-    .option('--files-under <folder>', 'let a table name files in this folder, too')
+    .addOption(
+      new TypedOption('path', '--files-under <folder>', 'let a table name files in this folder, too'),
+    )
     .option('--each <parameter>', 'one run for each file, sent as this document')
     .addOption(new Option('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect))
     .option('--shard <i/n>', 'only the rows of shard i of n, such as 2/5')
     .option('--check', 'check all rows and files, and send nothing')
     .optionsGroup('Results:')
-    .option('--results <file|->', 'record of each row, to continue from')
+    .addOption(new TypedOption('path', '--results <file|->', 'record of each row, to continue from'))
     .addOption(
       new Option('--adopt <row>=<id>', 'the run found for an unknown row; repeatable').argParser(collect),
     )
@@ -57,8 +60,12 @@ function define(command: Command, start: Start): void {
     .option('--fail-fast', 'send no more rows after the first failure')
     .option('--keep-going', 'send all rows, even if each is rejected alike')
     .optionsGroup('Sending:')
-    .option('--concurrency <number>', 'maximum number of concurrent runs (default: 8)')
-    .option('--rate <number>', 'requests per second; 0 for no limit (default: 10)');
+    .addOption(
+      new TypedOption('number', '--concurrency <number>', 'maximum number of concurrent runs (default: 8)'),
+    )
+    .addOption(
+      new TypedOption('number', '--rate <number>', 'requests per second; 0 for no limit (default: 10)'),
+    );
   addTriggerFlags(command);
   addWaitFlags(command);
   addReportFlags(command);

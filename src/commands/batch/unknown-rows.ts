@@ -7,7 +7,7 @@ import { shownState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { isSelected, parseRowSelection, type RowSelection } from '../../runs/next-action.js';
 import { isUsableId } from '../../service/parse-run.js';
-import { type Adoption, isSameId } from '../shared/adopt-runs.js';
+import type { Adoption } from '../shared/adopt-runs.js';
 
 const EXAMPLE_ID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
@@ -32,7 +32,7 @@ export function parseAdoptions(raw: readonly string[] = [], results: string | un
       problems.push(`--adopt ${JSON.stringify(text)}: expected <row>=<id>, such as 3=${EXAMPLE_ID}`);
     else if (adoptions.some((other) => other.row === row))
       problems.push(`--adopt ${text}: row ${row} is given twice`);
-    else if (adoptions.some((other) => isSameId(other.id, id)))
+    else if (adoptions.some((other) => other.id === id))
       problems.push(`--adopt ${text}: run ${id} is given twice`);
     else adoptions.push({ row, id, flag: `--adopt ${text}`, subject: `Row ${row}` });
   }
@@ -87,7 +87,7 @@ async function runsOfOtherRows(
   const problems = new Set<string>();
   for await (const event of readEvents(path, name)) {
     if (event.event !== 'accepted') continue;
-    const adoption = adoptions.find(({ id }) => isSameId(id, event.id));
+    const adoption = adoptions.find(({ id }) => id === event.id);
     if (adoption !== undefined) problems.add(`${adoption.flag}: this run belongs to row ${event.row}`);
   }
   return [...problems];

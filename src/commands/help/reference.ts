@@ -3,22 +3,8 @@ import type { Argument, Command, Option } from 'commander';
 import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import { VERSION } from '../../platform/version.js';
 import { choicesOf } from '../shared/flag-choices.js';
+import { TypedOption } from '../shared/flags.js';
 import { environmentVariables } from './environment.js';
-
-/** The types of values, by the placeholder in the help; others are strings. */
-const TYPES: Readonly<Record<string, string>> = {
-  duration: 'duration',
-  factor: 'number',
-  number: 'number',
-  status: 'number',
-  file: 'path',
-  'file|-': 'path',
-  folder: 'path',
-  path: 'path',
-  'path|-': 'path',
-  pointer: 'JSON Pointer',
-  url: 'URL',
-};
 
 /** A flag, an argument, a variable, an exit code: plain data, whose members are the format of `wfr help --json`. */
 export interface Reference {
@@ -115,7 +101,7 @@ function describeFlag(option: Option): FlagReference {
   const [, placeholder] = / ([<[].*)/.exec(flags) ?? [];
   const value = placeholder?.replace(/[<>[\]]/g, '');
   const { description, default: initial, environment, choices, repeatable } = parseHelp(option.description);
-  const type = value === undefined ? 'boolean' : (TYPES[value] ?? 'string');
+  const type = value === undefined ? 'boolean' : option instanceof TypedOption ? option.type : 'string';
   return {
     name: long ?? '',
     ...(short !== undefined && { short }),

@@ -1,7 +1,7 @@
 /** The flags and the help of `wfr history`. */
 import type { Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
-import { addOutputFlags, addServiceFlags, rawFlags } from '../shared/flags.js';
+import { addOutputFlags, addServiceFlags, rawFlags, TypedOption } from '../shared/flags.js';
 import type { HistoryFlags } from './history.js';
 
 const HELP = `
@@ -29,7 +29,9 @@ export const HISTORY: CommandEntry = {
 function define(command: Command, start: Start): void {
   command
     .description('List the runs that you triggered on this machine, latest first.')
-    .option('-n, --limit <number>', 'maximum number of runs to list (default: 20)')
+    .addOption(
+      new TypedOption('number', '-n, --limit <number>', 'maximum number of runs to list (default: 20)'),
+    )
     .option('--status <status>', 'only runs with this status, such as FAILED')
     .option('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name')
     .option('--refresh', 'ask the service for runs that have not been seen to their end');

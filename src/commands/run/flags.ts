@@ -10,6 +10,7 @@ import {
   addTriggerFlags,
   addWaitFlags,
   rawFlags,
+  TypedOption,
 } from '../shared/flags.js';
 import type { RunFlags } from './plan.js';
 
@@ -49,7 +50,8 @@ function define(command: Command, start: Start): void {
       ),
     )
     .addOption(
-      new Option(
+      new TypedOption(
+        'path',
         '--inputs-file <file|->',
         'read inputs from a JSON object; other inputs override its keys',
       ).argParser(onlyOnce),
@@ -59,7 +61,7 @@ function define(command: Command, start: Start): void {
     .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
     .option('--dry-run', 'print what would be sent, without sending it')
     .optionsGroup('At most once:')
-    .option('--once <file>', 'record of the run, to continue from')
+    .addOption(new TypedOption('path', '--once <file>', 'record of the run, to continue from'))
     .option('--adopt <id>', 'the run found for an unknown outcome')
     .option('--resend-unknown', 'send again although the outcome is unknown')
     .option('--retry-failed', 'trigger a FAILED run again')

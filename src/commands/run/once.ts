@@ -29,7 +29,7 @@ import { createRun } from '../../service/create-run.js';
 import { hasEnded } from '../../service/run.js';
 import { digestOf } from '../../table/row.js';
 import { sanitize } from '../../text/sanitize.js';
-import { adoptRuns, isSameId } from '../shared/adopt-runs.js';
+import { adoptRuns } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { resumeCommands } from '../shared/print-outcome.js';
 import type { Session } from '../shared/session.js';
@@ -136,7 +136,7 @@ async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }:
   if (id === undefined) return;
   const { state, id: recorded, before } = record();
   const known = recorded ?? before?.id;
-  const isEarlierRun = known !== undefined && isSameId(known, id);
+  const isEarlierRun = known === id;
   // The same command again: the run is adopted already.
   if (isEarlierRun && state !== 'unknown') return;
   if (isEarlierRun) throw new UsageError([`--adopt ${id}: is the run before the unknown one in ${name}`]);

@@ -1,7 +1,7 @@
 /** The flags and the help of `wfr sandbox`. */
 import type { Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
-import { rawFlags } from '../shared/flags.js';
+import { rawFlags, TypedOption } from '../shared/flags.js';
 import type { SandboxFlags } from './options.js';
 
 const HELP = `
@@ -29,8 +29,14 @@ function define(command: Command, start: Start): void {
   command
     .description('Run a local service with the same interface, to try wfr and to test scripts.')
     .argument('[command...]', 'a command to run against it, after --')
-    .option('--port <number>', 'port on 127.0.0.1 (default: any free port)')
-    .option('--workflows <file>', 'read workflows from a JSON file, instead of the built-in ones')
+    .addOption(new TypedOption('number', '--port <number>', 'port on 127.0.0.1 (default: any free port)'))
+    .addOption(
+      new TypedOption(
+        'path',
+        '--workflows <file>',
+        'read workflows from a JSON file, instead of the built-in ones',
+      ),
+    )
     .option('--from-profile <name>', 'serve the workflows of a profile, with their declared parameters')
     .option('--list', 'list the workflows and how to run them, and exit')
     .option(
@@ -39,9 +45,11 @@ function define(command: Command, start: Start): void {
     )
     .option('--strict', 'reject triggers with unknown fields')
     .option('--fail-step <step>', 'fail every run that has this step, at this step')
-    .option('--reject <status>', 'reject every trigger with this status, 400 to 599')
+    .addOption(
+      new TypedOption('number', '--reject <code>', 'reject every trigger with this status, 400 to 599'),
+    )
     .option('--drop-answer', 'start the run of a trigger, but close the connection without a response')
-    .option('--slow <factor>', 'multiply the durations of runs by 0.01 to 1000')
+    .addOption(new TypedOption('number', '--slow <factor>', 'multiply the durations of runs by 0.01 to 1000'))
     .passThroughOptions()
     .addHelpText('after', HELP)
     .action((words: string[]) =>

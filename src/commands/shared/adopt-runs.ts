@@ -34,8 +34,3 @@ export async function adoptRuns(adoptions: readonly Adoption[], log: Log, sessio
     reporter.info(`${subject} continues with run ${sanitize(event.id)}.`);
   }
 }
-
-/** Compares ids as `getRun` does. */
-export function isSameId(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
-}

@@ -4,15 +4,33 @@ import { type Command, Option } from 'commander';
 /** Collects the values of a repeatable flag. */
 export const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value];
 
+/** What the value of a flag is, for programs. */
+type ValueType = 'duration' | 'number' | 'path' | 'URL' | 'JSON Pointer';
+
+/** A flag whose value is no free text. */
+export class TypedOption extends Option {
+  constructor(
+    readonly type: ValueType,
+    flags: string,
+    description: string,
+  ) {
+    super(flags, description);
+  }
+}
+
 function serviceFlags(): Option[] {
   return [
     new Option('--profile <name>', 'use a profile of the config file (WFR_PROFILE)'),
-    new Option('--base-url <url>', 'service address with path prefix (WFR_BASE_URL)'),
+    new TypedOption('URL', '--base-url <url>', 'service address with path prefix (WFR_BASE_URL)'),
     new Option('--allow-http', 'allow http:// to hosts other than this machine (WFR_ALLOW_HTTP=1)'),
-    new Option('--token-file <path|->', 'read the access token from a file (WFR_TOKEN, WFR_TOKEN_FILE)'),
+    new TypedOption(
+      'path',
+      '--token-file <path|->',
+      'read the access token from a file (WFR_TOKEN, WFR_TOKEN_FILE)',
+    ),
     new Option('--no-token', 'send no Authorization header'),
     new Option('-H, --header <name: value>', 'add a request header; repeatable').argParser(collect),
-    new Option('--header-file <path>', 'add the request headers in a file, one a line'),
+    new TypedOption('path', '--header-file <path>', 'add the request headers in a file, one a line'),
   ];
 }
 
@@ -40,9 +58,14 @@ function triggerFlags(): Option[] {
 
 function waitFlags(): Option[] {
   return [
-    new Option('--interval <duration>', 'time between polls (default: 2s)'),
-    new Option('--max-interval <duration>', 'longest time between polls of an unchanged run (default: 10s)'),
-    new Option(
+    new TypedOption('duration', '--interval <duration>', 'time between polls (default: 2s)'),
+    new TypedOption(
+      'duration',
+      '--max-interval <duration>',
+      'longest time between polls of an unchanged run (default: 10s)',
+    ),
+    new TypedOption(
+      'duration',
       '--timeout <duration>',
       'stop waiting this long after acceptance; the run continues; 0 polls once (default: no limit)',
     ),
@@ -58,13 +81,18 @@ function outputFlags(): Option[] {
 
 /** Adds --get, for commands that print one run. */
 export function addGetFlag(command: Command): Command {
-  const flag = new Option('--get <pointer>', 'print one value of the output, such as /total');
+  const flag = new TypedOption(
+    'JSON Pointer',
+    '--get <pointer>',
+    'print one value of the output, such as /total',
+  );
   return addAll(command, [flag], OUTPUT_GROUP);
 }
 
 function documentFlags(): Option[] {
   return [
-    new Option(
+    new TypedOption(
+      'path',
       '--save-documents <folder>',
       'save the documents in the output as files; stdout has their paths instead',
     ),

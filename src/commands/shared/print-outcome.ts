@@ -3,6 +3,7 @@
 import type { ServiceSettings } from '../../config/service.js';
 import { ExitCode } from '../../exit-code.js';
 import {
+  continuesText,
   endOf,
   exitOf,
   type Facts,
@@ -173,7 +174,7 @@ function printWatchError(
 
 function formatState(run: Run | undefined): string {
   if (run === undefined) return 'was not seen, and may still be running';
-  return hasEnded(run) ? 'has ended' : 'continues';
+  return hasEnded(run) ? 'has ended' : continuesText(run);
 }
 
 async function catchError(work: Promise<void>): Promise<unknown> {

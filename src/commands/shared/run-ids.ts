@@ -3,7 +3,7 @@ import type { Profile } from '../../config/profile.js';
 import { resolveWorkflowId } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
 import type { History, PastRun } from '../../history/history.js';
-import { findByShortId, isShortId } from '../../history/short-id.js';
+import { isShortId, shortIdFinder } from '../../history/short-id.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { findNearest } from '../../text/nearest.js';
 
@@ -23,8 +23,8 @@ export interface ResolvedRuns {
 }
 
 /**
- * Replaces `@last`, `@last:<workflow>` and the beginnings of UUIDs by ids from the history; any other text may be an id
- * that the history does not know. Throws UsageError where it has no such run, or several.
+ * Replaces `@last`, `@last:<workflow>` and the beginning of the only UUID that begins so by ids from the history; any other
+ * text is an id. Throws UsageError where the history has no such run.
  */
 export async function resolvePastRuns(
   raw: readonly string[],
@@ -35,42 +35,40 @@ export async function resolvePastRuns(
   if (!raw.some((text) => text.startsWith('@') || isShortId(text))) return { ids: [...raw], notes: [] };
   const runs = (await history.readRuns()).filter((run) => run.baseUrl === baseUrl.href);
   const problems: string[] = [];
+  const notes: string[] = [];
+  const findUuids = shortIdFinder(runs.map(({ id }) => id));
   const ids = raw.map((text) => {
     if (isMisspelledLast(text)) problems.push(`${text}: is not a run id; did you mean @last?`);
     const matches = parseReference(text, profile);
-    if (matches === undefined) return resolveShortId(text, runs, problems);
-    const run = runs.find(matches);
-    if (run === undefined) problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
-    return run?.id ?? text;
+    if (matches !== undefined) {
+      const run = runs.find(matches);
+      if (run === undefined) problems.push(`${text}: the history has no such run at ${baseUrl.href}`);
+      return run?.id ?? text;
+    }
+    const [uuid, ...others] = isShortId(text) ? findUuids(text) : [];
+    if (uuid === undefined) return text;
+    notes.push(
+      ...(others.length === 0 ? [`${text} is run ${uuid}`] : ambiguityNotes(text, [uuid, ...others], runs)),
+    );
+    return others.length === 0 ? uuid : text;
   });
   if (problems.length > 0) throw new UsageError(problems, 'wfr history');
-  const isShortened = (text: string, index: number) => isShortId(text) && text !== ids[index];
-  const notes = raw.flatMap((text, index) =>
-    isShortened(text, index) ? [`${text} is run ${ids[index]}`] : [],
-  );
   return { ids: [...new Set(ids)], notes };
 }
 
 /** The most runs that are listed where an id is ambiguous. */
 const MAX_CANDIDATES = 10;
 
-/** Returns the id that a text stands for, or the text. Adds a problem where it stands for several. */
-function resolveShortId(text: string, runs: readonly PastRun[], problems: string[]): string {
-  if (!isShortId(text)) return text;
-  const ids = findByShortId(
-    text,
-    runs.map(({ id }) => id),
-  );
-  if (ids.length < 2) return ids[0] ?? text;
+/** Says why a text that begins several ids stands for none of them, and lists them. */
+function ambiguityNotes(text: string, ids: readonly string[], runs: readonly PastRun[]): string[] {
   const candidates = runs.filter(({ id }) => ids.includes(id)).slice(0, MAX_CANDIDATES);
-  problems.push(
-    `${text}: ${ids.length} runs in the history begin with it; use more of the id:`,
+  return [
+    `${text} is sent as typed: ${ids.length} runs in the history begin with it`,
     ...candidates.map(
       ({ id, status = 'accepted', triggered }) => `  ${id}  ${status}  ${triggered.replace(/\.\d+Z$/, 'Z')}`,
     ),
-  );
-  if (ids.length > candidates.length) problems.push(`  and ${ids.length - candidates.length} more`);
-  return text;
+    ...(ids.length > candidates.length ? [`  and ${ids.length - candidates.length} more`] : []),
+  ];
 }
 
 function isMisspelledLast(text: string): boolean {

@@ -31,6 +31,8 @@ interface SessionPlan {
   notes?: readonly string[];
   /** The runs to report if the command fails before any of them was seen. */
   subjects: readonly ReportSubject[];
+  /** The history that planning has read. */
+  history?: History;
 }
 
 export interface Session {
@@ -183,7 +185,7 @@ class CommandResources {
     const { service, close } = await openService(plan, reporter, context);
     const stdout = openStdoutQueue(context, interruption);
     const layout = await openLayout(plan.presentation.colorFlag, context);
-    const history = History.open(context);
+    const { history = History.open(context) } = plan;
     this.#closeSession = async () => {
       reporter.stopProgress();
       await flushHistory(history, reporter);

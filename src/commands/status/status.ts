@@ -11,7 +11,6 @@ import type { Context } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import { isSameId } from '../shared/adopt-runs.js';
 import {
   type GetFlags,
   type OutputFlags,
@@ -54,7 +53,7 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
 async function findWorkflow({ ids, nameOf }: StatusPlan, { history, service }: Session) {
   const [id, another] = ids;
   if (id === undefined || another !== undefined) return undefined;
-  const run = (await history.runsAt(service.baseUrl)).find((past) => isSameId(past.id, id));
+  const run = (await history.runsAt(service.baseUrl)).find((past) => past.id === id);
   return run && (nameOf(run.workflow) ?? run.workflow);
 }
 
@@ -71,14 +70,11 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
     credentials: () => loadCredentials(flags, profile, context),
     settings: () => resolveServiceSettings(flags, profile, context),
   });
-  const { ids, notes } = await resolvePastRuns(
-    plan.ids,
-    plan.settings.baseUrl,
-    History.open(context),
-    profile,
-  );
+  const history = History.open(context);
+  const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
   const nameOf = workflowNames(profile);
-  return { ...plan, ids, notes, nameOf, exitStatus: flags.exitStatus === true, warnings: [], subjects: [] };
+  const exitStatus = flags.exitStatus === true;
+  return { ...plan, ids, notes, history, nameOf, exitStatus, warnings: [], subjects: [] };
 }
 
 /** Prints one run, or why it could not be read; returns its outcome. Throws OutputError, and internal errors. */

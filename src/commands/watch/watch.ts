@@ -8,6 +8,7 @@ import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { History } from '../../history/history.js';
 import { idShortener } from '../../history/short-id.js';
+import { continuesText, type Outcome } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
@@ -59,9 +60,9 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
 /** Shows the progress of all runs, by their names from the history and the profile. */
 async function showSeveral({ ids, nameOf }: WatchPlan, { reporter, history, service }: Session) {
   const past = reporter.presentation.live ? await history.runsAt(service.baseUrl) : [];
-  const byId = new Map(past.map((run) => [run.id.toLowerCase(), run]));
+  const byId = new Map(past.map((run) => [run.id, run]));
   const runs = ids.map((id) => {
-    const { label, workflow = '' } = byId.get(id.toLowerCase()) ?? {};
+    const { label, workflow = '' } = byId.get(id) ?? {};
     return { id, name: label ?? nameOf(workflow) };
   });
   return reporter.startRunsProgress(runs, idShortener([...ids, ...past.map(({ id }) => id)]));
@@ -91,15 +92,12 @@ async function planWatch(
     credentials: () => loadCredentials(flags, profile, context),
     settings: () => resolveServiceSettings(flags, profile, context),
   });
-  const { ids, notes } = await resolvePastRuns(
-    plan.ids,
-    plan.settings.baseUrl,
-    History.open(context),
-    profile,
-  );
+  const history = History.open(context);
+  const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
   // Runs end in any order; each gets the same folder whenever the command is repeated.
   for (const id of ids) plan.documents?.runFolder(id);
-  return { ...plan, ids, notes, nameOf: workflowNames(profile), warnings: [], subjects: subjectsOf(ids) };
+  const nameOf = workflowNames(profile);
+  return { ...plan, ids, notes, history, nameOf, warnings: [], subjects: subjectsOf(ids) };
 }
 
 async function watchOne(
@@ -127,9 +125,10 @@ async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Sessi
   );
   reporter.stopProgress();
   reporter.runsEnded(runs, service.clock.monotonic() - started);
-  const remaining = runs.filter(canResume).flatMap(({ id }) => id ?? []);
+  const open = runs.filter(canResume);
+  const remaining = open.flatMap(({ id }) => id ?? []);
   if (reporter.presentation.showsErrors) {
-    if (interruption.received !== undefined) reporter.notice(interruptionText(remaining, ids.length));
+    if (interruption.received !== undefined) reporter.notice(interruptionText(open, ids.length));
     if (remaining.length > 0) {
       const them = remaining.length === 1 ? 'it' : 'them';
       reporter.continuation(`To watch ${them}: ${resumeCommands(remaining, settings, documents).watch}`);
@@ -138,11 +137,12 @@ async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Sessi
   return { runs, ...resumeOf(runs, plan) };
 }
 
-function interruptionText(remaining: readonly string[], total: number): string {
-  const [id = '', another] = remaining;
-  if (remaining.length === 0) return 'Interrupted; all runs have ended.';
-  if (another === undefined) return `Interrupted; run ${sanitize(id)} continues.`;
-  return remaining.length === total
-    ? 'Interrupted; the runs continue.'
-    : `Interrupted; ${remaining.length} of ${total} runs continue.`;
+function interruptionText(open: readonly Outcome[], total: number): string {
+  const [first, another] = open;
+  if (first === undefined) return 'Interrupted; all runs have ended.';
+  const unclear = open.find(({ run }) => continuesText(run) !== 'continues');
+  const state = continuesText((unclear ?? first).run);
+  if (another === undefined) return `Interrupted; run ${sanitize(first.id ?? '')} ${state}.`;
+  const subject = open.length === total ? 'the runs' : `${open.length} of ${total} runs`;
+  return `Interrupted; ${subject} ${state.replace('continues', 'continue')}.`;
 }

@@ -74,7 +74,7 @@ function start() {
     'labelled',
     rows.every((row) => row[LABEL] !== ''),
   );
-  table.tHead.rows[0].append(...COLUMNS.map(createHead));
+  table.tHead.insertRow().append(...COLUMNS.map(createHead));
   const present = new Set(rows.map((row) => row[OUTCOME]));
   for (const [index, { label }] of outcomes.entries()) {
     if (present.has(index)) choice.append(new Option(label, String(index)));

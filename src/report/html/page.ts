@@ -67,7 +67,7 @@ const RUNS_TABLE = markup`
 <button type="button" class="chosen" hidden aria-describedby="chosen"></button><span id="chosen" hidden>Show all runs</span>
 <output></output>
 </form>
-<table class="runs" hidden><thead><tr></tr></thead><tbody></tbody></table>
+<table class="runs" hidden><thead></thead><tbody></tbody></table>
 <button type="button" class="more" hidden></button>
 </section>
 `;

@@ -3,6 +3,7 @@
 import { statusText, stepsDone, totalSteps } from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
+import { parseTime } from '../../text/duration.js';
 import { sanitize } from '../../text/sanitize.js';
 import { statusPaint } from '../status-color.js';
 import type { Style } from '../style.js';
@@ -119,7 +120,7 @@ export class LiveRuns implements ProgressView {
   /** Returns how long ago the service created a run (ms); since wfr watches it, where that is not known. */
   #elapsed({ run, firstSeen }: Row): number {
     const now = this.#clock.now();
-    const age = now - Date.parse(run?.createdAt ?? '');
+    const age = now - parseTime(run?.createdAt ?? '');
     return age >= -MAX_AHEAD ? age : now - firstSeen;
   }
 }

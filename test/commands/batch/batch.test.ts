@@ -173,12 +173,12 @@ describe('batch: rows and tables', () => {
   test('batch: a header gives the media type of its column, and a cell cannot', async () => {
     const { triggered, requests, wfr } = await startBatchService();
     const cwd = folderWith({
-      'typed.csv': 'scan@;type=application/pdf\ns\n',
+      'typed.csv': 'scan@;type=application/pdf;charset=utf-8\ns\n',
       s: '%PDF',
       'cell.csv': 'scan@\ns;type=a/b\n',
     });
     expect((await wfr(['batch', 'w', '--rows', 'typed.csv'], { cwd })).exitCode).toBe(0);
-    expect(triggered).toEqual([{ scan: 'data:application/pdf;base64,JVBERg==' }]);
+    expect(triggered).toEqual([{ scan: 'data:application/pdf;charset=utf-8;base64,JVBERg==' }]);
     const sent = requests.length;
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'cell.csv', '--check'], { cwd });
     expect(exitCode).toBe(2);

@@ -267,10 +267,17 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
 
   test('batch: --adopt of a run that another row of the results file has exits 2', async () => {
     const { run, requests } = await runUnknownBatch([2], 3);
-    const { exitCode, stderr } = await run('--adopt', '2=RUN-1');
+    const { exitCode, stderr } = await run('--adopt', '2=run-1');
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('--adopt 2=RUN-1: this run belongs to row 1');
+    expect(stderr).toContain('--adopt 2=run-1: this run belongs to row 1');
     expect(requests).toEqual([]);
+  });
+
+  test('batch and results: --adopt of runs whose ids differ only in case adopts each of them (fault 105)', async () => {
+    const { run, wfr, cwd } = await runUnknownBatch([2, 3], 3);
+    expect((await run('--adopt', '2=RUN-1', '--adopt', '3=Run-1')).exitCode).toBe(0);
+    const { stdout } = await wfr(['results', 'out.jsonl', '-o', 'id'], { cwd });
+    expect(stdout.trimEnd().split('\n').sort()).toEqual(['RUN-1', 'Run-1', 'run-1']);
   });
 
   test('batch: all mistakes in --adopt, --resend-unknown and other flags are reported together', async () => {

@@ -41,6 +41,46 @@ describe('help --json', () => {
     }
   });
 
+  test('help --json: the type of a value is that of its flag, whatever its placeholder', async () => {
+    const { commands } = await readReference();
+    const typed = commands.flatMap(({ name: command, arguments: operands, flags }) =>
+      flags.map(({ name, type }) => ({
+        command,
+        operands: operands.flatMap(({ required }) => (required ? ['w'] : [])),
+        name,
+        type,
+      })),
+    );
+    const namesOf = (wanted: string) =>
+      [...new Set(typed.filter(({ type }) => type === wanted).map(({ name }) => name))].sort();
+    expect(namesOf('path')).toEqual(
+      [
+        '--files-under',
+        '--header-file',
+        '--inputs-file',
+        '--once',
+        '--results',
+        '--rows',
+        '--save-documents',
+      ].concat(['--token-file', '--workflows']),
+    );
+    expect(namesOf('URL')).toEqual(['--base-url']);
+    expect(namesOf('JSON Pointer')).toEqual(['--get']);
+    expect(namesOf('duration')).toEqual(['--interval', '--max-interval', '--timeout']);
+    const { flags } = await readCommand('history');
+    expect(flags['--status']?.type).toBe('string');
+    expect((await runCli(['__complete', 'fish', '--', 'sandbox', '--reject', ''])).stdout).toBe('');
+    // wfr config show prints values as they are.
+    const numbers = typed.filter(
+      ({ command, type }) => command !== 'config' && (type === 'number' || type === 'duration'),
+    );
+    expect(numbers.length).toBeGreaterThan(10);
+    for (const { command, operands, name } of numbers) {
+      const { stderr, exitCode } = await runCli([command, ...operands, name, 'ten']);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(`${name} ten: `) });
+    }
+  });
+
   test('help --json: defaults and variables are those of the settings', async () => {
     const { flags } = await readCommand('run');
     for (const { flag = '', default: initial, variable } of Object.values(SETTINGS)) {
@@ -78,26 +118,6 @@ describe('help --json', () => {
     expect(batch['--concurrency']).toMatchObject({ type: 'number', default: '8' });
     expect(batch['--adopt']).toMatchObject({ value: 'row=id', repeatable: true });
     expect(batch['--resend-unknown']).toMatchObject({ value: 'rows', valueOptional: true });
-  });
-
-  test('help --json: the type of a value follows from its placeholder, and is string where no other is known', async () => {
-    const { commands } = await readReference();
-    const types = new Map(commands.flatMap(({ flags }) => flags.map(({ value, type }) => [value, type])));
-    const others = [...types].filter(([, type]) => type !== 'string');
-    expect(Object.fromEntries(others)).toEqual({
-      undefined: 'boolean',
-      duration: 'duration',
-      factor: 'number',
-      number: 'number',
-      status: 'number',
-      file: 'path',
-      'file|-': 'path',
-      folder: 'path',
-      path: 'path',
-      'path|-': 'path',
-      pointer: 'JSON Pointer',
-      url: 'URL',
-    });
   });
 
   test('help --json: everything that has a name or a code is described', async () => {

@@ -1,8 +1,8 @@
 /** The table of `wfr history`: what fits the window, which runs it lists, and what --refresh asks for. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, promises, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../../helpers/service.js';
@@ -266,18 +266,17 @@ describe('the beginning of a run id', () => {
     expect({ asked, stderr }).toEqual({ asked: [id], stderr: '' });
   });
 
-  test('an id of several runs exits 2 with the candidates, and nothing is sent', async () => {
+  test('the beginning of several UUIDs is sent as it is, and they are listed', async () => {
     const { asked, stderr, exitCode } = await command(
       ['status', '30fa'],
       [...RUNS, { id: uuid('30fa0000'), status: 'FAILED' }],
     );
-    expect({ asked, exitCode }).toEqual({ asked: [], exitCode: 2 });
+    expect({ asked, exitCode }).toEqual({ asked: ['30fa'], exitCode: 0 });
     expect(stderr).toBe(
       [
-        'wfr: error: 30fa: 2 runs in the history begin with it; use more of the id:',
-        `    ${uuid('30fa0000')}  FAILED  2026-01-02T03:04:05Z`,
-        `    ${uuid('30fa8c1e')}  RUNNING  2026-01-02T02:51:31Z`,
-        '  See: wfr history\n',
+        '30fa is sent as typed: 2 runs in the history begin with it',
+        `  ${uuid('30fa0000')}  FAILED  2026-01-02T03:04:05Z`,
+        `  ${uuid('30fa8c1e')}  RUNNING  2026-01-02T02:51:31Z\n`,
       ].join('\n'),
     );
   });
@@ -290,5 +289,102 @@ describe('the beginning of a run id', () => {
       [...RUNS, { id: uuid('30fa0000'), baseUrl: 'https://other.example.com/' }],
     );
     expect(elsewhere.stdout).toBe(`${uuid('30fa8c1e')}\n`);
+  });
+
+  test('an id that could begin that of another run is sent as it is, where it is a run or that is no UUID (fault 106)', async () => {
+    const runs = [{ id: '12345678' }, { id: '12345678-1' }, { id: uuid('12345678') }, { id: 'abcd1-x' }];
+    const { asked, stderr } = await command(['status', '12345678', '12345678-1', 'abcd', 'ABCD1'], runs);
+    expect({ asked: asked.sort(), stderr }).toEqual({
+      asked: ['12345678', '12345678-1', 'ABCD1', 'abcd'],
+      stderr: '',
+    });
+    const { asked: upper } = await command(['status', 'ABCD'], [{ id: 'abcd' }, { id: uuid('abcd1234') }]);
+    expect(upper).toEqual([uuid('abcd1234')]);
+  });
+
+  test('the table shows no id shorter than what stands for its run', async () => {
+    const other = uuid('30fa8c1e').toUpperCase();
+    const { list, env } = past([{ id: '12345678' }, { id: uuid('12345678') }, { id: other }, ...RUNS]);
+    const shown = (await list()).slice(1).map((line) => line.split(' ')[0] ?? '');
+    expect(shown.slice(-3)).toEqual([other, '12345678-', '12345678']);
+    expect(shown).toContain(uuid('30fa8c1e'));
+    const { stderr } = await runCli(['status', ...shown.slice(-2)], { env, clock: new VirtualClock() });
+    expect(stderr).toContain(`12345678- is run ${uuid('12345678')}\n`);
+  });
+});
+
+describe('ids that differ only in case', () => {
+  const IDS = ['b01a', 'B01a', 'b01A', uuid('b01a0000'), uuid('B01A0000')];
+
+  async function wfr(args: readonly string[]) {
+    const service = await scriptedService((request, reply) => {
+      const id = request.path.slice('/runs/'.length);
+      reply.send(200, { ...aFinishedRun({ of: id }), id });
+    });
+    const { env } = past(
+      IDS.map((id) => ({ id })),
+      `${service.baseUrl}/`,
+    );
+    const result = await runCli(args, { env, clock: new VirtualClock() });
+    const statuses = async () => {
+      const { stdout } = await runCli(['history', '-o', 'jsonl'], { env, clock: new VirtualClock() });
+      const runs = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Recorded);
+      return runs.flatMap(({ id, status }) => (status === undefined ? [] : [`${id} ${status}`]));
+    };
+    return { ...result, statuses };
+  }
+
+  test.each(['status', 'watch'])(
+    'history and %s: ids that differ only in case are different runs, each shown and recorded by itself (fault 105)',
+    async (command) => {
+      for (const id of IDS) {
+        const { stdout, statuses } = await wfr([command, '-o', 'json', id]);
+        expect(JSON.parse(stdout)).toMatchObject({ id, output: { of: id } });
+        expect(await statuses()).toEqual([`${id} FINISHED`]);
+      }
+      const { stdout } = await wfr([command, '-o', 'id', ...IDS]);
+      expect(stdout.trimEnd().split('\n').sort()).toEqual([...IDS].sort());
+    },
+  );
+
+  test('status: a response whose id differs in case is about another run, and exits 7 (fault 105)', async () => {
+    const service = await scriptedService((_request, reply) => reply.send(200, aRun({ id: 'abc1' })));
+    const { stdout, stderr, exitCode } = await runCli(['status', 'ABC1'], {
+      env: { WFR_BASE_URL: service.baseUrl },
+      clock: new VirtualClock(),
+    });
+    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 7 });
+    expect(stderr).toContain('another run');
+  });
+});
+
+describe('the history is read once', () => {
+  test.each([
+    ['status', []],
+    ['watch', ['--timeout', '0']],
+  ])('%s: of many runs, also by their beginnings, reads the history once', async (command, flags) => {
+    const service = await scriptedService((request, reply) =>
+      reply.send(200, { ...aFinishedRun(), id: request.path.slice('/runs/'.length) }),
+    );
+    const runs = Array.from({ length: 20 }, (_, n) => ({ id: uuid(`${10_000_000 + n}`), status: 'RUNNING' }));
+    const { env, history } = past(runs, `${service.baseUrl}/`);
+    const { open } = promises;
+    const opened: unknown[] = [];
+    const spy = vi.spyOn(promises, 'open').mockImplementation((path, mode, ...rest) => {
+      if (String(path).endsWith('history.jsonl') && (Number(mode) & 3) === 0) opened.push(path);
+      return open.call(promises, path, mode, ...rest);
+    });
+    onTestFinished(() => spy.mockRestore());
+    const { exitCode } = await runCli([command, ...flags, ...runs.map(({ id }) => id.slice(0, 9))], {
+      env,
+      clock: new VirtualClock(),
+    });
+    expect({ exitCode, reads: opened.length }).toEqual({ exitCode: 0, reads: 1 });
+    expect(
+      (await history(['-o', 'jsonl', '--status', 'FINISHED'])).stdout.trimEnd().split('\n'),
+    ).toHaveLength(20);
   });
 });

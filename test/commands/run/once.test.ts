@@ -181,7 +181,7 @@ describe('run --once: the same command again', () => {
     expect(posts().length).toBe(2);
   });
 
-  test('run --once --adopt: the run that the user found is recorded and watched, without a POST', async () => {
+  test('run --once --adopt: the run that the user found is recorded and watched, without a POST; an id that differs in case is another (fault 105)', async () => {
     const { once, state, posts } = await prepareOnce();
     state.answers = [loseAnswer];
     await once();
@@ -195,6 +195,7 @@ describe('run --once: the same command again', () => {
     expect(other.stderr).toContain(
       '--adopt found-2: the outcome in my.once is not unknown: it has run found-1',
     );
+    expect((await once(['a=1', '--adopt', 'FOUND-1'])).exitCode).toBe(2);
     expect(posts().length).toBe(1);
   });
 

@@ -1,7 +1,9 @@
 /** `wfr watch`: the interval of its polls, several runs, output and signals. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { runCli, Signals } from '../../helpers/cli.js';
+import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { parseTableRows, runWithReports } from '../../helpers/reports.js';
 import { aFinishedRun, aRun, type Handler, inTurn, scriptedService, showRun } from '../../helpers/service.js';
@@ -68,6 +70,42 @@ describe('watch: the interval of polls', () => {
       ),
     );
     expect(gaps).toEqual([7000, 300000]);
+  });
+
+  test('watch, status and reports: a run of an unknown status is not said to continue', async () => {
+    const { baseUrl } = await scriptedService((request, reply) =>
+      reply.send(200, aRun({ id: request.path.slice('/runs/'.length), status: 'finished' })),
+    );
+    const cwd = temporaryFolder();
+    const wfr = (...args: string[]) => runCli(args, { env: { WFR_BASE_URL: baseUrl }, cwd });
+    const watched = await wfr(
+      'watch',
+      '--timeout',
+      '0',
+      'run-1',
+      '--report',
+      'html=run.html',
+      '--report',
+      'markdown=run.md',
+    );
+    expect(watched.exitCode).toBe(8);
+    expect(watched.stderr).toContain(
+      'Still finished (1 of 4 steps) after 0ms; run run-1 may still be running.\n',
+    );
+    const status = await wfr('status', '--exit-status', '--json', 'run-1');
+    expect(status.stderr).toContain('; the run may still be running"');
+    const signals = new Signals();
+    const onOutput = (text: string) => text.includes('finished') && signals.raise('SIGINT');
+    const one = await runCli(['watch', 'run-1'], { env: { WFR_BASE_URL: baseUrl }, signals, onOutput });
+    expect(one.stderr).toContain('Interrupted; run run-1 may still be running.\n');
+    const texts = [
+      watched.stderr,
+      status.stderr,
+      one.stderr,
+      ...['run.html', 'run.md'].map((name) => readFileSync(join(cwd, name), 'utf8')),
+    ];
+    for (const text of texts) expect(text).not.toContain('continues');
+    for (const text of texts.slice(3)) expect(text).toContain('the run may still be running');
   });
 
   test('watch: --timeout shortens the last wait, and one more poll is made at its end', async () => {

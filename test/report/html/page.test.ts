@@ -43,6 +43,10 @@ describe('--report html', () => {
     );
   });
 
+  test('--report html: every row of a table has a cell, as HTML requires', async () => {
+    expect((await watched()).html).not.toMatch(/<tr[^>]*>\s*<\/tr>/);
+  });
+
   test('--report html: groups runs that did not succeed by step and message, the most frequent first', async () => {
     const { html } = await watched();
     const [, body = ''] = /<table class="groups">.*?<tbody>(.*?)<\/tbody>/s.exec(html) ?? [];
