@@ -16,7 +16,7 @@ export async function* jsonRows({
     yield {
       number: line.number,
       label: rowLabel(name, line.number, labelColumn === undefined ? '' : memberText(json, labelColumn)),
-      digest: digestOf(json),
+      digest: digestOf([json]),
       inputs: { items: [], json, paths },
     };
   }

@@ -41,7 +41,7 @@ export function rowLabel(name: string, line: number, text = ''): string {
 }
 
 /** Returns the digest of texts, as 16 hexadecimal digits. */
-export function digestOf(...texts: readonly (string | Uint8Array)[]): string {
+export function digestOf(texts: Iterable<string | Uint8Array>): string {
   const hash = createHash('sha256');
   for (const text of texts) hash.update(text).update('\0');
   return hash.digest('hex').slice(0, 16);

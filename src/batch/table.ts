@@ -25,7 +25,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
         yield {
           number: index + 1,
           label: path,
-          digest: digestOf(name, path),
+          digest: digestOf([name, path]),
           inputs: { items: [item], paths: { base: cwd, within: undefined } },
         };
       }

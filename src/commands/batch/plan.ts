@@ -128,12 +128,12 @@ export async function* shardRows(
   onRow: () => void = () => {},
 ) {
   const { table, shard, workflowId, defaults } = plan;
-  const common = digestOf(workflowId, ...defaults.map(({ raw }) => raw));
+  const common = digestOf([workflowId, ...defaults.map(({ raw }) => raw)]);
   let before = 0;
   for await (const row of table.rows()) {
     onRow();
     if (before++ % shard.count !== shard.index - 1) continue;
-    yield { ...row, digest: digestOf(common, row.digest) } satisfies Row;
+    yield { ...row, digest: digestOf([common, row.digest]) } satisfies Row;
   }
 }
 
@@ -187,7 +187,7 @@ function parseInteger(
 /** Returns requests per second; Infinity for 0, which means no limit. */
 function parseRate(raw: string | undefined): number {
   if (raw === undefined) return 10;
-  if (/^\d*\.?\d+$/.test(raw)) return Number(raw) === 0 ? Number.POSITIVE_INFINITY : Number(raw);
+  if (/^(\d+|\d*\.\d+)$/.test(raw)) return Number(raw) === 0 ? Number.POSITIVE_INFINITY : Number(raw);
   throw new UsageError([`--rate ${raw}: expected requests per second, such as 10, or 0 for no limit`]);
 }
 

@@ -146,7 +146,7 @@ async function recordIntent({ journal, record }: OnceFile, plan: RunPlan): Promi
   if (workflow !== target.workflow || baseUrl !== target.baseUrl)
     await journal.commit(onceHeader(target, record.salt));
   const names = plan.trigger.inputs.map(({ name }) => name);
-  const digest = digestOf(target.workflow, ...names);
+  const digest = digestOf([target.workflow, ...names]);
   await journal.commit({ event: 'intent', row: ONCE_ROW, label: target.workflow, digest });
 }
 
