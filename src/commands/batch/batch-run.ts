@@ -6,7 +6,7 @@ import { mayChange } from '../../batch/next-action.js';
 import type { Reachability } from '../../batch/reachability.js';
 import type { Row } from '../../batch/row.js';
 import type { RowState } from '../../batch/row-states.js';
-import { OutputError, UsageError } from '../../errors.js';
+import { InterruptedError, OutputError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { BatchCounts, BatchView } from '../../view/progress/batch-progress.js';
@@ -63,13 +63,14 @@ export class BatchRun {
     const counting = this.#source.count();
     try {
       await forEachConcurrent(this.#source.rows(), concurrency, (row) => this.#runRow(row, view), isStopped);
-      const rows = await counting;
-      const event = this.#source.isRead ? 'table' : 'stopped';
-      if (rows !== undefined) this.#results.journal.append({ event, rows });
     } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      this.fail(error);
+      if (error instanceof UsageError) return this.fail(error);
+      // A signal ends the reading of the table.
+      if (!(error instanceof InterruptedError)) throw error;
     }
+    const rows = await counting;
+    const event = this.#source.isRead ? 'table' : 'stopped';
+    if (rows !== undefined) this.#results.journal.append({ event, rows });
   }
 
   /** Sends no further rows; those in progress still wait for their responses. */

@@ -21,6 +21,7 @@ import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
+import type { CommandResources } from '../shared/session.js';
 import { assertTable } from './files-under.js';
 import { openTable, type TableFlags } from './open-table.js';
 import { parseAdoptions, parseResendUnknown } from './unknown-rows.js';
@@ -58,7 +59,7 @@ export async function planBatch(
   workflow: string,
   patterns: readonly string[],
   flags: BatchFlags,
-  reports: RequestedReports,
+  { reports, interruption }: Pick<CommandResources, 'reports' | 'interruption'>,
   context: Context,
 ) {
   const files = await expandPatterns(patterns, context);
@@ -79,7 +80,7 @@ export async function planBatch(
     reports: () => openReports(reports, flags),
     filesUnder: () => assertTable(flags),
     stopping: () => assertOneStopPolicy(flags),
-    source: () => openTable(files, flags, context),
+    source: () => openTable(files, flags, context, interruption.signal),
     settings: () => resolveServiceSettings(flags, profile, context),
   });
   const validateFiles = async () => {
