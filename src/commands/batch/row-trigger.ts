@@ -101,9 +101,10 @@ export class RowTrigger {
     const recordSent = async () => {
       if (this.#lastUnknownOutcome !== undefined || isStopped()) throw new HeldBackError();
       const sent = { event: 'sent', row: number } as const;
+      // Where this fails, the request is not completed.
+      await journal.commit(sent);
       rowStates.record(sent);
       this.#awaiting.add(number);
-      await journal.commit(sent);
     };
     const send = () =>
       createRecordedRun({ workflowId, inputs, field: this.#field, resend503 }, session, recordSent);
