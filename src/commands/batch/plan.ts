@@ -94,11 +94,13 @@ export async function planBatch(
     await source.close();
     throw error;
   });
+  const { concurrency, warnings } = limitConcurrency(checked.concurrency, context);
   return {
     ...checked,
     ...source,
+    concurrency,
     declared,
-    warnings: await findFileLikeTexts(checked.defaults, context.cwd),
+    warnings: [...warnings, ...(await findFileLikeTexts(checked.defaults, context.cwd))],
     resend503: mayResend503(flags, profile, context),
     subjects: [{ id: undefined, workflowId: checked.workflowId }],
     failFast: flags.failFast === true,
@@ -107,6 +109,19 @@ export async function planBatch(
     retryLost: flags.retryLost === true,
     resendRejected: false,
   };
+}
+
+/** Files that Node.js and the batch have open besides those of rows. */
+const BASE_FILES = 32;
+/** A connection and a document. */
+const FILES_PER_ROW = 2;
+
+/** Lowers the concurrency to what the process may have open, with a warning. */
+function limitConcurrency(concurrency: number, { openFileLimit }: Context) {
+  const most = Math.max(1, Math.floor((openFileLimit - BASE_FILES) / FILES_PER_ROW));
+  if (concurrency <= most) return { concurrency, warnings: [] };
+  const warning = `--concurrency ${concurrency} is lowered to ${most}: this process may open only ${openFileLimit} files (ulimit -n)`;
+  return { concurrency: most, warnings: [warning] };
 }
 
 function assertOneStopPolicy({ failFast, keepGoing }: BatchFlags): void {
