@@ -101,10 +101,14 @@ export class RowTrigger {
     const recordSent = async () => {
       if (this.#lastUnknownOutcome !== undefined || isStopped()) throw new HeldBackError();
       const sent = { event: 'sent', row: number } as const;
-      // Where this fails, the request is not completed.
-      await journal.commit(sent);
       rowStates.record(sent);
       this.#awaiting.add(number);
+      await journal.commit(sent).catch((error) => {
+        // The request is not completed, so that the row is as it was.
+        if (this.#awaiting.delete(number))
+          rowStates.record({ event: 'refused', row: number, exit: ExitCode.outputNotWritten, reason: '' });
+        throw error;
+      });
     };
     const send = () =>
       createRecordedRun({ workflowId, inputs, field: this.#field, resend503 }, session, recordSent);
