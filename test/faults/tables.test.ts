@@ -21,7 +21,7 @@ describe('a table that is written while it is read', () => {
     ['cut', (path: string) => writeFileSync(path, longRows('b').slice(0, 700_050))],
     ['continued', (path: string) => writeFileSync(path, longRows('a').slice(0, 50), { flag: 'a' })],
   ])(
-    'batch: a table whose content is %s stops the batch before a row of neither version is sent (fault 105)',
+    'batch: a table whose content is %s stops the batch before a row of neither version is sent (fault 108)',
     async (name, write) => {
       const cwd = folderWith({ 'rows.jsonl': longRows('a') });
       const texts = new Set<string>();
@@ -72,7 +72,7 @@ describe('a signal before rows are sent', () => {
   }
 
   test.skipIf(LACKS.fifos).each(SIGNALS)(
-    'batch: %s ends a command that waits for a table from a pipe (fault 106)',
+    'batch: %s ends a command that waits for a table from a pipe (fault 109)',
     async (signal, code) => {
       const cwd = folderWith({});
       execFileSync('mkfifo', ['pipe'], { cwd });
@@ -85,7 +85,7 @@ describe('a signal before rows are sent', () => {
     },
   );
 
-  test.each(SIGNALS)('batch: %s ends --check of a long table at once (fault 106)', async (signal, code) => {
+  test.each(SIGNALS)('batch: %s ends --check of a long table at once (fault 109)', async (signal, code) => {
     let isRead = false;
     const stdin = Readable.from(
       (function* () {
@@ -100,7 +100,7 @@ describe('a signal before rows are sent', () => {
     expect(elapsed()).toBeLessThan(3_000);
   });
 
-  test('batch: Ctrl-C while rows are counted ends the count as well (fault 106)', async () => {
+  test('batch: Ctrl-C while rows are counted ends the count as well (fault 109)', async () => {
     const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n'.repeat(1_000_000) });
     const signals = new Signals();
     const service = await startBatchService(async (request, reply) => {
