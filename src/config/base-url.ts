@@ -30,5 +30,5 @@ function schemeProblem(text: string): string {
 
 /** Hides what may be a secret in a URL, valid or not: everything before an `@`, a query, a fragment. */
 export function redactUrl(text: string): string {
-  return text.replace(/^(https?:\/*)?.*@/is, '$1…@').replace(/[?#].*/s, (rest) => `${rest.charAt(0)}…`);
+  return text.replace(/^(https?:\/{0,2})?.*@/is, '$1…@').replace(/[?#].*/s, (rest) => `${rest.charAt(0)}…`);
 }

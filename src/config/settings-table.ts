@@ -53,7 +53,7 @@ export interface Setting extends ValueSchema {
 
 /** Matches a token (a JWT, or one with a known prefix), and a URL with a password that is not a variable. */
 const SECRET =
-  /([Bb]earer [\w.~+/=-]{8}|eyJ[\w-]+\.|(gh[pousr]_|github_pat_|glpat-|xox[a-z]-|sk-(?=[\w-]{20}))(?=[A-Za-z_-]*\d)[\w-]{10}|[A-Za-z][\w+.-]*:\/\/[^\s/:@]*:[^\s/@$][^\s/@]*@)/
+  /([Bb]earer [\w.~+/=-]{8}|eyJ[\w-]{1,999}\.|(gh[pousr]_|github_pat_|glpat-|xox[a-z]-|sk-(?=[\w-]{20}))(?=[A-Za-z_-]{0,99}\d)[\w-]{10}|[A-Za-z][\w+.-]{0,30}:\/\/[^\s/:@]*:[^\s/@$][^\s/@]*@)/
     .source;
 const PATH = new RegExp(`^(?!Bearer |${SECRET})[^\\u0000]+$`);
 /** An argument may be a script, so a secret may follow every character that cannot be part of a longer name. */

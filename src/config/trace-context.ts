@@ -38,11 +38,11 @@ function isParent(text: string): boolean {
 
 /** Returns whether a text is a tracestate (section 3.3.1). */
 function isState(text: string): boolean {
+  if (text.length > MAX_STATE_LENGTH) return false;
   const members = text.split(',').map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''));
   const present = members.filter((member) => member !== '');
   const keys = present.map((member) => member.split('=', 1)[0]);
   return (
-    text.length <= MAX_STATE_LENGTH &&
     present.length > 0 &&
     present.length <= MAX_STATE_MEMBERS &&
     new Set(keys).size === keys.length &&

@@ -1,5 +1,5 @@
 /** Opens and checks the files that inputs name, before anything is sent. */
-import { constants, type Stats } from 'node:fs';
+import { type BigIntStats, constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -73,19 +73,33 @@ export async function openDocument(path: string, base: string, context: Context)
 
 /**
  * Opens a file that can be read from the start several times. A pipe or standard input is first copied to an unlinked
- * temporary file. Throws FileError.
+ * temporary file. A read throws FileError if the file was written since it was opened, and the reason of `signal` once that
+ * is aborted. Throws FileError.
  */
 export async function openRereadable(
   path: string,
   context: Context,
+  signal: AbortSignal,
 ): Promise<{ open(end?: number): Readable; close(): Promise<void> }> {
   const handle = path === '-' ? undefined : await openFile(path, context.cwd, context);
-  const isRegular = handle !== undefined && (await handle.stat()).isFile();
-  const file = isRegular ? handle : await copyAndClose(handle, path, context);
+  const stats = await handle?.stat({ bigint: true });
+  const file = handle && stats?.isFile() ? handle : await copyAndClose(handle, path, context);
+  const check = async () => {
+    signal.throwIfAborted();
+    if (stats !== undefined && file === handle) await assertNotWritten(file, stats, path);
+  };
   return {
-    open: (end) => Readable.from(readFromStart(file, path, end), { objectMode: false }),
+    open: (end) => Readable.from(readFromStart(file, path, check, end), { objectMode: false }),
     close: () => file.close(),
   };
+}
+
+async function assertNotWritten(handle: FileHandle, before: BigIntStats, path: string): Promise<void> {
+  const now = await handle.stat({ bigint: true });
+  // A new link changes the time as well, and so does a new file at the path, which leaves the open one as it is.
+  const isTouched = now.ctimeNs !== before.ctimeNs && now.nlink === before.nlink;
+  if (now.size === before.size && now.mtimeNs === before.mtimeNs && !isTouched) return;
+  throw new FileError(`${path} changed while wfr read it; run the same command again once it is complete`);
 }
 
 async function copyAndClose(handle: FileHandle | undefined, path: string, context: Context) {
@@ -93,10 +107,14 @@ async function copyAndClose(handle: FileHandle | undefined, path: string, contex
   return copyToTemporaryFile(stream, path, context).finally(() => handle?.close());
 }
 
-/** Unlike handle.createReadStream(), it leaves the file open when the caller stops early. Throws FileError. */
+/**
+ * Unlike handle.createReadStream(), it leaves the file open when the caller stops early. `check` follows each read. Throws
+ * FileError.
+ */
 async function* readFromStart(
   handle: FileHandle,
   path: string,
+  check: () => Promise<void>,
   end = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Buffer> {
   for (let position = 0; position < end; ) {
@@ -105,10 +123,19 @@ async function* readFromStart(
       .catch((error) => {
         throw toFileError(path, error);
       });
+    await check();
     if (bytesRead === 0) return;
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);
   }
+}
+
+/** Throws FileError for a pipe or a device, which cannot be read again. */
+export async function assertRegular(absolute: string, path: string): Promise<void> {
+  const stats = await stat(absolute).catch(() => undefined);
+  // Whoever opens it says what is wrong with a folder or a missing file.
+  if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
+  throw new FileError(`${path}: is not a regular file, and cannot be read again for another row or command`);
 }
 
 /** Returns whether a file is as long as its size: files in /proc report 0 and files in /sys 4096. */

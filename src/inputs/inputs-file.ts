@@ -28,13 +28,17 @@ interface ParsedFile {
 /** Problems that are listed at most. */
 const MAX_PROBLEMS = 20;
 
+/** Documents that one run can have: each is opened before anything is sent, and more suggest an error. */
+const MAX_DOCUMENTS = 10_000;
+
 /** Collects the problems of one file, whose number it limits. */
 class Problems {
   readonly #first: string[] = [];
   count = 0;
 
-  add(problem: string): void {
-    if (++this.count <= MAX_PROBLEMS) this.#first.push(problem);
+  /** Calls `describe` only for a problem that is listed, as finding its position takes as long as the file. */
+  add(describe: () => string): void {
+    if (++this.count <= MAX_PROBLEMS) this.#first.push(describe());
   }
 
   all(): readonly string[] {
@@ -55,12 +59,17 @@ export function parseInputsFile(file: Buffer): ParsedFile {
   const seen = new Set<string>();
   const problems = new Problems();
   const inputs = members.map(({ name, value }) => {
-    if (seen.has(name)) problems.add(`duplicate name ${JSON.stringify(name)}; remove one of the two`);
+    if (seen.has(name)) problems.add(() => `duplicate name ${JSON.stringify(name)}; remove one of the two`);
     seen.add(name);
     const before = problems.count;
     const segments = splitAtDocuments(asBuffer(value), bytes, problems);
     return { name, segments, isValid: problems.count === before };
   });
+  const documents = inputs.flatMap(({ segments }) =>
+    segments.filter((part) => !(part instanceof Uint8Array)),
+  );
+  if (documents.length > MAX_DOCUMENTS)
+    throw new TextError(`names ${documents.length} documents; at most ${MAX_DOCUMENTS} can be sent`);
   return { inputs, problems: problems.all() };
 }
 
@@ -77,9 +86,10 @@ export function findDocumentObjects(file: Buffer): readonly string[] {
   while (scanner.next()) {
     if (scanner.token !== 'key') continue;
     if (decodeString(bytes.subarray(scanner.start, scanner.end)) !== '$document') continue;
-    const position = formatPosition(bytes, scanner.start);
+    const { start } = scanner;
     problems.add(
-      `"$document" ${position} is not allowed with --no-documents; give the document as an input, such as name@path`,
+      () =>
+        `"$document" ${formatPosition(bytes, start)} is not allowed with --no-documents; give the document as an input, such as name@path`,
     );
   }
   return problems.all();
@@ -89,6 +99,8 @@ export function findDocumentObjects(file: Buffer): readonly string[] {
 function splitAtDocuments(value: Buffer, file: Buffer, problems: Problems): Segment[] {
   const segments: Segment[] = [];
   const open: { start: number; isDocument: boolean }[] = [];
+  /** How many of them stand for a document. */
+  let openDocuments = 0;
   const scanner = new JsonScanner(value);
   let position = 0;
   while (scanner.next()) {
@@ -98,15 +110,21 @@ function splitAtDocuments(value: Buffer, file: Buffer, problems: Problems): Segm
     } else if (token === 'key') {
       const parent = open.at(-1);
       const isDocument = decodeString(value.subarray(scanner.start, scanner.end)) === '$document';
-      if (parent !== undefined && isDocument) parent.isDocument = true;
+      if (parent === undefined || !isDocument || parent.isDocument) continue;
+      parent.isDocument = true;
+      openDocuments++;
     } else if (token === '}' || token === ']') {
       const closed = open.pop();
-      if (closed?.isDocument && !open.some((outer) => outer.isDocument)) {
-        const label = formatPosition(file, value.byteOffset - file.byteOffset + closed.start);
-        const document = parseDocument(value.subarray(closed.start, scanner.end));
-        segments.push(value.subarray(position, closed.start));
+      // One within another is reported as a key of that.
+      if (closed?.isDocument && --openDocuments === 0) {
+        const { start } = closed;
+        const offset = value.byteOffset - file.byteOffset + start;
+        const document = parseDocument(value.subarray(start, scanner.end));
+        segments.push(value.subarray(position, start));
         if (typeof document === 'string')
-          problems.add(`the document ${label} ${document}; ${EXPECTED_DOCUMENT}`);
+          problems.add(
+            () => `the document ${formatPosition(file, offset)} ${document}; ${EXPECTED_DOCUMENT}`,
+          );
         else segments.push(document);
         position = scanner.end;
       }

@@ -7,7 +7,7 @@ import type { Part, Source } from '../service/body.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import { assertInside, type PathRules } from './boundary.js';
-import { openDocument, readBytes } from './files.js';
+import { assertRegular, openDocument, readBytes } from './files.js';
 import type { Segment } from './inputs-file.js';
 import { escapeName, type Item } from './item.js';
 import { checkJson, decodeUtf8, TextError } from './text.js';
@@ -21,8 +21,15 @@ export class PartReader {
   readonly #context: Context;
   #stdinUser: string | undefined;
 
-  /** `stdinUser` is the flag that reads standard input already, as the user wrote it. */
-  constructor(context: Context, stdinUser: string | undefined) {
+  /**
+   * `stdinUser` is the flag that reads standard input already, as the user wrote it; `mustReread` rejects files that can be
+   * read only once.
+   */
+  constructor(
+    context: Context,
+    stdinUser: string | undefined,
+    private readonly mustReread: boolean,
+  ) {
     this.#context = context;
     this.#stdinUser = stdinUser;
   }
@@ -98,6 +105,7 @@ export class PartReader {
     if (path === '-') return;
     const absolute = resolvePath(path, base, this.#context);
     if (within !== undefined) await assertInside(absolute, path, within);
+    if (this.mustReread) await assertRegular(absolute, path);
     this.files.push({ name: raw, path: absolute, isWritten: false });
   }
 

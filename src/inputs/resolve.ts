@@ -61,8 +61,11 @@ export async function checkColumns(
   context: Context,
 ): Promise<void> {
   const inputs = columns === undefined ? [] : columnInputs(columns, declared);
-  await new Resolver(context, declared, 'the table').checkColumns(inputs, defaults, columns?.label);
+  await new Resolver(context, declared, TABLE).checkColumns(inputs, defaults, columns?.label);
 }
+
+/** What reads standard input, and may read a file of all rows again. */
+const TABLE = 'the table';
 
 /** The inputs of one row of a table: items or a JSON object, and the rules for their paths. */
 export interface RowInputs {
@@ -86,7 +89,7 @@ export async function resolveRow(
   { defaults, declared }: CommonInputs,
   context: Context,
 ): Promise<ResolvedInputs> {
-  return new Resolver(context, declared, 'the table').resolveRow(row, label, defaults);
+  return new Resolver(context, declared, TABLE).resolveRow(row, label, defaults);
 }
 
 class Resolver {
@@ -102,7 +105,7 @@ class Resolver {
   constructor(context: Context, declared: DeclaredWorkflow | undefined, otherStdin: string | undefined) {
     this.#context = context;
     this.#declared = declared;
-    this.#reader = new PartReader(context, otherStdin);
+    this.#reader = new PartReader(context, otherStdin, otherStdin === TABLE);
   }
 
   async resolve({ items, inputsFile, hasDocuments = true }: InputArguments): Promise<ResolvedInputs> {

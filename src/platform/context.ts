@@ -9,7 +9,7 @@ import { SecretMask } from '../text/secret-mask.js';
 import type { ExecOptions, ExecResult, ExitStatus } from './exec.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { Output } from './output.js';
-import { isZombie, readPidNamespace } from './processes.js';
+import { isZombie, readOpenFileLimit, readPidNamespace } from './processes.js';
 
 /** The longest delay of Node's timers (ms); longer ones fire at once. */
 const MAX_TIMER = 2 ** 31 - 1;
@@ -57,6 +57,8 @@ export interface Context {
   uid: number | undefined;
   /** This process, the PID namespace (and boot) in which its id is unique, and whether another process there is alive. */
   self: { host: string; pid: number; space: string; isAlive(pid: number): boolean };
+  /** How many files this process may have open at once. */
+  openFileLimit: number;
   /** The version of Node, such as 20.19.0. */
   nodeVersion: string;
   clock: Clock;
@@ -128,6 +130,9 @@ export function processContext(): Context {
     nodeVersion: process.versions.node,
     get self() {
       return { host: hostname(), pid: process.pid, space: readPidNamespace(), isAlive };
+    },
+    get openFileLimit() {
+      return readOpenFileLimit();
     },
     clock: systemClock,
     limits: DEFAULT_LIMITS,

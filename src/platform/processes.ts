@@ -11,6 +11,16 @@ export function readPidNamespace(): string {
   }
 }
 
+/** Returns how many files this process may have open; Infinity on other systems. */
+export function readOpenFileLimit(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'latin1');
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
 /** Returns whether a process has exited but was not reaped, which may never happen in a container; false on other systems. */
 export function isZombie(pid: number): boolean {
   try {

@@ -90,7 +90,9 @@ function isCandidate(id: string | undefined): id is string {
 
 /** Returns the segment after the last `/runs/` in the Location. */
 function findIdInLocation(location: string | undefined): string | undefined {
-  const [, encoded] = /.*\/runs\/([^/?#]+)\/?(?:[?#].*)?$/.exec(location ?? '') ?? [];
+  const [path = ''] = (location ?? '').split(/[?#]/, 1);
+  const parent = path.lastIndexOf('/runs/');
+  const [, encoded] = (parent >= 0 && /^([^/]+)\/?$/.exec(path.slice(parent + '/runs/'.length))) || [];
   try {
     return encoded === undefined ? undefined : decodeURIComponent(encoded);
   } catch {

@@ -16,7 +16,7 @@ export function deprecationOf(headers: Readonly<Record<string, string>>): Deprec
   const sunset = parseDate(headers.sunset);
   if (since === undefined && sunset === undefined) return undefined;
   const links = (headers.link ?? '').split(/,\s*(?=<)/);
-  const about = links.find((entry) => /;\s*rel="?[^"]*\b(deprecation|sunset)\b/i.test(entry));
+  const about = links.find((entry) => /;\s*rel="?[^";]*\b(deprecation|sunset)\b/i.test(entry));
   const [, link] = /^\s*<([^>]*)>/.exec(about ?? '') ?? [];
   return { since, sunset, link };
 }

@@ -28,7 +28,7 @@ export function errorMessage(body: Uint8Array, isWhole: boolean): string | undef
 /** Returns the title of an HTML page, marked as such; undefined for any other text. */
 function findPageTitle(text: string): string | undefined {
   if (!text.startsWith('<') || !/<(!doctype\s+html|html|head|body|title)\b/i.test(text)) return undefined;
-  const title = /<title[^>]*>([^<]*)</i.exec(text)?.[1] ?? '';
+  const title = /<title[^<>]*>([^<]*)</i.exec(text)?.[1] ?? '';
   return `${title} (an HTML page)`.replace(/\s+/g, ' ').trim();
 }
 

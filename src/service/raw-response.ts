@@ -41,10 +41,10 @@ export class RawResponse {
         continue;
       }
       // The last line of a truncated head may be truncated, too.
-      const pairs = (end < 0 ? lines.slice(0, -1) : lines).map((line) => /^([^:]+):\s*(.*?)\s*$/.exec(line));
-      const headers = pairs.flatMap((pair) =>
-        pair === null ? [] : [[String(pair[1]).toLowerCase(), String(pair[2])]],
-      );
+      const headers = (end < 0 ? lines.slice(0, -1) : lines).flatMap((line) => {
+        const colon = line.indexOf(':');
+        return colon <= 0 ? [] : [[line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]];
+      });
       const body = end < 0 ? Buffer.alloc(0) : Buffer.from(rest.slice(end + 4), 'latin1');
       return { status, headers: Object.fromEntries(headers.reverse()), body };
     }

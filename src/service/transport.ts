@@ -228,6 +228,9 @@ function firstValues(headers: Record<string, string | string[] | undefined>): Re
 /** Converts an error of undici to a NetworkError, with `fallback` for an unspecific one; returns any other error unchanged. */
 function toNetworkError(error: unknown, host: string, fallback: NetworkFault): unknown {
   if (error instanceof WfrError || !(error instanceof Error)) return error;
+  // The HTTP parser is WebAssembly, for which V8 reserves address space; it is loaded before anything is sent.
+  if (error instanceof RangeError && error.message.includes('Wasm memory'))
+    return new NetworkError('local', { host, code: 'ENOMEM' }, { cause: error });
   // An error without a code of the system or of undici is a bug, not a network error.
   if (errorCode(error) === undefined && error.name !== 'HTTPParserError') return error;
   // The codes of undici mean nothing to a user.

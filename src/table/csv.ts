@@ -1,29 +1,19 @@
-/** Reads rows from CSV (RFC 4180); each header cell is an input's name with its separator. */
+/** Reads rows from CSV; each header cell is an input's name with its separator. */
 
-import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
-import { CsvError, parse } from 'csv-parse';
 import { BatchFileError } from '../errors.js';
 import type { PathRules } from '../inputs/boundary.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
 import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
 
-/** CRLF first, as it begins with CR. Programs that append rows may mix them in one file. */
-const LINE_ENDS = ['\r\n', '\n', '\r'];
-
 const NOT_TEXT = 'has bytes that are not valid UTF-8; save the table as UTF-8';
 
-/** Messages for the parser's error codes. */
-const QUOTE_PROBLEMS: Readonly<Record<string, string>> = {
-  CSV_QUOTE_NOT_CLOSED: 'a quote is not closed',
-  CSV_INVALID_CLOSING_QUOTE: 'there is text after a closing quote; double the quotes in a quoted cell',
-  INVALID_OPENING_QUOTE:
-    'there is a quote in a cell that does not begin with one; quote the cell, and double the quotes in it',
-};
-
 /** The cells of a record, and the line on which it begins, from 1. */
-type CsvRecord = string[] & { line: number };
+interface CsvRecord {
+  cells: readonly string[];
+  line: number;
+}
 
 /** Reads the rows below the header; an empty cell means no input. Throws BatchFileError for an invalid header or quote. */
 export async function* csvRows(file: TableFile): AsyncGenerator<Row, void, void> {
@@ -31,14 +21,15 @@ export async function* csvRows(file: TableFile): AsyncGenerator<Row, void, void>
   const delimiter = delimiterOf(file);
   let heads: ColumnHeader[] | undefined;
   let labelIndex = -1;
-  for await (const cells of recordsOf(file, delimiter)) {
-    const { line } = cells;
+  let headDigest = '';
+  for await (const { cells, line } of recordsOf(file, delimiter)) {
     if (heads === undefined) {
       heads = headsOf(cells, `${name}:${line}`, delimiter);
+      headDigest = digestOf(heads.map(({ text }) => text));
       labelIndex = labelIndexOf(heads, file, line);
       continue;
     }
-    const digest = digestOf(...heads.map(({ text }) => text), ...cells);
+    const digest = digestOf([headDigest, ...cells]);
     const label = rowLabel(name, line, cells[labelIndex]);
     yield { number: line, label, digest, inputs: inputsOf(cells, heads, paths, delimiter) };
   }
@@ -48,8 +39,8 @@ export async function* csvRows(file: TableFile): AsyncGenerator<Row, void, void>
 /** Reads the header. Throws BatchFileError if it is invalid. */
 export async function csvColumns(file: TableFile): Promise<Columns> {
   const delimiter = delimiterOf(file);
-  for await (const cells of recordsOf(file, delimiter)) {
-    const label = `${file.name}:${cells.line}`;
+  for await (const { cells, line } of recordsOf(file, delimiter)) {
+    const label = `${file.name}:${line}`;
     return { label, headers: headsOf(cells, label, delimiter) };
   }
   throw emptyTable(file.name);
@@ -83,50 +74,128 @@ async function* recordsOf(
   delimiter: string,
 ): AsyncGenerator<CsvRecord, void, void> {
   const file = open();
-  // The line of the next record, not counting empty lines. The parser counts a CRLF in a cell as two lines.
-  let nextLine = 1;
-  const parser = parse({
-    bom: true,
-    delimiter,
-    record_delimiter: LINE_ENDS,
-    relax_column_count: true,
-    skip_empty_lines: true,
-    on_record(cells, { empty_lines }): CsvRecord {
-      const line = nextLine + empty_lines;
-      nextLine += 1 + cells.reduce((sum, cell) => sum + lineBreaksIn(cell), 0);
-      return Object.assign(cells, { line });
-    },
-  });
-  const text = Readable.from(utf8Of(file), { objectMode: false });
-  text.on('error', (error) => parser.destroy(error));
+  const splitter = new RecordSplitter(name, delimiter);
   try {
-    yield* text.pipe(parser) as AsyncIterable<CsvRecord>;
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    const line = nextLine + Number(error.empty_lines);
-    throw new BatchFileError(`${name}:${line}: is not CSV: ${QUOTE_PROBLEMS[error.code] ?? error.message}`);
+    for await (const text of decode(file)) yield* splitter.split(text);
+    yield* splitter.end();
   } finally {
-    text.destroy();
     file.destroy();
   }
 }
 
-/** Decodes UTF-16 with a byte order mark: the parser would take half a character for a line end. */
-async function* utf8Of(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
+/** Decodes UTF-8, and UTF-16 with a byte order mark; U+FFFD replaces what is neither. */
+async function* decode(file: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
   let decoder: TextDecoder | undefined;
-  let isFirst = true;
   for await (const chunk of file) {
-    if (isFirst) decoder = utf16Decoder(chunk);
-    isFirst = false;
-    yield decoder === undefined ? chunk : Buffer.from(decoder.decode(chunk, { stream: true }));
+    decoder ??= new TextDecoder(encodingOf(chunk));
+    yield decoder.decode(chunk, { stream: true });
   }
-  if (decoder !== undefined) yield Buffer.from(decoder.decode());
+  if (decoder !== undefined) yield decoder.decode();
 }
 
-function utf16Decoder([first, second]: Buffer): TextDecoder | undefined {
-  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le');
-  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be');
-  return undefined;
+function encodingOf([first, second]: Buffer): string {
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+}
+
+/**
+ * Splits text, which comes in chunks, into records as RFC 4180 has them, and as other programs read them: a line ends with
+ * CRLF, LF or CR, a quote within a cell that does not begin with one is text, and blanks may follow a closing quote.
+ */
+class RecordSplitter {
+  readonly #name: string;
+  /** Matches what ends an unquoted cell. */
+  readonly #end: RegExp;
+  /** The line of the record, from 1. */
+  #line = 1;
+  #cells: string[] = [];
+  /** The cell so far. */
+  #cell = '';
+  #state: 'start' | 'unquoted' | 'quoted' | 'closed' = 'start';
+  #isAfterCr = false;
+
+  constructor(name: string, delimiter: string) {
+    this.#name = name;
+    this.#end = new RegExp(`[\\r\\n]|${delimiter.replace(/[$^.*+?|()[\]{}\\]/, '\\$&')}`, 'gu');
+  }
+
+  /** Yields the records that end in the next chunk. Throws BatchFileError. */
+  *split(text: string): Generator<CsvRecord, void, void> {
+    for (let at = 0; at < text.length; ) {
+      const isQuote = text[at] === '"';
+      if (this.#isAfterCr && text[at] === '\n') at++;
+      else if (this.#state === 'quoted') at = this.#readQuoted(text, at);
+      else if (isQuote && this.#state === 'start') {
+        this.#state = 'quoted';
+        at++;
+      } else if (isQuote && this.#state === 'closed') {
+        // Two quotes in a quoted cell are one.
+        this.#cell += '"';
+        this.#state = 'quoted';
+        at++;
+      } else {
+        this.#end.lastIndex = at;
+        const { index: end, 0: mark } = this.#end.exec(text) ?? { index: text.length, 0: '' };
+        this.#addUnquoted(text.slice(at, end));
+        at = end + mark.length;
+        if (mark === '\r' || mark === '\n') yield* this.#endRecord();
+        else if (mark !== '') this.#endCell();
+        this.#isAfterCr = mark === '\r';
+        continue;
+      }
+      this.#isAfterCr = false;
+    }
+  }
+
+  /** Yields the last record, if no line break ended it. Throws BatchFileError. */
+  *end(): Generator<CsvRecord, void, void> {
+    if (this.#state === 'quoted') throw this.#error('a quote is not closed');
+    if (!this.#isEmpty()) yield* this.#endRecord();
+  }
+
+  /** Reads a quoted cell up to the next quote. Returns the offset after it. */
+  #readQuoted(text: string, at: number): number {
+    const quote = text.indexOf('"', at);
+    const end = quote < 0 ? text.length : quote;
+    this.#cell += text.slice(at, end);
+    if (quote >= 0) this.#state = 'closed';
+    return end + 1;
+  }
+
+  #addUnquoted(text: string): void {
+    if (text === '') return;
+    if (this.#state !== 'closed') {
+      this.#state = 'unquoted';
+      this.#cell += text;
+    } else if (text.trim() !== '') {
+      throw this.#error('there is text after a closing quote; double the quotes in a quoted cell');
+    }
+  }
+
+  #endCell(): void {
+    this.#cells.push(this.#cell);
+    this.#cell = '';
+    this.#state = 'start';
+  }
+
+  *#endRecord(): Generator<CsvRecord, void, void> {
+    const line = this.#line++;
+    if (this.#isEmpty()) return;
+    this.#endCell();
+    const cells = this.#cells;
+    this.#cells = [];
+    for (const cell of cells) this.#line += lineBreaksIn(cell);
+    yield { cells, line };
+  }
+
+  /** Whether nothing of the record was read. */
+  #isEmpty(): boolean {
+    return this.#cells.length === 0 && this.#state === 'start';
+  }
+
+  #error(problem: string): BatchFileError {
+    return new BatchFileError(`${this.#name}:${this.#line}: is not CSV: ${problem}`);
+  }
 }
 
 function lineBreaksIn(cell: string): number {
@@ -171,9 +240,11 @@ function headsOf(cells: readonly string[], label: string, delimiter: string): Co
       throw new BatchFileError(`${label}: ${error instanceof Error ? error.message : error}`);
     }
   });
-  const names = heads.map(({ name }) => name);
-  const duplicate = names.find((head, index) => names.indexOf(head) !== index);
-  if (duplicate !== undefined) throw new BatchFileError(`${label}: has two columns for "${duplicate}"`);
+  const names = new Set<string>();
+  for (const { name } of heads) {
+    if (names.has(name)) throw new BatchFileError(`${label}: has two columns for "${name}"`);
+    names.add(name);
+  }
   return heads;
 }
 

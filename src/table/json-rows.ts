@@ -17,7 +17,7 @@ export async function* jsonRows({
     yield {
       number: line.number,
       label: rowLabel(name, line.number, labelColumn === undefined ? '' : memberText(json, labelColumn)),
-      digest: digestOf(json),
+      digest: digestOf([json.toString('latin1')]),
       inputs: { items: [], json, paths },
     };
   }

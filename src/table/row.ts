@@ -1,5 +1,5 @@
 /** A row of a table, and the file that it is read from: what the readers of CSV and of JSON Lines share. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { PathRules } from '../inputs/boundary.js';
 import type { RowInputs } from '../inputs/resolve.js';
@@ -41,8 +41,6 @@ export function rowLabel(name: string, line: number, text = ''): string {
 }
 
 /** Returns the digest of texts, as 16 hexadecimal digits. */
-export function digestOf(...texts: readonly (string | Uint8Array)[]): string {
-  const hash = createHash('sha256');
-  for (const text of texts) hash.update(text).update('\0');
-  return hash.digest('hex').slice(0, 16);
+export function digestOf(texts: readonly string[]): string {
+  return hash('sha256', texts.join('\0'), 'hex').slice(0, 16);
 }

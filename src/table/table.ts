@@ -25,7 +25,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
         yield {
           number: index + 1,
           label: path,
-          digest: digestOf(name, path),
+          digest: digestOf([name, path]),
           inputs: { items: [item], paths: { base: cwd, within: undefined } },
         };
       }
@@ -43,7 +43,7 @@ export async function tableOfFile(file: TableFile): Promise<Table> {
   const { csvRows, csvColumns } = isCsv ? await import('./csv.js') : {};
   const { jsonRows } = await import('./json-rows.js');
   return {
-    columns: async () => csvColumns?.(file),
+    columns: async () => csvColumns?.(file).catch(throwTableError),
     rows: () => readableRows((csvRows ?? jsonRows)(file)),
   };
 }
@@ -57,9 +57,12 @@ async function* readableRows(rows: AsyncGenerator<Row, void, void>): AsyncGenera
       yield row;
     }
   } catch (error) {
-    if (!(error instanceof FileError)) throw error;
-    throw new BatchFileError(`${error.message}${last}`);
+    throwTableError(error, last);
   }
+}
+
+function throwTableError(error: unknown, position = ''): never {
+  throw error instanceof FileError ? new BatchFileError(error.message + position) : error;
 }
 
 async function beginsWithObject({ open, name }: TableFile): Promise<boolean> {

@@ -97,7 +97,7 @@ const VALUE = new RegExp(
     // A path, but no media type.
     String.raw`(?<!${NO_END})(?!(?:application|audio|font|image|model|text|video)/)(?=${NO_END}*[\\/])${NO_END}*[^\s"'<>()[\]{},;|=@.:]`,
     String.raw`(?<![\p{L}\p{N}_.-])[\p{L}\p{N}_.-]+\.[a-z][a-z\d]{1,4}(?![\p{L}\p{N}_.])`,
-    String.raw`\b(?=[a-f-]*\d)[\da-f]{8}[\da-f-]*\b`,
+    String.raw`\b(?=[a-f-]{0,64}\d)[\da-f]{8}[\da-f-]*\b`,
     // A number, but no HTTP status: 404 and 503 are different reasons.
     String.raw`(?<!\d)(?!(?<=^|\(|\bHTTP |\bstatus |\bcode )[45]\d\d(?!\d))\d+(?:[.,:]\d+)*`,
   ].join('|'),

@@ -86,7 +86,7 @@ export function quoteLines(text: string): string {
   const lines = truncate(text.replaceAll('\r\n', '\n'));
   const kept = escapeUnsafe(lines, (character) => character === '\n' || character === '\t');
   return kept
-    .replace(/\n+$/, '')
+    .replace(/(?<!\n)\n+$/, '')
     .split('\n')
     .map((line) => `| ${line}`)
     .join('\n');

@@ -36,7 +36,7 @@ function quoteForWindows(text: string): string {
   // PowerShell gives @ and ~ a meaning at the start of a word, and a comma anywhere.
   if (/^[A-Za-z0-9_./\\-][A-Za-z0-9_@+=:./\\~-]*$/.test(text)) return text;
   // Before the closing mark, a program reads \" as a quotation mark.
-  if (!/["$`%!\u201c-\u201e]/.test(text)) return `"${text.replace(/\\+$/, '$&$&')}"`;
+  if (!/["$`%!\u201c-\u201e]/.test(text)) return `"${text.replace(/(?<!\\)\\+$/, '$&$&')}"`;
   // PowerShell takes typographic quotation marks for its own.
   return `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
 }

@@ -3,7 +3,7 @@ import promises from 'node:fs/promises';
 import net from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BATCH_ARGS, readEvents, startBatchService } from '../helpers/batch.js';
+import { BATCH_ARGS, numberedRows, readEvents, startBatchService } from '../helpers/batch.js';
 import { runCli } from '../helpers/cli.js';
 import { CLOSED_URL } from '../helpers/closed-port.js';
 import { folderWith } from '../helpers/files.js';
@@ -96,6 +96,46 @@ describe('a machine without free file descriptors or memory (fault 75)', () => {
       expect({ exitCode: limited.exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 0 });
       expect((await bash(batch, env, { cwd })).exitCode).toBe(0);
       expect(triggered).toHaveLength(1);
+    },
+  );
+
+  test.skipIf(LACKS.procfs)(
+    'batch: a limit of 40 open files lowers --concurrency 200, with a warning, and all rows are sent (fault 75)',
+    async () => {
+      const { baseUrl, triggered } = await startBatchService();
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(300) });
+      const command = `ulimit -n 40; wfr ${BATCH_ARGS.join(' ')} --concurrency 200 --interval 20ms`;
+      const { exitCode, stderr } = await bash(command, { WFR_BASE_URL: baseUrl }, { cwd });
+      expect(stderr).toContain(
+        'warning: --concurrency 200 is lowered to 4: this process may open only 40 files (ulimit -n)',
+      );
+      expect({ exitCode, rows: triggered.length }).toEqual({ exitCode: 0, rows: 300 });
+    },
+  );
+
+  test.skipIf(LACKS.procfs)(
+    'batch: a results file that reaches the limit of its size before a row was sent lists no row as sent (fault 73)',
+    async () => {
+      const { baseUrl, triggered } = await startBatchService();
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(20) });
+      const command = `ulimit -f 1; wfr ${BATCH_ARGS.join(' ')} --concurrency 20`;
+      const { exitCode, stderr } = await bash(command, { WFR_BASE_URL: baseUrl }, { cwd });
+      expect({ exitCode, rows: triggered.length }).toEqual({ exitCode: 74, rows: 0 });
+      expect(stderr).toContain('cannot write out.jsonl: the file is too large (EFBIG)');
+      expect(stderr).not.toContain('no response');
+    },
+  );
+
+  // Other versions of V8 end the process.
+  test.skipIf(LACKS.procfs || !process.version.startsWith('v20.'))(
+    'run: too little address space for the HTTP parser exits 7, and nothing is sent (fault 75)',
+    async () => {
+      const { baseUrl, requests } = await startBatchService();
+      const command = 'ulimit -v 3000000; wfr run w a=b --no-token';
+      const { exitCode, stderr } = await bash(command, { WFR_BASE_URL: baseUrl });
+      expect({ exitCode, requests: requests.length }).toEqual({ exitCode: 7, requests: 0 });
+      expect(stderr).toContain('(ENOMEM)');
+      expect(stderr).toContain('no run was created');
     },
   );
 

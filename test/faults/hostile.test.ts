@@ -6,6 +6,7 @@ import { numberedRows, startBatchService } from '../helpers/batch.js';
 import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
 import { effort } from '../helpers/effort.js';
+import { startTimer } from '../helpers/elapsed.js';
 import { folderWith } from '../helpers/files.js';
 import { aRun, type Handler, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
@@ -373,6 +374,25 @@ describe('JSON that is made to break its parser', () => {
     expect(stderr).toContain('is larger than 512 MiB');
     expect(stderr).toContain('wfr watch run-1\n');
   });
+});
+
+describe('text that is made to be slow', () => {
+  test.each(['a-', 'aaaaaaaa-'])(
+    'batch and results: five messages of 60 kB of %j are read in linear time (fault 46)',
+    async (part) => {
+      const message = `${part.repeat(60_000 / part.length)}!`;
+      const service = await startBatchService(async (request, reply) => {
+        await request.body();
+        reply.send(201, aRun({ status: 'FAILED', error: { message, step: message } }));
+      });
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(5) });
+      const elapsed = startTimer();
+      const args = ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'o.jsonl', '--rate', '0'];
+      expect((await service.wfr(args, { cwd })).exitCode).toBe(1);
+      expect((await runCli(['results', 'o.jsonl'], { cwd })).exitCode).toBe(1);
+      expect(elapsed()).toBeLessThan(5_000);
+    },
+  );
 });
 
 describe('numbers and times that are invalid', () => {

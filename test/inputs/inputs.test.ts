@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
+import { startTimer } from '../helpers/elapsed.js';
 import { folderWith, folderWithSparseFile } from '../helpers/files.js';
 import { aRun, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
@@ -567,4 +568,23 @@ test('run: a file that is removed between two documents is noticed before the re
   expect(result.stderr).toContain('b.pdf');
   expect(result.stderr).toContain('no run was created');
   expect(requests[0]?.received).toBeLessThan(Number(requests[0]?.headers['content-length']));
+});
+
+test.each([
+  ['valid', { $document: 'x.pdf' }, 'names 150000 documents; at most 10000 can be sent'],
+  ['invalid', { $document: '' }, 'has 149980 more mistakes'],
+  ['not allowed', { $document: 'x.pdf' }, 'has 149980 more mistakes'],
+])('--inputs-file: 150,000 documents that are %s exit 2 in linear time', async (name, document, message) => {
+  const cwd = folderWith({
+    'x.pdf': '%PDF',
+    'in.json': JSON.stringify({ scans: Array.from({ length: 150_000 }, () => document) }),
+  });
+  const elapsed = startTimer();
+  const flags = name === 'not allowed' ? ['--no-documents'] : [];
+  const { exitCode, stderr } = await runCli(['run', 'w', '--inputs-file', 'in.json', ...flags], {
+    cwd,
+    env: { WFR_BASE_URL: 'http://127.0.0.1:9' },
+  });
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+  expect(elapsed()).toBeLessThan(5_000);
 });

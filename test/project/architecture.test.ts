@@ -32,7 +32,6 @@ const IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   ora: ['view/progress/live-line.ts'],
   chalk: ['view/style.ts'],
   'mime-types': ['inputs/media-type.ts'],
-  'csv-parse': ['table/csv.ts'],
   'cross-spawn': ['platform/spawn.ts'],
   tinyglobby: ['inputs/expand-patterns.ts'],
   'string-width': ['view/text-width.ts'],

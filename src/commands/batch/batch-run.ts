@@ -1,6 +1,6 @@
 /** Runs the rows of a batch, several at a time, until all are done, a signal arrives, or the batch cannot continue. */
 import { setMaxListeners } from 'node:events';
-import { OutputError, UsageError } from '../../errors.js';
+import { InterruptedError, OutputError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOf, STATES, wordOf } from '../../outcome/outcome.js';
@@ -59,14 +59,17 @@ export class BatchRun {
     const counting = this.#source.count();
     try {
       await forEachConcurrent(this.#source.rows(), concurrency, (row) => this.#runRow(row, view), isStopped);
-      const rows = await counting;
-      const event = this.#source.isRead ? 'table' : 'stopped';
-      if (rows !== undefined) this.#log.record({ event, rows });
     } catch (error) {
-      if (!(error instanceof UsageError)) throw error;
-      this.#log.record({ event: 'stopped', code: error.code });
-      this.fail(error);
+      if (error instanceof UsageError) {
+        this.#log.record({ event: 'stopped', code: error.code });
+        return this.fail(error);
+      }
+      // A signal ends the reading of the table.
+      if (!(error instanceof InterruptedError)) throw error;
     }
+    const rows = await counting;
+    const event = this.#source.isRead ? 'table' : 'stopped';
+    if (rows !== undefined) this.#log.record({ event, rows });
   }
 
   /** Sends no further rows; those in progress still wait for their responses. */

@@ -35,10 +35,16 @@ export function batch(
   const triggersAgain = flags.results === undefined || flags.results === '-';
   const frame = { subjects, triggersAgain, isStdoutFree: hasFreeStdout('batch', flags) };
   return runCommand(flags, frame, context, async (command) => {
-    const plan = await planBatch(workflow, files, flags, command.reports, context);
+    const { interruption } = command;
+    // Opening a pipe or a slow disk may take long, and so may checking rows.
+    const planning = planBatch(workflow, files, flags, command, context);
+    const plan = await interruption.raceWithSignal(planning).catch((error) => {
+      void planning.then((late) => late.close()).catch(() => {});
+      throw error;
+    });
     try {
-      if (flags.check === true) return await checkRows(plan, context);
-      await requireToken(plan.credentials, plan.settings.baseUrl, command.interruption.signal);
+      if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, context));
+      await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
       if (flags.results === undefined) await assertSingleRow(plan);
       return await sendRows(plan, flags, await command.openSession(plan));
     } finally {

@@ -14,11 +14,12 @@ export interface TableFlags extends FilesUnderFlags {
   label?: string;
 }
 
-/** Opens the table of --rows, or that of the files of --each. Throws UsageError. */
+/** Opens the table of --rows, or that of the files of --each; `signal` ends each reading of it. Throws UsageError. */
 export async function openTable(
   files: readonly string[],
   flags: TableFlags,
   context: Context,
+  signal: AbortSignal,
 ): Promise<{ table: Table; close(): Promise<void> }> {
   const { rows, each, tokenFile } = flags;
   if (rows !== undefined && each !== undefined) {
@@ -46,7 +47,7 @@ export async function openTable(
   const base = path === '-' ? context.cwd : dirname(resolvePath(path, context.cwd, context));
   const { delimiter, file, within } = await collectUsageErrors({
     delimiter: () => parseDelimiter(flags.delimiter),
-    file: () => openRereadable(path, context).catch(throwRowsError),
+    file: () => openRereadable(path, context, signal).catch(throwRowsError),
     within: () => openBoundary(flags, base, context),
   });
   try {

@@ -22,6 +22,7 @@ import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js
 import { digestOf, type Row } from '../../table/row.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
+import type { CommandResources } from '../shared/session.js';
 import { assertTable } from './files-under.js';
 import { openTable, type TableFlags } from './open-table.js';
 import { parseAdoptions, parseResendUnknown } from './unknown-rows.js';
@@ -59,7 +60,7 @@ export async function planBatch(
   workflow: string,
   patterns: readonly string[],
   flags: BatchFlags,
-  reports: RequestedReports,
+  { reports, interruption }: Pick<CommandResources, 'reports' | 'interruption'>,
   context: Context,
 ) {
   const files = await expandPatterns(patterns, context);
@@ -80,7 +81,7 @@ export async function planBatch(
     reports: () => openReports(reports, flags),
     filesUnder: () => assertTable(flags),
     stopping: () => assertOneStopPolicy(flags),
-    source: () => openTable(files, flags, context),
+    source: () => openTable(files, flags, context, interruption.signal),
     settings: () => resolveServiceSettings(flags, profile, context),
   });
   const validateFiles = async () => {
@@ -94,11 +95,13 @@ export async function planBatch(
     await source.close();
     throw error;
   });
+  const { concurrency, warnings } = limitConcurrency(checked.concurrency, context);
   return {
     ...checked,
     ...source,
+    concurrency,
     declared,
-    warnings: await findFileLikeTexts(checked.defaults, context.cwd),
+    warnings: [...warnings, ...(await findFileLikeTexts(checked.defaults, context.cwd))],
     resend503: mayResend503(flags, profile, context),
     subjects: [{ id: undefined, workflowId: checked.workflowId }],
     failFast: flags.failFast === true,
@@ -107,6 +110,19 @@ export async function planBatch(
     retryLost: flags.retryLost === true,
     resendRejected: false,
   };
+}
+
+/** Files that Node.js and the batch have open besides those of rows. */
+const BASE_FILES = 32;
+/** A connection and a document. */
+const FILES_PER_ROW = 2;
+
+/** Lowers the concurrency to what the process may have open, with a warning. */
+function limitConcurrency(concurrency: number, { openFileLimit }: Context) {
+  const most = Math.max(1, Math.floor((openFileLimit - BASE_FILES) / FILES_PER_ROW));
+  if (concurrency <= most) return { concurrency, warnings: [] };
+  const warning = `--concurrency ${concurrency} is lowered to ${most}: this process may open only ${openFileLimit} files (ulimit -n)`;
+  return { concurrency: most, warnings: [warning] };
 }
 
 function assertOneStopPolicy({ failFast, keepGoing }: BatchFlags): void {
@@ -129,12 +145,12 @@ export async function* shardRows(
   onRow: () => void = () => {},
 ) {
   const { table, shard, workflowId, defaults } = plan;
-  const common = digestOf(workflowId, ...defaults.map(({ raw }) => raw));
+  const common = digestOf([workflowId, ...defaults.map(({ raw }) => raw)]);
   let before = 0;
   for await (const row of table.rows()) {
     onRow();
     if (before++ % shard.count !== shard.index - 1) continue;
-    yield { ...row, digest: digestOf(common, row.digest) } satisfies Row;
+    yield { ...row, digest: digestOf([common, row.digest]) } satisfies Row;
   }
 }
 
@@ -188,7 +204,7 @@ function parseInteger(
 /** Returns requests per second; Infinity for 0, which means no limit. */
 function parseRate(raw: string | undefined): number {
   if (raw === undefined) return 10;
-  if (/^\d*\.?\d+$/.test(raw)) return Number(raw) === 0 ? Number.POSITIVE_INFINITY : Number(raw);
+  if (/^(\d+|\d*\.\d+)$/.test(raw)) return Number(raw) === 0 ? Number.POSITIVE_INFINITY : Number(raw);
   throw new UsageError([`--rate ${raw}: expected requests per second, such as 10, or 0 for no limit`]);
 }
 

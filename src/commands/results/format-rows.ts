@@ -1,4 +1,4 @@
-/** The formats of `wfr results`: one JSON object, JSON Lines, CSV (RFC 4180), and the ids of the runs. */
+/** The formats of `wfr results`: one JSON object, JSON Lines, CSV, and the ids of the runs. */
 import { OutputError } from '../../errors.js';
 import { type Exit, toExitCode } from '../../exit-code.js';
 import { type Outcome, wordOf } from '../../outcome/outcome.js';

@@ -173,7 +173,7 @@ async function send(
   await plan.documents?.assertNoFiles();
   const target = targetOf(plan);
   const names = plan.trigger.inputs.map(({ name: input }) => input);
-  const digest = digestOf(target.workflow, ...names);
+  const digest = digestOf([target.workflow, ...names]);
   const { service, interruption, context, reporter } = session;
   const record = log.ofRow(ONCE_ROW, context.secrets, () => inputs.digests());
   try {

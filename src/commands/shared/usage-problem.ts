@@ -65,18 +65,22 @@ function problemOf(error: CommanderError, command: Command): string {
 
 /** Returns Commander's suggestion, or an empty text. */
 function nearestOf({ message }: CommanderError): string {
-  const [, nearest] = /\(Did you mean (.+)\?\)/.exec(message) ?? [];
-  return nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  // What the user wrote is before it.
+  const start = message.lastIndexOf('\n(Did you mean ');
+  return start < 0 ? '' : `; did you mean ${message.slice(start + '\n(Did you mean '.length, -1)}`;
 }
 
 function invalidArgument(message: string, command: Command): string {
-  const [, value = '', choices] = /value '(.*)' is invalid.*Allowed choices are (.*)\.$/s.exec(message) ?? [];
-  if (choices !== undefined) {
-    const last = choices.lastIndexOf(', ');
-    return `${command.name()} ${quote(value)}: choose ${choices.slice(0, last)} or ${choices.slice(last + 2)}`;
+  // What the user wrote is before it, and may contain anything.
+  const end = message.lastIndexOf("' is invalid");
+  const before = message.slice(0, end);
+  const reason = message.slice(message.indexOf('. ', end) + 2).replace(/\.$/, '');
+  const [, flags, raw] = /^error: option '([^']+)' argument '(.*)$/s.exec(before) ?? [];
+  if (flags === undefined) {
+    const value = before.slice(before.indexOf("value '") + "value '".length);
+    const choices = reason.replace('Allowed choices are ', '').replace(/, ([^,]*)$/, ' or $1');
+    return `${command.name()} ${quote(value)}: choose ${choices}`;
   }
-  const [, flags = '', raw = '', reason = ''] =
-    /^error: option '(.+?)' argument '(.*)' is invalid\. (.*?)\.?$/s.exec(message) ?? [];
   const name = flags.replace(/^-\w, /, '').replace(/[ =].*/, '');
   return `${name} ${quote(raw)}: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
 }

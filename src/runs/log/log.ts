@@ -83,7 +83,11 @@ export class Log {
     return {
       sent: async () => {
         const inputs = await beforeSent();
-        await this.commit({ event: 'sent', row, ...(inputs && { inputs }) });
+        await this.commit({ event: 'sent', row, ...(inputs && { inputs }) }).catch((error) => {
+          // The request is not completed, so that the row is as it was.
+          this.#apply({ event: 'refused', row, code: 'output-not-written', reason: '' });
+          throw error;
+        });
       },
       refused: (error, isFinal) => {
         // A request that was not recorded as sent changes nothing, nor does one more of a row that is not reached.
