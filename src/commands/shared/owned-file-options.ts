@@ -8,7 +8,8 @@ export function ownedFileOptions(
   { path, name }: { path: string; name: string },
   { self, clock }: Context,
 ): OwnedFileOptions {
-  const { host, pid, space, isAlive } = self;
-  const owner = { host, pid, space, token: randomBytes(4).toString('hex') };
+  const { host, pid, space, started, isAlive } = self;
+  const token = randomBytes(4).toString('hex');
+  const owner = { host, pid, space, ...(started !== undefined && { started }), token };
   return { path, name, owner, isAlive, clock };
 }

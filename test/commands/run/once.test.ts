@@ -23,13 +23,13 @@ function fillDisk(folder: string, first: number): () => void {
   const { open } = promises;
   let writes = 0;
   const write =
-    <Args extends unknown[]>(real: (...args: Args) => Promise<void>) =>
+    <Args extends unknown[], Result>(real: (...args: Args) => Promise<Result>) =>
     (...args: Args) =>
       ++writes < first ? real(...args) : Promise.reject(Object.assign(new Error(), { code: 'ENOSPC' }));
   return replaceFunction(promises, 'open', async (path, ...rest) => {
     const handle = await open(path, ...rest);
     if (!String(path).startsWith(join(folder, ''))) return handle;
-    handle.appendFile = write(handle.appendFile.bind(handle)) as typeof handle.appendFile;
+    handle.write = write(handle.write.bind(handle) as never) as typeof handle.write;
     handle.writeFile = write(handle.writeFile.bind(handle)) as typeof handle.writeFile;
     return handle;
   });
