@@ -503,6 +503,66 @@ describe('run --once: the file', () => {
   });
 });
 
+const fails = (code: string) => () => Promise.reject(Object.assign(new Error(), { code }));
+
+describe('run --once: a file system without hard links', () => {
+  test('run --once: a process that stalls while it creates the file does not replace that of another', async () => {
+    const { once, accepted, path, cwd } = await prepareOnce();
+    replaceFunction(promises, 'link', fails('EPERM'));
+    const { rename } = promises;
+    let resume = () => {};
+    const resumed = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    let stall = () => {};
+    const stalls = new Promise<void>((resolve) => {
+      stall = resolve;
+    });
+    let renames = 0;
+    replaceFunction(promises, 'rename', async (from, to) => {
+      if (to === path && ++renames === 1) {
+        stall();
+        await resumed;
+      }
+      return rename(from, to);
+    });
+    const first = once();
+    await stalls;
+    const second = await once();
+    resume();
+    expect([second.exitCode, (await first).exitCode, accepted.length]).toEqual([0, 0, 1]);
+    expect(readdirSync(cwd)).toEqual(['my.once']);
+  });
+
+  test('run --once: two processes that create the file at once trigger one run', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { once, accepted, cwd } = await prepareOnce();
+      replaceFunction(promises, 'link', fails('ENOSYS'));
+      const results = await Promise.all([1, 2].map((pid) => once(['a=1'], { self: { pid } })));
+      expect([...results.map(({ exitCode }) => exitCode), accepted.length]).toEqual([0, 0, 1]);
+      expect(readdirSync(cwd)).toEqual(['my.once']);
+    }
+  });
+
+  test('run --once: the lock of a process that was killed while it created the file is removed', async () => {
+    const { once, cwd } = await prepareOnce();
+    replaceFunction(promises, 'link', fails('EPERM'));
+    mkdirSync(join(cwd, '.my.once.lock'));
+    writeFileSync(join(cwd, '.my.once.lock', 'of-another'), '');
+    expect((await once()).exitCode).toBe(0);
+    expect(readdirSync(cwd)).toEqual(['my.once']);
+  });
+
+  test('run --once: without hard links and renamed folders, exits 2 with the reason, and sends nothing', async () => {
+    const { once, cwd, requests } = await prepareOnce();
+    replaceFunction(promises, 'link', fails('EPERM'));
+    replaceFunction(promises, 'rename', fails('ENOTSUP'));
+    const { exitCode, stderr } = await once();
+    expect({ exitCode, requests, left: readdirSync(cwd) }).toEqual({ exitCode: 2, requests: [], left: [] });
+    expect(stderr).toContain('--once my.once: its file system has no hard links and cannot rename a folder');
+  });
+});
+
 describe('run --once: two processes', () => {
   test('run --once: a second process waits for the first to be accepted, then watches the same run (fault 98)', async () => {
     const { once, state, accepted, posts } = await prepareOnce();
