@@ -27,8 +27,8 @@ import {
   readLatestToken,
   startBatchService,
 } from '../helpers/batch.js';
-import { runCli } from '../helpers/cli.js';
-import { VirtualClock } from '../helpers/clock.js';
+import { runCli, Signals } from '../helpers/cli.js';
+import { realClock, VirtualClock } from '../helpers/clock.js';
 import { folderWith } from '../helpers/files.js';
 import { replaceFunction } from '../helpers/replace-function.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
@@ -356,6 +356,27 @@ describe('batch: a process that has lost its results file', () => {
     });
     expect(exitCode).toBe(74);
     expect((await runCli(['results', path], { cwd })).exitCode).toBe(8);
+  });
+
+  test('batch: with results on a file system that hangs, a second signal ends wfr and names the run', async () => {
+    const { open } = promises;
+    const signals = new Signals();
+    replaceFunction(promises, 'open', async (path, ...rest) => {
+      const handle = await open(path, ...rest);
+      const write = handle.write.bind(handle) as (data: Buffer) => ReturnType<typeof handle.write>;
+      handle.write = (async (data: Buffer) => {
+        if (!data.includes('"accepted"')) return write(data);
+        signals.raise('SIGINT');
+        signals.raise('SIGINT');
+        return new Promise(() => {});
+      }) as typeof handle.write;
+      return handle;
+    });
+    const { cwd, wfr } = await prepareBatch(1);
+    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd, signals, clock: realClock });
+    expect(exitCode).toBe(130);
+    expect(stderr).toContain('rows.jsonl:1  running  run-1  interrupted\n');
+    expect(stderr).toContain('cannot write out.jsonl: the disk does not respond');
   });
 
   test('batch: events that a process wrote after it was replaced are ignored, except ids', async () => {

@@ -92,7 +92,7 @@ async function assertSingleRow(plan: BatchPlan): Promise<void> {
 async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): Promise<CommandOutcome> {
   const { reporter, context } = session;
   const file = resultsFile(flags.results, context);
-  const results = await openResults(plan, flags.results, context);
+  const results = await session.interruption.raceToOpen(openResults(plan, flags.results, session));
   const reachability = new Reachability(context.clock, session.interruption.signal, (cause, delay) =>
     reporter.waitingForService(cause, delay),
   );
@@ -155,8 +155,9 @@ function resultsFile(results: string | undefined, context: Context) {
 async function openResults(
   plan: BatchPlan,
   results: string | undefined,
-  context: Context,
+  session: Session,
 ): Promise<OpenResults> {
+  const { context } = session;
   const { clock, stdout } = context;
   const file = resultsFile(results, context);
   const { workflowId: workflow, settings, shard, defaults } = plan;
@@ -168,7 +169,7 @@ async function openResults(
   };
   if (file !== undefined) {
     const batch = { header, inputs: defaults, rows: () => shardRows(plan) };
-    return openResultsFile(ownedFileOptions(file, context), batch);
+    return openResultsFile(ownedFileOptions(file, session), batch);
   }
   const journal = new OutputJournal(results === undefined ? undefined : stdout, () => clock.now());
   // What is written to stdout can be saved as a results file, to continue from it.

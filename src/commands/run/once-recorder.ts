@@ -41,11 +41,12 @@ async function record(
   id: string,
   write: (file: OnceFile) => Promise<void>,
   { file: named }: OncePlan,
-  { context, reporter }: Session,
+  session: Session,
 ): Promise<void> {
+  const { context, reporter } = session;
   for (let attempts = 1; ; attempts++) {
     try {
-      const file = await openOnceFile(ownedFileOptions(named, context));
+      const file = await openOnceFile(ownedFileOptions(named, session));
       try {
         if (file.rowStates.state(ONCE_ROW) === 'running' && file.record.id === id) await write(file);
       } finally {

@@ -46,8 +46,10 @@ const LOCK_INTERVAL = 250;
  * throws.
  */
 export async function triggerOnce(plan: RunPlan, once: OncePlan, session: Session): Promise<KnownRun> {
-  await createOnceFile(ownedFileOptions(once.file, session.context), targetOf(plan));
-  const file = await openWhenFree(once, session);
+  const { interruption } = session;
+  const options = { ...ownedFileOptions(once.file, session), signal: interruption.signal };
+  await interruption.raceWithSignal(createOnceFile(options, targetOf(plan)));
+  const file = await interruption.raceToOpen(openWhenFree(once, session));
   try {
     const inputs = new DigestedInputs(plan.trigger.inputs, file.record.salt);
     await assertSameCommand(file, targetOf(plan), inputs, plan, once);
@@ -72,7 +74,7 @@ async function openWhenFree({ file }: OncePlan, session: Session): Promise<OnceF
   const { signal } = interruption;
   for (let attempts = 0; ; attempts++) {
     try {
-      return await openOnceFile({ ...ownedFileOptions(file, context), signal });
+      return await openOnceFile({ ...ownedFileOptions(file, session), signal });
     } catch (error) {
       if (!(error instanceof JournalInUseError)) throw error;
       if (!error.isLocal) throw new UsageError([`--once ${file.name}: ${error.message}`]);

@@ -2,6 +2,7 @@
 import { NoSuchRunError } from '../../errors.js';
 import { ExitCode, exitOfError } from '../../exit-code.js';
 import { createRun } from '../../service/create-run.js';
+import type { EndedRun } from '../../service/run.js';
 import { errorText } from '../../view/errors/describe-error.js';
 import type { ProgressView } from '../../view/progress/run-progress.js';
 import { printOutcome, resumeCommands, resumeOf } from '../shared/print-outcome.js';
@@ -67,13 +68,19 @@ async function watch(
   const seen = accepted ?? ended;
   const exists = accepted === undefined;
   const printer = new RunPrinter(session, { format, pointer, severalRuns: false });
-  const options = { id, wait, exists, ...(seen && { accepted: seen }), ...(recorder && { recorder }) };
+  let received: EndedRun | undefined;
+  const onEnd = (run: EndedRun) => {
+    if (recorder !== undefined) received = run;
+  };
+  const options = { id, wait, exists, ...(seen && { accepted: seen }), onEnd };
   const watched = await watchAndShow(options, { printer, progress, documents }, session);
   reporter.stopProgress();
   const isLost = watched.error instanceof NoSuchRunError && recorder !== undefined;
   const error = isLost ? await recorder.lost() : watched.error;
   const outcome = { ...watched, error, wasTriggered: accepted !== undefined };
   const reported = await printOutcome(outcome, resumeCommands([id], settings, documents), printer, reporter);
+  // Last: a file system that hangs must not keep back the result.
+  if (received !== undefined) await recorder?.ended(received);
   const runs = [{ ...reported, workflowId: trigger.workflowId, inputs: namesOf(trigger) }];
   return { runs, ...resumeOf(runs, plan) };
 }

@@ -86,7 +86,8 @@ export async function runCommand(
   const started = context.clock.monotonic();
   const elapsed = () => context.clock.monotonic() - started;
   const resources = new CommandResources(flags, subjects, isStdoutFree, context);
-  try {
+  const { interruption } = resources;
+  const run = async () => {
     const outcome = await work(resources)
       .finally(() => resources.closeSession())
       .catch((error) => {
@@ -102,9 +103,11 @@ export async function runCommand(
     const finalExit = exitOfSeveral([exit, ...unwritten.map(exitOfError)]);
     await printEnding({ ...ending, exit: finalExit, failures: unwritten }, flags, context);
     return finalExit;
+  };
+  try {
+    return await interruption.raceToEnd(run().finally(() => resources.reports.close()));
   } finally {
-    resources.interruption.release();
-    await resources.reports.close();
+    interruption.release();
   }
 }
 

@@ -506,7 +506,7 @@ describe('run --once: the file', () => {
 const fails = (code: string) => () => Promise.reject(Object.assign(new Error(), { code }));
 
 describe('run --once: a file system without hard links', () => {
-  test('run --once: a process that stalls while it creates the file does not replace that of another', async () => {
+  test('run --once: a process that stalls while it creates the file does not replace that of another (fault 105)', async () => {
     const { once, accepted, path, cwd } = await prepareOnce();
     replaceFunction(promises, 'link', fails('EPERM'));
     const { rename } = promises;
@@ -560,6 +560,39 @@ describe('run --once: a file system without hard links', () => {
     const { exitCode, stderr } = await once();
     expect({ exitCode, requests, left: readdirSync(cwd) }).toEqual({ exitCode: 2, requests: [], left: [] });
     expect(stderr).toContain('--once my.once: its file system has no hard links and cannot rename a folder');
+  });
+});
+
+describe('run --once: a file system that hangs', () => {
+  test('run --once: the result is printed although its end cannot be recorded, and a second signal ends wfr (fault 107)', async () => {
+    const { once, path } = await prepareOnce();
+    const { open } = promises;
+    const signals = new Signals();
+    replaceFunction(promises, 'open', async (opened, ...rest) => {
+      const isHanging = opened === path && readFileSync(path, 'utf8').includes('"accepted"');
+      return isHanging ? new Promise(() => {}) : open(opened, ...rest);
+    });
+    const { exitCode, stdout } = await once([], {
+      signals,
+      clock: realClock,
+      onOutput: (_text, stream) => {
+        if (stream !== 'stdout') return;
+        signals.raise('SIGINT');
+        signals.raise('SIGINT');
+      },
+    });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: '{\n  "total": 1\n}\n' });
+  });
+
+  test('run --once: a file that cannot be opened is waited for until the first signal', async () => {
+    const { once, requests } = await prepareOnce();
+    const signals = new Signals();
+    replaceFunction(promises, 'lstat', () => {
+      setImmediate(() => signals.raise('SIGTERM'));
+      return new Promise<never>(() => {});
+    });
+    expect((await once([], { signals })).exitCode).toBe(143);
+    expect(requests).toEqual([]);
   });
 });
 
