@@ -29,7 +29,7 @@ describe.skipIf(LACKS.procfs)('processes', () => {
     parent.child.kill('SIGKILL');
   });
 
-  test('batch, run --once: an owner whose process id now belongs to another process is replaced at once (fault 106)', async () => {
+  test('batch, run --once: an owner whose process id now belongs to another process is replaced at once (fault 111)', async () => {
     const { cwd, path, baseUrl } = await prepareBatch(1);
     const once = join(cwd, 'my.once');
     const commands = [

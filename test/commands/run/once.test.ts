@@ -506,7 +506,7 @@ describe('run --once: the file', () => {
 const fails = (code: string) => () => Promise.reject(Object.assign(new Error(), { code }));
 
 describe('run --once: a file system without hard links', () => {
-  test('run --once: a process that stalls while it creates the file does not replace that of another (fault 105)', async () => {
+  test('run --once: a process that stalls while it creates the file does not replace that of another (fault 110)', async () => {
     const { once, accepted, path, cwd } = await prepareOnce();
     replaceFunction(promises, 'link', fails('EPERM'));
     const { rename } = promises;
@@ -564,7 +564,7 @@ describe('run --once: a file system without hard links', () => {
 });
 
 describe('run --once: a file system that hangs', () => {
-  test('run --once: the result is printed although its end cannot be recorded, and a second signal ends wfr (fault 107)', async () => {
+  test('run --once: the result is printed although its end cannot be recorded, and a second signal ends wfr (fault 112)', async () => {
     const { once, path } = await prepareOnce();
     const { open } = promises;
     const signals = new Signals();
