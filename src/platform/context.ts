@@ -9,7 +9,7 @@ import { SecretMask } from '../text/secret-mask.js';
 import type { ExecOptions, ExecResult, ExitStatus } from './exec.js';
 import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { Output } from './output.js';
-import { isZombie, readOpenFileLimit, readPidNamespace } from './processes.js';
+import { readOpenFileLimit, readPidNamespace, readProcess } from './processes.js';
 
 /** The longest delay of Node's timers (ms); longer ones fire at once. */
 const MAX_TIMER = 2 ** 31 - 1;
@@ -38,6 +38,18 @@ interface Child {
 /** Calls `before` when the process is suspended (Ctrl-Z) and `after` when it resumes, until the returned function is called. */
 export type OnSuspend = (hooks: { before(): void; after(): void }) => () => void;
 
+/** This process, as it identifies itself to others. */
+interface Self {
+  host: string;
+  pid: number;
+  /** The PID namespace (and boot) in which its id is unique. */
+  space: string;
+  /** When it started; undefined if the system does not say. */
+  started: string | undefined;
+  /** Whether the process with this id and start is alive; undefined if a later process may have its id. */
+  isAlive(pid: number, started: string | undefined): boolean | undefined;
+}
+
 export interface Context {
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   stdout: Output;
@@ -55,8 +67,7 @@ export interface Context {
   platform: NodeJS.Platform;
   /** The effective user id; undefined on Windows. */
   uid: number | undefined;
-  /** This process, the PID namespace (and boot) in which its id is unique, and whether another process there is alive. */
-  self: { host: string; pid: number; space: string; isAlive(pid: number): boolean };
+  self: Self;
   /** How many files this process may have open at once. */
   openFileLimit: number;
   /** The version of Node, such as 20.19.0. */
@@ -129,7 +140,9 @@ export function processContext(): Context {
     uid: process.geteuid?.(),
     nodeVersion: process.versions.node,
     get self() {
-      return { host: hostname(), pid: process.pid, space: readPidNamespace(), isAlive };
+      const { pid } = process;
+      const started = readProcess(pid)?.started;
+      return { host: hostname(), pid, space: readPidNamespace(), started, isAlive };
     },
     get openFileLimit() {
       return readOpenFileLimit();
@@ -164,14 +177,16 @@ function findHomeFolder(): string {
   }
 }
 
-function isAlive(pid: number): boolean {
+function isAlive(pid: number, started: string | undefined): boolean | undefined {
   try {
     process.kill(pid, 0);
-    return !isZombie(pid);
   } catch (error) {
     // A process of another user is alive, too.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
+  const found = readProcess(pid);
+  if (found?.isZombie) return false;
+  return started === undefined || found === undefined ? undefined : found.started === started;
 }
 
 function onSignal(listener: (signal: SignalName) => void): () => void {

@@ -21,12 +21,18 @@ export function readOpenFileLimit(): number {
   }
 }
 
-/** Returns whether a process has exited but was not reaped, which may never happen in a container; false on other systems. */
-export function isZombie(pid: number): boolean {
+/**
+ * Returns whether a process has exited but was not reaped, which may never happen in a container, and when it started, in
+ * clock ticks since the boot: a later process with its id has another time. Undefined if the system does not say.
+ */
+export function readProcess(pid: number): { isZombie: boolean; started: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return /^ Z/.test(stat.slice(stat.lastIndexOf(')') + 1));
+    // The name before may contain anything; these are fields 3 to 22.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state, started] = [fields[0], fields[19]];
+    return started === undefined ? undefined : { isZombie: state === 'Z', started };
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -2,17 +2,29 @@
 import { setMaxListeners } from 'node:events';
 import { InterruptedError } from '../errors.js';
 import type { SignalName } from '../exit-code.js';
-import type { Context } from './context.js';
+import type { Clock, Context } from './context.js';
+
+/**
+ * After a second signal, how long files are waited for, and then how long the command has for its messages (ms): on a file
+ * system that hangs it would never end.
+ */
+const MAX_DISK_WAIT = 500;
+const MAX_ENDING = 500;
 
 export class Interruption {
   readonly #first = new AbortController();
   readonly #second = new AbortController();
   readonly #final = new AbortController();
+  readonly #impatient = new AbortController();
+  readonly #overdue = new AbortController();
+  readonly #clock: Clock;
+  #stopTimer = () => {};
   readonly #release: () => void;
 
-  constructor(context: Pick<Context, 'onSignal'>) {
+  constructor(context: Pick<Context, 'onSignal' | 'clock'>) {
     // Every watched run adds listeners.
-    setMaxListeners(0, this.#first.signal, this.#second.signal, this.#final.signal);
+    setMaxListeners(0, this.#first.signal, this.#second.signal, this.#final.signal, this.#impatient.signal);
+    this.#clock = context.clock;
     this.#release = context.onSignal((signal) => this.#receive(signal));
   }
 
@@ -29,6 +41,11 @@ export class Interruption {
   /** Aborts with an InterruptedError when stdout must not delay the exit any longer: SIGTERM, SIGHUP, a second signal. */
   get final(): AbortSignal {
     return this.#final.signal;
+  }
+
+  /** Aborts half a second after the second signal, when files must not delay the exit any longer. */
+  get impatient(): AbortSignal {
+    return this.#impatient.signal;
   }
 
   /** The first signal; undefined if none has arrived. */
@@ -53,17 +70,44 @@ export class Interruption {
     }
   }
 
+  /** Like raceWithSignal; what is opened after the signal is closed again. */
+  async raceToOpen<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
+    try {
+      return await this.raceWithSignal(opening);
+    } catch (error) {
+      void opening.then((opened) => opened.close()).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** Settles like the promise, or rejects with the first InterruptedError a second after the second signal. */
+  async raceToEnd<T>(promise: Promise<T>): Promise<T> {
+    const overdue = new Promise<never>((_resolve, reject) => {
+      this.#overdue.signal.addEventListener('abort', () => reject(this.#overdue.signal.reason));
+    });
+    return Promise.race([promise, overdue]);
+  }
+
   /** Stops listening to signals. */
   release(): void {
+    this.#stopTimer();
     this.#release();
   }
 
   #receive(signal: SignalName): void {
     const isSecond = this.#first.signal.aborted;
     const error = isSecond ? this.#first.signal.reason : new InterruptedError(signal);
+    if (isSecond && !this.#second.signal.aborted) this.#startTimer(error);
     // Listeners of the first signal also check `final`, so it aborts first.
     if (isSecond || signal !== 'SIGINT') this.#final.abort(error);
     if (isSecond) this.#second.abort(error);
     this.#first.abort(error);
+  }
+
+  #startTimer(error: InterruptedError): void {
+    this.#stopTimer = this.#clock.after(MAX_DISK_WAIT, () => {
+      this.#impatient.abort(error);
+      this.#stopTimer = this.#clock.after(MAX_ENDING, () => this.#overdue.abort(error));
+    });
   }
 }

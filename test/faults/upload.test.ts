@@ -236,7 +236,10 @@ describe('run: Ctrl-C before the request is complete', () => {
       fields: { workflowId: 'w' },
       inputs: [{ name: 'a', parts: [Buffer.from('1')] }],
     });
-    const interruption = new Interruption({ onSignal: (listener) => signals.listen(listener) });
+    const interruption = new Interruption({
+      onSignal: (listener) => signals.listen(listener),
+      clock: realClock,
+    });
     const sent: string[] = [];
     const sending = (async () => {
       const hooks = {

@@ -29,6 +29,25 @@ describe.skipIf(LACKS.procfs)('processes', () => {
     parent.child.kill('SIGKILL');
   });
 
+  test('batch, run --once: an owner whose process id now belongs to another process is replaced at once (fault 111)', async () => {
+    const { cwd, path, baseUrl } = await prepareBatch(1);
+    const once = join(cwd, 'my.once');
+    const commands = [
+      [BATCH_ARGS, path],
+      [['run', 'w', '--once', 'my.once'], once],
+    ] as const;
+    for (const [args, file] of commands) {
+      const wfr = () => startWfr([...args], { WFR_BASE_URL: baseUrl }, { cwd }).ended;
+      expect((await wfr()).exitCode).toBe(0);
+      const claim = readEvents(file).findLast(({ event }) => event === 'open');
+      // The process of this test is alive, and started at another time.
+      appendClaim(file, { ...claim?.owner, pid: process.pid, token: '0badcafe' });
+      const started = performance.now();
+      expect((await wfr()).exitCode).toBe(0);
+      expect(performance.now() - started).toBeLessThan(9_000);
+    }
+  });
+
   test.skipIf(!existsSync('/usr/bin/script'))(
     'run: Ctrl-Z shows the cursor and stops the process, and fg continues the live line until the run ends',
     async () => {

@@ -95,7 +95,7 @@ async function assertSingleRow(plan: BatchPlan): Promise<void> {
 async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): Promise<CommandOutcome> {
   const { reporter, context } = session;
   const file = resultsFile(flags.results, context);
-  const log = await openLog(plan, flags.results, context);
+  const log = await session.interruption.raceToOpen(openLog(plan, flags.results, session));
   const gate = new Gate({
     ...plan,
     clock: context.clock,
@@ -151,7 +151,8 @@ function resultsFile(results: string | undefined, context: Context) {
 }
 
 /** Opens where the rows are recorded: a file that can be resumed, stdout, or nowhere. */
-async function openLog(plan: BatchPlan, results: string | undefined, context: Context): Promise<Log> {
+async function openLog(plan: BatchPlan, results: string | undefined, session: Session): Promise<Log> {
+  const { context } = session;
   const { clock, stdout } = context;
   const file = resultsFile(results, context);
   const { workflowId: workflow, settings, shard, defaults } = plan;
@@ -163,7 +164,7 @@ async function openLog(plan: BatchPlan, results: string | undefined, context: Co
   };
   if (file !== undefined) {
     const batch = { header, inputs: defaults, rows: () => shardRows(plan) };
-    return openResultsFile(ownedFileOptions(file, context), batch);
+    return openResultsFile(ownedFileOptions(file, session), batch);
   }
   const log = new Log(results === undefined ? NO_SINK : stdoutSink(stdout), () => clock.now());
   // What is written to stdout can be saved as a results file, to continue from it.

@@ -47,8 +47,10 @@ const LOCK_INTERVAL = 250;
  * throws.
  */
 export async function triggerOnce(plan: RunPlan, once: OncePlan, session: Session): Promise<KnownRun> {
-  await createOnceFile(ownedFileOptions(once.file, session.context), targetOf(plan));
-  const file = await openWhenFree(once, session);
+  const { interruption } = session;
+  const options = { ...ownedFileOptions(once.file, session), signal: interruption.signal };
+  await interruption.raceWithSignal(createOnceFile(options, targetOf(plan)));
+  const file = await interruption.raceToOpen(openWhenFree(once, session));
   try {
     const inputs = new DigestedInputs(plan.trigger.inputs, file.header.salt ?? '');
     await assertSameCommand(file, inputs, plan, once);
@@ -59,7 +61,7 @@ export async function triggerOnce(plan: RunPlan, once: OncePlan, session: Sessio
     return continueRun(file, plan, once, session);
   } finally {
     // If it cannot be released, the end of this process releases it.
-    await file.log.close().catch(() => {});
+    await file.close().catch(() => {});
   }
 }
 
@@ -73,7 +75,7 @@ async function openWhenFree({ file }: OncePlan, session: Session): Promise<OnceF
   const { signal } = interruption;
   for (let attempts = 0; ; attempts++) {
     try {
-      return await openOnceFile({ ...ownedFileOptions(file, context), signal });
+      return await openOnceFile({ ...ownedFileOptions(file, session), signal });
     } catch (error) {
       if (!(error instanceof JournalInUseError)) throw error;
       if (!error.isLocal) throw new UsageError([`--once ${file.name}: ${error.message}`]);
@@ -233,16 +235,17 @@ async function recordEnd(
   id: string,
   event: RowEvent,
   { file: named }: OncePlan,
-  { context, reporter }: Session,
+  session: Session,
 ): Promise<void> {
+  const { context, reporter } = session;
   for (let attempts = 1; ; attempts++) {
     try {
-      const { log, record } = await openOnceFile(ownedFileOptions(named, context));
+      const { log, record, close } = await openOnceFile(ownedFileOptions(named, session));
       try {
         const { state, id: recorded } = record();
         if (state === 'running' && recorded === id) await log.commit(event);
       } finally {
-        await log.close();
+        await close();
       }
       return;
     } catch (error) {

@@ -4,6 +4,7 @@ import { factsOf } from '../../outcome/describe-error.js';
 import type { Outcome } from '../../outcome/outcome.js';
 import { Log, NO_SINK } from '../../runs/log/log.js';
 import { createRun } from '../../service/create-run.js';
+import type { EndedRun } from '../../service/run.js';
 import type { ProgressView } from '../../view/progress/run-progress.js';
 import { printOutcome, resumeCommands, resumeOf } from '../shared/print-outcome.js';
 import { printAccepted, printId, RunPrinter } from '../shared/print-run.js';
@@ -68,13 +69,19 @@ async function watch(
   const seen = accepted ?? ended;
   const exists = accepted === undefined;
   const printer = new RunPrinter(session, { format, pointer, severalRuns: false });
-  const options = { id, wait, exists, ...(seen && { accepted: seen }), ...(recorder && { recorder }) };
+  let received: EndedRun | undefined;
+  const onEnd = (run: EndedRun) => {
+    if (recorder !== undefined) received = run;
+  };
+  const options = { id, wait, exists, ...(seen && { accepted: seen }), onEnd };
   const watched = await watchAndShow(options, { printer, progress, documents }, session);
   reporter.stopProgress();
   const isLost = watched.error?.code === 'no-such-run' && recorder !== undefined;
   const known = isLost ? withError(await recorder.lost(), watched) : watched;
   const outcome = { ...known, wasTriggered: accepted !== undefined };
   const printed = await printOutcome(outcome, resumeCommands([id], settings, documents), printer, reporter);
+  // Last: a file system that hangs must not keep back the result.
+  if (received !== undefined) await recorder?.ended(received);
   const runs = [{ ...printed, workflowId: trigger.workflowId, inputs: namesOf(trigger) }];
   return { runs, ...resumeOf(runs, plan) };
 }

@@ -1,14 +1,15 @@
 /** The options with which a command locks the file of a journal. */
 import { randomBytes } from 'node:crypto';
-import type { Context } from '../../platform/context.js';
 import type { OwnedFileOptions } from '../../runs/log/owned-file.js';
+import type { Session } from './session.js';
 
 /** Returns the options for a file, with a new token for this owner. */
 export function ownedFileOptions(
   { path, name }: { path: string; name: string },
-  { self, clock }: Context,
+  { context: { self, clock }, interruption }: Pick<Session, 'context' | 'interruption'>,
 ): OwnedFileOptions {
-  const { host, pid, space, isAlive } = self;
-  const owner = { host, pid, space, token: randomBytes(4).toString('hex') };
-  return { path, name, owner, isAlive, clock };
+  const { host, pid, space, started, isAlive } = self;
+  const token = randomBytes(4).toString('hex');
+  const owner = { host, pid, space, ...(started !== undefined && { started }), token };
+  return { path, name, owner, isAlive, clock, giveUp: interruption.impatient };
 }

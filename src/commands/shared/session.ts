@@ -88,7 +88,8 @@ export async function runCommand(
   const started = context.clock.monotonic();
   const elapsed = () => context.clock.monotonic() - started;
   const resources = new CommandResources(flags, subjects, isStdoutFree, context);
-  try {
+  const { interruption } = resources;
+  const run = async () => {
     const outcome = await work(resources)
       .finally(() => resources.closeSession())
       .catch((error) => {
@@ -107,9 +108,11 @@ export async function runCommand(
     if (context.errorsAsData) await printData({ ...ending, exit: finalExit, failures }, context);
     else await print(failures, flags, context);
     return finalExit;
+  };
+  try {
+    return await interruption.raceToEnd(run().finally(() => resources.reports.close()));
   } finally {
-    resources.interruption.release();
-    await resources.reports.close();
+    interruption.release();
   }
 }
 

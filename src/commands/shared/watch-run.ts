@@ -109,21 +109,19 @@ export interface RunDisplay {
   documents: DocumentFolder | undefined;
 }
 
-/** Records the end of a run before it is shown. Never throws. */
-interface Recorder {
-  ended(run: EndedRun): Promise<void>;
-}
-
-/** Watches a run, shows each change, and records its last state in the history. Never throws. */
+/**
+ * Watches a run, shows each change, and records its last state in the history; `onEnd` gets it as the service sent it.
+ * Never throws.
+ */
 export async function watchAndShow(
-  { recorder, ...options }: Omit<WatchOptions, 'onChange'> & { recorder?: Recorder },
+  { onEnd, ...options }: Omit<WatchOptions, 'onChange'> & { onEnd?(run: EndedRun): void },
   { printer, progress, documents }: RunDisplay,
   session: Session,
 ): Promise<WatchOutcome> {
   const { id } = options;
   const onChange = async (seen: Run) => {
     progress.seen(id, seen);
-    if (hasEnded(seen)) await recorder?.ended(seen);
+    if (hasEnded(seen)) onEnd?.(seen);
     const { run, error } = await saveDocuments(id, seen, documents, session);
     await printer.printChange(run);
     if (error !== undefined) throw error;

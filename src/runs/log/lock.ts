@@ -5,8 +5,10 @@
  * - To claim the journal, a process appends an `open` line with its own identity and, in `after`, the token of the dead
  *   owner that it replaces. It then reads the journal: the order of appended lines is the same for everybody, so the
  *   first of several rival claims wins, and each process sees whether that is its own.
- * - An owner that ends appends a `close` line. An owner that was killed is dead if its process id is gone. Where that
- *   cannot be checked (another container, a copy of the file), it is presumed dead if the file stays unchanged for 10 s.
+ * - An owner that ends appends a `close` line. An owner that was killed is dead if its process id is gone, or belongs to a
+ *   process with another start time. Where that cannot be checked (another container, a system without start times), it is
+ *   presumed dead if the file stays unchanged for 10 s; for a copy of the file, or the file on another mount, which may
+ *   show changes late, for 26 s.
  * - A presumed dead owner may only be stalled, and resume later. So an owner reads what others have appended after each
  *   write (owned-file.ts), in particular after `sent` is on disk and before the last bytes of the request. If no claim is
  *   there, any later claim follows the `sent` line, and its process reads that line. If one is, the request is not
@@ -19,6 +21,7 @@
  * is never presumed dead; the user may continue with a copy of the file.
  */
 
+import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { BatchFileError } from '../../errors.js';
 import type { Clock } from '../../platform/context.js';
@@ -27,7 +30,8 @@ import { type Claim, followsTornLine, isOwnershipLine, type Owner, Ownership } f
 
 export interface LockOptions {
   owner: Owner;
-  isAlive(pid: number): boolean;
+  /** Whether the process with this id and start is alive; undefined if a later process may have its id. */
+  isAlive(pid: number, started: string | undefined): boolean | undefined;
   clock: Clock;
   /** Ends the wait for signs of life of another owner, with its reason. */
   signal?: AbortSignal;
@@ -46,8 +50,12 @@ export class JournalInUseError extends BatchFileError {
   }
 }
 
+/** Heartbeat interval of an owner (ms). */
+export const HEARTBEAT = 2_000;
 /** An owner is presumed dead if the file stays unchanged for so long (ms). */
 const OWNER_TIMEOUT = 10_000;
+/** The same on another mount: sshfs keeps attributes for 20 s. */
+const OTHER_MOUNT_TIMEOUT = 20_000 + 3 * HEARTBEAT;
 /** Claims of one process before it gives up: each lost to a rival, or was appended to an incomplete line. */
 const MAX_ATTEMPTS = 20;
 const CHUNK = 256 * 1024;
@@ -58,33 +66,50 @@ export interface ByteRange {
   length: number;
 }
 
+/** A file that is to be claimed: `id` is its `device:inode`, `handle` is open for reading and appending. */
+export interface LockedFile {
+  handle: FileHandle;
+  path: string;
+  id: string;
+}
+
 /**
- * Claims a journal that is open for reading and appending; `file` is its `device:inode`. Returns the offset up to which
+ * Claims a journal. Returns the offset up to which
  * the ownership was read, at the beginning of a line, and the incomplete lines to overwrite. Throws JournalInUseError if
  * another process owns it.
  */
 export async function acquireLock(
-  handle: FileHandle,
-  file: string,
+  file: LockedFile,
   options: LockOptions,
 ): Promise<{ end: number; torn: readonly ByteRange[] }> {
   const { owner, clock } = options;
+  const { handle } = file;
   for (let attempts = 0; ; attempts++) {
     const { claim, end, isTorn, torn } = await readOwnership(handle);
     if (claim?.owner.token === owner.token) return { end, torn };
-    if (claim !== undefined) await assertOwnerDead(claim, handle, file, options);
+    if (claim !== undefined) await assertOwnerDead(claim, file, options);
     if (attempts === MAX_ATTEMPTS)
       throw new BatchFileError('other processes keep claiming it; run the same command again');
     const ours: Claim = {
       owner,
-      file,
+      file: file.id,
       ...(claim !== undefined && { after: claim.owner.token }),
       // Our previous claim may have been appended to an incomplete line.
       ...((isTorn || attempts > 0) && { torn: true }),
     };
     const line = JSON.stringify({ event: 'open', ...ours, time: new Date(clock.now()).toISOString() });
-    await handle.appendFile(`${isTorn ? '\n' : ''}${line}\n`);
+    await appendAtOnce(handle, Buffer.from(`${isTorn ? '\n' : ''}${line}\n`));
   }
+}
+
+/**
+ * Appends with one system call, so that no claim of another process comes between two parts. Throws if only a part could
+ * be written: the rest might follow the claim of another process, which could not repair the line.
+ */
+export async function appendAtOnce(handle: FileHandle, bytes: Uint8Array): Promise<void> {
+  const { bytesWritten } = await handle.write(bytes);
+  if (bytesWritten < bytes.length)
+    throw new Error(`only ${bytesWritten} of ${bytes.length} bytes could be written; the disk may be full`);
 }
 
 /** Reads an open file from its start to its current end. */
@@ -129,28 +154,25 @@ async function readOwnership(handle: FileHandle) {
 }
 
 /** Throws JournalInUseError if the owner may be alive. */
-async function assertOwnerDead(
-  claim: Claim,
-  handle: FileHandle,
-  file: string,
-  options: LockOptions,
-): Promise<void> {
-  if (!(await mayBeAlive(claim, handle, file, options))) return;
+async function assertOwnerDead(claim: Claim, file: LockedFile, options: LockOptions): Promise<void> {
+  if (!(await mayBeAlive(claim, file, options))) return;
   throw new JournalInUseError(claim.owner, isSameMachine(claim.owner, options.owner));
 }
 
-async function mayBeAlive(claim: Claim, handle: FileHandle, file: string, options: LockOptions) {
+async function mayBeAlive(claim: Claim, file: LockedFile, options: LockOptions) {
   const { owner } = claim;
   const self = options.owner;
   const isSameSpace = owner.space === self.space && (self.space !== '' || owner.host === self.host);
+  const isSameFile = claim.file === file.id;
   if (isSameSpace) {
-    if (owner.pid === self.pid || !options.isAlive(owner.pid)) return false;
-    if (claim.file === file) return true;
+    const isAlive = owner.pid !== self.pid && options.isAlive(owner.pid, owner.started);
+    if (isAlive === false) return false;
+    if (isAlive === true && isSameFile) return true;
   }
   // The device number of a network file system may differ between machines.
-  if (!isSameMachine(owner, self) && inodePart(claim.file) === inodePart(file)) return true;
+  if (!isSameMachine(owner, self) && inodePart(claim.file) === inodePart(file.id)) return true;
   // The file may be a copy, or the owner may be in another container.
-  return isFileChanging(handle, options);
+  return isFileChanging(file.path, isSameFile ? OWNER_TIMEOUT : OTHER_MOUNT_TIMEOUT, options);
 }
 
 function isSameMachine(owner: Owner, self: Owner): boolean {
@@ -160,9 +182,22 @@ function isSameMachine(owner: Owner, self: Owner): boolean {
 const bootId = ({ space }: Owner) => space.split(' ', 1)[0];
 const inodePart = (file: string) => file.split(':')[1];
 
-async function isFileChanging(handle: FileHandle, { clock, signal }: LockOptions): Promise<boolean> {
-  const before = await handle.stat({ bigint: true });
-  await clock.sleep(OWNER_TIMEOUT, signal);
-  const after = await handle.stat({ bigint: true });
-  return after.mtimeNs !== before.mtimeNs || after.size !== before.size;
+async function isFileChanging(
+  path: string,
+  timeout: number,
+  { clock, signal }: LockOptions,
+): Promise<boolean> {
+  const before = await readAttributes(path);
+  for (let waited = 0; waited < timeout; waited += HEARTBEAT) {
+    await clock.sleep(HEARTBEAT, signal);
+    const after = await readAttributes(path);
+    if (after.mtimeNs !== before.mtimeNs || after.size !== before.size) return true;
+  }
+  return false;
+}
+
+/** Opens the file again: network file systems then ask the server, and answer from a cache otherwise. */
+async function readAttributes(path: string): Promise<BigIntStats> {
+  const handle = await promises.open(path, 'r');
+  return handle.stat({ bigint: true }).finally(() => handle.close());
 }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { promises } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { BatchFileError } from '../../errors.js';
+import type { Clock } from '../../platform/context.js';
 import { errorCode } from '../../platform/system-error.js';
 import { encodeEvent, type FileEvent, type Header } from './events.js';
 import { parseLine } from './lock.js';
@@ -26,21 +27,17 @@ export interface OnceFile {
   /** The first line. */
   header: Header;
   record(): RowRecord;
+  /** Writes what is pending, and releases the lock. Throws OutputError. */
+  close(): Promise<void>;
 }
 
 /** Creates the file unless it exists: it is whole or absent at every moment. Throws UsageError. */
-export async function createOnceFile(
-  { path, name, clock }: OwnedFileOptions,
-  target: OnceTarget,
-): Promise<void> {
-  const exists = await promises.lstat(path).then(
-    () => true,
-    () => false,
-  );
-  if (exists) return;
+export async function createOnceFile(options: OwnedFileOptions, target: OnceTarget): Promise<void> {
+  const { path, name, clock } = options;
+  if (await withFileName('--once', name, exists(path))) return;
   const events = [onceHeader(target, randomBytes(16).toString('hex')), { event: 'table', rows: 1 } as const];
   const lines = Buffer.concat(events.map((event) => encodeEvent(event, clock.now())));
-  await withFileName('--once', name, createWhole(path, lines));
+  await withFileName('--once', name, createWhole(path, lines, options));
 }
 
 /** Locks the file and reads it. Throws JournalInUseError while another process has it, and UsageError. */
@@ -52,7 +49,7 @@ export async function openOnceFile(options: OwnedFileOptions): Promise<OnceFile>
     record = reduce(record, event, time);
   });
   const { log, header } = await withFileName('--once', name, opening);
-  return { log, header: header as Header, record: () => record };
+  return { log, header: header as Header, record: () => record, close: () => log.close() };
 }
 
 /** Returns the first line of a file. */
@@ -60,34 +57,99 @@ export function onceHeader({ workflow, baseUrl }: OnceTarget, salt: string): Fil
   return { event: 'batch', workflow, baseUrl, shard: '1/1', salt };
 }
 
-/** Writes a temporary file and links it to `path`, which no other process then overwrites. */
-async function createWhole(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString('hex')}.tmp`);
+/** How long another process may have the lock of a name, and the time between two attempts to get it (ms). */
+const LOCK_TIMEOUT = 5_000;
+const LOCK_INTERVAL = 100;
+
+/** Writes the file in a folder of its own and then gives it its name, unless that exists by then. */
+async function createWhole(
+  path: string,
+  bytes: Uint8Array,
+  { clock, signal }: OwnedFileOptions,
+): Promise<void> {
+  const name = `${randomBytes(4).toString('hex')}.tmp`;
+  const folder = join(dirname(path), `.${basename(path)}.${name}`);
+  await promises.mkdir(folder, 0o700);
   try {
-    const handle = await promises.open(temporary, 'wx', 0o600);
+    const handle = await promises.open(join(folder, name), 'wx', 0o600);
     try {
       await handle.writeFile(bytes);
       await handle.sync();
     } finally {
       await handle.close();
     }
-    await linkOrRename(temporary, path);
+    try {
+      await promises.link(join(folder, name), path);
+    } catch (error) {
+      // Another process was faster (EEXIST), or the file system has no hard links, which each says differently.
+      if (errorCode(error) !== 'EEXIST') await renameUnlessExists(folder, name, path, clock, signal);
+    }
   } finally {
-    await promises.unlink(temporary).catch(() => {});
+    await removeFolder(folder);
   }
   await syncDirectory(dirname(path));
 }
 
-async function linkOrRename(from: string, to: string): Promise<void> {
-  try {
-    await promises.link(from, to);
-  } catch (error) {
-    // Another process was faster: its file is used.
-    if (errorCode(error) === 'EEXIST') return;
-    // Some file systems have no hard links; there, two processes that start together may each create the file.
-    if (!['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(errorCode(error) ?? '')) throw error;
-    await promises.rename(from, to);
+/**
+ * Renames `folder/name` to `path` unless that exists, on a file system without hard links. The lock is a folder: a process
+ * has it while its own file is in it, as no folder can be renamed to one that is not empty. The file is renamed out of the
+ * lock, so a process that stalls and whose lock is removed meanwhile can no longer replace the file of another.
+ */
+async function renameUnlessExists(
+  folder: string,
+  name: string,
+  path: string,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const lock = join(dirname(path), `.${basename(path)}.lock`);
+  for (let waited = 0; !(await exists(path)); waited += LOCK_INTERVAL) {
+    const failure = await promises.rename(folder, lock).catch((error: Error) => error);
+    if (failure === undefined) {
+      try {
+        if (!(await exists(path))) await promises.rename(join(lock, name), path);
+        return;
+      } catch (error) {
+        // Another process has removed the lock, and is creating the file.
+        if (errorCode(error) !== 'ENOENT') throw error;
+      } finally {
+        await promises.unlink(join(lock, name)).catch(() => {});
+        // It may be that of another process by now, which is not empty.
+        await promises.rmdir(lock).catch(() => {});
+      }
+    }
+    if (waited >= LOCK_TIMEOUT) {
+      if (failure !== undefined && !(await exists(lock))) throw new NoExclusiveNamesError(failure);
+      // The process that has it was killed or stalls.
+      const abandoned = `${folder}.old`;
+      await promises.rename(lock, abandoned).catch(() => {});
+      await removeFolder(abandoned);
+      waited = 0;
+    }
+    await clock.sleep(LOCK_INTERVAL, signal);
   }
+}
+
+async function removeFolder(path: string): Promise<void> {
+  await promises.rm(path, { recursive: true, force: true }).catch(() => {});
+}
+
+class NoExclusiveNamesError extends BatchFileError {
+  constructor(cause: Error) {
+    super(
+      `its file system has no hard links and cannot rename a folder (${errorCode(cause)}), so two commands could create it at once; use a file on another one`,
+    );
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return promises.lstat(path).then(
+    () => true,
+    (error) => {
+      if (errorCode(error) === 'ENOENT') return false;
+      throw error;
+    },
+  );
 }
 
 /** Longer than the first line of any file of ours. */

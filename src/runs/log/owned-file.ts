@@ -9,11 +9,17 @@ import { dirname } from 'node:path';
 import { BatchFileError, OutputError } from '../../errors.js';
 import { fileId } from '../../platform/files.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
-import { acquireLock, type ByteRange, type LockOptions, parseLine, readBytes } from './lock.js';
+import {
+  acquireLock,
+  appendAtOnce,
+  type ByteRange,
+  HEARTBEAT,
+  type LockOptions,
+  parseLine,
+  readBytes,
+} from './lock.js';
 import { isClaim, isOwnershipLine } from './ownership.js';
 
-/** Heartbeat interval (ms). */
-const HEARTBEAT = 2_000;
 const LINE_FEED = 0x0a;
 const RESTORE = 'put it back before you run the command again, or rows will be sent twice';
 const TORN = '{"event":"torn"}';
@@ -23,6 +29,8 @@ export interface OwnedFileOptions extends LockOptions {
   path: string;
   /** As the user wrote it, for messages. */
   name: string;
+  /** Ends the wait for the disk: what is being written then counts as not written. */
+  giveUp?: AbortSignal;
   /** Whether the file must exist already. */
   mustExist?: boolean;
 }
@@ -53,7 +61,7 @@ export class OwnedFile {
       const stats = await handle.stat({ bigint: true });
       if (!stats.isFile()) throw new BatchFileError('it is not a regular file');
       await syncDirectory(dirname(options.path));
-      const { end, torn } = await acquireLock(handle, fileId(stats), options);
+      const { end, torn } = await acquireLock({ handle, path: options.path, id: fileId(stats) }, options);
       await repairTornLines(torn, stats, options.path);
       const file = new OwnedFile(handle, options, end);
       file.#scheduleHeartbeat();
@@ -85,7 +93,7 @@ export class OwnedFile {
    */
   append(bytes: Uint8Array, isDurable: boolean): Promise<void> {
     return this.#enqueue(async () => {
-      await this.#handle.appendFile(bytes);
+      await appendAtOnce(this.#handle, bytes);
       if (isDurable) await this.#handle.datasync();
       await this.#assertOurs(bytes);
     });
@@ -100,14 +108,28 @@ export class OwnedFile {
     try {
       await this.append(Buffer.from(line), true);
     } finally {
-      await this.#handle.close();
+      await this.#unlessGivenUp(this.#handle.close()).catch((error) => this.#fail(error));
     }
+  }
+
+  /** Settles like the work on the disk, or rejects when nobody waits for it any longer: the disk may never answer. */
+  async #unlessGivenUp(work: Promise<void>): Promise<void> {
+    const { giveUp } = this.#options;
+    if (giveUp === undefined) return work;
+    let abort = () => {};
+    const givenUp = new Promise<never>((_resolve, reject) => {
+      abort = () => reject(new Error('the disk does not respond'));
+      giveUp.addEventListener('abort', abort);
+      if (giveUp.aborted) abort();
+    });
+    work.catch(() => {});
+    return Promise.race([work, givenUp]).finally(() => giveUp.removeEventListener('abort', abort));
   }
 
   #enqueue(work: () => Promise<void>): Promise<void> {
     const done = this.#lastOperation.then(async () => {
       this.failed.throwIfAborted();
-      await work().catch((error) => this.#fail(error));
+      await this.#unlessGivenUp(work()).catch((error) => this.#fail(error));
     });
     this.#lastOperation = done.catch(() => {});
     return done;

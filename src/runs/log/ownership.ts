@@ -6,6 +6,8 @@ export interface Owner {
   pid: number;
   /** The scope of process ids: the boot of the machine and the PID namespace. */
   space: string;
+  /** When it started, so that a later process with its id is told from it; undefined if its system does not say. */
+  started?: string;
   /** Eight random hexadecimal digits. */
   token: string;
 }

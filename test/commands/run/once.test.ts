@@ -23,13 +23,13 @@ function fillDisk(folder: string, first: number): () => void {
   const { open } = promises;
   let writes = 0;
   const write =
-    <Args extends unknown[]>(real: (...args: Args) => Promise<void>) =>
+    <Args extends unknown[], Result>(real: (...args: Args) => Promise<Result>) =>
     (...args: Args) =>
       ++writes < first ? real(...args) : Promise.reject(Object.assign(new Error(), { code: 'ENOSPC' }));
   return replaceFunction(promises, 'open', async (path, ...rest) => {
     const handle = await open(path, ...rest);
     if (!String(path).startsWith(join(folder, ''))) return handle;
-    handle.appendFile = write(handle.appendFile.bind(handle)) as typeof handle.appendFile;
+    handle.write = write(handle.write.bind(handle) as never) as typeof handle.write;
     handle.writeFile = write(handle.writeFile.bind(handle)) as typeof handle.writeFile;
     return handle;
   });
@@ -500,6 +500,99 @@ describe('run --once: the file', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--adopt requires --once <file>');
     expect(stderr).toContain('--retry-failed requires --once <file>');
+    expect(requests).toEqual([]);
+  });
+});
+
+const fails = (code: string) => () => Promise.reject(Object.assign(new Error(), { code }));
+
+describe('run --once: a file system without hard links', () => {
+  test('run --once: a process that stalls while it creates the file does not replace that of another (fault 110)', async () => {
+    const { once, accepted, path, cwd } = await prepareOnce();
+    replaceFunction(promises, 'link', fails('EPERM'));
+    const { rename } = promises;
+    let resume = () => {};
+    const resumed = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    let stall = () => {};
+    const stalls = new Promise<void>((resolve) => {
+      stall = resolve;
+    });
+    let renames = 0;
+    replaceFunction(promises, 'rename', async (from, to) => {
+      if (to === path && ++renames === 1) {
+        stall();
+        await resumed;
+      }
+      return rename(from, to);
+    });
+    const first = once();
+    await stalls;
+    const second = await once();
+    resume();
+    expect([second.exitCode, (await first).exitCode, accepted.length]).toEqual([0, 0, 1]);
+    expect(readdirSync(cwd)).toEqual(['my.once']);
+  });
+
+  test('run --once: two processes that create the file at once trigger one run', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { once, accepted, cwd } = await prepareOnce();
+      replaceFunction(promises, 'link', fails('ENOSYS'));
+      const results = await Promise.all([1, 2].map((pid) => once(['a=1'], { self: { pid } })));
+      expect([...results.map(({ exitCode }) => exitCode), accepted.length]).toEqual([0, 0, 1]);
+      expect(readdirSync(cwd)).toEqual(['my.once']);
+    }
+  });
+
+  test('run --once: the lock of a process that was killed while it created the file is removed', async () => {
+    const { once, cwd } = await prepareOnce();
+    replaceFunction(promises, 'link', fails('EPERM'));
+    mkdirSync(join(cwd, '.my.once.lock'));
+    writeFileSync(join(cwd, '.my.once.lock', 'of-another'), '');
+    expect((await once()).exitCode).toBe(0);
+    expect(readdirSync(cwd)).toEqual(['my.once']);
+  });
+
+  test('run --once: without hard links and renamed folders, exits 2 with the reason, and sends nothing', async () => {
+    const { once, cwd, requests } = await prepareOnce();
+    replaceFunction(promises, 'link', fails('EPERM'));
+    replaceFunction(promises, 'rename', fails('ENOTSUP'));
+    const { exitCode, stderr } = await once();
+    expect({ exitCode, requests, left: readdirSync(cwd) }).toEqual({ exitCode: 2, requests: [], left: [] });
+    expect(stderr).toContain('--once my.once: its file system has no hard links and cannot rename a folder');
+  });
+});
+
+describe('run --once: a file system that hangs', () => {
+  test('run --once: the result is printed although its end cannot be recorded, and a second signal ends wfr (fault 112)', async () => {
+    const { once, path } = await prepareOnce();
+    const { open } = promises;
+    const signals = new Signals();
+    replaceFunction(promises, 'open', async (opened, ...rest) => {
+      const isHanging = opened === path && readFileSync(path, 'utf8').includes('"accepted"');
+      return isHanging ? new Promise(() => {}) : open(opened, ...rest);
+    });
+    const { exitCode, stdout } = await once([], {
+      signals,
+      clock: realClock,
+      onOutput: (_text, stream) => {
+        if (stream !== 'stdout') return;
+        signals.raise('SIGINT');
+        signals.raise('SIGINT');
+      },
+    });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: '{\n  "total": 1\n}\n' });
+  });
+
+  test('run --once: a file that cannot be opened is waited for until the first signal', async () => {
+    const { once, requests } = await prepareOnce();
+    const signals = new Signals();
+    replaceFunction(promises, 'lstat', () => {
+      setImmediate(() => signals.raise('SIGTERM'));
+      return new Promise<never>(() => {});
+    });
+    expect((await once([], { signals })).exitCode).toBe(143);
     expect(requests).toEqual([]);
   });
 });
