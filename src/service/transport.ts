@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import type { buildConnector, Dispatcher } from 'undici';
 import requestOn from 'undici/lib/api/api-request.js';
 import Client from 'undici/lib/dispatcher/client.js';
-import Pool from 'undici/lib/dispatcher/pool.js';
 import { NetworkError, type NetworkFault, WfrError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
@@ -11,7 +10,7 @@ import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
 import { openSocket, type Route } from './connect.js';
 import { Deadline, StallTimer } from './deadline.js';
-import { RawResponse } from './raw-response.js';
+import { MAX_HEAD, RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
 import { Semaphore } from './semaphore.js';
 
@@ -24,6 +23,16 @@ export interface HttpResponse extends ReadBody {
 }
 
 const POLL_CONNECTIONS = 8;
+
+/** wfr has limits of its own for the phases of a response. */
+const CLIENT_OPTIONS = { headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: MAX_HEAD };
+
+/** A kept-alive connection, which is opened again where it was closed. */
+interface PollConnection {
+  client: Client;
+  /** What its socket receives; undefined before it was opened. */
+  raw?: RawResponse;
+}
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -41,7 +50,8 @@ export class Transport {
   readonly #limits: Limits;
   readonly #closed = new AbortController();
   readonly #polls = new Semaphore(POLL_CONNECTIONS);
-  #pool: Pool | undefined;
+  readonly #connections = new Set<PollConnection>();
+  readonly #idle: PollConnection[] = [];
 
   constructor(route: Route, clock: Clock, limits: Limits) {
     this.#route = route;
@@ -52,7 +62,7 @@ export class Transport {
   /** Closes all connections immediately. */
   async close(): Promise<void> {
     this.#closed.abort(new Error('closed'));
-    await this.#pool?.destroy();
+    await Promise.all([...this.#connections].map(({ client }) => client.destroy()));
   }
 
   /**
@@ -70,9 +80,8 @@ export class Transport {
     const socket = await this.#connect(signal);
     const raw = new RawResponse(socket);
     const client = new Client(this.#route.origin.origin, {
+      ...CLIENT_OPTIONS,
       connect: provideSocket(socket),
-      headersTimeout: 0,
-      bodyTimeout: 0,
     });
     const deadline = new Deadline(signal, this.#clock);
     let bodyError: unknown;
@@ -126,32 +135,42 @@ export class Transport {
 
   async #get(path: string, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
     const started = this.#clock.monotonic();
-    this.#pool ??= new Pool(this.#route.origin.origin, {
-      connections: POLL_CONNECTIONS,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: (_options, callback) => {
-        this.#connect(this.#closed.signal).then(
-          (socket) => {
-            new RawResponse(socket);
-            callback(null, socket);
-          },
-          (error) => callback(error, null),
-        );
-      },
-    });
+    const connection = this.#idle.pop() ?? this.#addConnection();
     const deadline = new Deadline(signal, this.#clock);
     try {
       deadline.allow(this.#limits.silence, () => this.#fault('no-response', this.#limits.silence));
+      connection.raw?.expectNext();
       const response = await deadline.guard(
-        requestOn.call(this.#pool, { method: 'GET', path, headers, signal: deadline.signal }),
+        requestOn.call(connection.client, { method: 'GET', path, headers, signal: deadline.signal }),
       );
       return await this.#read(response, deadline, started);
     } catch (error) {
       throw toNetworkError(error, this.#host, 'reset');
     } finally {
       deadline.end();
+      this.#idle.push(connection);
     }
+  }
+
+  #addConnection(): PollConnection {
+    const open = async () => {
+      const socket = await this.#connect(this.#closed.signal);
+      connection.raw = new RawResponse(socket);
+      return socket;
+    };
+    const connection: PollConnection = {
+      client: new Client(this.#route.origin.origin, {
+        ...CLIENT_OPTIONS,
+        connect(_options, callback) {
+          open().then(
+            (socket) => callback(null, socket),
+            (error) => callback(error, null),
+          );
+        },
+      }),
+    };
+    this.#connections.add(connection);
+    return connection;
   }
 
   /** Opens a socket within the time limit; aborted by the signal. */
