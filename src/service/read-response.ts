@@ -8,6 +8,7 @@ import { stripByteOrderMark } from '../text/utf8.js';
 import type { Deadline } from './deadline.js';
 import { decodeBody, type IncomingBody, parseCoding } from './decode-body.js';
 import { ReceivedBytes } from './received-bytes.js';
+import type { ResponsePlace } from './response-memory.js';
 
 /** Longest body of a 2xx, in bytes: 512 MiB. */
 const MAX_RESPONSE = 512 * 1024 * 1024;
@@ -29,6 +30,8 @@ export interface ReadOptions {
   host: string;
   clock: Clock;
   limits: Limits;
+  /** Where a 2xx waits to be printed; undefined for one that need not wait. */
+  place: ResponsePlace | undefined;
 }
 
 /** The part of a body that was read, in UTF-8 for a 2xx, which is always whole. */
@@ -38,7 +41,8 @@ export interface ReadBody {
 }
 
 /**
- * Reads and decodes the body. Throws NetworkError with the status and, of a 2xx, what was received, or the signal's reason.
+ * Reads and decodes the body. Throws NetworkError with the status and, of a 2xx, what was received, NoRoomError,
+ * or the signal's reason.
  */
 export async function readResponse(
   response: IncomingResponse,
@@ -79,10 +83,14 @@ async function readAll(
   const coding = parseCoding(encoding);
   if (coding === 'unsupported') throw new NetworkError('encoded', { host, code: encoding });
   const tooLarge = new NetworkError('too-large', { host, code: headers['content-length'] });
-  if (Number(headers['content-length'] ?? 0) > MAX_RESPONSE) throw tooLarge;
+  const assertSize = (size: number) => {
+    if (size > MAX_RESPONSE) throw tooLarge;
+    options.place?.assertRoomFor(size);
+  };
+  assertSize(Number(headers['content-length'] ?? 0));
   const decoded = coding === undefined ? body : decodeBody(body, coding);
   await forEachChunk(decoded, options, deadline, (chunk) => {
-    if (received.size + chunk.length > MAX_RESPONSE) throw tooLarge;
+    assertSize(received.size + chunk.length);
     received.add(chunk);
   });
   const bytes = stripByteOrderMark(received.concat());

@@ -16,6 +16,7 @@ import { type Deprecation, deprecationOf } from './deprecation.js';
 import { errorMessage } from './error-message.js';
 import { type IdTypes, parseRun } from './parse-run.js';
 import { requestIdOf } from './request-id.js';
+import type { ResponseMemory } from './response-memory.js';
 import { parseRetryAfter } from './retry.js';
 import type { Run } from './run.js';
 import type { HttpResponse, Transport } from './transport.js';
@@ -62,6 +63,7 @@ export interface Service {
   clock: Clock;
   limits: Limits;
   events: ServiceEvents;
+  memory: ResponseMemory;
   /** If undefined, requests are sent immediately. */
   rateLimiter?: RequestLimiter;
 }

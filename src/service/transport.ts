@@ -12,6 +12,7 @@ import { openSocket, type Route } from './connect.js';
 import { Deadline, StallTimer } from './deadline.js';
 import { MAX_HEAD, RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
+import type { ResponsePlace } from './response-memory.js';
 import { Semaphore } from './semaphore.js';
 
 export interface HttpResponse extends ReadBody {
@@ -127,13 +128,22 @@ export class Transport {
     };
   }
 
-  /** Reads a resource over one of a few kept-alive connections. Throws NetworkError or the signal's reason. */
-  get(path: string, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
+  /**
+   * Reads a resource over one of a few kept-alive connections. Throws NetworkError, NoRoomError where others are to be
+   * printed first, or the signal's reason.
+   */
+  get(path: string, headers: Headers, signal: AbortSignal, place?: ResponsePlace): Promise<HttpResponse> {
     // The time limits do not include the wait for a free connection.
-    return this.#polls.use(() => this.#get(path, headers, signal));
+    return this.#polls.use(() => this.#get(path, headers, signal, place));
   }
 
-  async #get(path: string, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
+  async #get(
+    path: string,
+    headers: Headers,
+    signal: AbortSignal,
+    place: ResponsePlace | undefined,
+  ): Promise<HttpResponse> {
+    place?.assertRoom();
     const started = this.#clock.monotonic();
     const connection = this.#idle.pop() ?? this.#addConnection();
     const deadline = new Deadline(signal, this.#clock);
@@ -143,7 +153,7 @@ export class Transport {
       const response = await deadline.guard(
         requestOn.call(connection.client, { method: 'GET', path, headers, signal: deadline.signal }),
       );
-      return await this.#read(response, deadline, started);
+      return await this.#read(response, deadline, started, place);
     } catch (error) {
       throw toNetworkError(error, this.#host, 'reset');
     } finally {
@@ -184,12 +194,22 @@ export class Transport {
     }
   }
 
-  async #read(response: Dispatcher.ResponseData, deadline: Deadline, started: number): Promise<HttpResponse> {
+  async #read(
+    response: Dispatcher.ResponseData,
+    deadline: Deadline,
+    started: number,
+    place?: ResponsePlace,
+  ): Promise<HttpResponse> {
     const { statusCode: status, body } = response;
     const headers = firstValues(response.headers);
-    const reader = { host: this.#host, clock: this.#clock, limits: this.#limits };
-    const read = await readResponse({ status, headers, body }, reader, deadline);
-    return { status, headers, ...read, durationMs: this.#clock.monotonic() - started };
+    const reader = { host: this.#host, clock: this.#clock, limits: this.#limits, place };
+    try {
+      const read = await readResponse({ status, headers, body }, reader, deadline);
+      return { status, headers, ...read, durationMs: this.#clock.monotonic() - started };
+    } finally {
+      // What was not read would delay the next response on this connection.
+      body.on('error', () => {}).destroy();
+    }
   }
 
   get #host(): string {

@@ -103,9 +103,11 @@ export class RowRunner {
 
   async #watch(row: Row, id: string, accepted: Run | undefined): Promise<RowResult> {
     const { session, stopWatching } = this.#tools;
+    const place = session.service.memory.place();
     const { run, error } = await watchRun(
       {
         id,
+        place,
         wait: this.#plan.wait,
         label: null,
         isRateLimited: true,
@@ -115,9 +117,13 @@ export class RowRunner {
       },
       session,
     );
-    if (error !== undefined) return this.#recordUnwatched(row, id, error);
-    if (run !== undefined && hasEnded(run)) return this.#recordEnd(row, run);
-    return { exit: ExitCode.stillRunning, id };
+    try {
+      if (error !== undefined) return this.#recordUnwatched(row, id, error);
+      if (run !== undefined && hasEnded(run)) return this.#recordEnd(row, run);
+      return { exit: ExitCode.stillRunning, id };
+    } finally {
+      place.end();
+    }
   }
 
   #recordEnd(row: Row, run: EndedRun): RowResult {

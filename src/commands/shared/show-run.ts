@@ -1,6 +1,6 @@
 /** Watches a run and shows it: progress on stderr, documents in files, the result on stdout. */
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
-import { type EndedRun, hasEnded, type Run } from '../../service/run.js';
+import { type EndedRun, hasEnded, type Run, withoutJson } from '../../service/run.js';
 import type { ProgressView } from '../../view/progress/run-progress.js';
 import type { RunPrinter } from './print-run.js';
 import type { Session } from './session.js';
@@ -27,7 +27,7 @@ export async function watchAndShow(
 ): Promise<WatchOutcome> {
   const { id } = options;
   const onChange = async (seen: Run) => {
-    progress.seen(id, seen);
+    progress.seen(id, withoutJson(seen));
     if (hasEnded(seen)) await recorder?.ended(seen);
     const { run, error } = await saveDocuments(id, seen, documents, session);
     await printer.printChange(run);

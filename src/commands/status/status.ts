@@ -8,7 +8,7 @@ import { type Exit, ExitCode, exitOfError } from '../../exit-code.js';
 import { History } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import type { ReportedRun } from '../../report/reported-run.js';
-import type { Run } from '../../service/run.js';
+import { type Run, withoutJson } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { isSameId } from '../shared/adopt-runs.js';
@@ -39,17 +39,28 @@ export function status(rawIds: readonly string[], flags: StatusFlags, context: C
   });
 }
 
-/** Polls all runs concurrently, and prints them in the order of the command line. */
+/** Polls all runs concurrently, and prints them in the order of the command line; each is then forgotten. */
 async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutcome> {
-  const polls = plan.ids.map((id) => pollOnce(id, plan.ids.length > 1 ? id : undefined, session));
+  const polls = plan.ids.map((id) => {
+    const place = session.service.memory.place();
+    place.enter();
+    return { place, outcome: pollOnce(id, plan.ids.length > 1 ? id : undefined, session, place) };
+  });
   const cancelNotice = scheduleNotice(session);
-  void Promise.all(polls).finally(cancelNotice);
   const workflow = plan.format === 'text' ? findWorkflow(plan, session) : Promise.resolve(undefined);
   const runs: ReportedRun[] = [];
-  for (const poll of polls) {
-    const outcome = await poll;
-    const exit = await print(outcome, await workflow, plan, session);
-    runs.push(reportedRun(outcome, outcome.error, exit));
+  try {
+    for (let poll = polls[0]; poll !== undefined; poll = polls[0]) {
+      const outcome = await poll.outcome;
+      if (polls.length === 1) cancelNotice();
+      const exit = await print(outcome, await workflow, plan, session);
+      polls.shift()?.place.end();
+      const run = outcome.run && withoutJson(outcome.run);
+      runs.push(reportedRun({ ...outcome, run }, outcome.error, exit));
+    }
+  } finally {
+    // None waits for what is no longer printed.
+    for (const { place } of polls) place.end();
   }
   return { runs, ...resumeOf(runs, plan) };
 }
