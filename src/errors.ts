@@ -78,6 +78,7 @@ export type NetworkFault =
   | 'reset'
   | 'stalled'
   | 'no-response'
+  | 'unfinished'
   | 'not-http'
   | 'truncated'
   | 'too-large'
@@ -210,6 +211,8 @@ export class UnsettledRunError extends WfrError {
     readonly file: string,
     /** When it was sent, if known. */
     readonly sentAt: string | undefined,
+    /** What is recorded of its outcome, unsanitized. */
+    readonly reason?: string | undefined,
   ) {
     super('a run may have been created by an earlier command');
   }

@@ -4,6 +4,8 @@ import {
   InterruptedError,
   NetworkError,
   NotTriggeredError,
+  type ReceivedResponse,
+  type RunEvidence,
   UnknownOutcomeError,
   UnreadableResponseError,
 } from '../errors.js';
@@ -21,6 +23,7 @@ import {
   type Service,
 } from './service.js';
 import { SignalGrace } from './signal-grace.js';
+import type { SendHooks } from './transport.js';
 import {
   fieldsFor,
   getVariantHint,
@@ -158,14 +161,26 @@ async function sendOnce(
 ): Promise<SendResult> {
   const url = runsUrl(service.baseUrl);
   const grace = new SignalGrace(body, service, interruption);
+  /** What an incomplete response says about the run. */
+  let evidence: RunEvidence | undefined;
+  const onIncomplete = (received: ReceivedResponse) => {
+    const isFirst = evidence?.ids[0] === undefined;
+    evidence = collectEvidence(received, url);
+    const [id] = evidence.ids;
+    if (id !== undefined && isFirst) service.events.candidate(id);
+    return id !== undefined;
+  };
   const withholdAfterSignal = async () => {
     await beforeLastBytes();
     interruption.signal.throwIfAborted();
   };
   try {
-    return await postTrigger(url, body, service, grace.signal, withholdAfterSignal);
+    return await postTrigger(url, body, service, grace.signal, {
+      beforeLastBytes: withholdAfterSignal,
+      onIncomplete,
+    });
   } catch (error) {
-    if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.sendState);
+    if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.sendState, evidence);
     if (isAccepted(error)) return { run: await identifyRun(error, url, service, grace.signal) };
     if (!(error instanceof NetworkError)) throw error;
     return { failure: error };
@@ -179,14 +194,14 @@ async function postTrigger(
   body: TriggerBody,
   service: Service,
   signal: AbortSignal,
-  beforeLastBytes: () => Promise<void>,
+  ownHooks: Pick<SendHooks, 'beforeLastBytes' | 'onIncomplete'>,
 ): Promise<SendResult> {
   const { transport, events } = service;
   await service.rateLimiter?.acquire(signal);
   events.request('POST', url.href, body.length);
   const token = await service.credentials.token(signal);
   const hooks = {
-    beforeLastBytes,
+    ...ownHooks,
     onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
     onSent: () => events.sent(),
   };

@@ -22,17 +22,22 @@ export class RawResponse {
   /** The part of the head that has arrived; undefined once the head was passed on. */
   #head: Buffer | undefined = Buffer.alloc(0);
 
-  constructor(socket: Socket) {
+  /** Calls `onReceived` whenever more has arrived. */
+  constructor(socket: Socket, onReceived = () => {}) {
     const push = socket.push.bind(socket);
     socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
       if (this.#head === undefined) {
         if (chunk !== null) this.#keep(chunk);
+        onReceived();
         return push(chunk, encoding);
       }
       const passed = chunk === null ? this.#head : this.#takeHead(Buffer.concat([this.#head, chunk]));
+      if (passed !== undefined) {
+        this.#head = undefined;
+        this.#keep(passed);
+      }
+      onReceived();
       if (passed === undefined) return true;
-      this.#head = undefined;
-      this.#keep(passed);
       const wantsMore = passed.length === 0 || push(passed);
       return chunk === null ? push(null) : wantsMore;
     };
@@ -46,10 +51,11 @@ export class RawResponse {
     this.#head = Buffer.alloc(0);
   }
 
-  /** Parses what has arrived; undefined without a status line. Of repeated headers, the first is used. */
-  parse(): ReceivedResponse | undefined {
+  /** Parses what has arrived of a 2xx; undefined without one. Of repeated headers, the first is used. */
+  parseAccepted(): ReceivedResponse | undefined {
     const kept = this.#head === undefined ? this.#kept : [...this.#kept, this.#head];
-    return parseResponse(Buffer.concat(kept).toString('latin1'));
+    const response = parseResponse(Buffer.concat(kept).toString('latin1'));
+    return response && response.status >= 200 && response.status <= 299 ? response : undefined;
   }
 
   #keep(chunk: Buffer): void {

@@ -16,6 +16,8 @@ const MAX_RESPONSE = 512 * 1024 * 1024;
 const MAX_ERROR_BODY = 64 * 1024;
 /** Most bytes that are kept of a 2xx that cannot be read to its end. */
 const MAX_RECEIVED = 64 * 1024;
+/** Bytes per millisecond of the slowest response to a trigger. */
+const MIN_RATE = 64;
 const DECODED_PIECE = 64 * 1024;
 
 export interface IncomingResponse {
@@ -30,6 +32,8 @@ export interface ReadOptions {
   host: string;
   clock: Clock;
   limits: Limits;
+  /** When the response must have ended (ms of the clock), beyond the time that its bytes need at 64 kB/s. */
+  endBy: number | undefined;
   /** Where a 2xx waits to be printed; undefined for one that need not wait. */
   place: ResponsePlace | undefined;
 }
@@ -143,15 +147,22 @@ async function readErrorBody(
 
 async function forEachChunk(
   body: AsyncIterable<Buffer>,
-  { host, limits }: ReadOptions,
+  { host, limits, clock, endBy = Number.POSITIVE_INFINITY }: ReadOptions,
   deadline: Deadline,
   onChunk: (chunk: Buffer) => void,
 ): Promise<void> {
-  const timeoutError = () => new NetworkError('no-response', { host, after: limits.silence });
+  let size = 0;
+  const restart = () => {
+    const left = endBy + size / MIN_RATE - clock.monotonic();
+    if (left > limits.silence)
+      deadline.allow(limits.silence, () => new NetworkError('no-response', { host, after: limits.silence }));
+    else deadline.allow(left, () => new NetworkError('unfinished', { host, after: limits.response }));
+  };
   const reading = (async () => {
-    deadline.allow(limits.silence, timeoutError);
+    restart();
     for await (const chunk of body) {
-      deadline.allow(limits.silence, timeoutError);
+      size += chunk.length;
+      restart();
       onChunk(chunk);
     }
   })();

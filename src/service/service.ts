@@ -41,6 +41,8 @@ export interface ServiceEvents {
   sending(sent: number, total: number, hasDocuments: boolean): void;
   /** The whole trigger has been sent; its response has not arrived. */
   sent(): void;
+  /** The response names an id and has not ended. */
+  candidate(id: string): void;
   /** A signal came after the trigger was sent; wfr waits up to `ms` for the response. */
   awaitingId(ms: number, signal: SignalName): void;
 }

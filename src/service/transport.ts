@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { buildConnector, Dispatcher } from 'undici';
 import requestOn from 'undici/lib/api/api-request.js';
 import Client from 'undici/lib/dispatcher/client.js';
-import { NetworkError, type NetworkFault, WfrError } from '../errors.js';
+import { NetworkError, type NetworkFault, type ReceivedResponse, WfrError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
 import { errorCode } from '../platform/system-error.js';
@@ -43,6 +43,8 @@ export interface SendHooks {
   onProgress(): void;
   /** Called when the whole body has been handed to the socket. */
   onSent(): void;
+  /** Called with what has arrived of a 2xx that is slow or is aborted; returns whether more is of no interest. */
+  onIncomplete(received: ReceivedResponse): boolean;
 }
 
 export class Transport {
@@ -79,7 +81,8 @@ export class Transport {
   ): Promise<HttpResponse> {
     const started = this.#clock.monotonic();
     const socket = await this.#connect(signal);
-    const raw = new RawResponse(socket);
+    const raw = new RawResponse(socket, () => incomplete.onReceived());
+    const incomplete = new IncompleteResponse(raw, hooks, this.#clock);
     const client = new Client(this.#route.origin.origin, {
       ...CLIENT_OPTIONS,
       connect: provideSocket(socket),
@@ -88,7 +91,15 @@ export class Transport {
     let bodyError: unknown;
     const { stall } = this.#limits;
     const stallTimer = new StallTimer(socket, stall, () => deadline.expire(this.#fault('stalled', stall)));
-    const chunks = captureError(body.chunks(this.#limitTime(hooks, stallTimer, deadline)), (error) => {
+    let endBy = started + this.#limits.response;
+    const sentHooks = {
+      ...hooks,
+      onSent: () => {
+        endBy = this.#clock.monotonic() + this.#limits.response;
+        hooks.onSent();
+      },
+    };
+    const chunks = captureError(body.chunks(this.#limitTime(sentHooks, stallTimer, deadline)), (error) => {
       bodyError = error;
     });
     try {
@@ -101,12 +112,14 @@ export class Transport {
       });
       const response = await deadline.guard(request);
       stallTimer.end();
-      return await this.#read(response, deadline, started);
+      return await this.#read(response, deadline, { started, endBy });
     } catch (error) {
+      if (signal.aborted) incomplete.tell();
       const fallback = body.sendState === 'unsent' ? 'connect-reset' : 'reset';
       throw bodyError ?? withReceived(toNetworkError(error, this.#host, fallback), raw);
     } finally {
       deadline.end();
+      incomplete.end();
       client.destroy().catch(() => {});
     }
   }
@@ -153,7 +166,7 @@ export class Transport {
       const response = await deadline.guard(
         requestOn.call(connection.client, { method: 'GET', path, headers, signal: deadline.signal }),
       );
-      return await this.#read(response, deadline, started, place);
+      return await this.#read(response, deadline, { started, place });
     } catch (error) {
       throw toNetworkError(error, this.#host, 'reset');
     } finally {
@@ -197,12 +210,11 @@ export class Transport {
   async #read(
     response: Dispatcher.ResponseData,
     deadline: Deadline,
-    started: number,
-    place?: ResponsePlace,
+    { started, endBy, place }: { started: number; endBy?: number; place?: ResponsePlace | undefined },
   ): Promise<HttpResponse> {
     const { statusCode: status, body } = response;
     const headers = firstValues(response.headers);
-    const reader = { host: this.#host, clock: this.#clock, limits: this.#limits, place };
+    const reader = { host: this.#host, clock: this.#clock, limits: this.#limits, endBy, place };
     try {
       const read = await readResponse({ status, headers, body }, reader, deadline);
       return { status, headers, ...read, durationMs: this.#clock.monotonic() - started };
@@ -221,11 +233,48 @@ export class Transport {
   }
 }
 
+/** A response is slow if it has not ended so many milliseconds after its first byte. */
+const SLOW_RESPONSE = 100;
+/** Most bytes that are searched in all parts of a slow response, so that single bytes take little time. */
+const MAX_SEARCHED = 16 * 1024 * 1024;
+
+/** Tells what has arrived of a response that is slow, whenever there is more of it. */
+class IncompleteResponse {
+  #cancel: (() => void) | undefined;
+  #isTold = true;
+  #searched = 0;
+
+  constructor(
+    private readonly raw: RawResponse,
+    private readonly hooks: SendHooks,
+    private readonly clock: Clock,
+  ) {}
+
+  onReceived(): void {
+    this.#cancel ??= this.clock.after(SLOW_RESPONSE, () => {
+      this.#isTold = false;
+      this.onReceived();
+    });
+    if (!this.#isTold && this.#searched < MAX_SEARCHED) this.tell();
+  }
+
+  tell(): void {
+    const received = this.raw.parseAccepted();
+    this.#searched += received?.body.length ?? 0;
+    if (received !== undefined) this.#isTold = this.hooks.onIncomplete(received);
+  }
+
+  end(): void {
+    this.#cancel?.();
+    this.#isTold = true;
+  }
+}
+
 /** Adds the part of a 2xx that undici could not read to the error: it may contain the id of a run. */
 function withReceived(error: unknown, raw: RawResponse): unknown {
   if (!(error instanceof NetworkError) || error.facts.status !== undefined) return error;
-  const received = raw.parse();
-  if (received === undefined || received.status < 200 || received.status > 299) return error;
+  const received = raw.parseAccepted();
+  if (received === undefined) return error;
   const { status } = received;
   return new NetworkError(error.fault, { ...error.facts, status, received }, { cause: error.cause });
 }

@@ -5,6 +5,7 @@ import { MAX_RESENDS } from '../service/retry.js';
 import type { ServiceEvents } from '../service/service.js';
 import { formatDuration } from '../text/duration.js';
 import { sanitize } from '../text/sanitize.js';
+import { shellCommand } from '../text/shell-quote.js';
 import { describeError } from './errors/describe-error.js';
 import { formatBytes } from './progress/run-progress.js';
 import type { Reporter } from './reporter.js';
@@ -40,6 +41,12 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
     },
     sent() {
       reporter.waiting('Sent; waiting for the response');
+    },
+    candidate(id) {
+      const command = shellCommand(['wfr', 'status', ...(id.startsWith('-') ? ['--'] : []), id]);
+      reporter.notice(
+        `The response names the run ${sanitize(id)}, and has not ended; to look for the run: ${command}`,
+      );
     },
     awaitingId(ms, signal) {
       const exit =

@@ -30,7 +30,7 @@ import {
 import { describeSystemError, errorCode, isResourceExhaustion } from '../../platform/system-error.js';
 import { requestIdOf } from '../../service/request-id.js';
 import { formatDuration } from '../../text/duration.js';
-import { quoteLines, sanitize } from '../../text/sanitize.js';
+import { quoteLines, sanitize, sanitizeLines } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { isUuidPrefix } from '../../text/uuid.js';
 import { formatBytes } from '../progress/run-progress.js';
@@ -224,12 +224,13 @@ export function resendHint({ cause }: UnknownOutcomeError): string[] {
   ];
 }
 
-function describeUnsettled({ file, sentAt }: UnsettledRunError): ErrorDescription {
+function describeUnsettled({ file, sentAt, reason }: UnsettledRunError): ErrorDescription {
   const when = sentAt === undefined ? '' : ` at ${sanitize(sentAt)}`;
   return {
     summary: [
       'the outcome is unknown: a run may have been created',
       `an earlier command sent the request${when} and recorded no answer in ${sanitize(file)}`,
+      ...(reason === undefined ? [] : sanitizeLines(reason)),
     ],
     hints: [SETTLE_ONCE],
   };
@@ -441,6 +442,7 @@ const FAULT_TEXTS: Readonly<Record<NetworkFault, FaultText>> = {
   local: ({ facts }) => `no connection to ${facts.host}`,
   reset: ({ facts }) => `the connection to ${facts.host} was lost`,
   stalled: (error) => `no data could be sent to ${error.facts.host} for ${duration(error)}`,
+  unfinished: (error) => `the response from ${error.facts.host} did not end within ${duration(error)}`,
   'no-response': (error) => `no response from ${error.facts.host} for ${duration(error)}`,
   'not-http': ({ facts }) => `${facts.host} sent something that is not an HTTP response`,
   truncated: ({ facts }) => `the connection to ${facts.host} was lost in the middle of its response`,
