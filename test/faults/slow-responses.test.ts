@@ -98,3 +98,49 @@ test.each<[string, string]>([
     expect(stderr).toContain('  the response names the id run-1, which the service did not confirm\n');
   },
 );
+
+test.each([
+  ['batch', ['batch', 'w', '--rows', 'rows.csv', '--results', 'file.jsonl']],
+  ['run --once', ['run', 'w', 'a=1', '--once', 'file.jsonl']],
+])('wfr %s: the id in a response that has not ended is recorded at once (fault 108)', async (_name, args) => {
+  const cwd = temporaryFolder();
+  tableOf(cwd);
+  const recorded = () => readFileSync(join(cwd, 'file.jsonl'), 'utf8');
+  let before = '';
+  const { baseUrl } = await serve(async (_request, { raw }) => {
+    const run = JSON.stringify(aRun());
+    raw(`${HEAD}content-length: ${run.length}\r\n\r\n${run.slice(0, 30)}`);
+    while (!recorded().includes('run-1')) await setImmediate();
+    before = recorded();
+    raw(run.slice(30));
+  });
+  const { exitCode } = await runCli(args, {
+    cwd,
+    env: { WFR_BASE_URL: baseUrl },
+    clock: new AutoAdvancingClock(),
+  });
+  expect(exitCode).toBe(0);
+  expect(before).toMatch(/"unknown".*the response names the id run-1,/);
+  expect(recorded()).toMatch(/"accepted".*"id":"run-1"/);
+});
+
+test('run --once: an id that was read before a signal is named by the next command (fault 108)', async () => {
+  const cwd = temporaryFolder();
+  const { baseUrl } = await serve((_request, { raw }) =>
+    raw(`${HEAD}content-length: 1000\r\n\r\n${PARTIAL}`),
+  );
+  const options = { cwd, env: { WFR_BASE_URL: baseUrl } };
+  const args = ['run', 'w', 'a=1', '--once', 'file.jsonl'];
+  const signals = new Signals();
+  await runCli(args, {
+    ...options,
+    clock: new AutoAdvancingClock(),
+    signals,
+    onOutput: (text) => {
+      if (text.includes('The response names')) for (const _ of [1, 2]) signals.raise('SIGTERM');
+    },
+  });
+  const { exitCode, stderr } = await runCli(args, options);
+  expect(exitCode).toBe(6);
+  expect(stderr).toContain('  the response names the id run-1, which the service did not confirm\n');
+});

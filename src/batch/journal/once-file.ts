@@ -29,6 +29,8 @@ interface OnceRecord {
   inputs: Readonly<Record<string, string>>;
   /** When they were sent; undefined if that never happened. */
   sentAt: string | undefined;
+  /** What is known of its outcome, without a complete response. */
+  reason?: string | undefined;
   /** The run that was accepted last. */
   id: string | undefined;
   /** The same run, once it has ended. */
@@ -82,8 +84,10 @@ function apply({ event, fields, run }: ReadEvent, record: OnceRecord): void {
   }
   if (event === 'sent') {
     record.inputs = (fields.inputs ?? {}) as OnceRecord['inputs'];
+    record.reason = undefined;
     record.sentAt = typeof fields.time === 'string' ? fields.time : undefined;
   }
+  if (event === 'unknown') record.reason = String(fields.reason);
   if (event === 'accepted') Object.assign(record, { id: String(fields.id), ended: undefined });
   if (event === 'ended') record.ended = run;
 }

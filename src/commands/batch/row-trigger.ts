@@ -105,8 +105,14 @@ export class RowTrigger {
       this.#awaiting.add(number);
       await journal.commit(sent);
     };
-    const send = () =>
-      createRecordedRun({ workflowId, inputs, field: this.#field, resend503 }, session, recordSent);
+    const recordUnknown = (text: string) => {
+      const reason = session.context.secrets.mask(text);
+      const unknown = { event: 'unknown', row: number, reason } as const;
+      journal.append(unknown);
+      rowStates.record(unknown);
+    };
+    const trigger = () => ({ workflowId, inputs, field: this.#field, resend503 });
+    const send = () => createRecordedRun(trigger(), session, recordSent, recordUnknown);
     const { run, variant } = await reachability.send(send, (error) => this.#recordRefusal(number, error));
     this.#field = variant;
     return run;

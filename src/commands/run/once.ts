@@ -129,8 +129,12 @@ async function send(
   await plan.documents?.assertNoFiles();
   try {
     await recordIntent(file, plan);
-    const created = await createRecordedRun(trigger, session, async () =>
-      journal.commit({ event: 'sent', row: ONCE_ROW, inputs: await inputs.digests() }),
+    const created = await createRecordedRun(
+      trigger,
+      session,
+      async () => journal.commit({ event: 'sent', row: ONCE_ROW, inputs: await inputs.digests() }),
+      (text) =>
+        journal.append({ event: 'unknown', row: ONCE_ROW, reason: session.context.secrets.mask(text) }),
     );
     const known = announceAccepted(created, plan, session);
     await recordAccepted(known.id, file, once, session);
@@ -190,10 +194,10 @@ function continueRun(
   once: OncePlan,
   session: Session,
 ): KnownRun {
-  const { id, ended, sentAt } = record;
+  const { id, ended, sentAt, reason } = record;
   const { name } = once.file;
   const state = rowStates.state(ONCE_ROW);
-  if (state === 'unknown' || id === undefined) throw new UnsettledRunError(name, sentAt);
+  if (state === 'unknown' || id === undefined) throw new UnsettledRunError(name, sentAt, reason);
   if (state === 'lost' && !plan.detached) throw new LostRunError(name, id);
   const { reporter } = session;
   reporter.notice(`Run ${reporter.style.bold(sanitize(id))}, recorded in ${sanitize(name)}`);

@@ -8,13 +8,20 @@ import type { Session } from './session.js';
 
 /**
  * Triggers a run. `recordSent` is awaited before the last bytes of each request: it resolves once `sent` is on disk, or
- * throws to withhold them. Throws what createRun and `recordSent` throw.
+ * throws to withhold them. `recordUnknown` records what is known before the response has ended. Throws what createRun and
+ * `recordSent` throw.
  */
 export async function createRecordedRun(
   trigger: Trigger,
   { service, interruption }: Pick<Session, 'service' | 'interruption'>,
   recordSent: () => Promise<void>,
+  recordUnknown: (reason: string) => void,
 ): Promise<Created> {
+  const { events } = service;
+  const candidate = (id: string) => {
+    recordUnknown(`the response names the id ${id}, which the service did not confirm`);
+    events.candidate(id);
+  };
   let hasResponse = false;
   const beforeLastBytes = async () => {
     // A request whose response arrived early may still be reading its files.
@@ -22,7 +29,12 @@ export async function createRecordedRun(
     await recordSent();
   };
   try {
-    return await createRun(trigger, service, interruption, beforeLastBytes);
+    return await createRun(
+      trigger,
+      { ...service, events: { ...events, candidate } },
+      interruption,
+      beforeLastBytes,
+    );
   } finally {
     hasResponse = true;
   }
