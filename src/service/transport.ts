@@ -25,6 +25,9 @@ export interface HttpResponse extends ReadBody {
 
 const POLL_CONNECTIONS = 8;
 
+/** Why a connection that is no longer needed is closed: an error for each would cost a stack trace. */
+const CLOSED = Object.assign(new Error('closed'), { code: 'UND_ERR_DESTROYED' });
+
 /** wfr has limits of its own for the phases of a response. */
 const CLIENT_OPTIONS = { headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: MAX_HEAD };
 
@@ -65,7 +68,7 @@ export class Transport {
   /** Closes all connections immediately. */
   async close(): Promise<void> {
     this.#closed.abort(new Error('closed'));
-    await Promise.all([...this.#connections].map(({ client }) => client.destroy()));
+    await Promise.all([...this.#connections].map(({ client }) => client.destroy(CLOSED)));
   }
 
   /**
@@ -120,7 +123,7 @@ export class Transport {
     } finally {
       deadline.end();
       incomplete.end();
-      client.destroy().catch(() => {});
+      client.destroy(CLOSED).catch(() => {});
     }
   }
 
