@@ -43,7 +43,7 @@ test('status: at most 16 responses are read before the first run is printed, and
 });
 
 test.each(['status', 'watch'])(
-  'wfr %s: of several responses above 8 MiB, one is read at a time: the others are requested again (fault 107)',
+  'wfr %s: of several responses above 8 MiB, one is read at a time: the others are requested again (fault 115)',
   async (command) => {
     const ids = idsOf(4);
     const { baseUrl, requests, requestsBefore } = await serveRuns(LARGE, 3);
@@ -62,7 +62,7 @@ test.each(['status', 'watch'])(
   },
 );
 
-test('watch: the wait for other large responses does not count toward --timeout (fault 107)', async () => {
+test('watch: the wait for other large responses does not count toward --timeout (fault 115)', async () => {
   const ids = idsOf(6);
   const clock = new VirtualClock();
   const { baseUrl } = await serveRuns(LARGE, 5, () => clock.advance(4_000));

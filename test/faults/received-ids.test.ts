@@ -77,14 +77,14 @@ describe('run: a complete Run in the response to the trigger', () => {
       respondRaw(`content-length: ${ACCEPTED.length}, ${ACCEPTED.length}\r\n`, ACCEPTED),
     ],
     ...[[100], [102, 103, 100], [101], Array<number>(100).fill(103)].map((statuses): [string, Handler] => [
-      `after ${statuses.length} unrequested 1xx, beginning with ${statuses[0]} (fault 105)`,
+      `after ${statuses.length} unrequested 1xx, beginning with ${statuses[0]} (fault 113)`,
       afterInterim(statuses, respondRaw(contentLength(ACCEPTED), ACCEPTED)),
     ]),
-    ['with headers of 17 kB (fault 106)', respondChunked(`x: ${'y'.repeat(17_000)}\r\n`)],
-    ['with an invalid header name (fault 106)', respondChunked('x y: z\r\nno colon\r\n')],
-    ['with a control character in a header (fault 106)', respondChunked('x: \u0001\r\n')],
-    ['with a Content-Length beside chunked (fault 106)', respondChunked('content-length: 5\r\n')],
-    ['whose head ends its lines with line feeds alone (fault 106)', respondChunked('', '\n')],
+    ['with headers of 17 kB (fault 114)', respondChunked(`x: ${'y'.repeat(17_000)}\r\n`)],
+    ['with an invalid header name (fault 114)', respondChunked('x y: z\r\nno colon\r\n')],
+    ['with a control character in a header (fault 114)', respondChunked('x: \u0001\r\n')],
+    ['with a Content-Length beside chunked (fault 114)', respondChunked('content-length: 5\r\n')],
+    ['whose head ends its lines with line feeds alone (fault 114)', respondChunked('', '\n')],
   ])(
     'run: a response %s is accepted after one POST, without a GET that confirms its id',
     async (_name, post) => {
@@ -133,7 +133,7 @@ describe('run: a complete Run in the response to the trigger', () => {
     expect(exitCode).toBe(0);
   });
 
-  test('status: runs are read whose answers on kept connections follow several 1xx (fault 105)', async () => {
+  test('status: runs are read whose answers on kept connections follow several 1xx (fault 113)', async () => {
     const service = await scriptedService(({ path }, reply) =>
       afterInterim([100, 102, 100], (_request, { send }) =>
         send(200, { ...aFinishedRun(), id: path.slice(6) }),
@@ -233,7 +233,7 @@ const CANDIDATES: [string, Handler, string][] = [
     'run-1',
   ],
   [
-    'a chunked body after headers of more than 64 kB (fault 106)',
+    'a chunked body after headers of more than 64 kB (fault 114)',
     (_request, { socket }) => {
       const head = `HTTP/1.1 201 Created\r\nx: ${'y'.repeat(70_000)}\r\ntransfer-encoding: chunked\r\n\r\n`;
       const body = ACCEPTED.match(/.{1,7}/g) ?? [];

@@ -20,7 +20,7 @@ const serve = (post: Handler) =>
 
 const tableOf = (cwd: string) => writeFileSync(join(cwd, 'rows.csv'), 'a\n1\n');
 
-test('run: a response that drips ends after 5 minutes, and the run whose id it has is watched (fault 108)', async () => {
+test('run: a response that drips ends after 5 minutes, and the run whose id it has is watched (fault 116)', async () => {
   const clock = new VirtualClock();
   let bytes = 0;
   const { baseUrl, posts } = await serve(async (_request, { raw, socket }) => {
@@ -40,7 +40,7 @@ test('run: a response that drips ends after 5 minutes, and the run whose id it h
   expect(bytes).toBeLessThan(25);
 });
 
-test('run: a response that drips without an id exits 6 after 5 minutes, and says so (fault 108)', async () => {
+test('run: a response that drips without an id exits 6 after 5 minutes, and says so (fault 116)', async () => {
   const clock = new VirtualClock();
   const { baseUrl } = await serve(async (_request, { raw, socket }) => {
     raw(`${HEAD}content-length: 100000\r\n\r\n{"x":"`);
@@ -76,7 +76,7 @@ test.each<[string, string]>([
   ['a chunked body', `${HEAD}transfer-encoding: chunked\r\n\r\n10\r\n{"id":"run-1","x`],
   ['a head', `${HEAD}location: /runs/run-1\r\nx`],
 ])(
-  'run: the id in %s that stops is printed at once, and with each signal (fault 108)',
+  'run: the id in %s that stops is printed at once, and with each signal (fault 116)',
   async (_name, bytes) => {
     const signals = new Signals();
     let first = '';
@@ -102,7 +102,7 @@ test.each<[string, string]>([
 test.each([
   ['batch', ['batch', 'w', '--rows', 'rows.csv', '--results', 'file.jsonl']],
   ['run --once', ['run', 'w', 'a=1', '--once', 'file.jsonl']],
-])('wfr %s: the id in a response that has not ended is recorded at once (fault 108)', async (_name, args) => {
+])('wfr %s: the id in a response that has not ended is recorded at once (fault 116)', async (_name, args) => {
   const cwd = temporaryFolder();
   tableOf(cwd);
   const recorded = () => readFileSync(join(cwd, 'file.jsonl'), 'utf8');
@@ -124,7 +124,7 @@ test.each([
   expect(recorded()).toMatch(/"accepted".*"id":"run-1"/);
 });
 
-test('run --once: an id that was read before a signal is named by the next command (fault 108)', async () => {
+test('run --once: an id that was read before a signal is named by the next command (fault 116)', async () => {
   const cwd = temporaryFolder();
   const { baseUrl } = await serve((_request, { raw }) =>
     raw(`${HEAD}content-length: 1000\r\n\r\n${PARTIAL}`),
