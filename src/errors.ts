@@ -115,6 +115,7 @@ export type NetworkFault =
   | 'reset'
   | 'stalled'
   | 'no-response'
+  | 'unfinished'
   | 'not-http'
   | 'truncated'
   | 'too-large'

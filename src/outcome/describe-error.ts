@@ -458,6 +458,7 @@ const FAULT_TEXTS: Readonly<Record<NetworkFault, FaultText>> = {
   local: ({ facts }) => `no connection to ${facts.host}`,
   reset: ({ facts }) => `the connection to ${facts.host} was lost`,
   stalled: (error) => `no data could be sent to ${error.facts.host} for ${duration(error)}`,
+  unfinished: (error) => `the response from ${error.facts.host} did not end within ${duration(error)}`,
   'no-response': (error) => `no response from ${error.facts.host} for ${duration(error)}`,
   'not-http': ({ facts }) => `${facts.host} sent something that is not an HTTP response`,
   truncated: ({ facts }) => `the connection to ${facts.host} was lost in the middle of its response`,

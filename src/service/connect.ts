@@ -33,8 +33,11 @@ export async function openSocket(route: Route, clock: Clock, signal: AbortSignal
   const secure = origin.protocol === 'https:';
   const target = { host: stripBrackets(origin.hostname), port: Number(origin.port) || (secure ? 443 : 80) };
   const tunnel = proxy === undefined ? undefined : await openTunnel(proxy, target, signal);
-  if (!secure) return delayWriteErrors(tunnel ?? (await openTcp(target, signal, false)), clock);
-  return delayWriteErrors(await openTls(target, tunnel, signal, false), clock);
+  const socket = secure
+    ? await openTls(target, tunnel, signal, false)
+    : (tunnel ?? (await openTcp(target, signal, false)));
+  dropStacks(socket);
+  return delayWriteErrors(socket, clock);
 }
 
 interface Target {
@@ -196,4 +199,13 @@ function delayWriteErrors(socket: Socket, clock: Clock): Socket {
   socket._write = (chunk, encoding, callback) => write.call(socket, chunk, encoding, delayed(callback));
   socket._writev = (chunks, callback) => writev?.call(socket, chunks, delayed(callback));
   return socket;
+}
+
+/** Node formats the stack of each error that destroys a socket; nobody reads those of undici, one for each trigger. */
+function dropStacks(socket: Socket): void {
+  const { destroy } = socket;
+  socket.destroy = (error) => {
+    if (error !== undefined && errorCode(error)?.startsWith('UND_ERR')) error.stack = '';
+    return destroy.call(socket, error);
+  };
 }

@@ -4,6 +4,8 @@ import {
   InterruptedError,
   NetworkError,
   NotTriggeredError,
+  type ReceivedResponse,
+  type RunEvidence,
   UnknownOutcomeError,
   UnreadableResponseError,
   WfrError,
@@ -22,6 +24,7 @@ import {
   type Service,
 } from './service.js';
 import { SignalGrace } from './signal-grace.js';
+import type { SendHooks } from './transport.js';
 import {
   fieldsFor,
   getVariantHint,
@@ -54,6 +57,8 @@ export interface TriggerLog {
   /** A run may exist. */
   unknown(error: WfrError): void;
   accepted(run: Run): void;
+  /** The response names an id and has not ended. */
+  candidate(id: string): void;
 }
 
 /**
@@ -201,10 +206,21 @@ async function sendOnce(
     await log.sent();
     interruption.signal.throwIfAborted();
   };
+  /** What an incomplete response says about the run. */
+  let evidence: RunEvidence | undefined;
+  const onIncomplete = (received: ReceivedResponse) => {
+    const isFirst = evidence?.ids[0] === undefined;
+    evidence = collectEvidence(received, url);
+    const [id] = evidence.ids;
+    if (id === undefined || !isFirst) return id !== undefined;
+    log.candidate(id);
+    service.events.candidate(id);
+    return true;
+  };
   try {
-    return await postTrigger(url, body, service, grace.signal, beforeLastBytes);
+    return await postTrigger(url, body, service, grace.signal, { beforeLastBytes, onIncomplete });
   } catch (error) {
-    if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.sendState);
+    if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.sendState, evidence);
     if (isAccepted(error)) return { run: await identifyRun(error, url, service, grace.signal) };
     if (!(error instanceof NetworkError)) throw error;
     return { failure: error };
@@ -219,14 +235,14 @@ async function postTrigger(
   body: TriggerBody,
   service: Service,
   signal: AbortSignal,
-  beforeLastBytes: () => Promise<void>,
+  ownHooks: Pick<SendHooks, 'beforeLastBytes' | 'onIncomplete'>,
 ): Promise<SendResult> {
   const { transport, events } = service;
   await service.gate?.acquire(signal);
   events.request('POST', url.href, body.length);
   const token = await service.credentials.token(signal);
   const hooks = {
-    beforeLastBytes,
+    ...ownHooks,
     onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
     onSent: () => events.sent(),
   };

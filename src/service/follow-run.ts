@@ -16,8 +16,8 @@ import { hasEnded, isKnownStatus, type Run } from './run.js';
 
 /** All times in milliseconds. */
 export interface FollowOptions {
-  /** Reads the run once; aborted by the signal. */
-  poll(signal: AbortSignal): Promise<RunResponse>;
+  /** Reads the run once; aborted by the signal. No time limit includes what it waits for with `wait`. */
+  poll(signal: AbortSignal, wait: (waiting: Promise<void>) => Promise<void>): Promise<RunResponse>;
   clock: Clock;
   /** Ends the stream, which throws the signal's reason. */
   signal: AbortSignal;
@@ -76,7 +76,7 @@ class RunFollower {
   readonly #options: FollowOptions;
   readonly #awake: AwakeTime;
   readonly #failed: FailedPolls;
-  readonly #deadline: number;
+  #deadline: number;
   #run: Run | undefined;
   #interval: number;
   /** When the status last changed, in milliseconds of `#awake`. */
@@ -118,9 +118,19 @@ class RunFollower {
     const timeoutError = new NetworkError('no-response', { host: 'the service', after: LAST_POLL_GRACE });
     // With a timeout of 0, the only poll has the limits of its request.
     const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL_GRACE;
-    const cancel = clock.after(this.timeLeft() + grace, () => controller.abort(timeoutError));
+    const limit = () => clock.after(this.timeLeft() + grace, () => controller.abort(timeoutError));
+    let cancel = limit();
+    const wait = async (waiting: Promise<void>) => {
+      cancel();
+      const since = clock.monotonic();
+      await waiting;
+      const waited = clock.monotonic() - since;
+      this.#deadline += waited;
+      this.#awake.exclude(waited);
+      cancel = limit();
+    };
     try {
-      return await poll(controller.signal);
+      return await poll(controller.signal, wait);
     } finally {
       cancel();
       signal.removeEventListener('abort', abort);

@@ -1,6 +1,7 @@
 /** GET /runs/{id}: reads the current state of a run. */
 import { HttpError } from '../errors.js';
-import type { Run } from './run.js';
+import { NoRoomError, type ResponsePlace } from './response-memory.js';
+import { hasEnded, type Run } from './run.js';
 import {
   httpErrorInfo,
   onResponse,
@@ -23,11 +24,16 @@ export interface RunResponse {
  * Reads a run. If the token is rejected, reads it from its source again and retries once. Throws HttpError, NetworkError,
  * UnreadableResponseError or the signal's reason.
  */
-export async function getRun(id: string, service: Service, signal: AbortSignal): Promise<RunResponse> {
+export async function getRun(
+  id: string,
+  service: Service,
+  signal: AbortSignal,
+  place?: ResponsePlace,
+): Promise<RunResponse> {
   const url = runsUrl(service.baseUrl, id);
-  let { response, token } = await sendGet(url, service, signal);
+  let { response, token } = await sendGet(url, service, signal, place);
   if (response.status === 401 && (await service.credentials.refresh(token, signal))) {
-    ({ response, token } = await sendGet(url, service, signal));
+    ({ response, token } = await sendGet(url, service, signal, place));
   }
   if (response.status < 200 || response.status > 299)
     throw new HttpError(httpErrorInfo('GET', url, response, service));
@@ -37,16 +43,42 @@ export async function getRun(id: string, service: Service, signal: AbortSignal):
   return { run, retryAfter: retryAfterOf(response, service) };
 }
 
+/**
+ * Reads a run as soon as there is memory for it, and keeps its place until it was printed. `wait` is told what is waited
+ * for. Throws as getRun does.
+ */
+export async function getRunInPlace(
+  id: string,
+  service: Service,
+  signal: AbortSignal,
+  place: ResponsePlace,
+  wait: (waiting: Promise<void>) => Promise<void>,
+): Promise<RunResponse> {
+  for (;;) {
+    try {
+      const response = await getRun(id, service, signal, place);
+      // A run that has not ended is small, and soon replaced by the next response.
+      if (hasEnded(response.run)) place.hold();
+      else place.end();
+      return response;
+    } catch (error) {
+      if (!(error instanceof NoRoomError)) throw error;
+      await wait(place.waitForRoom(error, signal));
+    }
+  }
+}
+
 /** Sends one request; returns the response and the token that was sent. */
 async function sendGet(
   url: URL,
   service: Service,
   signal: AbortSignal,
+  place?: ResponsePlace,
 ): Promise<{ response: HttpResponse; token: string | undefined }> {
   await service.gate?.acquire(signal);
   service.events.request('GET', url.href);
   const token = await service.credentials.token(signal);
-  const response = await service.transport.get(url.pathname, requestHeaders(service, token), signal);
+  const response = await service.transport.get(url.pathname, requestHeaders(service, token), signal, place);
   onResponse(response, service);
   return { response, token };
 }

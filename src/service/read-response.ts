@@ -9,6 +9,7 @@ import type { Deadline } from './deadline.js';
 import { decodeBody, type IncomingBody, parseCoding } from './decode-body.js';
 import { ReceivedBytes } from './received-bytes.js';
 import { requestIdOf } from './request-id.js';
+import type { ResponsePlace } from './response-memory.js';
 
 /** Longest body of a 2xx, in bytes: 512 MiB. */
 const MAX_RESPONSE = 512 * 1024 * 1024;
@@ -16,6 +17,8 @@ const MAX_RESPONSE = 512 * 1024 * 1024;
 const MAX_ERROR_BODY = 64 * 1024;
 /** Most bytes that are kept of a 2xx that cannot be read to its end. */
 const MAX_RECEIVED = 64 * 1024;
+/** Bytes per millisecond of the slowest response to a trigger. */
+const MIN_RATE = 64;
 const DECODED_PIECE = 64 * 1024;
 
 export interface IncomingResponse {
@@ -30,6 +33,10 @@ export interface ReadOptions {
   host: string;
   clock: Clock;
   limits: Limits;
+  /** When the response must have ended (ms of the clock), beyond the time that its bytes need at 64 kB/s. */
+  endBy: number | undefined;
+  /** Where a 2xx waits to be printed; undefined for one that need not wait. */
+  place: ResponsePlace | undefined;
 }
 
 /** The part of a body that was read, in UTF-8 for a 2xx, which is always whole. */
@@ -41,7 +48,8 @@ export interface ReadBody {
 }
 
 /**
- * Reads and decodes the body. Throws NetworkError with the status and, of a 2xx, what was received, or the signal's reason.
+ * Reads and decodes the body. Throws NetworkError with the status and, of a 2xx, what was received, NoRoomError,
+ * or the signal's reason.
  */
 export async function readResponse(
   response: IncomingResponse,
@@ -84,10 +92,14 @@ async function readAll(
   const coding = parseCoding(encoding);
   if (coding === 'unsupported') throw new NetworkError('encoded', { host, code: encoding });
   const tooLarge = new NetworkError('too-large', { host, code: headers['content-length'] });
-  if (Number(headers['content-length'] ?? 0) > MAX_RESPONSE) throw tooLarge;
+  const assertSize = (size: number) => {
+    if (size > MAX_RESPONSE) throw tooLarge;
+    options.place?.assertRoomFor(size);
+  };
+  assertSize(Number(headers['content-length'] ?? 0));
   const decoded = coding === undefined ? body : decodeBody(body, coding);
   await forEachChunk(decoded, options, deadline, (chunk) => {
-    if (received.size + chunk.length > MAX_RESPONSE) throw tooLarge;
+    assertSize(received.size + chunk.length);
     received.add(chunk);
   });
   const bytes = stripByteOrderMark(received.concat());
@@ -140,15 +152,22 @@ async function readErrorBody(
 
 async function forEachChunk(
   body: AsyncIterable<Buffer>,
-  { host, limits }: ReadOptions,
+  { host, limits, clock, endBy = Number.POSITIVE_INFINITY }: ReadOptions,
   deadline: Deadline,
   onChunk: (chunk: Buffer) => void,
 ): Promise<void> {
-  const timeoutError = () => new NetworkError('no-response', { host, after: limits.silence });
+  let size = 0;
+  const restart = () => {
+    const left = endBy + size / MIN_RATE - clock.monotonic();
+    if (left > limits.silence)
+      deadline.allow(limits.silence, () => new NetworkError('no-response', { host, after: limits.silence }));
+    else deadline.allow(left, () => new NetworkError('unfinished', { host, after: limits.response }));
+  };
   const reading = (async () => {
-    deadline.allow(limits.silence, timeoutError);
+    restart();
     for await (const chunk of body) {
-      deadline.allow(limits.silence, timeoutError);
+      size += chunk.length;
+      restart();
       onChunk(chunk);
     }
   })();

@@ -24,6 +24,11 @@ export interface Run {
 
 export type EndedRun = Run & { status: TerminalStatus };
 
+/** Returns the run without its JSON, which may be large: it was printed. */
+export function withoutJson(run: Run): Run {
+  return { ...run, output: undefined, json: new Uint8Array() };
+}
+
 /** Returns whether the status is FINISHED or FAILED. */
 export function hasEnded(run: Run): run is EndedRun {
   return hasEndedStatus(run.status);

@@ -16,6 +16,7 @@ import { type Deprecation, deprecationOf } from './deprecation.js';
 import { errorMessage } from './error-message.js';
 import { type IdTypes, parseRun } from './parse-run.js';
 import { requestIdOf } from './request-id.js';
+import type { ResponseMemory } from './response-memory.js';
 import { parseRetryAfter } from './retry.js';
 import type { Run } from './run.js';
 import type { HttpResponse, Transport } from './transport.js';
@@ -42,6 +43,8 @@ export interface ServiceEvents {
   sending(sent: number, total: number, hasDocuments: boolean): void;
   /** The whole trigger has been sent; its response has not arrived. */
   sent(): void;
+  /** The response names an id and has not ended. */
+  candidate(id: string): void;
   /** A signal came after the trigger was sent; wfr waits up to `ms` for the response. */
   awaitingId(ms: number, signal: SignalName): void;
 }
@@ -66,6 +69,7 @@ export interface Service {
   clock: Clock;
   limits: Limits;
   events: ServiceEvents;
+  memory: ResponseMemory;
   /** If undefined, requests are sent immediately. */
   gate?: RequestGate;
 }

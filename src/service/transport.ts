@@ -3,17 +3,17 @@ import type { Socket } from 'node:net';
 import type { buildConnector, Dispatcher } from 'undici';
 import requestOn from 'undici/lib/api/api-request.js';
 import Client from 'undici/lib/dispatcher/client.js';
-import Pool from 'undici/lib/dispatcher/pool.js';
-import { NetworkError, type NetworkFault, WfrError } from '../errors.js';
+import { NetworkError, type NetworkFault, type ReceivedResponse, WfrError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
 import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
 import { openSocket, type Route } from './connect.js';
 import { Deadline, StallTimer } from './deadline.js';
-import { RawResponse } from './raw-response.js';
+import { MAX_HEAD, RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
 import { requestIdOf } from './request-id.js';
+import type { ResponsePlace } from './response-memory.js';
 import { Semaphore } from './semaphore.js';
 
 export interface HttpResponse extends ReadBody {
@@ -26,6 +26,19 @@ export interface HttpResponse extends ReadBody {
 
 const POLL_CONNECTIONS = 8;
 
+/** Why a connection that is no longer needed is closed: an error for each would cost a stack trace. */
+const CLOSED = Object.assign(new Error('closed'), { code: 'UND_ERR_DESTROYED' });
+
+/** wfr has limits of its own for the phases of a response. */
+const CLIENT_OPTIONS = { headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: MAX_HEAD };
+
+/** A kept-alive connection, which is opened again where it was closed. */
+interface PollConnection {
+  client: Client;
+  /** What its socket receives; undefined before it was opened. */
+  raw?: RawResponse;
+}
+
 type Headers = Readonly<Record<string, string>>;
 
 export interface SendHooks {
@@ -34,6 +47,8 @@ export interface SendHooks {
   onProgress(): void;
   /** Called when the whole body has been handed to the socket. */
   onSent(): void;
+  /** Called with what has arrived of a 2xx that is slow or is aborted; returns whether more is of no interest. */
+  onIncomplete(received: ReceivedResponse): boolean;
 }
 
 export class Transport {
@@ -42,7 +57,8 @@ export class Transport {
   readonly #limits: Limits;
   readonly #closed = new AbortController();
   readonly #polls = new Semaphore(POLL_CONNECTIONS);
-  #pool: Pool | undefined;
+  readonly #connections = new Set<PollConnection>();
+  readonly #idle: PollConnection[] = [];
 
   constructor(route: Route, clock: Clock, limits: Limits) {
     this.#route = route;
@@ -53,7 +69,7 @@ export class Transport {
   /** Closes all connections immediately. */
   async close(): Promise<void> {
     this.#closed.abort(new Error('closed'));
-    await this.#pool?.destroy();
+    await Promise.all([...this.#connections].map(({ client }) => client.destroy(CLOSED)));
   }
 
   /**
@@ -69,17 +85,25 @@ export class Transport {
   ): Promise<HttpResponse> {
     const started = this.#clock.monotonic();
     const socket = await this.#connect(signal);
-    const raw = new RawResponse(socket);
+    const raw = new RawResponse(socket, () => incomplete.onReceived());
+    const incomplete = new IncompleteResponse(raw, hooks, this.#clock);
     const client = new Client(this.#route.origin.origin, {
+      ...CLIENT_OPTIONS,
       connect: provideSocket(socket),
-      headersTimeout: 0,
-      bodyTimeout: 0,
     });
     const deadline = new Deadline(signal, this.#clock);
     let bodyError: unknown;
     const { stall } = this.#limits;
     const stallTimer = new StallTimer(socket, stall, () => deadline.expire(this.#fault('stalled', stall)));
-    const chunks = captureError(body.chunks(this.#limitTime(hooks, stallTimer, deadline)), (error) => {
+    let endBy = started + this.#limits.response;
+    const sentHooks = {
+      ...hooks,
+      onSent: () => {
+        endBy = this.#clock.monotonic() + this.#limits.response;
+        hooks.onSent();
+      },
+    };
+    const chunks = captureError(body.chunks(this.#limitTime(sentHooks, stallTimer, deadline)), (error) => {
       bodyError = error;
     });
     try {
@@ -92,13 +116,15 @@ export class Transport {
       });
       const response = await deadline.guard(request);
       stallTimer.end();
-      return await this.#read(response, deadline, started);
+      return await this.#read(response, deadline, { started, endBy });
     } catch (error) {
+      if (signal.aborted) incomplete.tell();
       const fallback = body.sendState === 'unsent' ? 'connect-reset' : 'reset';
       throw bodyError ?? withReceived(toNetworkError(error, this.#host, fallback), raw);
     } finally {
       deadline.end();
-      client.destroy().catch(() => {});
+      incomplete.end();
+      client.destroy(CLOSED).catch(() => {});
     }
   }
 
@@ -119,40 +145,59 @@ export class Transport {
     };
   }
 
-  /** Reads a resource over one of a few kept-alive connections. Throws NetworkError or the signal's reason. */
-  get(path: string, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
+  /**
+   * Reads a resource over one of a few kept-alive connections. Throws NetworkError, NoRoomError where others are to be
+   * printed first, or the signal's reason.
+   */
+  get(path: string, headers: Headers, signal: AbortSignal, place?: ResponsePlace): Promise<HttpResponse> {
     // The time limits do not include the wait for a free connection.
-    return this.#polls.use(() => this.#get(path, headers, signal));
+    return this.#polls.use(() => this.#get(path, headers, signal, place));
   }
 
-  async #get(path: string, headers: Headers, signal: AbortSignal): Promise<HttpResponse> {
+  async #get(
+    path: string,
+    headers: Headers,
+    signal: AbortSignal,
+    place: ResponsePlace | undefined,
+  ): Promise<HttpResponse> {
+    place?.assertRoom();
     const started = this.#clock.monotonic();
-    this.#pool ??= new Pool(this.#route.origin.origin, {
-      connections: POLL_CONNECTIONS,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: (_options, callback) => {
-        this.#connect(this.#closed.signal).then(
-          (socket) => {
-            new RawResponse(socket);
-            callback(null, socket);
-          },
-          (error) => callback(error, null),
-        );
-      },
-    });
+    const connection = this.#idle.pop() ?? this.#addConnection();
     const deadline = new Deadline(signal, this.#clock);
     try {
       deadline.allow(this.#limits.silence, () => this.#fault('no-response', this.#limits.silence));
+      connection.raw?.expectNext();
       const response = await deadline.guard(
-        requestOn.call(this.#pool, { method: 'GET', path, headers, signal: deadline.signal }),
+        requestOn.call(connection.client, { method: 'GET', path, headers, signal: deadline.signal }),
       );
-      return await this.#read(response, deadline, started);
+      return await this.#read(response, deadline, { started, place });
     } catch (error) {
       throw toNetworkError(error, this.#host, 'reset');
     } finally {
       deadline.end();
+      this.#idle.push(connection);
     }
+  }
+
+  #addConnection(): PollConnection {
+    const open = async () => {
+      const socket = await this.#connect(this.#closed.signal);
+      connection.raw = new RawResponse(socket);
+      return socket;
+    };
+    const connection: PollConnection = {
+      client: new Client(this.#route.origin.origin, {
+        ...CLIENT_OPTIONS,
+        connect(_options, callback) {
+          open().then(
+            (socket) => callback(null, socket),
+            (error) => callback(error, null),
+          );
+        },
+      }),
+    };
+    this.#connections.add(connection);
+    return connection;
   }
 
   /** Opens a socket within the time limit; aborted by the signal. */
@@ -166,12 +211,21 @@ export class Transport {
     }
   }
 
-  async #read(response: Dispatcher.ResponseData, deadline: Deadline, started: number): Promise<HttpResponse> {
+  async #read(
+    response: Dispatcher.ResponseData,
+    deadline: Deadline,
+    { started, endBy, place }: { started: number; endBy?: number; place?: ResponsePlace | undefined },
+  ): Promise<HttpResponse> {
     const { statusCode: status, body } = response;
     const headers = firstValues(response.headers);
-    const reader = { host: this.#host, clock: this.#clock, limits: this.#limits };
-    const read = await readResponse({ status, headers, body }, reader, deadline);
-    return { status, headers, ...read, durationMs: this.#clock.monotonic() - started };
+    const reader = { host: this.#host, clock: this.#clock, limits: this.#limits, endBy, place };
+    try {
+      const read = await readResponse({ status, headers, body }, reader, deadline);
+      return { status, headers, ...read, durationMs: this.#clock.monotonic() - started };
+    } finally {
+      // What was not read would delay the next response on this connection.
+      body.on('error', () => {}).destroy();
+    }
   }
 
   get #host(): string {
@@ -183,11 +237,48 @@ export class Transport {
   }
 }
 
+/** A response is slow if it has not ended so many milliseconds after its first byte. */
+const SLOW_RESPONSE = 100;
+/** Most bytes that are searched in all parts of a slow response, so that single bytes take little time. */
+const MAX_SEARCHED = 16 * 1024 * 1024;
+
+/** Tells what has arrived of a response that is slow, whenever there is more of it. */
+class IncompleteResponse {
+  #cancel: (() => void) | undefined;
+  #isTold = true;
+  #searched = 0;
+
+  constructor(
+    private readonly raw: RawResponse,
+    private readonly hooks: SendHooks,
+    private readonly clock: Clock,
+  ) {}
+
+  onReceived(): void {
+    this.#cancel ??= this.clock.after(SLOW_RESPONSE, () => {
+      this.#isTold = false;
+      this.onReceived();
+    });
+    if (!this.#isTold && this.#searched < MAX_SEARCHED) this.tell();
+  }
+
+  tell(): void {
+    const received = this.raw.parseAccepted();
+    this.#searched += received?.body.length ?? 0;
+    if (received !== undefined) this.#isTold = this.hooks.onIncomplete(received);
+  }
+
+  end(): void {
+    this.#cancel?.();
+    this.#isTold = true;
+  }
+}
+
 /** Adds the part of a 2xx that undici could not read to the error: it may contain the id of a run. */
 function withReceived(error: unknown, raw: RawResponse): unknown {
   if (!(error instanceof NetworkError) || error.facts.status !== undefined) return error;
-  const received = raw.parse();
-  if (received === undefined || received.status < 200 || received.status > 299) return error;
+  const received = raw.parseAccepted();
+  if (received === undefined) return error;
   const { status } = received;
   const facts = { ...error.facts, status, received, requestId: requestIdOf(received) };
   return new NetworkError(error.fault, facts, { cause: error.cause });

@@ -11,7 +11,3 @@ declare module 'undici/lib/api/api-request.js' {
 declare module 'undici/lib/dispatcher/client.js' {
   export { Client as default } from 'undici';
 }
-
-declare module 'undici/lib/dispatcher/pool.js' {
-  export { Pool as default } from 'undici';
-}

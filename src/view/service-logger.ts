@@ -7,6 +7,7 @@ import type { ServiceEvents } from '../service/service.js';
 import { formatDuration } from '../text/duration.js';
 import { formatBytes } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
+import { shellCommand } from '../text/shell-quote.js';
 import type { Reporter } from './reporter.js';
 
 /** Bodies larger than this (bytes) show how much of them has been sent. */
@@ -43,6 +44,12 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
     },
     sent() {
       reporter.waiting('Sent; waiting for the response');
+    },
+    candidate(id) {
+      const command = shellCommand(['wfr', 'status', ...(id.startsWith('-') ? ['--'] : []), id]);
+      reporter.notice(
+        `The response names the run ${sanitize(id)}, and has not ended; to look for the run: ${command}`,
+      );
     },
     awaitingId(ms, signal) {
       const exit =

@@ -1,6 +1,7 @@
 /** An id in the response to a trigger is never lost, whatever the format of the response. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
@@ -75,14 +76,15 @@ describe('run: a complete Run in the response to the trigger', () => {
       'with a Content-Length that is a list of the same value',
       respondRaw(`content-length: ${ACCEPTED.length}, ${ACCEPTED.length}\r\n`, ACCEPTED),
     ],
-    [
-      'after an unrequested 100 Continue',
-      (_request, { socket }) => {
-        socket.write(
-          `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n${contentLength(ACCEPTED)}\r\n${ACCEPTED}`,
-        );
-      },
-    ],
+    ...[[100], [102, 103, 100], [101], Array<number>(100).fill(103)].map((statuses): [string, Handler] => [
+      `after ${statuses.length} unrequested 1xx, beginning with ${statuses[0]} (fault 113)`,
+      afterInterim(statuses, respondRaw(contentLength(ACCEPTED), ACCEPTED)),
+    ]),
+    ['with headers of 17 kB (fault 114)', respondChunked(`x: ${'y'.repeat(17_000)}\r\n`)],
+    ['with an invalid header name (fault 114)', respondChunked('x y: z\r\nno colon\r\n')],
+    ['with a control character in a header (fault 114)', respondChunked('x: \u0001\r\n')],
+    ['with a Content-Length beside chunked (fault 114)', respondChunked('content-length: 5\r\n')],
+    ['whose head ends its lines with line feeds alone (fault 114)', respondChunked('', '\n')],
   ])(
     'run: a response %s is accepted after one POST, without a GET that confirms its id',
     async (_name, post) => {
@@ -131,11 +133,49 @@ describe('run: a complete Run in the response to the trigger', () => {
     expect(exitCode).toBe(0);
   });
 
+  test('status: runs are read whose answers on kept connections follow several 1xx (fault 113)', async () => {
+    const service = await scriptedService(({ path }, reply) =>
+      afterInterim([100, 102, 100], (_request, { send }) =>
+        send(200, { ...aFinishedRun(), id: path.slice(6) }),
+      )({ path } as never, reply),
+    );
+    const ids = Array.from({ length: 20 }, (_, n) => `run-${n}`);
+    const { exitCode, stdout } = await runCli(['status', ...ids, '-o', 'id'], {
+      env: { WFR_BASE_URL: service.baseUrl },
+    });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `${ids.join('\n')}\n` });
+    expect({ requests: service.requests.length, connections: service.connections() }).toEqual({
+      requests: 20,
+      connections: 8,
+    });
+  });
+
   test('run: every request sends Accept-Encoding: identity', async () => {
     const { requests } = await runAgainst(respondRaw(contentLength(ACCEPTED), ACCEPTED), show());
     expect(requests.map(({ headers }) => headers['accept-encoding'])).toEqual(['identity', 'identity']);
   });
 });
+
+/** Answers with a chunked Run, in a packet after that of a head with these header lines. */
+function respondChunked(lines: string, lineEnd = '\r\n'): Handler {
+  return async (_request, { socket }) => {
+    const head = `HTTP/1.1 201 Created\r\n${lines}transfer-encoding: chunked\r\n\r\n`;
+    socket.write(head.replaceAll('\r\n', lineEnd), 'latin1');
+    await setTimeout(20);
+    socket.write(chunked(Buffer.from(ACCEPTED)));
+  };
+}
+
+/** Sends 1xx responses, each in a packet of its own, before the answer of `handler`. */
+function afterInterim(statuses: readonly number[], handler: Handler): Handler {
+  return async (request, reply) => {
+    for (const status of statuses) {
+      reply.raw(`HTTP/1.1 ${status} X\r\nlink: </style.css>\r\n\r\n`);
+      await setTimeout(1);
+    }
+    await handler(request, reply);
+  };
+}
 
 function chunked(body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')]);
@@ -150,7 +190,7 @@ const CANDIDATES: [string, Handler, string][] = [
       reply.raw(
         'HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n40\r\n{"id":"run-1","status":"RUN',
       );
-      setTimeout(() => reply.reset(), 20);
+      void setTimeout(20).then(() => reply.reset());
     },
     'run-1',
   ],
@@ -190,6 +230,15 @@ const CANDIDATES: [string, Handler, string][] = [
   [
     'different Content-Lengths',
     respondRaw(`content-length: 5\r\n${contentLength(ACCEPTED)}`, ACCEPTED),
+    'run-1',
+  ],
+  [
+    'a chunked body after headers of more than 64 kB (fault 114)',
+    (_request, { socket }) => {
+      const head = `HTTP/1.1 201 Created\r\nx: ${'y'.repeat(70_000)}\r\ntransfer-encoding: chunked\r\n\r\n`;
+      const body = ACCEPTED.match(/.{1,7}/g) ?? [];
+      socket.write(`${head}${body.map((part) => `${part.length};x=y\r\n${part}\r\n`).join('')}0\r\n\r\n`);
+    },
     'run-1',
   ],
   [

@@ -117,15 +117,17 @@ export class RowRunner {
   async #watch({ number }: Row, id: string, accepted: Run | undefined): Promise<RowResult> {
     const { log, session, stopWatching } = this.#tools;
     const { wait } = this.#plan;
+    const place = session.service.memory.place();
     const options = {
       id,
+      place,
       wait,
       label: null,
       exists: true,
       signal: stopWatching,
       ...(accepted && { accepted }),
     };
-    const { run, error, thrown } = await watchRun(options, session);
+    const { run, error, thrown } = await watchRun(options, session).finally(() => place.end());
     if (thrown instanceof OutputError || error?.code === 'internal') throw thrown;
     if (error !== undefined) {
       const recorded = recordedError(error, rowReason(error), session.context.secrets);

@@ -228,12 +228,14 @@ async function flushHistory(history: History, reporter: Reporter): Promise<void>
 /** Loads the HTTP client, which is imported nowhere else. */
 async function openService({ settings, credentials }: SessionPlan, reporter: Reporter, context: Context) {
   const { Transport } = await import('../../service/transport.js');
+  const { ResponseMemory } = await import('../../service/response-memory.js');
   await setV8Flags(context.nodeVersion);
   const { clock, limits } = context;
   const { baseUrl, proxy, headers } = settings;
   const transport = new Transport({ origin: baseUrl, proxy }, clock, limits);
   const events = serviceLogger(reporter);
   const userAgent = `wfr/${VERSION}`;
-  const service = { baseUrl, transport, credentials, headers, userAgent, clock, limits, events };
+  const memory = new ResponseMemory();
+  const service = { baseUrl, transport, credentials, headers, userAgent, clock, limits, events, memory };
   return { service, close: () => transport.close() };
 }

@@ -4,8 +4,9 @@ import { factsOf } from '../../outcome/describe-error.js';
 import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import { followRun } from '../../service/follow-run.js';
-import { getRun } from '../../service/get-run.js';
-import { type EndedRun, hasEnded, isKnownStatus, type Run } from '../../service/run.js';
+import { getRun, getRunInPlace } from '../../service/get-run.js';
+import type { ResponsePlace } from '../../service/response-memory.js';
+import { type EndedRun, hasEnded, isKnownStatus, type Run, withoutJson } from '../../service/run.js';
 import type { ProgressView } from '../../view/progress/run-progress.js';
 import type { RunPrinter } from './print-run.js';
 import type { Session } from './session.js';
@@ -26,6 +27,8 @@ export interface WatchOptions {
   /** The run as this command's trigger returned it. */
   accepted?: Run;
   wait: WaitSettings;
+  /** Of a run among others: its response is in memory until the caller ends this, or the run has not ended. */
+  place?: ResponsePlace;
   /** Whether to stop after the first readable response. */
   stopAtFirst?: boolean;
   /** The prefix of messages about failed polls; null turns them off. */
@@ -54,6 +57,7 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
       run = seen;
       run = await onChange(seen);
       if (options.stopAtFirst) break;
+      if (!hasEnded(run)) options.place?.end();
     }
   } catch (error) {
     thrown = error;
@@ -70,19 +74,26 @@ export function withError(thrown: unknown, outcome: WatchOutcome): WatchOutcome 
 }
 
 /** Polls a run until the first readable response. Never throws. */
-export function pollOnce(id: string, label: string | undefined, session: Session): Promise<WatchOutcome> {
+export function pollOnce(
+  id: string,
+  label: string | undefined,
+  session: Session,
+  place?: ResponsePlace,
+): Promise<WatchOutcome> {
   const wait = { interval: 0, maxInterval: 0, timeout: undefined };
-  return watchRun({ id, wait, stopAtFirst: true, ...(label !== undefined && { label }) }, session);
+  const options = { ...(label !== undefined && { label }), ...(place && { place }) };
+  return watchRun({ id, wait, stopAtFirst: true, ...options }, session);
 }
 
 /** Yields the accepted run, if any, then the run whenever it has changed. */
 async function* runChanges(
-  { id, accepted, wait, label, exists = false, signal }: WatchOptions,
+  { id, accepted, wait, label, exists = false, signal, place }: WatchOptions,
   { service, interruption, reporter }: Session,
 ): AsyncGenerator<Run, void, void> {
   if (accepted !== undefined) yield accepted;
   yield* followRun(id, {
-    poll: (ends) => getRun(id, service, ends),
+    poll: (ends, whileWaiting) =>
+      place === undefined ? getRun(id, service, ends) : getRunInPlace(id, service, ends, place, whileWaiting),
     clock: service.clock,
     signal: signal ?? interruption.signal,
     ...wait,
@@ -120,7 +131,7 @@ export async function watchAndShow(
 ): Promise<WatchOutcome> {
   const { id } = options;
   const onChange = async (seen: Run) => {
-    progress.seen(id, seen);
+    progress.seen(id, withoutJson(seen));
     if (hasEnded(seen)) onEnd?.(seen);
     const { run, error } = await saveDocuments(id, seen, documents, session);
     await printer.printChange(run);

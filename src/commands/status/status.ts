@@ -8,7 +8,7 @@ import type { Exit } from '../../exit-code.js';
 import { History } from '../../history/history.js';
 import { type Outcome, stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
-import type { Run } from '../../service/run.js';
+import { type Run, withoutJson } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import {
@@ -38,14 +38,28 @@ export function status(rawIds: readonly string[], flags: StatusFlags, context: C
   });
 }
 
-/** Polls all runs concurrently, and prints them in the order of the command line. */
+/** Polls all runs concurrently, and prints them in the order of the command line; each is then forgotten. */
 async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutcome> {
-  const polls = plan.ids.map((id) => pollOnce(id, plan.ids.length > 1 ? id : undefined, session));
+  const polls = plan.ids.map((id) => {
+    const place = session.service.memory.place();
+    place.enter();
+    return { place, outcome: pollOnce(id, plan.ids.length > 1 ? id : undefined, session, place) };
+  });
   const cancelNotice = scheduleNotice(session);
-  void Promise.all(polls).finally(cancelNotice);
   const workflow = plan.format === 'text' ? findWorkflow(plan, session) : Promise.resolve(undefined);
   const runs: Outcome[] = [];
-  for (const poll of polls) runs.push(await print(await poll, await workflow, plan, session));
+  try {
+    for (let poll = polls[0]; poll !== undefined; poll = polls[0]) {
+      const outcome = await poll.outcome;
+      if (polls.length === 1) cancelNotice();
+      const printed = await print(outcome, await workflow, plan, session);
+      polls.shift()?.place.end();
+      runs.push({ ...printed, run: printed.run && withoutJson(printed.run) });
+    }
+  } finally {
+    // None waits for what is no longer printed.
+    for (const { place } of polls) place.end();
+  }
   return { runs, ...resumeOf(runs, plan) };
 }
 

@@ -10,6 +10,7 @@ import { History } from '../../history/history.js';
 import { idShortener } from '../../history/short-id.js';
 import { continuesText, type Outcome } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
+import { withoutJson } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import {
@@ -88,7 +89,7 @@ async function planWatch(
     pointer: () => parseGet(flags, severalRuns),
     presentation: () => decidePresentation(flags, context),
     documents: () => openDocumentFolder(flags, severalRuns, context),
-    reports: () => reports.open(),
+    isReported: () => reports.open().then(() => flags.report !== undefined),
     credentials: () => loadCredentials(flags, profile, context),
     settings: () => resolveServiceSettings(flags, profile, context),
   });
@@ -119,8 +120,13 @@ async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Sessi
   const started = service.clock.monotonic();
   const runs = await Promise.all(
     ids.map(async (id) => {
-      const outcome = await watchAndShow({ id, wait, label: id }, display, session);
-      return printOutcome(outcome, undefined, display.printer, reporter);
+      const place = service.memory.place();
+      const outcome = await watchAndShow({ id, wait, label: id, place }, display, session);
+      const reported = await printOutcome(outcome, undefined, display.printer, reporter);
+      place.end();
+      return plan.isReported || reported.run === undefined
+        ? reported
+        : { ...reported, run: withoutJson(reported.run) };
     }),
   );
   reporter.stopProgress();

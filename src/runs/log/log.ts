@@ -101,6 +101,11 @@ export class Log {
         this.record({ event: 'unknown', row, ...recordedError(facts, reason, secrets) });
       },
       accepted: ({ id }) => this.record({ event: 'accepted', row, id }),
+      candidate: (id) => {
+        const reason = secrets.mask(`the response names the id ${id}, which the service did not confirm`);
+        this.record({ event: 'unknown', row, code: 'unknown-outcome', reason });
+        this.#awaiting.add(row);
+      },
     };
   }
 
