@@ -128,12 +128,11 @@ function parseResponse(text: string): ReceivedResponse | undefined {
   const rest = end === null ? '' : text.slice(end.index + end[0].length);
   if (end !== null && status < 200) return parseResponse(rest);
   // The last line of a truncated head may be truncated, too.
-  const pairs = (end === null ? lines.slice(0, -1) : lines).map((line) => /^([^:]+):\s*(.*?)\s*$/.exec(line));
-  const headers = Object.fromEntries(
-    pairs
-      .flatMap((pair) => (pair === null ? [] : [[String(pair[1]).toLowerCase(), String(pair[2])]]))
-      .reverse(),
-  );
+  const pairs = (end === null ? lines.slice(0, -1) : lines).flatMap((line) => {
+    const colon = line.indexOf(':');
+    return colon <= 0 ? [] : [[line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]];
+  });
+  const headers = Object.fromEntries(pairs.reverse());
   const isChunked = /\bchunked\b/i.test(headers['transfer-encoding'] ?? '');
   return { status, headers, body: Buffer.from(isChunked ? joinChunks(rest) : rest, 'latin1') };
 }

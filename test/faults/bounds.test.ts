@@ -63,7 +63,8 @@ describe('a response to the trigger of 10 MB', () => {
   test('run: unknown members and a long status beside the id are accepted on a heap of 12 MB', async () => {
     const body = large('{"id":"run-1","status":"', '\\"', '","":1,"steps":1}');
     const { exitCode, stderr } = await withSmallHeap(['run', 'w', '--timeout', '0'], await serveLarge(body));
-    expect({ exitCode, start: stderr.slice(0, 9) }).toEqual({ exitCode: 8, start: 'Run run-1' });
+    expect(exitCode).toBe(8);
+    expect(stderr).toContain('Run run-1');
     expect(stderr.length).toBeLessThan(20_000);
   });
 });

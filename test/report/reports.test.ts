@@ -238,7 +238,7 @@ describe('--report: every way to end is in every report', () => {
       expect(shown).toMatchObject({ id: id ?? '', workflow: workflowId ?? '', status: ending.status });
       expect(shown.outcome).toBe(ending.outcome);
       // The duration has its own column.
-      expect(shown.message).toContain(message.replace(/ after 6\.0s/, ''));
+      expect(shown.message).toContain(message.replace(/ \(1 of 4 steps\) after 6\.0s/, ''));
       expect(reported.html).toContain(`<dt>${ending.outcome}</dt><dd>1<small>100 %</small></dd>`);
 
       const counts = [Number(ending.exitCode === 1), Number(ending.exitCode > 1)];

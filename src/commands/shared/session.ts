@@ -12,6 +12,7 @@ import { openStdoutQueue, type StdoutQueue } from '../../platform/stdout-queue.j
 import { describeSystemError } from '../../platform/system-error.js';
 import { setV8Flags } from '../../platform/v8-flags.js';
 import { VERSION } from '../../platform/version.js';
+import { ResponseMemory } from '../../service/response-memory.js';
 import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
 import { type Layout, openLayout } from '../../view/layout.js';
@@ -228,7 +229,6 @@ async function flushHistory(history: History, reporter: Reporter): Promise<void>
 /** Loads the HTTP client, which is imported nowhere else. */
 async function openService({ settings, credentials }: SessionPlan, reporter: Reporter, context: Context) {
   const { Transport } = await import('../../service/transport.js');
-  const { ResponseMemory } = await import('../../service/response-memory.js');
   await setV8Flags(context.nodeVersion);
   const { clock, limits } = context;
   const { baseUrl, proxy, headers } = settings;
