@@ -72,6 +72,7 @@ export type NetworkFault =
   | 'not-tls'
   | 'expects-tls'
   | 'not-permitted'
+  | 'not-loopback'
   | 'proxy-refused'
   | 'proxy-closed'
   | 'local'

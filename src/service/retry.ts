@@ -34,6 +34,7 @@ const PERMANENT_FAULTS: readonly NetworkFault[] = [
   'certificate',
   'not-tls',
   'not-permitted',
+  'not-loopback',
   'proxy-refused',
 ];
 /** Faults of a service that is still starting: retried sooner. */
