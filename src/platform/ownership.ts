@@ -3,21 +3,54 @@
  * there are no modes to check. Root is never another user: it can do anything.
  */
 import type { Stats } from 'node:fs';
+import { lstat, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 const ROOT = 0;
 const WRITABLE_BY_GROUP = 0o020;
 const WRITABLE_BY_OTHERS = 0o002;
+/** In a folder with this bit, only the owner of an entry can rename or remove it. */
+const STICKY = 0o1000;
 
 type UserId = number | undefined;
 
-/** Returns why a folder (from lstat) is not this user's alone, as a sentence about `path`; undefined if it is. */
-export function findFolderRisk(path: string, stats: Stats, uid: UserId): string | undefined {
+/**
+ * Returns why a folder is not this user's alone, as a sentence: another user could write to it, or to a folder above it
+ * and so replace it. Undefined if nobody can. What does not exist yet is judged by the folders above it.
+ */
+export async function findFolderRisk(path: string, uid: UserId): Promise<string | undefined> {
   if (uid === undefined) return undefined;
-  if (stats.isSymbolicLink()) return `${path} is a symbolic link`;
-  if (!stats.isDirectory()) return `${path} is not a folder`;
-  if (stats.uid !== uid) return `${path} belongs to another user`;
-  const isShared = (stats.mode & (WRITABLE_BY_GROUP | WRITABLE_BY_OTHERS)) !== 0;
-  return isShared ? `others can write to ${path} (${formatMode(stats)})` : undefined;
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats?.isSymbolicLink()) return `${path} is a symbolic link`;
+  if (stats?.isDirectory() === false) return `${path} is not a folder`;
+  if (stats !== undefined && stats.uid !== uid) return `${path} belongs to another user`;
+  if (stats !== undefined && isShared(stats)) return describeShared(path, stats);
+  for (let folder = await realFolder(dirname(path)); ; folder = dirname(folder)) {
+    const above = await lstat(folder);
+    // Nothing can be in a file or a device.
+    if (!above.isDirectory()) continue;
+    if (isForeign(above, uid)) return `${folder}, which ${path} is in, belongs to another user`;
+    if (isShared(above) && (above.mode & STICKY) === 0) return describeShared(folder, above);
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+/** Returns the real path of a folder, or of the nearest one above it that exists. */
+async function realFolder(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (dirname(path) === path) throw error;
+    return realFolder(dirname(path));
+  }
+}
+
+function isShared({ mode }: Stats): boolean {
+  return (mode & (WRITABLE_BY_GROUP | WRITABLE_BY_OTHERS)) !== 0;
+}
+
+function describeShared(path: string, stats: Stats): string {
+  return `others can write to ${path} (${formatMode(stats)})`;
 }
 
 /** What is wrong with the owner or mode of a file; a fatal risk means that any user could have written it. */

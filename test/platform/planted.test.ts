@@ -7,11 +7,12 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
 import { CLOSED_URL } from '../helpers/closed-port.js';
@@ -92,6 +93,36 @@ describe.skipIf(LACKS.fileModes)('history: a folder that others could have plant
     expect((await trigger(other)).stderr).toContain(`${folder} belongs to another user`);
     expect(statSync(file).size).toBe(size);
     expect(await list(other)).toMatchObject({ stdout: '', stderr: expect.stringContaining('another user') });
+  });
+
+  test('history: a folder that another user can replace, as one above it is theirs or shared, is skipped with the reason', async () => {
+    const { folder, file, trigger, list } = await startWithState();
+    const above = dirname(folder);
+    for (const mode of [0o770, 0o707]) {
+      chmodSync(above, mode);
+      const { exitCode, stderr } = await trigger();
+      expect({ exitCode, isMade: existsSync(folder) }).toEqual({ exitCode: 0, isMade: false });
+      expect(stderr).toContain(`others can write to ${above} (mode 0${mode.toString(8)})`);
+    }
+    chmodSync(above, 0o755);
+    await trigger();
+    const size = statSync(file).size;
+    chmodSync(above, 0o777);
+    expect((await trigger()).stderr).toContain(`others can write to ${above}`);
+    expect(statSync(file).size).toBe(size);
+    expect(await list()).toMatchObject({ stdout: '', stderr: expect.stringContaining('is skipped: others') });
+    // In a sticky folder, nobody else can rename it.
+    chmodSync(above, 0o1777);
+    expect((await trigger()).stderr).not.toContain('others can write');
+    expect(statSync(file).size).toBeGreaterThan(size);
+  });
+
+  test.skipIf(uid !== 0)('history: root uses none in the home folder of another user', async () => {
+    const { folder, trigger } = await startWithState();
+    chownSync(dirname(folder), 65_534, 65_534);
+    const { exitCode, stderr } = await trigger();
+    expect({ exitCode, isMade: existsSync(folder) }).toEqual({ exitCode: 0, isMade: false });
+    expect(stderr).toContain(`${dirname(folder)}, which ${folder} is in, belongs to another user`);
   });
 
   test('history: a link in place of its file is neither followed to write nor to read', async () => {
@@ -312,6 +343,33 @@ describe.skipIf(LACKS.fileModes)('bin: the compile cache', () => {
       plant(join(caches, 'wfr'));
       expect(await enabledFolders({ XDG_CACHE_HOME: caches })).toEqual([]);
     }
+  });
+
+  test('bin: a compile cache that another user can replace, as a folder above it is theirs or shared, is skipped silently', async () => {
+    for (const mode of [0o770, 0o707, 0o777]) {
+      const home = temporaryFolder();
+      const caches = join(home, 'caches');
+      makeFolder(caches, 0o700);
+      makeFolder(join(caches, 'wfr'), 0o700);
+      chmodSync(home, mode);
+      expect(await enabledFolders({ XDG_CACHE_HOME: caches })).toEqual([]);
+      expect(await enabledFolders({ XDG_CACHE_HOME: join(home, 'new') })).toEqual([]);
+      expect(readdirSync(home)).toEqual(['caches']);
+    }
+    if (uid !== 0) return;
+    // As with sudo -E: the home folder of the user who calls root.
+    const home = temporaryFolder();
+    chownSync(home, 65_534, 65_534);
+    expect(await enabledFolders({ HOME: home })).toEqual([]);
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  test.skipIf(EXECUTABLE)('bin: a compile cache behind a link is used by its real path', async () => {
+    const [real, other] = [temporaryFolder(), temporaryFolder()];
+    symlinkSync(real, join(other, 'link'));
+    expect(await enabledFolders({ XDG_CACHE_HOME: join(other, 'link') })).toEqual([
+      `cache ${join(realpathSync(real), 'wfr')} 77`,
+    ]);
   });
 
   test('bin: a compile cache of another user is skipped silently', async () => {
