@@ -83,7 +83,7 @@ async function readHeaderFile(
   if (path === '-') throw new UsageError([`${name} -: the path of a file is required`]);
   const { FileError, readBytes } = await import('../inputs/files.js');
   const base = source.kind === 'profile' ? dirname(source.path) : context.cwd;
-  const bytes = await readBytes(resolvePath(path, base, context), base, context).catch((error) => {
+  const bytes = await readBytes(resolvePath(path, base, context), { base }, context).catch((error) => {
     throw error instanceof FileError ? new UsageError([`${name}: ${error.message}`]) : error;
   });
   return bytes

@@ -6,8 +6,8 @@ import type { NamedFile } from '../platform/same-file.js';
 import type { Part, Source } from '../service/body.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { assertInside, type PathRules } from './boundary.js';
-import { openDocument, readBytes } from './files.js';
+import { assertInside, assertLeadsInside, type PathRules } from './boundary.js';
+import { type FileRules, openDocument, readBytes } from './files.js';
 import type { Segment } from './inputs-file.js';
 import { escapeName, type Item } from './item.js';
 import { checkJson, decodeUtf8, TextError } from './text.js';
@@ -51,11 +51,13 @@ export class PartReader {
       case 'string-file':
         await this.#claim(item.path, rules, item.raw);
         return [
-          Buffer.from(JSON.stringify(decodeUtf8(await readBytes(item.path, rules.base, this.#context)))),
+          Buffer.from(
+            JSON.stringify(decodeUtf8(await readBytes(item.path, fileRules(rules), this.#context))),
+          ),
         ];
       case 'json-file': {
         await this.#claim(item.path, rules, item.raw);
-        const bytes = await readBytes(item.path, rules.base, this.#context);
+        const bytes = await readBytes(item.path, fileRules(rules), this.#context);
         decodeUtf8(bytes);
         return [validateJson(stripByteOrderMark(bytes))];
       }
@@ -84,7 +86,7 @@ export class PartReader {
       throw new TextError(`the media type of standard input is unknown; ${fix}`);
     }
     // Opened before its media type is checked: a missing file is the more useful error.
-    const source = await openDocument(path, rules.base, this.#context);
+    const source = await openDocument(path, fileRules(rules), this.#context);
     this.#opened.push(source);
     if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${fix}`);
     if (source.size === 0) this.warnings.push(`${raw}: the document is empty (0 bytes)`);
@@ -96,7 +98,7 @@ export class PartReader {
     this.claimStdin(path, raw);
     if (path === '-') return;
     const absolute = resolvePath(path, base, this.#context);
-    if (within !== undefined) await assertInside(absolute, path, within);
+    if (within !== undefined) await assertLeadsInside(absolute, path, within);
     this.files.push({ name: raw, path: absolute, isWritten: false });
   }
 
@@ -108,6 +110,10 @@ export class PartReader {
     }
     this.#stdinUser = user;
   }
+}
+
+function fileRules({ base, within }: PathRules): FileRules {
+  return { base, ...(within && { check: (real, name) => assertInside(real, name, within) }) };
 }
 
 /** Says how to give a document its media type; quoted, because a semicolon ends a command in a shell. */

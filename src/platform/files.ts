@@ -1,5 +1,6 @@
 /** Paths and folders of the file system. */
 import { promises } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from './context.js';
@@ -80,6 +81,22 @@ async function isFolder(path: string): Promise<boolean> {
  */
 export function fileId({ dev, ino }: { dev: bigint; ino: bigint }): string {
   return `${BigInt.asUintN(32, dev)}:${ino}`;
+}
+
+/**
+ * Returns where an open file is, without links: `path`, by which it was opened, may lead elsewhere by now. Throws if that
+ * cannot be told.
+ */
+export async function realPathOf(handle: FileHandle, path: string): Promise<string> {
+  const opened = await promises.readlink(`/proc/self/fd/${handle.fd}`).catch(() => '');
+  if (opened.startsWith('/') && !opened.endsWith(' (deleted)')) return opened;
+  const real = await promises.realpath(path);
+  const [file, found] = await Promise.all([
+    handle.stat({ bigint: true }),
+    promises.lstat(real, { bigint: true }),
+  ]);
+  if (fileId(file) !== fileId(found)) throw new Error('was replaced while it was opened');
+  return real;
 }
 
 /** On Windows, how long another process, such as a virus scanner, may hold a file, and the time between attempts (ms). */
