@@ -80,6 +80,7 @@ export function isForeign(stats: Stats, uid: UserId): boolean {
   return uid !== undefined && stats.uid !== uid && stats.uid !== ROOT;
 }
 
-function formatMode({ mode }: Stats): string {
+/** Formats the mode of a file for messages. */
+export function formatMode({ mode }: Stats): string {
   return `mode 0${(mode & 0o777).toString(8)}`;
 }

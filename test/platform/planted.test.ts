@@ -19,6 +19,7 @@ import { CLOSED_URL } from '../helpers/closed-port.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { EXECUTABLE, startWfr } from '../helpers/process.js';
 import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
+import { aFinishedRun, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
 
 const uid = process.getuid?.() ?? 0;
@@ -164,6 +165,7 @@ describe.skipIf(LACKS.fileModes)('config file: one that others could have writte
   const without = { profiles: { p: { baseUrl: CLOSED_URL } } };
   const show = (world: CliOptions) => runCli(['config', 'show', '--profile', 'p'], world);
   const status = (world: CliOptions) => runCli(['status', '--profile', 'p', '--no-token', 'x'], world);
+  const runCheck = (world: CliOptions) => runCli(['config', 'check', '--profile', 'p'], world);
 
   test('config file: one that everybody can write to exits 2 with its mode, also behind a link', async () => {
     const { env, path } = writeTestConfig(without);
@@ -181,11 +183,29 @@ describe.skipIf(LACKS.fileModes)('config file: one that others could have writte
     expect((await runCli(['config', 'check'], { env })).exitCode).toBe(2);
   });
 
-  test('config file: one of another user with a tokenCommand exits 2, and one without is used', async () => {
-    const { env, path } = writeTestConfig(withCommand);
-    const { exitCode, stderr } = await show({ env, ...giveAway(path) });
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(`${path}: belongs to another user and has a tokenCommand`);
+  test.each([
+    ['tokenCommand', ['false']],
+    ['tokenFile', 'hosts.yml'],
+    ['headerFile', 'hosts.yml'],
+  ])(
+    'config file: one of another user with a %s exits 2, also for root, and nothing is sent',
+    async (setting, value) => {
+      const service = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
+      const profiles = { p: { baseUrl: service.baseUrl, [setting]: value } };
+      const { env, path } = writeTestConfig({ profiles });
+      writeFileSync(join(dirname(path), 'hosts.yml'), 'x-key: precious\n');
+      const other = giveAway(path);
+      for (const world of uid === 0 ? [other, {}] : [other])
+        for (const command of [show, status, runCheck]) {
+          const { exitCode, stderr } = await command({ env, ...world });
+          expect(exitCode).toBe(2);
+          expect(stderr).toContain(`${path}: belongs to another user and has a ${setting}, `);
+        }
+      expect(service.requests).toEqual([]);
+    },
+  );
+
+  test('config file: one of another user without such settings is used', async () => {
     const plain = writeTestConfig(without);
     const used = await status({ env: plain.env, ...giveAway(plain.path) });
     expect({ exitCode: used.exitCode, warned: used.stderr.includes('warning') }).toEqual({
@@ -240,21 +260,27 @@ describe.skipIf(LACKS.fileModes)('token file: one that others could have written
     }
   });
 
-  test('token file: one that its group can write to, or of another user for root, is used with a warning', async () => {
-    const path = tokenFile(0o660);
-    const group = await status(path);
+  test('token file: one that its group can write to is used with a warning', async () => {
+    const group = await status(tokenFile(0o660));
     expect(group).toMatchObject({
       exitCode: 7,
       stderr: expect.stringContaining('its group can write to it (mode 0660)'),
     });
-    const foreign = tokenFile(0o600);
-    giveAway(foreign);
-    const { exitCode, stderr } = await status(foreign, { uid: 0 });
-    expect({ exitCode, stderr }).toEqual({
-      exitCode: 7,
-      stderr: expect.stringContaining('belongs to another user (mode 0600)'),
-    });
     expect((await status(tokenFile(0o640))).stderr).not.toContain('mode');
+  });
+
+  test('token file: one of another user exits 2, also for root, as documents would go to their account', async () => {
+    const path = tokenFile(0o600);
+    const other = giveAway(path);
+    for (const world of uid === 0 ? [other, {}] : [other]) {
+      const { exitCode, stderr } = await status(path, world);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`the token file ${path}: belongs to another user (mode 0600)`);
+    }
+  });
+
+  test.skipIf(uid !== 0)('token file: one of root is used by others', async () => {
+    expect((await status(tokenFile(0o644), { uid: 4_321 })).exitCode).toBe(7);
   });
 });
 
