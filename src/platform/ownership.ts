@@ -3,8 +3,9 @@
  * there are no modes to check. Root is never another user: it can do anything.
  */
 import type { Stats } from 'node:fs';
-import { lstat, realpath } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
+import { dirname, join, parse, resolve, sep } from 'node:path';
+import { assertOpenedAt } from './files.js';
 
 const ROOT = 0;
 const WRITABLE_BY_GROUP = 0o020;
@@ -51,6 +52,67 @@ function isShared({ mode }: Stats): boolean {
 
 function describeShared(path: string, stats: Stats): string {
   return `others can write to ${path} (${formatMode(stats)})`;
+}
+
+/** As many symbolic links as Linux follows. */
+const MAX_LINKS = 40;
+/** A link to an open file, which is not a path: the system follows it. */
+const DESCRIPTOR = /^\/proc\/\d+\/fd\/\d+$/;
+
+/**
+ * Resolves the links of an absolute path to write to; its end need not exist. Throws for a link that another user has
+ * planted where everybody may create files, such as /tmp: the rule of Linux's fs.protected_symlinks.
+ */
+export async function resolveTrusted(path: string, uid: UserId, links = 0): Promise<string> {
+  const { root } = parse(path);
+  if (links > MAX_LINKS || DESCRIPTOR.test(path)) return path;
+  const names = path.slice(root.length).split(sep).filter(Boolean);
+  let resolved = root;
+  for (const [index, name] of names.entries()) {
+    const folder = resolved;
+    resolved = join(folder, name);
+    const stats = await lstat(resolved).catch(() => undefined);
+    if (stats === undefined) return join(folder, ...names.slice(index));
+    if (!stats.isSymbolicLink() || DESCRIPTOR.test(resolved)) continue;
+    if (isPlanted(stats, await lstat(folder), uid))
+      throw new Error(`${resolved} is a link of another user, in a folder that everybody can write to`);
+    const target = resolve(folder, await readlink(resolved), ...names.slice(index + 1));
+    return resolveTrusted(target, uid, links + 1);
+  }
+  return resolved;
+}
+
+/**
+ * Opens a file to keep in it what will be trusted. Throws where another user could have planted the file or a link in its
+ * path: the rules of Linux's fs.protected_regular and fs.protected_symlinks. Other files of other users are used: those
+ * of a container's host, for example.
+ */
+export async function openTrusted(
+  path: string,
+  flags: string | number,
+  mode: number,
+  uid: UserId,
+): Promise<FileHandle> {
+  const resolved = await resolveTrusted(path, uid);
+  const handle = await open(resolved, flags, mode);
+  try {
+    if (DESCRIPTOR.test(resolved)) return handle;
+    await assertOpenedAt(handle, resolved);
+    if (isPlanted(await handle.stat(), await lstat(dirname(resolved)), uid))
+      throw new Error(
+        'belongs to another user, in a folder that everybody can write to; use a file of your own',
+      );
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Returns whether an entry of a folder like /tmp belongs neither to this user nor to the owner of the folder. */
+function isPlanted(entry: Stats, folder: Stats, uid: UserId): boolean {
+  const isOpenToAll = (folder.mode & STICKY) !== 0 && (folder.mode & WRITABLE_BY_OTHERS) !== 0;
+  return isOpenToAll && isForeign(entry, uid) && entry.uid !== folder.uid;
 }
 
 /** What is wrong with the owner or mode of a file; a fatal risk means that any user could have written it. */

@@ -3,11 +3,15 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
+  promises,
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -18,6 +22,7 @@ import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
 import { CLOSED_URL } from '../helpers/closed-port.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { EXECUTABLE, startWfr } from '../helpers/process.js';
+import { replaceFunction } from '../helpers/replace-function.js';
 import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
 import { aFinishedRun, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
@@ -315,6 +320,96 @@ test.skipIf(LACKS.fileModes)(
     expect(modeOf(join(cwd, 'once'))).toBe('644');
   },
 );
+
+/** Makes a folder like /tmp, and a folder of the victim's. */
+function makePublic() {
+  const open = temporaryFolder();
+  chmodSync(open, 0o1777);
+  return { open, own: temporaryFolder() };
+}
+
+// Only root can give files away.
+describe.skipIf(uid !== 0)('a folder like /tmp, in which another user has planted a file or a link', () => {
+  const give = (path: string) => lchownSync(path, 65_534, 65_534);
+
+  test.each<[string, (path: string) => string[]]>([
+    ['--report json', (path) => ['--report', `json=${path}`]],
+    ['--report github', () => ['--report', 'github']],
+    ['--save-documents', (path) => ['--save-documents', path]],
+    ['--save-documents', (path) => ['--save-documents', join(path, 'below')]],
+  ])('run %s: a link of another user is not followed, and nothing is sent', async (_flag, flags) => {
+    const { env: service, clock, posts } = await startTestSandbox();
+    for (const isFolder of [false, true]) {
+      const { open: cwd, own } = makePublic();
+      const target = isFolder ? own : join(own, 'victim');
+      symlinkSync(target, join(cwd, 'link'));
+      give(join(cwd, 'link'));
+      const path = isFolder ? join('link', 'file') : 'link';
+      const output = join(cwd, path);
+      const env = { ...service, GITHUB_OUTPUT: output, GITHUB_STEP_SUMMARY: output };
+      const { exitCode, stderr } = await runCli(['run', SLOW, 'label=x', ...flags(path)], {
+        env,
+        clock,
+        cwd,
+      });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`${join(cwd, 'link')} is a link of another user`);
+      expect(readdirSync(own)).toEqual([]);
+    }
+    expect(posts()).toBe(0);
+  });
+
+  test('run: links of this user, and of the owner of the folder, are followed', async () => {
+    const { env, clock } = await startTestSandbox();
+    const { open: cwd, own } = makePublic();
+    symlinkSync(own, join(cwd, 'mine'));
+    const flags = [
+      '--report',
+      'json=mine/r.json',
+      '--once',
+      'mine/once',
+      '--save-documents',
+      'mine/documents',
+    ];
+    expect((await runCli(['run', SLOW, 'label=x', ...flags], { env, clock, cwd })).exitCode).toBe(0);
+    expect(readdirSync(own).sort()).toEqual(['documents', 'once', 'r.json']);
+  });
+});
+
+describe.skipIf(LACKS.symlinks)('a folder that becomes a link while a file in it is opened', () => {
+  /** Replaces a folder by a link whenever a file in it is opened, and puts it back. */
+  function swapWhenOpened(folder: string, target: string) {
+    const { open } = promises;
+    replaceFunction(promises, 'open', (async (path: string, ...rest: []) => {
+      if (dirname(String(path)) !== folder) return open(path, ...rest);
+      renameSync(folder, `${folder}.kept`);
+      symlinkSync(target, folder);
+      return open(path, ...rest).finally(() => {
+        rmSync(folder);
+        renameSync(`${folder}.kept`, folder);
+      });
+    }) as typeof open);
+  }
+
+  test.each([
+    ['--report', ['--report', 'json=swapped/r.json'], 2],
+    ['--save-documents', ['--save-documents', 'swapped'], 74],
+  ])('run %s: nothing is written to where the link leads', async (_flag, flags, expected) => {
+    const output = { document: 'data:text/plain;base64,aGVsbG8=' };
+    const service = await scriptedService((_request, reply) =>
+      reply.send(200, { ...aFinishedRun(), output }),
+    );
+    const cwd = realpathSync(temporaryFolder());
+    const own = temporaryFolder();
+    mkdirSync(join(cwd, 'swapped'));
+    swapWhenOpened(join(cwd, 'swapped'), own);
+    const env = { WFR_BASE_URL: service.baseUrl };
+    const { exitCode, stderr } = await runCli(['run', 'w', 'a=1', ...flags], { env, cwd });
+    expect(exitCode).toBe(expected);
+    expect(stderr).toContain('was replaced while it was opened');
+    for (const name of readdirSync(own)) expect(readFileSync(join(own, name), 'utf8')).toBe('');
+  });
+});
 
 test.skipIf(LACKS.fileModes)(
   'run: reports and saved documents that the user names follow the umask',
