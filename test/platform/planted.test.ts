@@ -2,6 +2,7 @@
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
   lchownSync,
   lstatSync,
@@ -332,8 +333,59 @@ function makePublic() {
 describe.skipIf(uid !== 0)('a folder like /tmp, in which another user has planted a file or a link', () => {
   const give = (path: string) => lchownSync(path, 65_534, 65_534);
 
+  test('run --once: the file of another user is not used, and nothing is sent', async () => {
+    const { env, clock, posts } = await startTestSandbox();
+    const { open: cwd, own } = makePublic();
+    const once = (options: CliOptions = {}) =>
+      runCli(['run', SLOW, 'label=x', '--once', 'once'], { env, clock, cwd, ...options });
+    expect((await once({ cwd: own })).exitCode).toBe(0);
+    copyFileSync(join(own, 'once'), join(cwd, 'once'));
+    give(join(cwd, 'once'));
+    const { exitCode, stdout, stderr } = await once();
+    expect({ exitCode, stdout, posts: posts() }).toEqual({ exitCode: 2, stdout: '', posts: 1 });
+    expect(stderr).toContain('--once once: belongs to another user, in a folder that everybody can write to');
+    // It is used where the folder is not like /tmp, as a host's folder in a container, or if its folder's owner wrote it.
+    for (const [mode, owner] of [
+      [0o777, 0],
+      [0o755, 0],
+      [0o1777, 65_534],
+    ] as const) {
+      chownSync(cwd, owner, owner);
+      chmodSync(cwd, mode);
+      expect(await once()).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('{') });
+    }
+    expect(posts()).toBe(1);
+  });
+
+  test('batch: the results file of another user, and one behind their link, get no result, and nothing is sent', async () => {
+    const { env, clock, posts } = await startTestSandbox();
+    const { open: cwd, own } = makePublic();
+    writeFileSync(join(own, 'rows.jsonl'), '{"label":"x"}\n');
+    const rows = join(own, 'rows.jsonl');
+    const batch = (results: string) =>
+      runCli(['batch', SLOW, '--rows', rows, '--results', results], { env, clock, cwd });
+    writeFileSync(join(cwd, 'file'), '', { mode: 0o666 });
+    give(join(cwd, 'file'));
+    // protected_regular makes the kernel refuse it first where that is on.
+    expect(await batch('file')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/--results file: (belongs to another user|permission denied)/),
+    });
+    symlinkSync(join(own, 'victim'), join(cwd, 'link'));
+    symlinkSync(own, join(cwd, 'folder'));
+    for (const link of ['link', 'folder']) {
+      give(join(cwd, link));
+      const results = link === 'folder' ? 'folder/victim' : link;
+      const { exitCode, stderr } = await batch(results);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`${join(cwd, link)} is a link of another user`);
+    }
+    expect({ posts: posts(), files: readdirSync(own) }).toEqual({ posts: 0, files: ['rows.jsonl'] });
+  });
+
   test.each<[string, (path: string) => string[]]>([
     ['--report json', (path) => ['--report', `json=${path}`]],
+    ['--once', (path) => ['--once', path]],
     ['--report github', () => ['--report', 'github']],
     ['--save-documents', (path) => ['--save-documents', path]],
     ['--save-documents', (path) => ['--save-documents', join(path, 'below')]],

@@ -3,6 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { promises } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { BatchFileError } from '../../errors.js';
+import { createFile } from '../../platform/files.js';
+import { resolveTrusted } from '../../platform/ownership.js';
 import { errorCode } from '../../platform/system-error.js';
 import type { Run } from '../../service/run.js';
 import { type BatchEvent, formatEvent } from './journal.js';
@@ -41,9 +43,10 @@ export interface OnceFile extends OpenResults {
 
 /** Creates the file unless it exists: it is whole or absent at every moment. Throws UsageError. */
 export async function createOnceFile(
-  { path, name, clock }: OwnedFileOptions,
+  { path, name, clock, uid }: OwnedFileOptions,
   target: OnceTarget,
 ): Promise<void> {
+  const resolved = await withFileName('--once', name, resolveTrusted(path, uid));
   const exists = await promises.lstat(path).then(
     () => true,
     () => false,
@@ -51,7 +54,7 @@ export async function createOnceFile(
   if (exists) return;
   const events = [onceHeader(target, randomBytes(16).toString('hex')), { event: 'table', rows: 1 } as const];
   const lines = Buffer.concat(events.flatMap((event) => formatEvent(event, clock.now())));
-  await withFileName('--once', name, createWhole(path, lines));
+  await withFileName('--once', name, createWhole(resolved, lines));
 }
 
 /** Locks the file and reads it. Throws JournalInUseError while another process has it, and UsageError. */
@@ -92,7 +95,7 @@ function apply({ event, fields, run }: ReadEvent, record: OnceRecord): void {
 async function createWhole(path: string, bytes: Uint8Array): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.${randomBytes(4).toString('hex')}.tmp`);
   try {
-    const handle = await promises.open(temporary, 'wx', 0o600);
+    const handle = await createFile(temporary, 0o600);
     try {
       await handle.writeFile(bytes);
       await handle.sync();

@@ -6,9 +6,9 @@ import type { Context } from '../../platform/context.js';
 /** Returns the options for a file, with a new token for this owner. */
 export function ownedFileOptions(
   { path, name }: { path: string; name: string },
-  { self, clock }: Context,
+  { self, clock, uid }: Context,
 ): OwnedFileOptions {
   const { host, pid, space, isAlive } = self;
   const owner = { host, pid, space, token: randomBytes(4).toString('hex') };
-  return { path, name, owner, isAlive, clock };
+  return { path, name, owner, isAlive, clock, uid };
 }
