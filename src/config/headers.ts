@@ -94,10 +94,10 @@ async function readHeaderFile(
     .filter(({ text }) => text.trim() !== '' && !text.trimStart().startsWith('#'));
 }
 
-/** Masks the value of a header, and what follows a scheme in it, such as `Basic`. */
+/** Masks the value of a header, unless it is ordinary text, and what follows a scheme in it, such as `Basic`. */
 function maskValue(line: string, { secrets }: Context): void {
   const value = line.slice(line.indexOf(':') + 1).trim();
-  secrets.add(value, '(hidden)');
+  secrets.addPossible(value);
   secrets.add(/^[A-Za-z]+ +(\S+)$/.exec(value)?.[1], '(hidden)');
 }
 

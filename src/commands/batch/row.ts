@@ -156,7 +156,8 @@ export class RowRunner {
 
   /** Later commands refer to the run with @last. */
   #addToHistory({ label }: Row, { id, status }: Run, inputs: readonly Input[]): void {
-    const { history, service } = this.#tools.session;
+    const { history, service, context } = this.#tools.session;
+    context.secrets.keep(id);
     history.recordTrigger({
       id,
       workflow: this.#plan.workflowId,

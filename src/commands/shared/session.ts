@@ -2,7 +2,7 @@
 import type { LoadedCredentials } from '../../config/credentials.js';
 import type { ServiceSettings } from '../../config/service.js';
 import { UsageError } from '../../errors.js';
-import { type Exit, ExitCode, exitOfError, exitOfSeveral } from '../../exit-code.js';
+import { ERROR_CODES, type Exit, ExitCode, exitOfError, exitOfSeveral } from '../../exit-code.js';
 import { History, HistoryTimeoutError } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
@@ -169,7 +169,7 @@ class CommandResources {
   #isOpen = false;
 
   constructor(
-    flags: ReportFlags,
+    private readonly flags: ReportFlags,
     public subjects: readonly ReportSubject[],
     isStdoutFree: boolean,
     private readonly context: Context,
@@ -183,6 +183,7 @@ class CommandResources {
     const { context, interruption } = this;
     this.subjects = plan.subjects;
     this.#isOpen = true;
+    keepOwnWords(this.flags, plan.subjects, context);
     const reporter = await Reporter.open(plan.presentation, context);
     for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
     for (const note of plan.settings.notes) reporter.debug(note);
@@ -210,6 +211,17 @@ class CommandResources {
 }
 
 export type { CommandResources };
+
+/** Flags whose values may be secrets, and are no part of a command that continues. */
+const SECRET_FLAGS = ['header', 'input'];
+
+/** Keeps ids, codes and the values of flags as they are, also if a header has the same value. */
+function keepOwnWords(flags: object, subjects: readonly ReportSubject[], { secrets }: Context): void {
+  const values = Object.entries(flags).filter(([name]) => !SECRET_FLAGS.includes(name));
+  const ids = subjects.flatMap(({ id, workflowId }) => [id, workflowId]);
+  for (const word of [...values.flatMap(([, value]) => value), ...ids, ...Object.keys(ERROR_CODES)])
+    if (typeof word === 'string') secrets.keep(word);
+}
 
 /** Waits a moment for the history to be written, and warns where it could not be. Never throws. */
 async function flushHistory(history: History, reporter: Reporter): Promise<void> {
