@@ -67,7 +67,8 @@ function loadFromFile() {
 /** Escapes what a terminal or a CI log would act on. wfr's own sanitizer may be what could not be loaded. */
 function sanitize(text) {
   const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  const unsafe = /[^\n\P{C}]|[\u2028\u2029]|(?<=^\s*):(?=:)|(?<=#)#(?=[A-Za-z]*\[)/gmu;
+  const unsafe =
+    /[^\n\P{C}]|[\p{Default_Ignorable_Code_Point}\u2028\u2029]|(?<=^\s*):(?=:)|(?<=#)#(?=[A-Za-z]*\[)/gmu;
   return text.replace(unsafe, (character) => character.split('').map(escapeUnit).join(''));
 }
 
