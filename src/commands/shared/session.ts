@@ -16,7 +16,7 @@ import { sanitize } from '../../text/sanitize.js';
 import type { CommandEnding, ErrorData, RowsEnding } from '../../view/error-data/error-data.js';
 import { errorText, requestIdOfError } from '../../view/errors/describe-error.js';
 import { type Layout, openLayout } from '../../view/layout.js';
-import type { Presentation, PresentationFlags } from '../../view/presentation.js';
+import { isInCi, type Presentation, type PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { serviceLogger } from '../../view/service-logger.js';
 import type { Period } from './reported-rows.js';
@@ -43,11 +43,13 @@ export interface Session {
   readonly stdout: StdoutQueue;
   /** How results are shown on stdout. */
   readonly layout: Layout;
+  /** Whether stdout may be the log of a CI job, which acts on some lines. */
+  readonly isLogged: boolean;
   readonly history: History;
 }
 
 /** Where results go, how they are shown there, and where warnings about them go. */
-export type ResultOutput = Pick<Session, 'stdout' | 'layout' | 'reporter'>;
+export type ResultOutput = Pick<Session, 'stdout' | 'layout' | 'reporter' | 'isLogged'>;
 
 /** How a command ended; `exit` is that of its runs unless given. */
 export interface CommandOutcome {
@@ -197,7 +199,8 @@ class CommandResources {
       await flushHistory(history, reporter);
       await close();
     };
-    return { context, interruption, reporter, service, stdout, layout, history };
+    const isLogged = isInCi(context.env) && !context.stdout.isFile;
+    return { context, interruption, reporter, service, stdout, layout, isLogged, history };
   }
 
   /** Whether a trigger may have been sent: the session was opened for runs without an id. */
