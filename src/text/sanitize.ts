@@ -21,14 +21,22 @@ const LOOSE_JOINER = new RegExp(
   'gu',
 );
 
+/** Tells most letters, signs and emoji apart quickly: in these ranges everything is safe. */
+function isCommon(codePoint: number): boolean {
+  return (
+    (codePoint > 0xad && codePoint < 0x34f) ||
+    (codePoint > 0x206f && codePoint < 0xfe00 && codePoint !== 0x3164) ||
+    (codePoint > 0x1d17a && codePoint < 0xe0000)
+  );
+}
+
 /**
  * Returns whether a terminal or a log would act on a code point, or show nothing for it. What joins letters and emoji is
  * safe: where it does not, only `sanitize` can tell.
  */
 export function isUnsafe(codePoint: number): boolean {
   if (codePoint < 0x80) return codePoint < 0x20 || codePoint === 0x7f;
-  // Most letters of East Asia and private use, quickly.
-  if (codePoint > 0x3164 && codePoint < 0xfe00) return false;
+  if (isCommon(codePoint)) return false;
   const character = String.fromCodePoint(codePoint);
   return UNSAFE.test(character) && !JOINER.test(character);
 }

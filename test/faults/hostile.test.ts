@@ -13,6 +13,9 @@ import { LACKS } from '../helpers/system.js';
 const HOSTILE_TEXT =
   'A\u001b[2J\u001b]0;title\u0007\u009b31m\u0085\u2028\u202e\u2066\u200f\u061c\u007f\r\n::error::forged\n ::set-output name=x::y\n##[error]forged ##[command]x ##vso[task.complete]x ##teamcity[x] a\u00adb\u200bc\u2060d\ufeffe\u{e0001}\u{e0041}\u{e007f}';
 
+/** What joins or varies letters and emoji, and stays in JSON. */
+const JOINERS = /\u200c|\u200d|[\ufe00-\ufe0f]|[\u180b-\u180d\u180f]|[\u{e0100}-\u{e01ef}]/u;
+
 /** Asserts that a text has nothing that a terminal or a CI runner would interpret. */
 function assertSanitized(text: string): void {
   expect(text).not.toMatch(
@@ -84,6 +87,13 @@ describe('text with control characters and CI commands', () => {
       const message = some.map(between).join('');
       const { stderr } = await runAgainst((_request, reply) => reply.send(422, { message }), ['run', 'w']);
       expect(some.filter((character) => stderr.includes(character))).toEqual([]);
+      const output = { text: some.filter((character) => !JOINERS.test(character)).join('') };
+      const shown = await runAgainst(
+        (_request, reply) => reply.send(200, aRun({ output })),
+        ['status', 'run-1', '--json'],
+      );
+      expect(some.filter((character) => shown.stdout.includes(character))).toEqual([]);
+      expect(JSON.parse(shown.stdout).output).toEqual(output);
     }
   });
 

@@ -44,7 +44,7 @@ async function runAction(
   const runStepOf = (step: Step | undefined) => {
     const given = Object.entries(step?.env ?? {}).map(([name, expression]) => {
       const input = /^\$\{\{ inputs\.([a-z-]+) \}\}$/.exec(expression)?.[1];
-      if (input === undefined) return [name, expression === '${{ github.token }}' ? 'of-github' : expression];
+      if (input === undefined) return [name, /github\.token/.test(expression) ? 'of-github' : expression];
       return [name, inputs[input] ?? action.inputs[input]?.default ?? ''];
     });
     const all = { ...runner, ...files, ...env, ...Object.fromEntries(given) };
