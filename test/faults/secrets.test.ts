@@ -283,6 +283,7 @@ describe('the token, a header and the proxy password', () => {
   test.each([
     ['a status', 'FINISHED', 'FINISHED'],
     ['another status', 'FAILED and so on', 'FAILED'],
+    ['a status after a word', 'now FINISHED', 'FINISHED'],
     ['an id', 'run-of-4711', 'FINISHED'],
     ['a code', 'still-running', 'RUNNING'],
     ['a member of the data', 'durationMs', 'RUNNING'],
@@ -312,6 +313,16 @@ describe('the token, a header and the proxy password', () => {
       expect(masked.join()).toContain('run-of-4711');
     },
   );
+
+  test('run: the value of an Authorization header is masked whatever it looks like', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(422, { message: `no ${request.headers.authorization?.split(' ')[1]}` });
+    });
+    const args = ['run', 'w', 'a=1', '--no-token', '-H', 'Authorization: Bearer swordfish'];
+    const { stderr } = await runCli(args, { env: { WFR_BASE_URL: service.baseUrl } });
+    expect(stderr).toContain('no (hidden)');
+  });
 
   test('run: a header whose value is also the name of the profile leaves the command that continues as it is', async () => {
     const service = await scriptedService(async (request, reply) => {
