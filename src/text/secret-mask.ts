@@ -183,38 +183,58 @@ function viewsOf(text: string): View[] {
   return views;
 }
 
+/** A stretch of a decoded text that is the same in the original, or one character that was an escape there. */
+interface Stretch {
+  at: number;
+  /** Where its first character is in the original: with what was left out before it, and without. */
+  start: number;
+  own: number;
+}
+
 function decode({ text, startOf, ownStartOf }: View): View {
-  const starts: number[] = [];
-  const ownStarts: number[] = [];
+  const stretches: Stretch[] = [];
   let decoded = '';
-  /** The end of the last character. */
+  /** The end of the last character, and of what was read. */
   let end = 0;
   let position = 0;
-  const copy = (to: number) => {
-    decoded += text.slice(position, to);
-    for (; position < to; end = ++position) {
-      starts.push(startOf(end));
-      ownStarts.push(ownStartOf(position));
-    }
+  const add = (characters: string, own: number) => {
+    stretches.push({ at: decoded.length, start: end, own });
+    decoded += characters;
+    end = position;
   };
   for (const match of text.matchAll(ESCAPE)) {
-    copy(match.index);
+    const own = position;
+    position = match.index;
+    if (position > own) add(text.slice(own, position), own);
     position += match[0].length;
     const character = decodeEscape(match);
-    if (character === '') continue;
-    decoded += character;
-    starts.push(startOf(end));
-    ownStarts.push(ownStartOf(match.index));
-    end = position;
+    if (character !== '') add(character, match.index);
   }
-  copy(text.length);
-  starts.push(startOf(end));
-  ownStarts.push(ownStartOf(text.length));
+  const own = position;
+  position = text.length;
+  add(text.slice(own), own);
   return {
     text: decoded,
-    startOf: (index) => starts[index] ?? 0,
-    ownStartOf: (index) => ownStarts[index] ?? 0,
+    startOf(index) {
+      const { at, start, own } = stretchAt(stretches, index);
+      return startOf(index === at ? start : own + index - at);
+    },
+    ownStartOf(index) {
+      const { at, own } = stretchAt(stretches, index);
+      return ownStartOf(own + index - at);
+    },
   };
+}
+
+/** Returns the last stretch that begins at or before an index, of which there always is one. */
+function stretchAt(stretches: readonly Stretch[], index: number): Stretch {
+  let low = 0;
+  for (let high = stretches.length; high - low > 1; ) {
+    const middle = (low + high) >> 1;
+    if ((stretches[middle]?.at ?? 0) <= index) low = middle;
+    else high = middle;
+  }
+  return stretches[low] ?? { at: 0, start: 0, own: 0 };
 }
 
 /** Returns a character; none for backslashes that escape. */
