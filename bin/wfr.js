@@ -67,21 +67,23 @@ function loadFromFile() {
 /** Escapes what a terminal or a CI log would act on. wfr's own sanitizer may be what could not be loaded. */
 function sanitize(text) {
   const escapeUnit = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  const unsafe = /[^\n\P{C}]|[\u2028\u2029]|:(?=:)(?<=^[^\S\n]*:)|(?<=#)#(?=[A-Za-z]*\[)/gmu;
+  const unsafe =
+    /[^\n\P{C}]|[\p{Default_Ignorable_Code_Point}\u2028\u2029]|:(?=:)(?<=^[^\S\n]*:)|(?<=#)#(?=[A-Za-z]*\[)/gmu;
   return text.replace(unsafe, (character) => character.split('').map(escapeUnit).join(''));
 }
 
 /**
  * Lets Node 22.8 and later keep compiled code, which makes a request 7 % faster. The contents of the folder are executed,
- * so it must be this user's own; Node's default is shared by all users of the machine.
+ * so nobody else may be able to replace it; Node's default is shared by all users of the machine.
  */
 function useCompileCache() {
   const { enableCompileCache } = require('node:module');
   const caches = enableCompileCache && findCaches(process.env);
-  if (!caches || !makeOwnFolder(caches, 'wfr')) return;
+  const folder = caches && openOwnFolder(caches, 'wfr');
+  if (!folder) return;
   // Node makes a folder in it at once, with the umask.
   const umask = process.umask(0o077);
-  enableCompileCache(`${caches}/wfr`);
+  enableCompileCache(folder);
   process.umask(umask);
 }
 
@@ -94,24 +96,41 @@ function findCaches({ XDG_CACHE_HOME, LOCALAPPDATA, HOME }) {
   return HOME && isAbsolute(HOME) ? `${HOME}/.cache` : undefined;
 }
 
-/** Makes the folder if it is missing. Returns whether it is this user's alone; Windows keeps it in the user's profile. */
-function makeOwnFolder(parent, name) {
-  if (process.platform === 'win32') return true;
-  const { lstatSync, mkdirSync } = require('node:fs');
-  const examine = () => lstatSync(`${parent}/${name}`, { throwIfNoEntry: false });
+/**
+ * Makes the folder if it is missing. Returns its path without links; undefined if another user can write to it or to a
+ * folder above it, as they could then replace it. Windows keeps it in the user's profile.
+ */
+function openOwnFolder(parent, name) {
+  const { lstatSync, mkdirSync, realpathSync } = require('node:fs');
+  const { basename, dirname, join } = require('node:path');
+  if (process.platform === 'win32') return join(parent, name);
+  const exists = (path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
   try {
-    let stats = examine();
-    if (stats === undefined) {
-      // Not with `recursive`, which never returns in /proc.
-      for (const folder of [parent, `${parent}/${name}`]) {
-        if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) mkdirSync(folder, 0o700);
-      }
-      stats = examine();
+    const above = exists(parent)
+      ? realpathSync(parent)
+      : join(realpathSync(dirname(parent)), basename(parent));
+    const folder = join(above, name);
+    // Not with `recursive`, which never returns in /proc.
+    for (const path of [above, folder]) {
+      if (exists(path)) continue;
+      if (!isSafe(dirname(path))) return undefined;
+      mkdirSync(path, 0o700);
     }
-    return stats.isDirectory() && stats.uid === process.geteuid() && (stats.mode & 0o022) === 0;
+    const { uid, mode } = lstatSync(folder);
+    return uid === process.geteuid() && (mode & 0o022) === 0 && isSafe(folder) ? folder : undefined;
   } catch (_error) {
-    return false;
+    return undefined;
   }
+}
+
+/** Returns whether only this user and root can write to a folder and to each one above it, or rename what is in it. */
+function isSafe(path) {
+  const { lstatSync } = require('node:fs');
+  const { dirname } = require('node:path');
+  const stats = lstatSync(path);
+  const isOurs = stats.isDirectory() && (stats.uid === process.geteuid() || stats.uid === 0);
+  const isShared = (stats.mode & 0o022) !== 0 && (stats.mode & 0o1000) === 0;
+  return isOurs && !isShared && (dirname(path) === path || isSafe(dirname(path)));
 }
 
 /** Whether this Node is at least the one that package.json asks for. */

@@ -109,6 +109,7 @@ export type NetworkFault =
   | 'not-tls'
   | 'expects-tls'
   | 'not-permitted'
+  | 'not-loopback'
   | 'proxy-refused'
   | 'proxy-closed'
   | 'local'
@@ -127,6 +128,7 @@ export const PERMANENT_FAULTS: readonly NetworkFault[] = [
   'not-tls',
   'expects-tls',
   'not-permitted',
+  'not-loopback',
   'proxy-refused',
 ];
 

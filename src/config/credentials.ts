@@ -133,7 +133,7 @@ async function readToken(location: TokenLocation & { kind: 'file' }, context: Co
     return checkToken(await readHiddenLine('Access token (not shown): ', context), source, context.secrets);
   }
   try {
-    const text = decodeTokenFile(await readBytes(location.path, context.cwd, context), source);
+    const text = decodeTokenFile(await readBytes(location.path, { base: context.cwd }, context), source);
     return checkToken(text.replace(/\r?\n$/, ''), source, context.secrets);
   } catch (error) {
     if (!(error instanceof FileError)) throw error;

@@ -83,7 +83,7 @@ async function readHeaderFile(
   if (path === '-') throw new UsageError([`${name} -: the path of a file is required`]);
   const { FileError, readBytes } = await import('../inputs/files.js');
   const base = source.kind === 'profile' ? dirname(source.path) : context.cwd;
-  const bytes = await readBytes(resolvePath(path, base, context), base, context).catch((error) => {
+  const bytes = await readBytes(resolvePath(path, base, context), { base }, context).catch((error) => {
     throw error instanceof FileError ? new UsageError([`${name}: ${error.message}`]) : error;
   });
   return bytes
@@ -94,11 +94,16 @@ async function readHeaderFile(
     .filter(({ text }) => text.trim() !== '' && !text.trimStart().startsWith('#'));
 }
 
-/** Masks the value of a header, and what follows a scheme in it, such as `Basic`. */
+/** Headers whose values are secrets whatever they look like. */
+const SECRET_HEADERS = /^\s*(proxy-authorization|authorization|cookie)\s*$/i;
+
+/** Masks the value of a header, unless it is ordinary text, and what follows a scheme in it, such as `Basic`. */
 function maskValue(line: string, { secrets }: Context): void {
-  const value = line.slice(line.indexOf(':') + 1).trim();
-  secrets.add(value, '(hidden)');
-  secrets.add(/^[A-Za-z]+ +(\S+)$/.exec(value)?.[1], '(hidden)');
+  const end = line.indexOf(':');
+  const value = line.slice(end + 1).trim();
+  for (const part of [value, /^[A-Za-z]+ +(\S+)$/.exec(value)?.[1]])
+    if (SECRET_HEADERS.test(line.slice(0, end))) secrets.add(part, '(hidden)');
+    else secrets.addPossible(part);
 }
 
 /**

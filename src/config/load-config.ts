@@ -74,16 +74,20 @@ export async function loadConfig(context: Context): Promise<LoadedConfig | undef
   return { ...file, warnings: checkOwner(file, read.stats, context) };
 }
 
-/** Returns warnings. Throws UsageError if any user could have written the file, or if a command in it is another user's. */
+/** Settings that name what is run, or read and sent: in a file of another user, they would choose it. */
+const TRUSTED_SETTINGS = ['tokenCommand', 'tokenFile', 'headerFile'] as const;
+
+/** Returns warnings. Throws UsageError if any user could have written the file, or if it is another user's and has such a setting. */
 function checkOwner({ path, content }: ConfigFile, stats: Stats, { uid }: Context): string[] {
   const risk = findFileRisk(path, stats, uid);
   if (risk?.isFatal) throw new UsageError([`the config file ${path}: ${risk.message}`]);
-  const hasCommand = Object.values(content.profiles ?? {}).some(
-    ({ tokenCommand }) => tokenCommand !== undefined,
-  );
-  if (hasCommand && isForeign(stats, uid)) {
+  const profiles = Object.values(content.profiles ?? {});
+  const trusted = TRUSTED_SETTINGS.find((name) => profiles.some((profile) => profile[name] !== undefined));
+  if (trusted !== undefined && isForeign(stats, uid)) {
+    const harm =
+      trusted === 'tokenCommand' ? 'would run as you' : 'could send any file of yours to its base URL';
     throw new UsageError([
-      `the config file ${path}: belongs to another user and has a tokenCommand, which would run as you; use a copy of your own`,
+      `the config file ${path}: belongs to another user and has a ${trusted}, which ${harm}; use a copy of your own`,
     ]);
   }
   return risk === undefined ? [] : [`the config file ${path}: ${risk.message}`];

@@ -119,7 +119,7 @@ export function formatTokenCommand(
 export function maskArguments([, ...args]: readonly string[], secrets: SecretMask): void {
   for (const arg of args) {
     const flag = /^--[a-z-]+(?:=(.*))?$/s.exec(arg);
-    secrets.add(flag === null ? arg : flag[1], '(hidden)');
+    secrets.addPossible(flag === null ? arg : flag[1]);
   }
 }
 

@@ -3,7 +3,7 @@
  * interleave. A file that grows too large replaces the older of the two files, so the log is bounded and no process waits.
  */
 import { constants, promises } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { mkdirp } from '../platform/files.js';
 import { findFolderRisk } from '../platform/ownership.js';
 import { sanitizeJson } from '../text/sanitize.js';
@@ -27,8 +27,15 @@ export interface LogFolder {
 
 /** Returns why the folder is not used: others could have planted its files. Undefined if it is, or if there is none. */
 export async function findLogRisk({ path, uid }: LogFolder): Promise<string | undefined> {
-  const stats = await promises.lstat(path).catch(() => undefined);
-  return stats && findFolderRisk(path, stats, uid);
+  return findFolderRisk(path, uid);
+}
+
+/** Returns the real path of the folder, in which no link can change any more. Throws if others could have planted its files. */
+async function openFolder({ path, uid }: LogFolder): Promise<string> {
+  const real = join(await promises.realpath(dirname(path)), basename(path));
+  const risk = await findFolderRisk(real, uid);
+  if (risk !== undefined) throw new Error(risk);
+  return real;
 }
 
 /** Appends records at the time `now` (ms since 1970). Resolves with the error if one cannot be written, else undefined. */
@@ -37,11 +44,11 @@ export async function appendRecords(
   records: readonly object[],
   now: number,
 ): Promise<unknown> {
-  const folder = log.path;
   try {
-    await mkdirp(folder, 0o700);
     const risk = await findLogRisk(log);
     if (risk !== undefined) throw new Error(risk);
+    await mkdirp(log.path, 0o700);
+    const folder = await openFolder(log);
     const { O_APPEND, O_CREAT, O_WRONLY } = constants;
     const file = await promises.open(join(folder, CURRENT), O_APPEND | O_CREAT | O_WRONLY | SAFELY, 0o600);
     try {
@@ -59,8 +66,8 @@ export async function appendRecords(
 
 /** Reads the records of both files, the oldest first, and skips lines that are not JSON objects. */
 export async function readRecords(log: LogFolder): Promise<Record<string, unknown>[]> {
-  if ((await findLogRisk(log)) !== undefined) return [];
-  const folder = log.path;
+  const folder = await openFolder(log).catch(() => undefined);
+  if (folder === undefined) return [];
   const texts = await Promise.all([OLDER, CURRENT].map((name) => readText(join(folder, name))));
   return texts.flatMap((text) => text.split('\n')).flatMap(parseRecord);
 }

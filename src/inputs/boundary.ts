@@ -17,11 +17,19 @@ export interface Boundary {
   problem: string;
 }
 
-/** Throws FileError if an absolute path leads out of the folders, after resolving links. `name` is the path as written. */
-export async function assertInside(absolute: string, name: string, boundary: Boundary): Promise<void> {
+/**
+ * Throws FileError if an absolute path leads out of the folders, after resolving links: before anything there is opened,
+ * which could be a pipe or a device. `name` is the path as written.
+ */
+export async function assertLeadsInside(absolute: string, name: string, boundary: Boundary): Promise<void> {
   const target = await resolveLinks(absolute).catch((error) => {
     throw toFileError(name, error);
   });
+  assertInside(target, name, boundary);
+}
+
+/** Throws FileError for the real path of a file that is outside of the folders. */
+export function assertInside(target: string, name: string, boundary: Boundary): void {
   if (boundary.folders.some((folder) => isInside(target, folder))) return;
   throw new FileError(`${name}: ${boundary.problem}`);
 }

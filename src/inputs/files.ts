@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { FileReadError, isResourceExhaustion } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { resolvePath } from '../platform/files.js';
+import { realPathOf, resolvePath } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { createFileSource, createHandleSource } from './file-source.js';
@@ -26,8 +26,15 @@ const CHUNK_SIZE = 256 * 1024;
 /** Bytes. Text is kept in memory; anything larger should be sent as a document. */
 const MAX_TEXT_SIZE = 64 * 1024 * 1024;
 
+/** What a path is relative to, and a check of where the file is that was opened. */
+export interface FileRules {
+  base: string;
+  /** Throws FileError for a real path that may not be read. */
+  check?(real: string, name: string): void;
+}
+
 /** Reads a whole file, or standard input for `-`. Throws FileError. */
-export async function readBytes(path: string, base: string, context: Context): Promise<Buffer> {
+export async function readBytes(path: string, rules: FileRules, context: Context): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   const append = (chunk: Buffer | string) => {
@@ -38,7 +45,7 @@ export async function readBytes(path: string, base: string, context: Context): P
       throw new FileError(`${formatPath(path)} is larger than 64 MiB; send it as a document with name@path`);
     }
   };
-  const handle = path === '-' ? undefined : await openFile(path, base, context);
+  const handle = path === '-' ? undefined : await openFile(path, rules, context);
   try {
     const stream = handle?.createReadStream({ autoClose: false }) ?? (await openStdin(context));
     for await (const chunk of readChunks(stream, path)) append(chunk);
@@ -52,13 +59,13 @@ export async function readBytes(path: string, base: string, context: Context): P
  * Opens a document. Anything but a regular file of known size (a pipe, standard input, /proc) is first copied to an
  * unlinked temporary file. Throws FileError.
  */
-export async function openDocument(path: string, base: string, context: Context): Promise<Source> {
+export async function openDocument(path: string, rules: FileRules, context: Context): Promise<Source> {
   if (path === '-') {
     const copy = await copyToTemporaryFile(await openStdin(context), '-', context);
     return createCopySource(copy, '-');
   }
-  const absolute = resolvePath(path, base, context);
-  const handle = await openFile(path, base, context);
+  const absolute = resolvePath(path, rules.base, context);
+  const handle = await openFile(path, rules, context);
   try {
     const identity = await handle.stat({ bigint: true });
     if (identity.isFile() && (await isSizeReal(handle, identity.size, path))) {
@@ -81,7 +88,7 @@ export async function openRereadable(
   context: Context,
   signal: AbortSignal,
 ): Promise<{ open(end?: number): Readable; close(): Promise<void> }> {
-  const handle = path === '-' ? undefined : await openFile(path, context.cwd, context);
+  const handle = path === '-' ? undefined : await openFile(path, { base: context.cwd }, context);
   const stats = await handle?.stat({ bigint: true });
   const file = handle && stats?.isFile() ? handle : await copyAndClose(handle, path, context);
   const check = async () => {
@@ -155,14 +162,19 @@ async function openStdin({ stdin, stderr, platform }: Context): Promise<Context[
   return stdin;
 }
 
-async function openFile(path: string, base: string, context: Context): Promise<FileHandle> {
+async function openFile(path: string, { base, check }: FileRules, context: Context): Promise<FileHandle> {
   const absolute = resolvePath(path, base, context);
+  let handle: FileHandle | undefined;
   try {
     const stats: Stats = await stat(absolute);
     if (stats.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
-    return await open(absolute, constants.O_RDONLY);
+    handle = await open(absolute, constants.O_RDONLY);
+    // Only now: before, a link in the path could still be changed.
+    check?.(await realPathOf(handle, absolute), path);
+    return handle;
   } catch (error) {
-    throw toFileError(path, error, undefined, homeHint(path, error));
+    await handle?.close();
+    throw error instanceof FileError ? error : toFileError(path, error, undefined, homeHint(path, error));
   }
 }
 

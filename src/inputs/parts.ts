@@ -6,8 +6,8 @@ import type { NamedFile } from '../platform/same-file.js';
 import type { Part, Source } from '../service/body.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { assertInside, type PathRules } from './boundary.js';
-import { assertRegular, openDocument, readBytes } from './files.js';
+import { assertInside, assertLeadsInside, type PathRules } from './boundary.js';
+import { assertRegular, type FileRules, openDocument, readBytes } from './files.js';
 import type { Segment } from './inputs-file.js';
 import { escapeName, type Item } from './item.js';
 import { checkJson, decodeUtf8, TextError } from './text.js';
@@ -58,11 +58,13 @@ export class PartReader {
       case 'string-file':
         await this.#claim(item.path, rules, item.raw);
         return [
-          Buffer.from(JSON.stringify(decodeUtf8(await readBytes(item.path, rules.base, this.#context)))),
+          Buffer.from(
+            JSON.stringify(decodeUtf8(await readBytes(item.path, fileRules(rules), this.#context))),
+          ),
         ];
       case 'json-file': {
         await this.#claim(item.path, rules, item.raw);
-        const bytes = await readBytes(item.path, rules.base, this.#context);
+        const bytes = await readBytes(item.path, fileRules(rules), this.#context);
         decodeUtf8(bytes);
         return [validateJson(stripByteOrderMark(bytes))];
       }
@@ -91,7 +93,7 @@ export class PartReader {
       throw new TextError(`the media type of standard input is unknown; ${fix}`);
     }
     // Opened before its media type is checked: a missing file is the more useful error.
-    const source = await openDocument(path, rules.base, this.#context);
+    const source = await openDocument(path, fileRules(rules), this.#context);
     this.#opened.push(source);
     if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${fix}`);
     if (source.size === 0) this.warnings.push(`${raw}: the document is empty (0 bytes)`);
@@ -104,7 +106,7 @@ export class PartReader {
     this.claimStdin(path, raw);
     if (path === '-') return;
     const absolute = resolvePath(path, base, this.#context);
-    if (within !== undefined) await assertInside(absolute, path, within);
+    if (within !== undefined) await assertLeadsInside(absolute, path, within);
     if (this.mustReread) await assertRegular(absolute, path);
     this.files.push({ name: raw, path: absolute, isWritten: false });
   }
@@ -117,6 +119,10 @@ export class PartReader {
     }
     this.#stdinUser = user;
   }
+}
+
+function fileRules({ base, within }: PathRules): FileRules {
+  return { base, ...(within && { check: (real, name) => assertInside(real, name, within) }) };
 }
 
 /** Says how to give a document its media type; quoted, because a semicolon ends a command in a shell. */

@@ -262,7 +262,7 @@ class Resolver {
     this.#reader.claimStdin(path, '--inputs-file -');
     const { cwd } = this.#context;
     const base = path === '-' ? cwd : dirname(resolvePath(path, cwd, this.#context));
-    const bytes = await readBytes(path, cwd, this.#context);
+    const bytes = await readBytes(path, { base: cwd }, this.#context);
     const forbidden = hasDocuments ? [] : findDocumentObjects(bytes);
     this.#problems.push(...forbidden.map((problem) => `${label}: ${problem}`));
     // The files of documents that are not allowed are not opened, so that the inputs stay unknown.

@@ -453,6 +453,7 @@ const FAULT_TEXTS: Readonly<Record<NetworkFault, FaultText>> = {
   'not-tls': ({ facts }) => `${facts.host} does not speak TLS`,
   'expects-tls': ({ facts }) => `${facts.host} expects TLS: use https`,
   'not-permitted': ({ facts }) => `Node.js was not permitted to connect to ${facts.host}`,
+  'not-loopback': ({ facts }) => `the name ${facts.host} leads to another machine`,
   'proxy-refused': ({ facts }) => `the proxy ${facts.host} rejected the tunnel with ${facts.status}`,
   'proxy-closed': ({ facts }) => `the proxy ${facts.host} closed the tunnel`,
   local: ({ facts }) => `no connection to ${facts.host}`,
@@ -473,6 +474,7 @@ const FAULT_HINTS: Partial<Record<NetworkFault, string>> = {
   certificate:
     'If you trust its issuer, set NODE_EXTRA_CA_CERTS to the certificate of the issuer; otherwise do not send anything to this host.',
   'not-permitted': 'Node.js runs with --permission: add --allow-net, or leave out --permission.',
+  'not-loopback': 'Use http://127.0.0.1, or give localhost that address in the hosts file.',
   'not-tls': 'Check whether the base URL should begin with http://.',
 };
 

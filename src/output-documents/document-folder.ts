@@ -1,9 +1,10 @@
 /** Saves the documents in outputs to a folder (--save-documents), and puts their paths into the output. */
 import { promises } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { UnsavedDocumentError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { absolutePath, mkdirp } from '../platform/files.js';
+import { absolutePath, createFile, mkdirp } from '../platform/files.js';
+import { resolveTrusted } from '../platform/ownership.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Run } from '../service/run.js';
 import { FileNames } from './file-name.js';
@@ -43,7 +44,8 @@ interface SavedDocuments {
 
 export class DocumentFolder {
   readonly #options: FolderOptions;
-  readonly #cwd: string;
+  /** The folder without links. */
+  readonly #root: string;
   readonly #limit: number;
   /** By run id. */
   readonly #runFolders = new Map<string, string>();
@@ -51,9 +53,9 @@ export class DocumentFolder {
   /** The ids of runs whose documents would have replaced a file. */
   readonly #conflicts = new Set<string>();
 
-  private constructor(options: FolderOptions, { cwd, limits }: Context) {
+  private constructor(options: FolderOptions, root: string, { limits }: Context) {
     this.#options = options;
-    this.#cwd = cwd;
+    this.#root = root;
     this.#limit = limits.documents;
   }
 
@@ -64,8 +66,10 @@ export class DocumentFolder {
       throw new UsageError(['--save-documents: pass a folder, such as --save-documents out']);
     const path = absolutePath(folder, context.cwd);
     try {
-      await mkdirp(path);
-      await promises.access(path, promises.constants.W_OK);
+      const root = await resolveTrusted(path, context.uid);
+      await mkdirp(root);
+      await promises.access(root, promises.constants.W_OK);
+      return new DocumentFolder(options, root, context);
     } catch (error) {
       // "No such file" would be confusing for a folder that is to be created.
       const reason =
@@ -74,7 +78,6 @@ export class DocumentFolder {
           : describeSystemError(error);
       throw new UsageError([`--save-documents ${folder}: ${reason}`]);
     }
-    return new DocumentFolder(options, context);
   }
 
   /**
@@ -84,7 +87,7 @@ export class DocumentFolder {
   async assertNoFiles(): Promise<void> {
     const { folder, force } = this.#options;
     if (force) return;
-    const entries = await promises.readdir(absolutePath(folder, this.#cwd), { withFileTypes: true });
+    const entries = await promises.readdir(this.#root, { withFileTypes: true });
     // No document has a hidden name.
     const names = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
     const files = names.filter((name) => !name.startsWith('.')).sort();
@@ -168,7 +171,7 @@ export class DocumentFolder {
   async #unsavedFiles(files: readonly FileToWrite[]): Promise<FileToWrite[]> {
     const unsaved: FileToWrite[] = [];
     for (const file of files) {
-      if (await hasContent(resolve(this.#cwd, file.path), file.document)) continue;
+      if (await hasContent(this.#resolve(file.path), file.document)) continue;
       await this.#attempt(file.path, assertAbsent);
       unsaved.push(file);
     }
@@ -185,7 +188,7 @@ export class DocumentFolder {
     } catch (error) {
       // Files that remain would make the next attempt fail, because they exist.
       if (!this.#options.force) {
-        for (const path of writtenPaths) await promises.rm(resolve(this.#cwd, path)).catch(() => {});
+        for (const path of writtenPaths) await promises.rm(this.#resolve(path)).catch(() => {});
       }
       throw error;
     }
@@ -194,7 +197,7 @@ export class DocumentFolder {
   /** Always creates a new file, so that it never follows an existing link. */
   async #write(path: string, document: EmbeddedDocument): Promise<void> {
     if (this.#options.force) await promises.rm(path, { force: true });
-    const file = await promises.open(path, 'wx');
+    const file = await createFile(path);
     try {
       for (const bytes of document.bytes()) await file.appendFile(bytes);
     } catch (error) {
@@ -205,8 +208,13 @@ export class DocumentFolder {
     }
   }
 
+  /** Returns the path without links of what is in the folder. */
+  #resolve(path: string): string {
+    return join(this.#root, relative(this.#options.folder, path));
+  }
+
   async #attempt(path: string, action: (absolute: string) => Promise<unknown>): Promise<void> {
-    await action(resolve(this.#cwd, path)).catch((error) => {
+    await action(this.#resolve(path)).catch((error) => {
       throw new UnsavedDocumentError(error, path);
     });
   }

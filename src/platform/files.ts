@@ -1,5 +1,6 @@
 /** Paths and folders of the file system. */
 import { promises } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from './context.js';
@@ -80,6 +81,51 @@ async function isFolder(path: string): Promise<boolean> {
  */
 export function fileId({ dev, ino }: { dev: bigint; ino: bigint }): string {
   return `${BigInt.asUintN(32, dev)}:${ino}`;
+}
+
+/**
+ * Returns where an open file is, without links: `path`, by which it was opened, may lead elsewhere by now. Throws if that
+ * cannot be told.
+ */
+export async function realPathOf(handle: FileHandle, path: string): Promise<string> {
+  const opened = await pathOfDescriptor(handle);
+  if (opened !== undefined) return opened;
+  const real = await promises.realpath(path);
+  if (await isSameFile(handle, real)) return real;
+  throw new Error(REPLACED);
+}
+
+/** Opens a new file at a path without links. Throws if a folder of it has become a link meanwhile, as assertOpenedAt. */
+export async function createFile(path: string, mode?: number): Promise<FileHandle> {
+  const handle = await promises.open(path, 'wx', mode);
+  await assertOpenedAt(handle, path).catch(async (error) => {
+    await handle.close();
+    throw error;
+  });
+  return handle;
+}
+
+/** Throws if an open file is not the one at a path without links, as that path has led elsewhere when it was opened. */
+export async function assertOpenedAt(handle: FileHandle, path: string): Promise<void> {
+  const opened = await pathOfDescriptor(handle);
+  const isThere = opened === undefined ? await isSameFile(handle, path) : opened === path;
+  if (!isThere) throw new Error(REPLACED);
+}
+
+const REPLACED = 'was replaced while it was opened';
+
+/** Returns the path of an open file where the system tells it; undefined on others, and for a file without a name. */
+async function pathOfDescriptor({ fd }: FileHandle): Promise<string | undefined> {
+  const opened = await promises.readlink(`/proc/self/fd/${fd}`).catch(() => '');
+  return opened.startsWith('/') && !opened.endsWith(' (deleted)') ? opened : undefined;
+}
+
+async function isSameFile(handle: FileHandle, path: string): Promise<boolean> {
+  const [file, found] = await Promise.all([
+    handle.stat({ bigint: true }),
+    promises.lstat(path, { bigint: true }),
+  ]);
+  return fileId(file) === fileId(found);
 }
 
 /** On Windows, how long another process, such as a virus scanner, may hold a file, and the time between attempts (ms). */

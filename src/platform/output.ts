@@ -1,4 +1,5 @@
 /** stdout and stderr of the process, with their errors. */
+import { fstatSync } from 'node:fs';
 import { OutputError } from '../errors.js';
 import type { SecretMask } from '../text/secret-mask.js';
 
@@ -31,6 +32,12 @@ export class Output {
 
   get isTerminal(): boolean {
     return this.stream.isTTY === true;
+  }
+
+  /** Whether it is a file, and so neither a terminal, a log nor another program. */
+  get isFile(): boolean {
+    const { fd } = this.stream as { fd?: unknown };
+    return typeof fd === 'number' && fstatSync(fd).isFile();
   }
 
   /** The columns of the terminal; 0 if its size is unknown. */

@@ -3,21 +3,116 @@
  * there are no modes to check. Root is never another user: it can do anything.
  */
 import type { Stats } from 'node:fs';
+import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises';
+import { dirname, join, parse, resolve, sep } from 'node:path';
+import { assertOpenedAt } from './files.js';
 
 const ROOT = 0;
 const WRITABLE_BY_GROUP = 0o020;
 const WRITABLE_BY_OTHERS = 0o002;
+/** In a folder with this bit, only the owner of an entry can rename or remove it. */
+const STICKY = 0o1000;
 
 type UserId = number | undefined;
 
-/** Returns why a folder (from lstat) is not this user's alone, as a sentence about `path`; undefined if it is. */
-export function findFolderRisk(path: string, stats: Stats, uid: UserId): string | undefined {
+/**
+ * Returns why a folder is not this user's alone, as a sentence: another user could write to it, or to a folder above it
+ * and so replace it. Undefined if nobody can. What does not exist yet is judged by the folders above it.
+ */
+export async function findFolderRisk(path: string, uid: UserId): Promise<string | undefined> {
   if (uid === undefined) return undefined;
-  if (stats.isSymbolicLink()) return `${path} is a symbolic link`;
-  if (!stats.isDirectory()) return `${path} is not a folder`;
-  if (stats.uid !== uid) return `${path} belongs to another user`;
-  const isShared = (stats.mode & (WRITABLE_BY_GROUP | WRITABLE_BY_OTHERS)) !== 0;
-  return isShared ? `others can write to ${path} (${formatMode(stats)})` : undefined;
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats?.isSymbolicLink()) return `${path} is a symbolic link`;
+  if (stats?.isDirectory() === false) return `${path} is not a folder`;
+  if (stats !== undefined && stats.uid !== uid) return `${path} belongs to another user`;
+  if (stats !== undefined && isShared(stats)) return describeShared(path, stats);
+  for (let folder = await realFolder(dirname(path)); ; folder = dirname(folder)) {
+    const above = await lstat(folder);
+    // Nothing can be in a file or a device.
+    if (!above.isDirectory()) continue;
+    if (isForeign(above, uid)) return `${folder}, which ${path} is in, belongs to another user`;
+    if (isShared(above) && (above.mode & STICKY) === 0) return describeShared(folder, above);
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+/** Returns the real path of a folder, or of the nearest one above it that exists. */
+async function realFolder(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (dirname(path) === path) throw error;
+    return realFolder(dirname(path));
+  }
+}
+
+function isShared({ mode }: Stats): boolean {
+  return (mode & (WRITABLE_BY_GROUP | WRITABLE_BY_OTHERS)) !== 0;
+}
+
+function describeShared(path: string, stats: Stats): string {
+  return `others can write to ${path} (${formatMode(stats)})`;
+}
+
+/** As many symbolic links as Linux follows. */
+const MAX_LINKS = 40;
+/** A link to an open file, which is not a path: the system follows it. */
+const DESCRIPTOR = /^\/proc\/\d+\/fd\/\d+$/;
+
+/**
+ * Resolves the links of an absolute path to write to; its end need not exist. Throws for a link that another user has
+ * planted where everybody may create files, such as /tmp: the rule of Linux's fs.protected_symlinks.
+ */
+export async function resolveTrusted(path: string, uid: UserId, links = 0): Promise<string> {
+  const { root } = parse(path);
+  if (links > MAX_LINKS || DESCRIPTOR.test(path)) return path;
+  const names = path.slice(root.length).split(sep).filter(Boolean);
+  let resolved = root;
+  for (const [index, name] of names.entries()) {
+    const folder = resolved;
+    resolved = join(folder, name);
+    const stats = await lstat(resolved).catch(() => undefined);
+    if (stats === undefined) return join(folder, ...names.slice(index));
+    if (!stats.isSymbolicLink() || DESCRIPTOR.test(resolved)) continue;
+    if (isPlanted(stats, await lstat(folder), uid))
+      throw new Error(`${resolved} is a link of another user, in a folder that everybody can write to`);
+    const target = resolve(folder, await readlink(resolved), ...names.slice(index + 1));
+    return resolveTrusted(target, uid, links + 1);
+  }
+  return resolved;
+}
+
+/**
+ * Opens a file to keep in it what will be trusted. Throws where another user could have planted the file or a link in its
+ * path: the rules of Linux's fs.protected_regular and fs.protected_symlinks. Other files of other users are used: those
+ * of a container's host, for example.
+ */
+export async function openTrusted(
+  path: string,
+  flags: string | number,
+  mode: number,
+  uid: UserId,
+): Promise<FileHandle> {
+  const resolved = await resolveTrusted(path, uid);
+  const handle = await open(resolved, flags, mode);
+  try {
+    if (DESCRIPTOR.test(resolved)) return handle;
+    await assertOpenedAt(handle, resolved);
+    if (isPlanted(await handle.stat(), await lstat(dirname(resolved)), uid))
+      throw new Error(
+        'belongs to another user, in a folder that everybody can write to; use a file of your own',
+      );
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Returns whether an entry of a folder like /tmp belongs neither to this user nor to the owner of the folder. */
+function isPlanted(entry: Stats, folder: Stats, uid: UserId): boolean {
+  const isOpenToAll = (folder.mode & STICKY) !== 0 && (folder.mode & WRITABLE_BY_OTHERS) !== 0;
+  return isOpenToAll && isForeign(entry, uid) && entry.uid !== folder.uid;
 }
 
 /** What is wrong with the owner or mode of a file; a fatal risk means that any user could have written it. */
@@ -47,6 +142,7 @@ export function isForeign(stats: Stats, uid: UserId): boolean {
   return uid !== undefined && stats.uid !== uid && stats.uid !== ROOT;
 }
 
-function formatMode({ mode }: Stats): string {
+/** Formats the mode of a file for messages. */
+export function formatMode({ mode }: Stats): string {
   return `mode 0${(mode & 0o777).toString(8)}`;
 }

@@ -6,7 +6,7 @@ import {
   open as openDescriptor,
   write as writeDescriptor,
 } from 'node:fs';
-import { access, type FileHandle, open, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { access, type FileHandle, open, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
@@ -14,7 +14,8 @@ import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import type { CommandResult } from '../outcome/error-data.js';
 import type { Context } from '../platform/context.js';
-import { renameFile } from '../platform/files.js';
+import { createFile, renameFile } from '../platform/files.js';
+import { openTrusted, resolveTrusted } from '../platform/ownership.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 
 /** An opened report: written once, or discarded. */
@@ -53,15 +54,15 @@ export class DestinationError extends Error {}
 export async function openAtomicFile(
   path: string,
   uuid: string,
-  context: Pick<Context, 'platform' | 'clock'>,
+  context: Pick<Context, 'platform' | 'clock' | 'uid'>,
 ): Promise<Destination> {
   const descriptor = await findDescriptor(path);
   if (descriptor !== undefined) return descriptor;
-  const resolved = await resolveTarget(path);
+  const resolved = await resolveTarget(await resolveLinks(path, context));
   if ('write' in resolved) return { write: resolved.write, discard: async () => {} };
   const { target, mode } = resolved;
   const temporary = join(dirname(target), `.wfr-${uuid}`);
-  const handle = await openHandle(open(temporary, 'wx', mode), target);
+  const handle = await openHandle(createFile(temporary, mode), target);
   return {
     async write(chunks) {
       await writeFile(handle, chunks);
@@ -76,13 +77,20 @@ export async function openAtomicFile(
 }
 
 /** Opens a file that other programs append to as well. Throws DestinationError. */
-export async function openAppendFile(path: string): Promise<AppendFile> {
-  const handle = await openHandle(open(path, 'a'), path);
+export async function openAppendFile(path: string, context: Pick<Context, 'uid'>): Promise<AppendFile> {
+  const handle = await openHandle(openTrusted(path, 'a', 0o666, context.uid), path);
   return {
     size: async () => (await handle.stat()).size,
     write: (chunks) => writeFile(handle, chunks),
     discard: () => handle.close().catch(() => {}),
   };
+}
+
+/** Resolves the links of a path. Throws DestinationError for one that another user has planted. */
+async function resolveLinks(path: string, { uid }: Pick<Context, 'uid'>): Promise<string> {
+  return resolveTrusted(path, uid).catch((error) => {
+    throw new DestinationError(describeSystemError(error));
+  });
 }
 
 /** As many symbolic links as Linux follows. */
@@ -114,7 +122,7 @@ async function findDescriptor(path: string, links = 0): Promise<Destination | un
   };
 }
 
-/** Returns the file behind a path, with its mode if it exists; or how to write to a pipe or device. */
+/** Returns the file at a path without links, with its mode if it exists; or how to write to a pipe or device. */
 async function resolveTarget(
   path: string,
 ): Promise<{ target: string; mode?: number } | { write: Destination['write'] }> {
@@ -128,21 +136,14 @@ async function resolveTarget(
       return { write: (chunks) => write(path, chunks) };
     }
     if (!stats.isFile()) throw new DestinationError('it is neither a file nor a pipe');
-    const target = await realpath(path);
     // rename() would replace a read-only file; that must fail like writing to it.
-    await (await open(target, constants.O_WRONLY)).close();
-    return { target, mode: stats.mode };
+    await (await open(path, constants.O_WRONLY)).close();
+    return { target: path, mode: stats.mode };
   } catch (error) {
     // A missing folder is reported when the temporary file is created.
-    if (errorCode(error) === 'ENOENT') return { target: await followLinks(path) };
+    if (errorCode(error) === 'ENOENT') return { target: path };
     throw error instanceof DestinationError ? error : new DestinationError(describeSystemError(error));
   }
-}
-
-/** Resolves dangling symbolic links, so that the report is created where they point. */
-async function followLinks(path: string): Promise<string> {
-  const link = await readlink(path).catch(() => undefined);
-  return link === undefined ? path : followLinks(resolve(await realpath(dirname(path)), link));
 }
 
 /**

@@ -37,11 +37,8 @@ function annotationReport({ stderr }: Context): Report {
   };
 }
 
-async function fileReport(
-  variable: string,
-  renderText: RenderText,
-  { env, stderr, secrets }: Context,
-): Promise<Report> {
+async function fileReport(variable: string, renderText: RenderText, context: Context): Promise<Report> {
+  const { env, stderr, secrets } = context;
   const path = env[variable];
   if (!path) {
     throw new UsageError([
@@ -49,7 +46,7 @@ async function fileReport(
     ]);
   }
   const name = `--report github (${variable} ${path})`;
-  const file: AppendFile = await openAppendFile(path).catch((error) => {
+  const file: AppendFile = await openAppendFile(path, context).catch((error) => {
     throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
   });
   const warn = (text: string) => stderr.write(`warning: ${text}\n`);

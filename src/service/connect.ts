@@ -2,11 +2,12 @@
  * Opens sockets: TCP, a proxy's tunnel, TLS. Every step can be aborted, unlike in undici's own connector
  * (nodejs/undici#386), and a proxy that closes the connection is one error, not an endless loop (nodejs/undici#5441).
  */
-import { connect as connectTcp, type Socket } from 'node:net';
+import dns from 'node:dns';
+import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import { NetworkError, type NetworkFault } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
-import { stripBrackets } from '../text/url.js';
+import { isLoopback, stripBrackets } from '../text/url.js';
 
 export interface ProxyServer {
   protocol: 'http:' | 'https:';
@@ -55,9 +56,20 @@ function openTcp(target: Target, signal: AbortSignal, proxy: boolean): Promise<S
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
     autoSelectFamilyAttemptTimeout: FAMILY_TIMEOUT,
+    ...(target.host === 'localhost' && { lookup: lookUpLoopback }),
   });
   return waitUntilOpen(socket, 'connect', target, signal, proxy);
 }
+
+/** Looks up localhost. Without an entry in the hosts file, a name server answers, and could lead the token elsewhere. */
+const lookUpLoopback: LookupFunction = (host, options, callback) => {
+  dns.lookup(host, options, (error, found, family) => {
+    const addresses = typeof found === 'string' ? [{ address: found, family }] : (found ?? []);
+    const isOurs = addresses.every(({ address }) => isLoopback(address === '::1' ? '[::1]' : address));
+    const refused = isOurs ? null : Object.assign(new Error(host), { code: 'ERR_NOT_LOOPBACK' });
+    callback(error ?? refused, found, family);
+  });
+};
 
 async function openTls(target: Target, tunnel: Socket | undefined, signal: AbortSignal, proxy: boolean) {
   const socket = tunnel ?? (await openTcp(target, signal, proxy));
@@ -158,6 +170,7 @@ const FAULTS: Readonly<Record<string, NetworkFault>> = {
   EPIPE: 'connect-reset',
   EPROTO: 'not-tls',
   ERR_ACCESS_DENIED: 'not-permitted',
+  ERR_NOT_LOOPBACK: 'not-loopback',
 };
 
 /** Node's error codes for a certificate that is not trusted. */

@@ -4,25 +4,41 @@
  * anywhere, `::` at the start of a line).
  */
 
+/** Control characters and line separators; and what shows nothing, without the signs of Arabic and Egyptian that are seen. */
+const UNSAFE =
+  /(?![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}\u{13430}-\u{1343f}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+/** What joins or varies a character before it, as scripts and emoji need it. */
+const JOINER = /\u200c|\u200d|[\ufe00-\ufe0f]|[\u180b-\u180d\u180f]|[\u{e0100}-\u{e01ef}]/u;
+/** A joiner where scripts and emoji have none: not between letters, or not after a character that it can vary. */
+const LOOSE_JOINER = new RegExp(
+  [
+    String.raw`(?<![\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])(\u200c|\u200d)`,
+    String.raw`(\u200c|\u200d)(?![\p{L}\p{M}\p{Extended_Pictographic}])`,
+    String.raw`(?<![\p{S}\p{Emoji}]|(?!\p{Script=Latin})\p{L})[\ufe00-\ufe0f]`,
+    String.raw`(?<!\p{Script=Mongolian})[\u180b-\u180d\u180f]`,
+    String.raw`(?<!\p{Script=Han})[\u{e0100}-\u{e01ef}]`,
+  ].join('|'),
+  'gu',
+);
+
+/** Tells most letters, signs and emoji apart quickly: in these ranges everything is safe. */
+function isCommon(codePoint: number): boolean {
+  return (
+    (codePoint > 0xad && codePoint < 0x34f) ||
+    (codePoint > 0x206f && codePoint < 0xfe00 && codePoint !== 0x3164) ||
+    (codePoint > 0x1d17a && codePoint < 0xe0000)
+  );
+}
+
 /**
- * Returns whether a terminal or a log would act on a code point, or show nothing for it: C0, DEL, C1, bidi controls, line
- * separators, the soft hyphen, zero-width characters, and tags.
+ * Returns whether a terminal or a log would act on a code point, or show nothing for it. What joins letters and emoji is
+ * safe: where it does not, only `sanitize` can tell.
  */
 export function isUnsafe(codePoint: number): boolean {
-  return (
-    codePoint < 0x20 ||
-    (codePoint >= 0x7f && codePoint <= 0x9f) ||
-    codePoint === 0xad ||
-    codePoint === 0x61c ||
-    codePoint === 0x200b ||
-    codePoint === 0x200e ||
-    codePoint === 0x200f ||
-    (codePoint >= 0x2028 && codePoint <= 0x202e) ||
-    codePoint === 0x2060 ||
-    (codePoint >= 0x2066 && codePoint <= 0x2069) ||
-    codePoint === 0xfeff ||
-    (codePoint >= 0xe0000 && codePoint <= 0xe007f)
-  );
+  if (codePoint < 0x80) return codePoint < 0x20 || codePoint === 0x7f;
+  if (isCommon(codePoint)) return false;
+  const character = String.fromCodePoint(codePoint);
+  return UNSAFE.test(character) && !JOINER.test(character);
 }
 
 /** Characters of one field; longer text is truncated. */
@@ -102,7 +118,8 @@ function truncate(text: string): string {
 
 function escapeUnsafe(text: string, isKept: (character: string) => boolean): string {
   let escaped = '';
-  for (const character of text) {
+  const joined = text.replace(LOOSE_JOINER, (character) => escapeCodePoint(character.codePointAt(0) ?? 0));
+  for (const character of joined) {
     const codePoint = character.codePointAt(0) ?? 0;
     escaped += isUnsafe(codePoint) && !isKept(character) ? escapeCodePoint(codePoint) : character;
   }

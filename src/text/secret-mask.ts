@@ -1,18 +1,31 @@
-/** Masks secrets in the text that leaves wfr, however the text encodes them. */
+/**
+ * Masks secrets in the text that leaves wfr: as they are, and as JSON, URLs, HTML and shells escape them. Takes time in
+ * proportion to the text, whatever it contains.
+ */
 
 /** Shorter values would match ordinary words. */
 const MIN_LENGTH = 8;
 /** The least of a secret that is masked where the text was cut. */
 const MIN_REST = 4;
-
-/** Characters that masking a stream waits for, besides a secret in its longest encoding. */
+/** Characters that are masked at once, besides a secret in its longest encoding. */
 const BLOCK_SIZE = 64 * 1024;
-/** The longest encoding of a character, such as `&amp;#x2F;`. */
+/** The longest encoding of a character, such as `&#x0002F;`. */
 const MAX_ENCODING = 12;
 
-/** Escapes of JSON, URLs, HTML and shell-quote.ts. A backslash alone has no meaning of its own: `\/` is `/`, and `\"` is `"`. */
+/** Words, numbers and times, as in wfr's own text and data: masking them would make it wrong. */
+const ORDINARY = /^([A-Za-z]{1,14}(?: (?=.)|$))+$|^\d{1,14}$|^\d{4}-\d\d-\d\d(T[\d:.]*Z?)?$/;
+
+/** Text may be escaped several times, such as JSON in HTML. */
+const MAX_PASSES = 4;
+
+/** The mark of text that was cut. */
+const CUT = '…';
+/**
+ * Escapes of JSON, URLs, HTML and shells. A backslash alone has no meaning of its own: `\/` is `/`, and `\"` is `"`. Before
+ * the mark of cut text may be half an escape.
+ */
 const ESCAPE =
-  /\\+u([0-9a-f]{4})|%([0-9a-f]{2})|&#x0*([0-9a-f]{1,6});|&#0*([0-9]{1,7});|&(amp|quot|apos|lt|gt|sol);|'"(['#]|\\\\)"'|\\+/gi;
+  /(?:\\+u[0-9a-f]{0,3}|%[0-9a-f]?|&#?\w{0,7})?…|\\+(?:u00([0-9a-f]{2}))?|%([0-9a-f]{2})|&#x0{0,4}([0-9a-f]{2});|&#0{0,4}(\d{2,3});|&(amp|quot|apos|lt|gt|sol);|'(?:"(['#]|\\\\)"|\\*')'/gi;
 const ENTITIES: Readonly<Record<string, string>> = {
   amp: '&',
   quot: '"',
@@ -21,11 +34,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   gt: '>',
   sol: '/',
 };
-/** Text may be escaped several times, such as JSON in a string of JSON. */
-const MAX_PASSES = 4;
-
-/** The mark of truncated text, also as its bytes in UTF-8; the half of an escape may be before it. */
-const TRUNCATION = /(u[0-9a-f]{0,3}|%[0-9a-f]?|&#?\w{0,7})?(?:…|\u00e2\u0080\u00a6)/gi;
 
 /** A part of a text, and what replaces it. */
 interface Match {
@@ -35,25 +43,34 @@ interface Match {
 }
 
 interface Secret {
-  raw: string;
-  decoded: string;
-  /** Whether decoding drops its end, as for a backslash. */
-  losesEnd: boolean;
   label: string;
+  /** What is searched for in a text without escapes. */
+  patterns: readonly string[];
+  /** Whether it may also be no secret: see addPossible. */
+  isPossible: boolean;
 }
 
 export class SecretMask {
   readonly #secrets = new Map<string, Secret>();
-  #longest = 0;
 
   /** Adds a secret, which is replaced by `label` from now on; ignores one that is too short. */
-  add(raw: string | undefined, label: string): void {
+  add(raw: string | undefined, label: string, isPossible = false): void {
     if (raw === undefined || raw.length < MIN_LENGTH) return;
-    const decoded = lastPass(raw).text;
-    const followed = lastPass(`${raw} `);
-    const losesEnd = followed.offsetOf(followed.text.length - 1) < raw.length;
-    this.#secrets.set(raw, { raw, decoded, losesEnd, label });
-    this.#longest = Math.max(this.#longest, raw.length);
+    // Parts of a secret may look like escapes, which a text may or may not have escaped in turn.
+    const texts = new Set([...viewsOf(raw).map(({ text }) => text), raw.replaceAll('\\', '')]);
+    const patterns = [...texts].filter(({ length }) => length >= MIN_REST);
+    this.#secrets.set(raw, { label, patterns, isPossible });
+  }
+
+  /** Adds what may be a secret or not, such as the value of a header. Words and numbers are not. */
+  addPossible(raw: string | undefined): void {
+    if (raw !== undefined && !ORDINARY.test(raw) && !this.#secrets.has(raw)) this.add(raw, '(hidden)', true);
+  }
+
+  /** Keeps an id, or a part of a command line, as it is: what may be a secret and is part of it is none. */
+  keep(text: string): void {
+    for (const [raw, { isPossible }] of this.#secrets)
+      if (isPossible && text.includes(raw)) this.#secrets.delete(raw);
   }
 
   /** Returns the text with every secret replaced. */
@@ -67,159 +84,165 @@ export class SecretMask {
       yield* chunks;
       return;
     }
-    const heldBack = (this.#longest + 1) * MAX_ENCODING;
+    const longest = Math.max(...[...this.#secrets.keys()].map(({ length }) => length));
+    const heldBack = (longest + 1) * MAX_ENCODING;
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     let pending = '';
-    for (const chunk of chunks) {
-      // A character for each byte, as a chunk may end within a character; secrets are ASCII.
-      pending += toBuffer(chunk).toString('latin1');
+    for (const block of divide(chunks)) {
+      pending += typeof block === 'string' ? block : decoder.decode(block, { stream: true });
       if (pending.length < BLOCK_SIZE + heldBack) continue;
       const matches = this.#find(pending);
-      const end = pending.length - heldBack;
-      const cut = matches.find((match) => match.start < end && match.end > end)?.end ?? end;
-      const complete = matches.filter((match) => match.end <= cut);
-      yield Buffer.from(replace(pending.slice(0, cut), complete), 'latin1');
+      let cut = pending.length - heldBack;
+      if (/[\udc00-\udfff]/.test(pending.charAt(cut))) cut++;
+      const complete: Match[] = [];
+      for (const match of matches) {
+        if (match.start >= cut) break;
+        complete.push(match);
+        cut = Math.max(cut, match.end);
+      }
+      yield replace(pending.slice(0, cut), complete);
       pending = pending.slice(cut);
     }
-    yield Buffer.from(this.mask(pending), 'latin1');
+    yield this.mask(pending + decoder.decode());
   }
 
-  /** Returns the secrets in a text, in order and without overlaps. */
+  /** Returns the secrets in a text, in order. */
   #find(text: string): Match[] {
+    if (this.#secrets.size === 0) return [];
     const found: Match[] = [];
-    const passes = this.#secrets.size === 0 ? [] : decode(text);
-    const decoded = passes.at(-1);
-    if (decoded === undefined) return found;
-    const add = (matches: readonly Match[], { offsetOf, endOf }: Decoded & { endOf?: Decoded['nextOf'] }) => {
-      for (const { start, end, label } of matches)
-        found.push({ start: offsetOf(start), end: (endOf ?? offsetOf)(end), label });
-    };
-    for (const secret of this.#secrets.values()) {
-      // Also as it is, after each pass: a part of it, or what is around it, may look like an escape.
-      for (const pass of passes) add(findAll(pass.text, secret.raw, secret.label), pass);
-      if (secret.decoded.length >= MIN_REST)
-        add(findAll(decoded.text, secret.decoded, secret.label), {
-          ...decoded,
-          ...(secret.losesEnd && { endOf: decoded.nextOf }),
-        });
-      add(findTruncated(decoded.text, secret), decoded);
-    }
-    return mergeOverlaps(found);
-  }
-}
-
-function toBuffer(chunk: string | Uint8Array): Buffer {
-  return typeof chunk === 'string'
-    ? Buffer.from(chunk)
-    : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-}
-
-function findAll(text: string, secret: string, label: string): Match[] {
-  const found: Match[] = [];
-  for (let start = text.indexOf(secret); start >= 0; start = text.indexOf(secret, start + 1)) {
-    found.push({ start, end: start + secret.length, label });
-  }
-  return found;
-}
-
-/** Returns where the text was cut within a secret, so that only its beginning is left. */
-function findTruncated(text: string, { decoded, label }: Secret): Match[] {
-  const found: Match[] = [];
-  const beginning = decoded.slice(0, MIN_REST);
-  for (const { index, 1: half = '' } of text.matchAll(TRUNCATION)) {
-    // What looks like the half of an escape may be a part of the secret.
-    for (const end of new Set([index, index + half.length])) {
-      const first = Math.max(0, end - decoded.length);
-      const rest = text.slice(first, end);
-      for (const { start } of findAll(rest, beginning, label)) {
-        if (decoded.startsWith(rest.slice(start))) found.push({ start: first + start, end, label });
+    for (const view of viewsOf(text))
+      for (const [raw, { label, patterns }] of this.#secrets) {
+        // A backslash at the end of a secret was left out with its escape.
+        const endOf = raw.endsWith('\\') ? view.ownStartOf : view.startOf;
+        for (const pattern of patterns)
+          for (const [from, to] of search(view.text, pattern))
+            found.push({ start: view.startOf(from), end: endOf(to), label });
       }
-    }
+    return found.sort((a, b) => a.start - b.start || b.end - a.end);
   }
-  return found;
 }
 
-function mergeOverlaps(matches: Match[]): Match[] {
-  const merged: Match[] = [];
-  for (const match of matches.sort((a, b) => a.start - b.start || b.end - a.end)) {
-    const last = merged.at(-1);
-    if (last === undefined || match.start >= last.end) merged.push({ ...match });
-    else last.end = Math.max(last.end, match.end);
-  }
-  return merged;
+function* divide(chunks: Iterable<string | Uint8Array>): Generator<string | Uint8Array, void, void> {
+  for (const chunk of chunks)
+    for (let start = 0; start < chunk.length; start += BLOCK_SIZE)
+      yield chunk.slice(start, start + BLOCK_SIZE);
 }
 
+/** For each beginning of a pattern, the length of the longest other one that it ends with (Knuth, Morris and Pratt). */
+function overlaps(pattern: string): number[] {
+  const lengths = [0];
+  for (let end = 1, length = 0; end < pattern.length; end++) {
+    while (length > 0 && pattern[length] !== pattern[end]) length = lengths[length - 1] ?? 0;
+    if (pattern[length] === pattern[end]) length++;
+    lengths.push(length);
+  }
+  return lengths;
+}
+
+/** Yields where a pattern is, and where the text was cut within it, so that only its beginning is left. */
+function* search(text: string, pattern: string): Generator<[from: number, to: number]> {
+  const shorter = overlaps(pattern);
+  for (let end = 0, length = 0; end < text.length; end++) {
+    const character = text[end];
+    if (character === CUT && length >= MIN_REST) yield [end - length, end];
+    while (length > 0 && pattern[length] !== character) length = shorter[length - 1] ?? 0;
+    if (pattern[length] === character) length++;
+    if (length < pattern.length) continue;
+    yield [end + 1 - length, end + 1];
+    length = shorter[length - 1] ?? 0;
+  }
+}
+
+/** Replaces matches, which are in order and may overlap. */
 function replace(text: string, matches: readonly Match[]): string {
   let replaced = '';
   let position = 0;
   for (const { start, end, label } of matches) {
-    replaced += text.slice(position, start) + label;
-    position = end;
+    if (start >= position) replaced += text.slice(position, start) + label;
+    position = Math.max(position, end);
   }
   return replaced + text.slice(position);
 }
 
-/** A text without escapes, and the offset in the original of what each of its characters was. */
-interface Decoded {
+/** A text without some of its escapes, and where its characters are in the original: with what was left out before, and without. */
+interface View {
   text: string;
-  offsetOf: (index: number) => number;
-  /** As offsetOf, but without what was dropped before the character. */
-  nextOf: (index: number) => number;
+  startOf: (index: number) => number;
+  ownStartOf: (index: number) => number;
 }
 
-function lastPass(text: string): Decoded {
-  const passes = decode(text);
-  return passes[passes.length - 1] as Decoded;
-}
-
-/** Returns the text as it is, and after each pass of decoding that changed it. */
-function decode(original: string): Decoded[] {
-  let decoded: Decoded = { text: original, offsetOf: (index) => index, nextOf: (index) => index };
-  const passes = [decoded];
-  while (passes.length <= MAX_PASSES && /[\\%&']/.test(decoded.text)) {
-    const next = decodeOnce(decoded);
-    if (next.text === decoded.text) break;
-    decoded = next;
-    passes.push(decoded);
+/** Returns the text as it is, and after each pass that took escapes away: a report escapes text that is escaped already. */
+function viewsOf(text: string): View[] {
+  const views: View[] = [{ text, startOf: (index) => index, ownStartOf: (index) => index }];
+  for (let view = views[0]; view !== undefined && views.length <= MAX_PASSES; ) {
+    const next = /[\\%&'…]/.test(view.text) ? decode(view) : view;
+    if (next.text === view.text) break;
+    views.push(next);
+    view = next;
   }
-  return passes;
+  return views;
 }
 
-function decodeOnce({ text, offsetOf, nextOf }: Decoded): Decoded {
-  const offsets: number[] = [];
-  const nexts: number[] = [];
+/** A stretch of a decoded text that is the same in the original, or one character that was an escape there. */
+interface Stretch {
+  at: number;
+  /** Where its first character is in the original: with what was left out before it, and without. */
+  start: number;
+  own: number;
+}
+
+function decode({ text, startOf, ownStartOf }: View): View {
+  const stretches: Stretch[] = [];
   let decoded = '';
+  /** The end of the last character, and of what was read. */
+  let end = 0;
   let position = 0;
-  let start = 0;
-  const copy = (end: number) => {
-    decoded += text.slice(position, end);
-    // The first character includes the backslashes before it.
-    for (; position < end; position++, start = position) {
-      offsets.push(offsetOf(start));
-      nexts.push(nextOf(position));
-    }
+  const add = (characters: string, own: number) => {
+    stretches.push({ at: decoded.length, start: end, own });
+    decoded += characters;
+    end = position;
   };
   for (const match of text.matchAll(ESCAPE)) {
-    copy(match.index);
-    const characters = decodeEscape(match);
-    for (let unit = 0; unit < characters.length; unit++) {
-      offsets.push(offsetOf(start));
-      nexts.push(nextOf(match.index));
-    }
-    decoded += characters;
-    position = match.index + match[0].length;
-    if (characters !== '') start = position;
+    const own = position;
+    position = match.index;
+    if (position > own) add(text.slice(own, position), own);
+    position += match[0].length;
+    const character = decodeEscape(match);
+    if (character !== '') add(character, match.index);
   }
-  copy(text.length);
-  offsets.push(offsetOf(text.length));
-  nexts.push(nextOf(text.length));
-  return { text: decoded, offsetOf: (index) => offsets[index] ?? 0, nextOf: (index) => nexts[index] ?? 0 };
+  const own = position;
+  position = text.length;
+  add(text.slice(own), own);
+  return {
+    text: decoded,
+    startOf(index) {
+      const { at, start, own } = stretchAt(stretches, index);
+      return startOf(index === at ? start : own + index - at);
+    },
+    ownStartOf(index) {
+      const { at, own } = stretchAt(stretches, index);
+      return ownStartOf(own + index - at);
+    },
+  };
 }
 
+/** Returns the last stretch that begins at or before an index, of which there always is one. */
+function stretchAt(stretches: readonly Stretch[], index: number): Stretch {
+  let low = 0;
+  for (let high = stretches.length; high - low > 1; ) {
+    const middle = (low + high) >> 1;
+    if ((stretches[middle]?.at ?? 0) <= index) low = middle;
+    else high = middle;
+  }
+  return stretches[low] ?? { at: 0, start: 0, own: 0 };
+}
+
+/** Returns a character; none for backslashes that escape. */
 function decodeEscape([all, json, percent, hex, decimal, entity, shell]: RegExpMatchArray): string {
-  if (shell !== undefined) return shell.charAt(0);
-  if (entity !== undefined) return ENTITIES[entity.toLowerCase()] ?? all;
+  if (all.endsWith(CUT)) return CUT;
   const digits = json ?? percent ?? hex;
-  const codePoint = digits === undefined ? Number(decimal) : Number.parseInt(digits, 16);
-  if (Number.isNaN(codePoint)) return '';
-  return codePoint <= 0x10ffff ? String.fromCodePoint(codePoint) : all;
+  if (digits !== undefined) return String.fromCharCode(Number.parseInt(digits, 16));
+  if (decimal !== undefined) return String.fromCharCode(Number(decimal));
+  if (all.startsWith("'")) return (shell ?? "'").charAt(0);
+  return ENTITIES[entity?.toLowerCase() ?? ''] ?? '';
 }

@@ -38,7 +38,7 @@ export function decidePresentation(
   if (color !== undefined && !COLOR_CHOICES.some((choice) => choice === color)) {
     throw new UsageError([`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`]);
   }
-  const isCi = !['', '0', 'false'].includes(env.CI ?? '');
+  const isCi = isInCi(env);
   const quiet = flags.quiet === true;
   // ora loops forever on a terminal of 0 columns.
   const live = stderr.isTerminal && stderr.columns > 0 && !isCi && env.TERM !== 'dumb' && !quiet;
@@ -66,4 +66,9 @@ export function hasColor(flag: string | undefined, env: Context['env'], output: 
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return !['0', 'false'].includes(env.FORCE_COLOR);
   return output.isTerminal && env.TERM !== 'dumb';
+}
+
+/** Returns whether wfr runs in a CI job. */
+export function isInCi({ CI = '' }: Context['env']): boolean {
+  return !['', '0', 'false'].includes(CI);
 }

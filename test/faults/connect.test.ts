@@ -8,9 +8,9 @@ import { AutoAdvancingClock, realClock } from '../helpers/clock.js';
 import { CLOSED_PORT, CLOSED_URL } from '../helpers/closed-port.js';
 import { startTimer } from '../helpers/elapsed.js';
 import { folderWith } from '../helpers/files.js';
-import { failLookups } from '../helpers/lookups.js';
+import { answerLookups, failLookups } from '../helpers/lookups.js';
 import { startWfr } from '../helpers/process.js';
-import { aRun, scriptedService } from '../helpers/service.js';
+import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
 import { CA_FILE, certificate } from '../helpers/tls.js';
 
@@ -54,6 +54,35 @@ describe('run: a host that does not exist', () => {
     );
     expect(clock.sleeps).toEqual([1000, 2000, 4000]);
     expect(lookup).toHaveBeenCalledTimes(4);
+  });
+});
+
+describe('localhost', () => {
+  test.each(['203.0.113.5', '2001:db8::1', '127.0.0.1, 203.0.113.5'])(
+    'run: a name server that says localhost is %s gets neither the token nor a connection, and wfr exits 7',
+    async (answer) => {
+      const service = await scriptedService((_request, reply) => reply.send(200, aRun()));
+      answerLookups(answer.split(', '));
+      const { port } = service;
+      for (const args of [
+        ['run', 'w'],
+        ['status', 'run-1'],
+      ]) {
+        const env = { WFR_BASE_URL: `http://localhost:${port}`, WFR_TOKEN: 'secret-token' };
+        const { exitCode, stderr } = await runCli(args, { env });
+        expect(exitCode).toBe(7);
+        expect(stderr).toContain(`the name localhost:${port} leads to another machine`);
+        expect(stderr).toContain('Use http://127.0.0.1');
+      }
+      expect(service.requests).toEqual([]);
+    },
+  );
+
+  test('run: localhost at any address of this machine is used', async () => {
+    const service = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
+    answerLookups(['127.0.0.1']);
+    const env = { WFR_BASE_URL: `http://localhost:${service.port}` };
+    expect((await runCli(['status', 'run-1'], { env })).exitCode).toBe(0);
   });
 });
 

@@ -599,13 +599,16 @@ describe('errors as data: text from outside', () => {
     }
   });
 
-  test('errors as data: a command that a secret is part of is not given', async () => {
-    const service = await scriptedService(showRun({ id: 'run-of-the-customer' }));
-    const env = { WFR_BASE_URL: service.baseUrl };
+  test('errors as data: a command that the token is part of is not given', async () => {
     const id = 'run-of-the-customer';
-    const watch = (flags: string[]) => runCli(['watch', id, '--timeout', '0', '--json', ...flags], { env });
-    expect(errorData((await watch([])).stderr).resume).toBe(`wfr watch --output json ${id}`);
-    expect(errorData((await watch(['-H', `X-Key: ${id}`])).stderr).resume).toBe(null);
+    const service = await scriptedService(showRun({ id }));
+    const env = { WFR_BASE_URL: service.baseUrl };
+    const watch = (WFR_TOKEN: string) =>
+      runCli(['watch', id, '--timeout', '0', '--json'], { env: { ...env, WFR_TOKEN } });
+    expect(errorData((await watch('another-token-4711')).stderr).resume).toBe(
+      `wfr watch --output json ${id}`,
+    );
+    expect(errorData((await watch(id)).stderr).resume).toBe(null);
   });
 });
 

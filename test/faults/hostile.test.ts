@@ -14,6 +14,9 @@ import { LACKS } from '../helpers/system.js';
 const HOSTILE_TEXT =
   'A\u001b[2J\u001b]0;title\u0007\u009b31m\u0085\u2028\u202e\u2066\u200f\u061c\u007f\r\n::error::forged\n ::set-output name=x::y\n##[error]forged ##[command]x ##vso[task.complete]x ##teamcity[x] a\u00adb\u200bc\u2060d\ufeffe\u{e0001}\u{e0041}\u{e007f}';
 
+/** What joins or varies letters and emoji, and stays in JSON. */
+const JOINERS = /\u200c|\u200d|[\ufe00-\ufe0f]|[\u180b-\u180d\u180f]|[\u{e0100}-\u{e01ef}]/u;
+
 /** Asserts that a text has nothing that a terminal or a CI runner would interpret. */
 function assertSanitized(text: string): void {
   expect(text).not.toMatch(
@@ -63,6 +66,61 @@ describe('text with control characters and CI commands', () => {
       }
     },
   );
+
+  test('run and status: no character that nothing shows is printed (fault 46)', async () => {
+    const invisible = Array.from({ length: 0x110000 }, (_, code) => code)
+      .filter((code) => code < 0xd800 || code > 0xdfff)
+      .map((code) => String.fromCodePoint(code))
+      .filter((character) => /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u.test(character))
+      // Signs of Arabic, Syriac, Kaithi and Egyptian, which are seen.
+      .filter(
+        (character) =>
+          !/[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}\u{13430}-\u{1343f}]/u.test(
+            character,
+          ),
+      );
+    expect(invisible.length).toBeGreaterThan(4_000);
+    // Joiners are needed between letters.
+    const between = (character: string) =>
+      /[\u200c\u200d]/.test(character) ? `- ${character} -` : `a${character}b`;
+    for (let from = 0; from < invisible.length; from += 400) {
+      const some = invisible.slice(from, from + 400);
+      const message = some.map(between).join('');
+      const { stderr } = await runAgainst((_request, reply) => reply.send(422, { message }), ['run', 'w']);
+      expect(some.filter((character) => stderr.includes(character))).toEqual([]);
+      const output = { text: some.filter((character) => !JOINERS.test(character)).join('') };
+      const shown = await runAgainst(
+        (_request, reply) => reply.send(200, aRun({ output })),
+        ['status', 'run-1', '--json'],
+      );
+      expect(some.filter((character) => shown.stdout.includes(character))).toEqual([]);
+      expect(JSON.parse(shown.stdout).output).toEqual(output);
+    }
+  });
+
+  test('run and status: what scripts and emoji are made of stays as it is', async () => {
+    const texts = [
+      'می\u200cخواهم',
+      'क्\u200dष',
+      '👩\u200d💻',
+      '❤\ufe0f\u200d🔥',
+      '1\ufe0f\u20e3',
+      '☎\ufe0e',
+      '葛\u{e0100}',
+      '👍🏽',
+      '\u06dd',
+      'ᠠ\u180b',
+    ];
+    const message = texts.join(' ');
+    const rejected = await runAgainst((_request, reply) => reply.send(422, { message }), ['run', 'w']);
+    expect(rejected.stderr).toContain(message);
+    const seen = aRun({ output: { text: message } });
+    const { stdout } = await runAgainst(
+      (_request, reply) => reply.send(200, seen),
+      ['status', 'run-1', '--json'],
+    );
+    expect(stdout).toContain(message);
+  });
 
   test('status and watch: control characters in one run and in several are escaped (fault 46)', async () => {
     const handler: Handler = (request, reply) =>

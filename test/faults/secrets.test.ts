@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { runProgram } from '../../src/program.js';
+import { SecretMask } from '../../src/text/secret-mask.js';
 import { createTestContext, runCli, temporaryFolder } from '../helpers/cli.js';
 import { CLOSED_PORT } from '../helpers/closed-port.js';
 import { writeTestConfig } from '../helpers/config.js';
@@ -18,6 +19,8 @@ import { LACKS } from '../helpers/system.js';
 const TOKEN = 'MARK-token-4711';
 const PASSWORD = 'MARK-password-4711';
 const HEADER = 'MARK-header-4711';
+/** Every character that something escapes. */
+const TOKEN_OF_SIGNS = `MARK/a"b'c\\d<e>f&g%h?i=4711`;
 const MARK = /MARK|TUFSSy/; // also in base64
 
 const handlers: Record<string, Handler> = {
@@ -275,6 +278,135 @@ describe('the token, a header and the proxy password', () => {
     const history = readFileSync(join(state, 'wfr', 'history.jsonl'), 'utf8');
     expect(history).toContain('"status":"(the token)"');
     expect(history).not.toMatch(MARK);
+  });
+
+  test.each([
+    ['a status', 'FINISHED', 'FINISHED'],
+    ['another status', 'FAILED and so on', 'FAILED'],
+    ['a status after a word', 'now FINISHED', 'FINISHED'],
+    ['an id', 'run-of-4711', 'FINISHED'],
+    ['a code', 'still-running', 'RUNNING'],
+    ['a member of the data', 'durationMs', 'RUNNING'],
+    ['a date', '2026-11-22', 'FINISHED'],
+    ['a number', '1000000000', 'RUNNING'],
+  ])(
+    'run: a header whose value is also %s alters neither ids nor statuses nor data',
+    async (_kind, value, status) => {
+      const service = await scriptedService(async (request, reply) => {
+        await request.body();
+        reply.send(200, { ...aRun({ status }), id: 'run-of-4711' });
+      });
+      const env = { WFR_BASE_URL: service.baseUrl };
+      const reports = ['json', 'junit', 'markdown', 'html'].flatMap((kind) => [
+        '--report',
+        `${kind}=r.${kind}`,
+      ]);
+      const run = async (header: string[]) => {
+        const cwd = temporaryFolder();
+        const args = ['run', 'w', 'a=1', '--timeout', '0', '--json', ...reports, ...header];
+        const { stdout, stderr } = await runCli(args, { env, cwd });
+        const written = readdirSync(cwd).map((name) => readFileSync(join(cwd, name), 'utf8'));
+        return [stdout, stderr, ...written].map((text) => text.replace(/wfr-[\w-]{36}/g, ''));
+      };
+      const masked = await run(['-H', `X-Stage: ${value}`]);
+      expect(masked).toEqual(await run([]));
+      expect(masked.join()).toContain('run-of-4711');
+    },
+  );
+
+  test('run: the value of an Authorization header is masked whatever it looks like', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(422, { message: `no ${request.headers.authorization?.split(' ')[1]}` });
+    });
+    const args = ['run', 'w', 'a=1', '--no-token', '-H', 'Authorization: Bearer swordfish'];
+    const { stderr } = await runCli(args, { env: { WFR_BASE_URL: service.baseUrl } });
+    expect(stderr).toContain('no (hidden)');
+  });
+
+  test('run: a header whose value is also the name of the profile leaves the command that continues as it is', async () => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(200, aRun({ status: 'RUNNING' }));
+    });
+    for (const name of ['production', 'production-7', 'a.customer-of-ours']) {
+      const { env } = writeTestConfig({ profiles: { [name]: { baseUrl: service.baseUrl } } });
+      const header = ['-H', `X-Environment: ${name}`, '--profile', name];
+      const { stderr } = await runCli(['run', 'w', 'a=1', '--timeout', '0', ...header], { env });
+      expect(stderr).toContain(`To watch it: wfr watch --profile ${name} run-1`);
+      expect(stderr).not.toContain('(hidden)');
+    }
+  });
+
+  test.each([
+    ['as it is', TOKEN_OF_SIGNS],
+    ['in JSON', JSON.stringify(TOKEN_OF_SIGNS).slice(1, -1)],
+    ['in JSON in JSON', JSON.stringify(JSON.stringify(TOKEN_OF_SIGNS)).slice(3, -3)],
+    ['in JSON with \\/', JSON.stringify(TOKEN_OF_SIGNS).slice(1, -1).replaceAll('/', '\\/')],
+    [
+      'in JSON of Go',
+      JSON.stringify(TOKEN_OF_SIGNS)
+        .slice(1, -1)
+        .replace(/[<>&]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`),
+    ],
+    ['in a URL', encodeURIComponent(TOKEN_OF_SIGNS)],
+    [
+      'in a URL in lower case',
+      encodeURIComponent(TOKEN_OF_SIGNS).replace(/%../g, (byte) => byte.toLowerCase()),
+    ],
+    ['in HTML', TOKEN_OF_SIGNS.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)],
+    [
+      'in HTML with hexadecimal numbers',
+      TOKEN_OF_SIGNS.replace(/[&<>"'/]/g, (c) => `&#x${c.charCodeAt(0).toString(16).toUpperCase()};`),
+    ],
+    [
+      'in HTML with names',
+      TOKEN_OF_SIGNS.replaceAll('&', '&amp;')
+        .replaceAll('<', '&lt;')
+        .replaceAll('>', '&gt;')
+        .replaceAll('"', '&quot;')
+        .replaceAll("'", '&apos;'),
+    ],
+    ['in single quotes of a shell', TOKEN_OF_SIGNS.replaceAll("'", `'\\''`)],
+    ['in other quotes of a shell', TOKEN_OF_SIGNS.replaceAll("'", `'"'"'`)],
+    ['in double quotes of a shell', TOKEN_OF_SIGNS.replace(/["\\$`]/g, '\\$&')],
+  ])('run: the token %s is masked in messages and reports', async (_kind, written) => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(422, { message: `no ${written} is valid` });
+    });
+    const cwd = temporaryFolder();
+    const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: TOKEN_OF_SIGNS };
+    const reports = ['json', 'junit', 'markdown', 'html'].flatMap((kind) => [
+      '--report',
+      `${kind}=r.${kind}`,
+    ]);
+    const { stderr } = await runCli(['run', 'w', 'a=1', ...reports], { env, cwd });
+    const files = readdirSync(cwd).map((name) => readFileSync(join(cwd, name), 'utf8'));
+    for (const text of [stderr, ...files]) {
+      expect(text).toContain('(the token)');
+      expect(text).not.toMatch(/MARK|4711/);
+    }
+    expect(stderr).toContain('no (the token) is valid');
+  });
+
+  test('run: texts that repeat the beginning of a long token are masked in a moment', async () => {
+    for (const token of ['a'.repeat(5_000), `${'ab'.repeat(4_000)}c`]) {
+      const texts = [
+        '…'.repeat(15_000),
+        `${token.slice(0, -1)}…`.repeat(4),
+        `${token.slice(0, 8)}…`.repeat(2_000),
+        'a'.repeat(100_000),
+        '\\'.repeat(50_000),
+        '&#'.repeat(20_000),
+      ];
+      const mask = new SecretMask();
+      mask.add(token, '(the token)');
+      const started = performance.now();
+      for (const text of texts) expect(mask.mask(text)).not.toContain(token.slice(0, 8));
+      // It was minutes.
+      expect(performance.now() - started).toBeLessThan(2_000);
+    }
   });
 
   test("run: the output on stdout and in saved documents is the service's own, and is not masked", async () => {

@@ -1,4 +1,4 @@
-/** Host names that cannot be looked up: no test asks a real name server. */
+/** Answers for host names: no test asks a real name server. */
 import dns from 'node:dns';
 import { onTestFinished, vi } from 'vitest';
 
@@ -14,4 +14,18 @@ export function failLookups(code: string) {
   }) as never);
   onTestFinished(() => lookup.mockRestore());
   return lookup;
+}
+
+/** Answers every host name lookup with these addresses until the test has finished. */
+export function answerLookups(addresses: readonly string[]): void {
+  type Callback = (error: null, addresses: { address: string; family: number }[]) => void;
+  const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+  const lookup = vi.spyOn(dns, 'lookup').mockImplementation(((
+    _host: string,
+    _options: object,
+    callback: Callback,
+  ) => {
+    setImmediate(() => callback(null, found));
+  }) as never);
+  onTestFinished(() => lookup.mockRestore());
 }

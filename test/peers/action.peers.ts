@@ -16,6 +16,7 @@ test('GitHub action: builds itself in a job with NODE_ENV=production', async () 
     NPM_CONFIG_OMIT: 'dev',
   };
   const inputs = { INPUT_WORKFLOW: 'w', INPUT_INPUTS: 'a', INPUT_REPORT: '' };
+  expect((await start('bash', [join(checkout, 'action/install.sh')], job).ended).exitCode).toBe(0);
   const { exitCode, stderr } = await start('bash', [join(checkout, 'action/run.sh')], { ...job, ...inputs })
     .ended;
   expect(stderr).toContain('a: is not an input');

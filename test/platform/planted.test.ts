@@ -2,22 +2,30 @@
 import {
   chmodSync,
   chownSync,
+  copyFileSync,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
+  promises,
   readdirSync,
   readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../helpers/cli.js';
 import { CLOSED_URL } from '../helpers/closed-port.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { EXECUTABLE, startWfr } from '../helpers/process.js';
+import { replaceFunction } from '../helpers/replace-function.js';
 import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
+import { aFinishedRun, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
 
 const uid = process.getuid?.() ?? 0;
@@ -94,6 +102,36 @@ describe.skipIf(LACKS.fileModes)('history: a folder that others could have plant
     expect(await list(other)).toMatchObject({ stdout: '', stderr: expect.stringContaining('another user') });
   });
 
+  test('history: a folder that another user can replace, as one above it is theirs or shared, is skipped with the reason', async () => {
+    const { folder, file, trigger, list } = await startWithState();
+    const above = dirname(folder);
+    for (const mode of [0o770, 0o707]) {
+      chmodSync(above, mode);
+      const { exitCode, stderr } = await trigger();
+      expect({ exitCode, isMade: existsSync(folder) }).toEqual({ exitCode: 0, isMade: false });
+      expect(stderr).toContain(`others can write to ${above} (mode 0${mode.toString(8)})`);
+    }
+    chmodSync(above, 0o755);
+    await trigger();
+    const size = statSync(file).size;
+    chmodSync(above, 0o777);
+    expect((await trigger()).stderr).toContain(`others can write to ${above}`);
+    expect(statSync(file).size).toBe(size);
+    expect(await list()).toMatchObject({ stdout: '', stderr: expect.stringContaining('is skipped: others') });
+    // In a sticky folder, nobody else can rename it.
+    chmodSync(above, 0o1777);
+    expect((await trigger()).stderr).not.toContain('others can write');
+    expect(statSync(file).size).toBeGreaterThan(size);
+  });
+
+  test.skipIf(uid !== 0)('history: root uses none in the home folder of another user', async () => {
+    const { folder, trigger } = await startWithState();
+    chownSync(dirname(folder), 65_534, 65_534);
+    const { exitCode, stderr } = await trigger();
+    expect({ exitCode, isMade: existsSync(folder) }).toEqual({ exitCode: 0, isMade: false });
+    expect(stderr).toContain(`${dirname(folder)}, which ${folder} is in, belongs to another user`);
+  });
+
   test('history: a link in place of its file is neither followed to write nor to read', async () => {
     const { folder, file, trigger, list } = await startWithState();
     const target = join(temporaryFolder(), 'precious');
@@ -133,6 +171,7 @@ describe.skipIf(LACKS.fileModes)('config file: one that others could have writte
   const without = { profiles: { p: { baseUrl: CLOSED_URL } } };
   const show = (world: CliOptions) => runCli(['config', 'show', '--profile', 'p'], world);
   const status = (world: CliOptions) => runCli(['status', '--profile', 'p', '--no-token', 'x'], world);
+  const runCheck = (world: CliOptions) => runCli(['config', 'check', '--profile', 'p'], world);
 
   test('config file: one that everybody can write to exits 2 with its mode, also behind a link', async () => {
     const { env, path } = writeTestConfig(without);
@@ -150,11 +189,29 @@ describe.skipIf(LACKS.fileModes)('config file: one that others could have writte
     expect((await runCli(['config', 'check'], { env })).exitCode).toBe(2);
   });
 
-  test('config file: one of another user with a tokenCommand exits 2, and one without is used', async () => {
-    const { env, path } = writeTestConfig(withCommand);
-    const { exitCode, stderr } = await show({ env, ...giveAway(path) });
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(`${path}: belongs to another user and has a tokenCommand`);
+  test.each([
+    ['tokenCommand', ['false']],
+    ['tokenFile', 'hosts.yml'],
+    ['headerFile', 'hosts.yml'],
+  ])(
+    'config file: one of another user with a %s exits 2, also for root, and nothing is sent',
+    async (setting, value) => {
+      const service = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
+      const profiles = { p: { baseUrl: service.baseUrl, [setting]: value } };
+      const { env, path } = writeTestConfig({ profiles });
+      writeFileSync(join(dirname(path), 'hosts.yml'), 'x-key: precious\n');
+      const other = giveAway(path);
+      for (const world of uid === 0 ? [other, {}] : [other])
+        for (const command of [show, status, runCheck]) {
+          const { exitCode, stderr } = await command({ env, ...world });
+          expect(exitCode).toBe(2);
+          expect(stderr).toContain(`${path}: belongs to another user and has a ${setting}, `);
+        }
+      expect(service.requests).toEqual([]);
+    },
+  );
+
+  test('config file: one of another user without such settings is used', async () => {
     const plain = writeTestConfig(without);
     const used = await status({ env: plain.env, ...giveAway(plain.path) });
     expect({ exitCode: used.exitCode, warned: used.stderr.includes('warning') }).toEqual({
@@ -209,21 +266,27 @@ describe.skipIf(LACKS.fileModes)('token file: one that others could have written
     }
   });
 
-  test('token file: one that its group can write to, or of another user for root, is used with a warning', async () => {
-    const path = tokenFile(0o660);
-    const group = await status(path);
+  test('token file: one that its group can write to is used with a warning', async () => {
+    const group = await status(tokenFile(0o660));
     expect(group).toMatchObject({
       exitCode: 7,
       stderr: expect.stringContaining('its group can write to it (mode 0660)'),
     });
-    const foreign = tokenFile(0o600);
-    giveAway(foreign);
-    const { exitCode, stderr } = await status(foreign, { uid: 0 });
-    expect({ exitCode, stderr }).toEqual({
-      exitCode: 7,
-      stderr: expect.stringContaining('belongs to another user (mode 0600)'),
-    });
     expect((await status(tokenFile(0o640))).stderr).not.toContain('mode');
+  });
+
+  test('token file: one of another user exits 2, also for root, as documents would go to their account', async () => {
+    const path = tokenFile(0o600);
+    const other = giveAway(path);
+    for (const world of uid === 0 ? [other, {}] : [other]) {
+      const { exitCode, stderr } = await status(path, world);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`the token file ${path}: belongs to another user (mode 0600)`);
+    }
+  });
+
+  test.skipIf(uid !== 0)('token file: one of root is used by others', async () => {
+    expect((await status(tokenFile(0o644), { uid: 4_321 })).exitCode).toBe(7);
   });
 });
 
@@ -258,6 +321,147 @@ test.skipIf(LACKS.fileModes)(
     expect(modeOf(join(cwd, 'once'))).toBe('644');
   },
 );
+
+/** Makes a folder like /tmp, and a folder of the victim's. */
+function makePublic() {
+  const open = temporaryFolder();
+  chmodSync(open, 0o1777);
+  return { open, own: temporaryFolder() };
+}
+
+// Only root can give files away.
+describe.skipIf(uid !== 0)('a folder like /tmp, in which another user has planted a file or a link', () => {
+  const give = (path: string) => lchownSync(path, 65_534, 65_534);
+
+  test('run --once: the file of another user is not used, and nothing is sent', async () => {
+    const { env, clock, posts } = await startTestSandbox();
+    const { open: cwd, own } = makePublic();
+    const once = (options: CliOptions = {}) =>
+      runCli(['run', SLOW, 'label=x', '--once', 'once'], { env, clock, cwd, ...options });
+    expect((await once({ cwd: own })).exitCode).toBe(0);
+    copyFileSync(join(own, 'once'), join(cwd, 'once'));
+    give(join(cwd, 'once'));
+    const { exitCode, stdout, stderr } = await once();
+    expect({ exitCode, stdout, posts: posts() }).toEqual({ exitCode: 2, stdout: '', posts: 1 });
+    expect(stderr).toContain('--once once: belongs to another user, in a folder that everybody can write to');
+    // It is used where the folder is not like /tmp, as a host's folder in a container, or if its folder's owner wrote it.
+    for (const [mode, owner] of [
+      [0o777, 0],
+      [0o755, 0],
+      [0o1777, 65_534],
+    ] as const) {
+      chownSync(cwd, owner, owner);
+      chmodSync(cwd, mode);
+      expect(await once()).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('{') });
+    }
+    expect(posts()).toBe(1);
+  });
+
+  test('batch: the results file of another user, and one behind their link, get no result, and nothing is sent', async () => {
+    const { env, clock, posts } = await startTestSandbox();
+    const { open: cwd, own } = makePublic();
+    writeFileSync(join(own, 'rows.jsonl'), '{"label":"x"}\n');
+    const rows = join(own, 'rows.jsonl');
+    const batch = (results: string) =>
+      runCli(['batch', SLOW, '--rows', rows, '--results', results], { env, clock, cwd });
+    writeFileSync(join(cwd, 'file'), '', { mode: 0o666 });
+    give(join(cwd, 'file'));
+    // protected_regular makes the kernel refuse it first where that is on.
+    expect(await batch('file')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/--results file: (belongs to another user|permission denied)/),
+    });
+    symlinkSync(join(own, 'victim'), join(cwd, 'link'));
+    symlinkSync(own, join(cwd, 'folder'));
+    for (const link of ['link', 'folder']) {
+      give(join(cwd, link));
+      const results = link === 'folder' ? 'folder/victim' : link;
+      const { exitCode, stderr } = await batch(results);
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`${join(cwd, link)} is a link of another user`);
+    }
+    expect({ posts: posts(), files: readdirSync(own) }).toEqual({ posts: 0, files: ['rows.jsonl'] });
+  });
+
+  test.each<[string, (path: string) => string[]]>([
+    ['--report json', (path) => ['--report', `json=${path}`]],
+    ['--once', (path) => ['--once', path]],
+    ['--report github', () => ['--report', 'github']],
+    ['--save-documents', (path) => ['--save-documents', path]],
+    ['--save-documents', (path) => ['--save-documents', join(path, 'below')]],
+  ])('run %s: a link of another user is not followed, and nothing is sent', async (_flag, flags) => {
+    const { env: service, clock, posts } = await startTestSandbox();
+    for (const isFolder of [false, true]) {
+      const { open: cwd, own } = makePublic();
+      const target = isFolder ? own : join(own, 'victim');
+      symlinkSync(target, join(cwd, 'link'));
+      give(join(cwd, 'link'));
+      const path = isFolder ? join('link', 'file') : 'link';
+      const output = join(cwd, path);
+      const env = { ...service, GITHUB_OUTPUT: output, GITHUB_STEP_SUMMARY: output };
+      const { exitCode, stderr } = await runCli(['run', SLOW, 'label=x', ...flags(path)], {
+        env,
+        clock,
+        cwd,
+      });
+      expect(exitCode).toBe(2);
+      expect(stderr).toContain(`${join(cwd, 'link')} is a link of another user`);
+      expect(readdirSync(own)).toEqual([]);
+    }
+    expect(posts()).toBe(0);
+  });
+
+  test('run: links of this user, and of the owner of the folder, are followed', async () => {
+    const { env, clock } = await startTestSandbox();
+    const { open: cwd, own } = makePublic();
+    symlinkSync(own, join(cwd, 'mine'));
+    const flags = [
+      '--report',
+      'json=mine/r.json',
+      '--once',
+      'mine/once',
+      '--save-documents',
+      'mine/documents',
+    ];
+    expect((await runCli(['run', SLOW, 'label=x', ...flags], { env, clock, cwd })).exitCode).toBe(0);
+    expect(readdirSync(own).sort()).toEqual(['documents', 'once', 'r.json']);
+  });
+});
+
+describe.skipIf(LACKS.symlinks)('a folder that becomes a link while a file in it is opened', () => {
+  /** Replaces a folder by a link whenever a file in it is opened, and puts it back. */
+  function swapWhenOpened(folder: string, target: string) {
+    const { open } = promises;
+    replaceFunction(promises, 'open', (async (path: string, ...rest: []) => {
+      if (dirname(String(path)) !== folder) return open(path, ...rest);
+      renameSync(folder, `${folder}.kept`);
+      symlinkSync(target, folder);
+      return open(path, ...rest).finally(() => {
+        rmSync(folder);
+        renameSync(`${folder}.kept`, folder);
+      });
+    }) as typeof open);
+  }
+
+  test.each([
+    ['--report', ['--report', 'json=swapped/r.json'], 2],
+    ['--save-documents', ['--save-documents', 'swapped'], 74],
+  ])('run %s: nothing is written to where the link leads', async (_flag, flags, expected) => {
+    const output = { document: 'data:text/plain;base64,aGVsbG8=' };
+    const service = await scriptedService((_request, reply) =>
+      reply.send(200, { ...aFinishedRun(), output }),
+    );
+    const cwd = realpathSync(temporaryFolder());
+    const own = temporaryFolder();
+    mkdirSync(join(cwd, 'swapped'));
+    swapWhenOpened(join(cwd, 'swapped'), own);
+    const env = { WFR_BASE_URL: service.baseUrl };
+    const { exitCode, stderr } = await runCli(['run', 'w', 'a=1', ...flags], { env, cwd });
+    expect(exitCode).toBe(expected);
+    expect(stderr).toContain('was replaced while it was opened');
+    for (const name of readdirSync(own)) expect(readFileSync(join(own, name), 'utf8')).toBe('');
+  });
+});
 
 test.skipIf(LACKS.fileModes)(
   'run: reports and saved documents that the user names follow the umask',
@@ -312,6 +516,33 @@ describe.skipIf(LACKS.fileModes)('bin: the compile cache', () => {
       plant(join(caches, 'wfr'));
       expect(await enabledFolders({ XDG_CACHE_HOME: caches })).toEqual([]);
     }
+  });
+
+  test('bin: a compile cache that another user can replace, as a folder above it is theirs or shared, is skipped silently', async () => {
+    for (const mode of [0o770, 0o707, 0o777]) {
+      const home = temporaryFolder();
+      const caches = join(home, 'caches');
+      makeFolder(caches, 0o700);
+      makeFolder(join(caches, 'wfr'), 0o700);
+      chmodSync(home, mode);
+      expect(await enabledFolders({ XDG_CACHE_HOME: caches })).toEqual([]);
+      expect(await enabledFolders({ XDG_CACHE_HOME: join(home, 'new') })).toEqual([]);
+      expect(readdirSync(home)).toEqual(['caches']);
+    }
+    if (uid !== 0) return;
+    // As with sudo -E: the home folder of the user who calls root.
+    const home = temporaryFolder();
+    chownSync(home, 65_534, 65_534);
+    expect(await enabledFolders({ HOME: home })).toEqual([]);
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  test.skipIf(EXECUTABLE)('bin: a compile cache behind a link is used by its real path', async () => {
+    const [real, other] = [temporaryFolder(), temporaryFolder()];
+    symlinkSync(real, join(other, 'link'));
+    expect(await enabledFolders({ XDG_CACHE_HOME: join(other, 'link') })).toEqual([
+      `cache ${join(realpathSync(real), 'wfr')} 77`,
+    ]);
   });
 
   test('bin: a compile cache of another user is skipped silently', async () => {

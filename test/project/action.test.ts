@@ -1,5 +1,5 @@
 /** The GitHub action and the files of examples/ci: their shell code, run in the environment of a runner. */
-import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { validateAction, validateWorkflow } from '@action-validator/core';
 import { describe, expect, test } from 'vitest';
@@ -27,10 +27,10 @@ interface Action {
 
 const read = <T>(path: string) => parse(readFileSync(join(ROOT, path), 'utf8')) as T;
 const action = read<Action>('action.yml');
-const [onlyStep] = action.runs.steps;
+const [installStep, runStep, valueStep] = action.runs.steps;
 const fast = { clock: fastClock };
 
-/** Runs the step of the action in a workspace with a document, with inputs as a runner passes them. */
+/** Runs the steps of the action in a workspace with a document, with inputs as a runner passes them. */
 async function runAction(
   inputs: Record<string, string>,
   env: Record<string, string> = {},
@@ -38,16 +38,24 @@ async function runAction(
 ) {
   const cwd = temporaryFolder();
   copyFileSync(join(ROOT, 'examples/invoice.pdf'), join(cwd, 'scan.pdf'));
-  const runner = { CI: 'true', GITHUB_ACTIONS: 'true', GITHUB_ACTION_PATH: actionPath };
+  const runner = { CI: 'true', GITHUB_ACTIONS: 'true', GITHUB_ACTION_PATH: actionPath, RUNNER_TEMP: cwd };
   const files = { GITHUB_OUTPUT: join(cwd, '.output'), GITHUB_STEP_SUMMARY: join(cwd, '.summary') };
   for (const file of Object.values(files)) writeFileSync(file, '');
-  const given = Object.entries(onlyStep?.env ?? {}).map(([name, expression]) => {
-    const input = /^\$\{\{ inputs\.([a-z-]+) \}\}$/.exec(expression)?.[1] ?? expression;
-    return [name, inputs[input] ?? action.inputs[input]?.default ?? ''];
-  });
-  const all = { ...runner, ...files, ...env, ...Object.fromEntries(given) };
-  const step = start('bash', ['-e', '-c', onlyStep?.run ?? ''], all, { cwd });
-  return { ...(await step.ended), left: () => readdirSync(cwd).filter((name) => !name.startsWith('.')) };
+  const runStepOf = (step: Step | undefined) => {
+    const given = Object.entries(step?.env ?? {}).map(([name, expression]) => {
+      const input = /^\$\{\{ inputs\.([a-z-]+) \}\}$/.exec(expression)?.[1];
+      if (input === undefined) return [name, /github\.token/.test(expression) ? 'of-github' : expression];
+      return [name, inputs[input] ?? action.inputs[input]?.default ?? ''];
+    });
+    const all = { ...runner, ...files, ...env, ...Object.fromEntries(given) };
+    return start('bash', ['-e', '-c', step?.run ?? ''], all, { cwd }).ended;
+  };
+  const installed = await runStepOf(installStep);
+  expect(installed).toMatchObject({ exitCode: 0, stdout: '' });
+  const ended = await runStepOf(runStep);
+  if (inputs.get !== undefined && ended.exitCode === 0) await runStepOf(valueStep);
+  const left = () => readdirSync(cwd).filter((name) => !name.startsWith('.'));
+  return { ...ended, installed: installed.stderr, outputs: readFileSync(files.GITHUB_OUTPUT, 'utf8'), left };
 }
 
 describe.skipIf(LACKS.bash)('GitHub action', () => {
@@ -85,19 +93,23 @@ describe.skipIf(LACKS.bash)('GitHub action', () => {
     expect(JSON.parse(stdout)).toMatchObject({ customer: 'ACME Ltd', document: { bytes: 1696 } });
   });
 
-  test.concurrent('GitHub action: with get, prints one value of the output, and exits 65 where it has none', async ({
+  test.concurrent('GitHub action: with get, one value is an output and not in the log, and it exits 65 where there is none', async ({
     onTestFinished,
   }) => {
     const { env } = await startTestSandbox(fast, onTestFinished);
     const inputs = {
       workflow: INVOICE,
-      inputs: 'invoice@scan.pdf\ncustomer=ACME $(touch pwned)',
+      'inputs-json': JSON.stringify({ customer: 'ACME $(touch pwned)\n::error::x\n##vso[x]' }),
+      inputs: 'invoice@scan.pdf',
       'base-url': env.WFR_BASE_URL,
       token: env.WFR_TOKEN,
       report: '',
     };
-    const { exitCode, stdout, left } = await runAction({ ...inputs, get: '/customer' });
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'ACME $(touch pwned)\n' });
+    const { exitCode, stdout, stderr, outputs, left } = await runAction({ ...inputs, get: '/customer' });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
+    expect(stderr).not.toMatch(/^::(?!add-mask)|##vso/m);
+    const [, delimiter, value] = /^value<<(wfr-[0-9a-f]{32})\n(.*)\n\1\n$/s.exec(outputs) ?? [];
+    expect([delimiter === undefined, value]).toEqual([false, 'ACME $(touch pwned)\n::error::x\n##vso[x]']);
     const missing = await runAction({ ...inputs, get: '/$(touch pwned) x' });
     expect(missing).toMatchObject({
       exitCode: 65,
@@ -174,7 +186,7 @@ describe.skipIf(LACKS.bash)('GitHub action', () => {
     const path = checkout();
     const inputs = { workflow: 'w', token: 'a%b\r\nc' };
     const first = await runAction(inputs, { PATH: `${path}:${process.env.PATH}` }, path);
-    expect(first.stderr.split('\n')[0]).toBe('::add-mask::a%25b%0D%0Ac');
+    expect(first.stderr).toBe('::add-mask::a%25b%0D%0Ac\n');
     const fromJob = await runAction({ workflow: 'w' }, { WFR_TOKEN: 'of the job' }, path);
     expect(fromJob.stderr).toBe('::add-mask::of the job\n');
     expect((await runAction({ workflow: 'w' }, {}, path)).stderr).toBe('');
@@ -214,8 +226,8 @@ describe.skipIf(LACKS.bash)('GitHub action', () => {
     const env = { PATH: `${path}:${process.env.PATH}`, ...settings, ...secrets };
     const inputs = { workflow: 'w', inputs: 'a=1', token: 'secret' };
     const first = await runAction(inputs, env, path);
-    const [mask, npm, ...variables] = first.stderr.trimEnd().split('\n');
-    expect(mask).toBe('::add-mask::secret');
+    const [npm, ...variables] = first.installed.trimEnd().split('\n');
+    expect(first.stderr).toBe('::add-mask::secret\n');
     expect(npm).toBe(`npm ci --include=dev --ignore-scripts --no-audit --no-fund in ${path}`);
     expect(variables).toContain('NPM_CONFIG_REGISTRY=https://npm.example');
     expect(variables).toContain('https_proxy=http://proxy');
@@ -223,34 +235,47 @@ describe.skipIf(LACKS.bash)('GitHub action', () => {
     expect(others.join()).not.toMatch(/secret|INPUT_|GITHUB_|NODE_OPTIONS/);
     expect(variables.at(-1)).toMatch(/^build (?!.*(TOKEN|KEY|INPUT)).*PATH/);
     expect(JSON.parse(first.stdout)).toEqual(['run', '--report=github', '--', 'w', 'a=1']);
-    expect((await runAction(inputs, env, path)).stderr).toBe('::add-mask::secret\n');
+    expect((await runAction(inputs, env, path)).installed).toBe('');
   });
 
-  test('takes the build of a release where its ref is the tag, and builds where that fails', async () => {
+  test('GitHub action: takes the build of a release that is attested for its tag, and builds otherwise, without the token', async () => {
     const runner = join(temporaryFolder(), '_actions/owner/wfr');
     mkdirSync(runner, { recursive: true });
     const packed = temporaryFolder();
     mkdirSync(join(packed, 'package/dist'), { recursive: true });
-    writeFileSync(join(packed, 'package/dist/main.js'), '');
+    writeFileSync(join(packed, 'package/dist/main.js'), 'of the release');
     const asked = join(packed, 'asked');
-    const curl = `#!/bin/sh\nfor url; do :; done; echo "$url" >>"${asked}"
-      case $url in *v1.2.0*) tar -cz -C "${packed}" package ;; *) exit 22 ;; esac\n`;
-    const run = async (ref: string) => {
+    const seesToken = `case "$(env)" in *secret*) echo secret >>"${asked}" ;; esac`;
+    const curl = `#!/bin/sh\n${seesToken}\nfile=$5; for url; do :; done; echo "$url" >>"${asked}"
+      case $url in *v9*) exit 22 ;; *) tar -czf "$file" -C "${packed}" package ;; esac\n`;
+    const gh = `#!/bin/sh\n${seesToken}\nshift 2; file=$(basename "$1"); shift; echo "$file $* $GH_TOKEN" >>"${asked}"
+      case $file in wfr-1.2.0.tgz) exit 0 ;; *) exit 1 ;; esac\n`;
+    const run = async (ref: string, hasGh = true) => {
       const path = join(runner, ref);
+      rmSync(path, { recursive: true, force: true });
       cpSync(checkout(), path, { recursive: true });
       writeFileSync(join(path, 'curl'), curl, { mode: 0o755 });
-      const env = { PATH: `${path}:${process.env.PATH}` };
-      return (await runAction({ workflow: 'w' }, env, path)).stderr.includes('npm ci');
+      writeFileSync(join(path, 'gh'), hasGh ? gh : '#!/bin/sh\nexit 127', { mode: 0o755 });
+      const env = { PATH: `${path}:${process.env.PATH}`, WFR_TOKEN: 'secret', WFR_TOKEN_FILE: 'secret' };
+      const { installed } = await runAction({ workflow: 'w', token: 'secret' }, env, path);
+      const isOfRelease = readFileSync(join(path, 'dist/main.js'), 'utf8') === 'of the release';
+      return isOfRelease && !installed.includes('npm ci');
     };
-    expect([await run('v1.2.0'), await run('v9.9.9'), await run('v1'), await run('main')]).toEqual([
-      false,
-      true,
-      true,
-      true,
-    ]);
+    expect(await run('v1.2.0')).toBe(true);
+    const url = (version: string) =>
+      `https://github.com/owner/wfr/releases/download/v${version}/wfr-${version}.tgz`;
+    const verified = (version: string) =>
+      `wfr-${version}.tgz --repo owner/wfr --cert-identity https://github.com/owner/wfr/.github/workflows/release.yml@refs/tags/v${version} of-github`;
+    expect(readFileSync(asked, 'utf8').trim().split('\n')).toEqual([url('1.2.0'), verified('1.2.0')]);
+    rmSync(asked);
+    // Not attested, not released, no tag, no gh.
+    for (const ref of ['v1.3.0', 'v9.9.9', 'v1', 'main']) expect(await run(ref)).toBe(false);
+    expect(await run('v1.2.0', false)).toBe(false);
     expect(readFileSync(asked, 'utf8').trim().split('\n')).toEqual([
-      'https://github.com/owner/wfr/releases/download/v1.2.0/wfr-1.2.0.tgz',
-      'https://github.com/owner/wfr/releases/download/v9.9.9/wfr-9.9.9.tgz',
+      url('1.3.0'),
+      verified('1.3.0'),
+      url('9.9.9'),
+      url('1.2.0'),
     ]);
   });
 
@@ -276,13 +301,14 @@ describe('GitHub action: its definition', () => {
   });
 
   test('GitHub action: passes every input to its script, and returns the outputs of its step', () => {
-    const handed = Object.values(onlyStep?.env ?? {});
+    const handed = Object.values(runStep?.env ?? {});
     expect(handed).toEqual(Object.keys(action.inputs).map((name) => `\${{ inputs.${name} }}`));
     const script = readFileSync(join(ROOT, 'action/run.sh'), 'utf8');
-    for (const name of Object.keys(onlyStep?.env ?? {})) expect(script).toContain(`\${${name}:-}`);
-    expect(Object.entries(action.outputs).map(([name, { value }]) => [name, value])).toEqual(
-      ['run-id', 'status', 'output'].map((name) => [name, `\${{ steps.${onlyStep?.id}.outputs.${name} }}`]),
-    );
+    for (const name of Object.keys(runStep?.env ?? {})) expect(script).toContain(`\${${name}:-}`);
+    expect(Object.entries(action.outputs).map(([name, { value }]) => [name, value])).toEqual([
+      ...['run-id', 'status', 'output'].map((name) => [name, `\${{ steps.${runStep?.id}.outputs.${name} }}`]),
+      ['value', `\${{ steps.${valueStep?.id}.outputs.value }}`],
+    ]);
   });
 });
 

@@ -10,6 +10,7 @@ const SCRIPTS = [
   'src/commands/completion/wfr.bash',
   'examples/ci/pipeline.sh',
   'examples/scale/parallel.sh',
+  'action/install.sh',
   'action/run.sh',
 ];
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8').replace(/(^|\s)#.*$/gm, '');

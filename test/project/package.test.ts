@@ -1,5 +1,5 @@
 /** The package as people install it: one tarball, nothing else, from a folder that is not this repository. */
-import { copyFileSync, readFileSync } from 'node:fs';
+import { copyFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
@@ -58,6 +58,24 @@ describe('npm package', () => {
     expect(manifest.dependencies).toBeUndefined();
     for (const script of ['preinstall', 'install', 'postinstall'])
       expect(manifest.scripts[script]).toBeUndefined();
+  });
+
+  test('npm package: its manifest has no scripts, about which npm would warn at each installation', async () => {
+    const clone = temporaryFolder();
+    for (const name of ['package.json', 'scripts', 'bin'])
+      cpSync(join(ROOT, name), join(clone, name), { recursive: true });
+    writeFileSync(join(clone, 'build.mjs'), '');
+    const manifest = () => readFileSync(join(clone, 'package.json'), 'utf8');
+    const before = manifest();
+    const { exitCode } = await start('npm', ['pack', '--silent'], {}, { cwd: clone }).ended;
+    expect({ exitCode, after: manifest() }).toEqual({ exitCode: 0, after: before });
+    const { version } = JSON.parse(before);
+    await start('tar', ['-xzf', `wfr-${version}.tgz`], {}, { cwd: clone }).ended;
+    const published = JSON.parse(readFileSync(join(clone, 'package/package.json'), 'utf8'));
+    expect(published).toMatchObject({ name: 'wfr', version, bin: { wfr: 'bin/wfr.js' } });
+    expect(published).not.toHaveProperty('scripts');
+    expect(published).not.toHaveProperty('devDependencies');
+    expect(readdirSync(join(clone, 'package'))).toEqual(['bin', 'package.json']);
   });
 
   test('npm package: an installed copy sends a document to its own sandbox', async () => {

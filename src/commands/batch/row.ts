@@ -157,8 +157,9 @@ export class RowRunner {
 
   /** Later commands refer to the run with @last. */
   #addToHistory(label: string, { id, status }: Run, inputs: readonly string[]): void {
-    const { history, service } = this.#tools.session;
+    const { history, service, context } = this.#tools.session;
     const { workflowId: workflow } = this.#plan;
+    context.secrets.keep(id);
     history.recordTrigger({ id, workflow, baseUrl: service.baseUrl.href, inputs, status, label });
   }
 }

@@ -11,9 +11,11 @@ import type { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
 import { type JoinedFiles, joinFiles, listOutcomes, type ResultsFile } from '../../runs/join-files.js';
 import { formatDuration, formatUtc } from '../../text/duration.js';
+import { COMMANDS_WARNING, createCommandFinder } from '../../text/log-commands.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { openLayout } from '../../view/layout.js';
 import type { PresentationFlags } from '../../view/presentation.js';
+import { isInCi } from '../../view/presentation.js';
 import { type OutputFlags, parseFormat } from '../shared/output-flags.js';
 import { hasFreeStdout, isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
@@ -83,10 +85,15 @@ async function printPieces(
   interruption: Interruption,
 ): Promise<void> {
   const stdout = openStdoutQueue(context, interruption);
+  const hasCommand = createCommandFinder();
+  let hasCommands = false;
   for await (const piece of pieces) {
+    hasCommands = hasCommand(piece);
     await stdout.write([piece]);
     if (context.stdout.isClosed) return;
   }
+  if (hasCommands && isInCi(context.env) && !context.stdout.isFile)
+    await context.stderr.write(`wfr: warning: ${COMMANDS_WARNING}\n`);
 }
 
 function summaryOf({ rows, total, missing, period, header }: JoinedFiles, [file]: readonly ResultsFile[]) {

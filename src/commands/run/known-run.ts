@@ -28,6 +28,7 @@ export function announceAccepted(
   plan: RunPlan,
   { reporter, history, context }: Session,
 ): KnownRun {
+  context.secrets.keep(run.id);
   // With --detach, the id is on stdout next.
   const isIdOnTerminal = plan.detached && context.stdout.isTerminal;
   reporter.accepted(run, resumeCommands([run.id], plan.settings, plan.documents).watch, isIdOnTerminal);

@@ -5,6 +5,7 @@ import { formatJson } from '../../text/json/format-json.js';
 import { pickMembers } from '../../text/json/members.js';
 import { countElements, followPointer, pointerOf } from '../../text/json/pointer.js';
 import { rawString } from '../../text/json/raw-string.js';
+import { COMMANDS_WARNING, createCommandFinder } from '../../text/log-commands.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { ResultOutput } from './session.js';
 
@@ -20,7 +21,7 @@ export async function printValue(
   run: Run,
   format: OutputFormat,
   { text, segments }: ValuePointer,
-  { stdout, layout, reporter }: ResultOutput,
+  { stdout, layout, reporter, isLogged }: ResultOutput,
 ): Promise<boolean> {
   const isFinished = run.status === 'FINISHED';
   const ofRun = format === 'json';
@@ -36,12 +37,21 @@ export async function printValue(
     return true;
   }
   let hasEscapes = false;
+  let hasCommands = false;
+  const hasCommand = createCommandFinder();
   await stdout.write(
     (function* () {
-      hasEscapes = yield* rawString(value);
+      const pieces = rawString(value);
+      let piece = pieces.next();
+      for (; !piece.done; piece = pieces.next()) {
+        hasCommands = hasCommand(piece.value);
+        yield piece.value;
+      }
+      hasEscapes = piece.value;
     })(),
   );
   if (hasEscapes) reporter.warn(ESCAPED);
+  if (hasCommands && isLogged) reporter.warn(COMMANDS_WARNING);
   return true;
 }
 

@@ -1,7 +1,7 @@
 /** The frame of run, watch, status and batch: opens what they use, closes it however they end, and writes the reports. */
 import type { LoadedCredentials } from '../../config/credentials.js';
 import type { ServiceSettings } from '../../config/service.js';
-import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
+import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { History, HistoryTimeoutError } from '../../history/history.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { CommandEnding, CommandResult, ErrorData, RowsEnding } from '../../outcome/error-data.js';
@@ -16,7 +16,7 @@ import { ResponseMemory } from '../../service/response-memory.js';
 import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
 import { type Layout, openLayout } from '../../view/layout.js';
-import type { Presentation, PresentationFlags } from '../../view/presentation.js';
+import { isInCi, type Presentation, type PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { serviceLogger } from '../../view/service-logger.js';
 import { type ReportFlags, type ReportSubject, RequestedReports } from './reports.js';
@@ -44,11 +44,13 @@ export interface Session {
   readonly stdout: StdoutQueue;
   /** How results are shown on stdout. */
   readonly layout: Layout;
+  /** Whether stdout may be the log of a CI job, which acts on some lines. */
+  readonly isLogged: boolean;
   readonly history: History;
 }
 
 /** Where results go, how they are shown there, and where warnings about them go. */
-export type ResultOutput = Pick<Session, 'stdout' | 'layout' | 'reporter'>;
+export type ResultOutput = Pick<Session, 'stdout' | 'layout' | 'reporter' | 'isLogged'>;
 
 /** How a command ended; `exit` is that of its runs unless given. */
 export interface CommandOutcome {
@@ -168,7 +170,7 @@ class CommandResources {
   #isOpen = false;
 
   constructor(
-    flags: ReportFlags,
+    private readonly flags: ReportFlags,
     public subjects: readonly ReportSubject[],
     isStdoutFree: boolean,
     private readonly context: Context,
@@ -182,6 +184,7 @@ class CommandResources {
     const { context, interruption } = this;
     this.subjects = plan.subjects;
     this.#isOpen = true;
+    keepOwnWords(this.flags, plan.subjects, context);
     const reporter = await Reporter.open(plan.presentation, context);
     for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
     for (const note of plan.settings.notes) reporter.debug(note);
@@ -195,7 +198,8 @@ class CommandResources {
       await flushHistory(history, reporter);
       await close();
     };
-    return { context, interruption, reporter, service, stdout, layout, history };
+    const isLogged = isInCi(context.env) && !context.stdout.isFile;
+    return { context, interruption, reporter, service, stdout, layout, isLogged, history };
   }
 
   /** Whether a trigger may have been sent: the session was opened for runs without an id. */
@@ -209,6 +213,17 @@ class CommandResources {
 }
 
 export type { CommandResources };
+
+/** Flags whose values may be secrets, and are no part of a command that continues. */
+const SECRET_FLAGS = ['header', 'input'];
+
+/** Keeps ids, codes and the values of flags as they are, also if a header has the same value. */
+function keepOwnWords(flags: object, subjects: readonly ReportSubject[], { secrets }: Context): void {
+  const values = Object.entries(flags).filter(([name]) => !SECRET_FLAGS.includes(name));
+  const ids = subjects.flatMap(({ id, workflowId }) => [id, workflowId]);
+  for (const word of [...values.flatMap(([, value]) => value), ...ids, ...Object.keys(ERROR_CODES)])
+    if (typeof word === 'string') secrets.keep(word);
+}
 
 /** Waits a moment for the history to be written, and warns where it could not be. Never throws. */
 async function flushHistory(history: History, reporter: Reporter): Promise<void> {

@@ -4,6 +4,8 @@ import { promises } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { BatchFileError } from '../../errors.js';
 import type { Clock } from '../../platform/context.js';
+import { createFile } from '../../platform/files.js';
+import { resolveTrusted } from '../../platform/ownership.js';
 import { errorCode } from '../../platform/system-error.js';
 import { encodeEvent, type FileEvent, type Header } from './events.js';
 import { parseLine } from './lock.js';
@@ -33,11 +35,12 @@ export interface OnceFile {
 
 /** Creates the file unless it exists: it is whole or absent at every moment. Throws UsageError. */
 export async function createOnceFile(options: OwnedFileOptions, target: OnceTarget): Promise<void> {
-  const { path, name, clock } = options;
+  const { path, name, clock, uid } = options;
+  const resolved = await withFileName('--once', name, resolveTrusted(path, uid));
   if (await withFileName('--once', name, exists(path))) return;
   const events = [onceHeader(target, randomBytes(16).toString('hex')), { event: 'table', rows: 1 } as const];
   const lines = Buffer.concat(events.map((event) => encodeEvent(event, clock.now())));
-  await withFileName('--once', name, createWhole(path, lines, options));
+  await withFileName('--once', name, createWhole(resolved, lines, options));
 }
 
 /** Locks the file and reads it. Throws JournalInUseError while another process has it, and UsageError. */
@@ -71,7 +74,7 @@ async function createWhole(
   const folder = join(dirname(path), `.${basename(path)}.${name}`);
   await promises.mkdir(folder, 0o700);
   try {
-    const handle = await promises.open(join(folder, name), 'wx', 0o600);
+    const handle = await createFile(join(folder, name), 0o600);
     try {
       await handle.writeFile(bytes);
       await handle.sync();

@@ -8,6 +8,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { BatchFileError, OutputError } from '../../errors.js';
 import { fileId } from '../../platform/files.js';
+import { openTrusted } from '../../platform/ownership.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
 import {
   acquireLock,
@@ -31,6 +32,8 @@ export interface OwnedFileOptions extends LockOptions {
   name: string;
   /** Ends the wait for the disk: what is being written then counts as not written. */
   giveUp?: AbortSignal;
+  /** The user that must have written the file: see Context.uid. */
+  uid: number | undefined;
   /** Whether the file must exist already. */
   mustExist?: boolean;
 }
@@ -56,7 +59,12 @@ export class OwnedFile {
 
   /** Opens or creates the file, and locks it. Throws JournalInUseError if another process owns it, and the system's error. */
   static async open(options: OwnedFileOptions): Promise<OwnedFile> {
-    const handle = await promises.open(options.path, options.mustExist ? OPEN_EXISTING : 'a+', 0o600);
+    const handle = await openTrusted(
+      options.path,
+      options.mustExist ? OPEN_EXISTING : 'a+',
+      0o600,
+      options.uid,
+    );
     try {
       const stats = await handle.stat({ bigint: true });
       if (!stats.isFile()) throw new BatchFileError('it is not a regular file');

@@ -72,8 +72,10 @@ function colorOf(token: JsonToken, firstByte: number | undefined, colors: JsonCo
 
 const LETTER_N = 0x6e;
 
-/** Of code points from U+007F: DEL, U+0080 to U+00AD, U+061C, U+200B to U+2069, U+FEFF, U+E0000 to U+E007F. */
-const UNSAFE_FIRST_BYTES: ReadonlySet<number> = new Set([0x7f, 0xc2, 0xd8, 0xe2, 0xef, 0xf3]);
+/** Of unsafe code points from U+007F, such as U+00AD, U+034F, U+061C, U+115F, U+200B, U+3164, U+FEFF, U+1D173, U+E0001. */
+const UNSAFE_FIRST_BYTES: ReadonlySet<number> = new Set([
+  0x7f, 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3,
+]);
 
 /** Yields a string token in pieces, with unsafe code points escaped. */
 function* sanitizedPieces(bytes: Uint8Array, start: number, end: number): Generator<Uint8Array, void, void> {

@@ -1,11 +1,12 @@
 /** `wfr batch`: the paths in a table stay inside the table's folder, as the table may be from somebody else. */
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, promises, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readEvents, startBatchService } from '../../helpers/batch.js';
 import { type CliOptions, temporaryFolder } from '../../helpers/cli.js';
 import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { bash } from '../../helpers/process.js';
+import { replaceFunction } from '../../helpers/replace-function.js';
 import { LACKS } from '../../helpers/system.js';
 
 /** A folder with a table's folder `data`, a folder `scans` beside it, and a secret in each place that is not theirs. */
@@ -39,9 +40,11 @@ async function runTable(
   table: Record<string, string>,
   flags: readonly string[] = [],
   options: CliOptions = {},
+  prepare = (_cwd: string) => {},
 ) {
   const { triggered, posts, wfr } = await startBatchService();
   const cwd = folderWithTables(table);
+  prepare(cwd);
   const rows = flags.includes('--rows') ? [] : ['--rows', join('data', Object.keys(table)[0] ?? '')];
   const args = ['batch', 'w', ...rows, '--rate', '0', '--concurrency', '1', ...flags];
   const result = await wfr([...args, ...(flags.includes('--check') ? [] : ['--results', 'out.jsonl'])], {
@@ -113,6 +116,35 @@ describe('batch: paths in a table', () => {
     expect(stderr).toContain(`${ROW('rows.jsonl', 2)}  invalid  x: ../secret.pdf: ${OUTSIDE}`);
     expect(stderr).toContain(`${ROW('rows.jsonl', 3)}  invalid  x: ${link}: ${OUTSIDE}`);
     expect(stderr).toContain('4 rows: 2 finished, 2 invalid');
+  });
+
+  test.skipIf(LACKS.symlinks).each([
+    ['a document', 'x@\nflip.txt\n', true],
+    ['a document, where /proc is missing', 'x@\nflip.txt\n', false],
+    ['a text', 'x@=\nflip.txt\n', true],
+    ['JSON', 'x@:=\nflip.txt\n', true],
+  ])('batch: %s whose link leads out only while it is opened is not sent', async (_kind, table, hasProc) => {
+    const { readlink, open } = promises;
+    replaceFunction(promises, 'open', (async (path: string, ...rest: []) => {
+      if (!String(path).endsWith('flip.txt')) return open(path, ...rest);
+      const turn = (target: string) => {
+        rmSync(path);
+        symlinkSync(target, path);
+      };
+      turn('../secret.json');
+      return open(path, ...rest).finally(() => turn('inside.json'));
+    }) as typeof open);
+    if (!hasProc)
+      replaceFunction(promises, 'readlink', (async (path: string) =>
+        path.startsWith('/proc/') ? Promise.reject(new Error('none')) : readlink(path)) as typeof readlink);
+    const { exitCode, stdout, stderr, posts } = await runTable(
+      { 'rows.csv': table, 'inside.json': '"inside"' },
+      [],
+      {},
+      (cwd) => symlinkSync('inside.json', join(cwd, 'data/flip.txt')),
+    );
+    expect({ exitCode, posts }).toEqual({ exitCode: 2, posts: 0 });
+    expect(stdout + stderr).toContain(hasProc ? OUTSIDE : 'flip.txt: was replaced while it was opened');
   });
 
   test('batch: paths and links that stay inside the folder of the table are sent, however they are written', async () => {

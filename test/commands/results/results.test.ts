@@ -21,6 +21,24 @@ describe('results', () => {
     expect(rows.replaceAll(' (r)', '')).toMatch(/^.*\n {4}row 1, row 2, row 3\n/);
   });
 
+  test('results: in CI, a CSV with a command of a runner is exact, and gives one warning', async () => {
+    const event = { event: 'refused', row: 1, exit: 5, reason: 'a\n::error::x' };
+    const cwd = folderWith({ 'out.jsonl': `${HEAD}${JSON.stringify(event)}\n{"event":"table","rows":1}\n` });
+    for (const [format, warnings] of [
+      ['csv', 1],
+      ['jsonl', 0],
+    ] as const) {
+      const { stdout, stderr } = await runCli(['results', 'out.jsonl', '-o', format], {
+        cwd,
+        env: { CI: 'true' },
+      });
+      if (format === 'csv') expect(stdout).toContain('"a\n::error::x"');
+      expect(stderr.match(/warning: the output has lines that a CI runner acts on/g) ?? []).toHaveLength(
+        warnings,
+      );
+    }
+  });
+
   test('results: a table with a missing row exits 2 and names the file that should have it', async () => {
     const events = '{"event":"sent","row":2}\n{"event":"table","rows":2}\n';
     const cwd = folderWith({ 'out.jsonl': `${HEAD}${events}` });

@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { prepareOnce } from '../../helpers/once.js';
+import { bash } from '../../helpers/process.js';
 import { scriptedService } from '../../helpers/service.js';
+import { LACKS } from '../../helpers/system.js';
 
 const OUTPUT = `{"text":"Zeile 1\\nZeile \\u00fc 2","big":9007199254740993,"price": 1.0,"none":null,"":"empty",
   "a/b":{"~":"slash and tilde"},"twice":1,"twice":{"it":2},"\\u0065scaped":true,"list":["x",{"y":[10,[],"z"]}]}`;
@@ -292,6 +294,45 @@ describe('--get', () => {
       exitCode: 6,
       stdout: '',
       posts: 1,
+    });
+  });
+
+  test.each([
+    ['::add-mask::x', true],
+    [' \t::stop-commands::x', true],
+    ['##vso[task.setvariable]x', true],
+    ['a ##[error]x', true],
+    ['a\r::error::x', true],
+    [`${' '.repeat(70_000)}\n${'x'.repeat(70_000)}\n  ::error::x`, true],
+    ['a::b\n#[x]', false],
+  ])(
+    'run, watch, status: in CI, a value with a command of a runner is exact, and gives one warning (%#)',
+    async (line, isCommand) => {
+      const { wfr, baseUrl } = await finished(JSON.stringify({ text: `a\n${line}` }));
+      for (const command of COMMANDS) {
+        const args = [...command, '--get', '/text'];
+        for (const [CI, stdoutTerminal] of [
+          ['true', undefined],
+          ['1', 80],
+          ['', undefined],
+        ] as const) {
+          const { stdout, stderr } = await wfr(args, { env: { WFR_BASE_URL: baseUrl, CI }, stdoutTerminal });
+          expect(stdout).toBe(`a\n${line}\n`);
+          const warnings = stderr.match(/warning: the output has lines that a CI\s+runner acts on/g) ?? [];
+          expect(warnings.length).toBe(isCommand && CI !== '' ? 1 : 0);
+        }
+      }
+    },
+  );
+
+  test.skipIf(LACKS.devices)('run: in CI, a value that is written to a file gives no warning', async () => {
+    const { baseUrl } = await finished('{"text":"::error::x"}');
+    const file = join(temporaryFolder(), 'value');
+    const env = { WFR_BASE_URL: baseUrl, CI: 'true', FILE: file };
+    const { stderr } = await bash('wfr run w --quiet --get /text > "$FILE"', env);
+    expect({ stderr, value: readFileSync(file, 'utf8') }).toEqual({
+      stderr: expect.not.stringContaining('warning'),
+      value: '::error::x\n',
     });
   });
 });
