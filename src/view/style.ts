@@ -32,8 +32,6 @@ export async function createStyle(color: boolean): Promise<Style> {
 export const JSON_COLORS: JsonColors = {
   key: '\u001b[1;34m',
   string: '\u001b[32m',
-  number: '',
-  boolean: '',
   null: '\u001b[90m',
   punctuation: '\u001b[1m',
   end: '\u001b[0m',
