@@ -47,12 +47,12 @@ export async function readResponse(
 ): Promise<ReadBody> {
   const { status, headers } = response;
   if (status < 200 || status > 299) return readErrorBody(response, options, deadline);
-  const received = new ReceivedBytes();
+  const received = new ReceivedBytes(MAX_RESPONSE, expectedLength(headers));
   try {
     return { body: await readAll(response, received, options, deadline), isWhole: true };
   } catch (error) {
     const { host } = options;
-    const body = received.concat(MAX_RECEIVED);
+    const body = received.start(MAX_RECEIVED);
     const facts = { host, code: errorCode(error), status, received: { status, headers, body } };
     // The headers have arrived, so the error carries their status.
     if (error instanceof NetworkError)
@@ -80,28 +80,34 @@ async function readAll(
   if (coding === 'unsupported') throw new NetworkError('encoded', { host, code: encoding });
   const tooLarge = new NetworkError('too-large', { host, code: headers['content-length'] });
   if (Number(headers['content-length'] ?? 0) > MAX_RESPONSE) throw tooLarge;
+  const add = (to: ReceivedBytes, chunk: Uint8Array) => {
+    if (to.size + chunk.length > MAX_RESPONSE) throw tooLarge;
+    to.add(chunk);
+  };
   const decoded = coding === undefined ? body : decodeBody(body, coding);
-  await forEachChunk(decoded, options, deadline, (chunk) => {
-    if (received.size + chunk.length > MAX_RESPONSE) throw tooLarge;
-    received.add(chunk);
-  });
-  const bytes = stripByteOrderMark(received.concat());
+  await forEachChunk(decoded, options, deadline, (chunk) => add(received, chunk));
+  const bytes = stripByteOrderMark(received.take());
   if (isUtf8(bytes)) return bytes;
-  const valid = replaceInvalidUtf8(bytes);
   // A replacement character is longer than the byte that it replaces.
-  if (valid.size > MAX_RESPONSE) throw tooLarge;
-  return valid.concat();
+  const valid = new ReceivedBytes(MAX_RESPONSE);
+  for (const piece of replaceInvalidUtf8(bytes)) add(valid, piece);
+  return valid.take();
+}
+
+/** Returns the Content-Length of a body that is not coded; 0 without one, or if it is too large. */
+function expectedLength(headers: IncomingResponse['headers']): number {
+  const length = Number(headers['content-length'] ?? 0);
+  const isCoded = parseCoding(headers['content-encoding']) !== undefined;
+  return length <= MAX_RESPONSE && !isCoded ? length : 0;
 }
 
 /** Decodes invalid UTF-8 with replacement characters, as every JSON parser does, in pieces that fit on the heap. */
-function replaceInvalidUtf8(bytes: Uint8Array): ReceivedBytes {
+function* replaceInvalidUtf8(bytes: Uint8Array): Generator<Uint8Array, void, void> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  const valid = new ReceivedBytes();
-  for (let from = 0; from < bytes.length && valid.size <= MAX_RESPONSE; from += DECODED_PIECE) {
+  for (let from = 0; from < bytes.length; from += DECODED_PIECE) {
     const piece = bytes.subarray(from, from + DECODED_PIECE);
-    valid.add(Buffer.from(decoder.decode(piece, { stream: from + DECODED_PIECE < bytes.length })));
+    yield Buffer.from(decoder.decode(piece, { stream: from + DECODED_PIECE < bytes.length }));
   }
-  return valid;
 }
 
 /** Reads what arrives of an error's body in a short time: the status matters, its message is a bonus. */
@@ -113,16 +119,14 @@ async function readErrorBody(
   const coding = parseCoding(response.headers['content-encoding']);
   const { body } = response;
   const isEncoded = coding === 'gzip' || coding === 'deflate';
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const received = new ReceivedBytes(MAX_RESPONSE);
   let isWhole = false;
   const stopReading = new Error('enough has been read');
   const cancel = options.clock.after(options.limits.errorBody, () => body.destroy(stopReading));
   try {
     await forEachChunk(isEncoded ? decodeBody(body, coding) : body, options, deadline, (chunk) => {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > MAX_ERROR_BODY) throw stopReading;
+      received.add(chunk);
+      if (received.size > MAX_ERROR_BODY) throw stopReading;
     });
     isWhole = true;
   } catch {
@@ -130,7 +134,7 @@ async function readErrorBody(
   } finally {
     cancel();
   }
-  return { body: Buffer.concat(chunks).subarray(0, MAX_ERROR_BODY), isWhole };
+  return { body: received.start(MAX_ERROR_BODY), isWhole };
 }
 
 async function forEachChunk(
