@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ItemError, parseItem } from '../src/inputs/item.js';
-import { compactJson, formatJson } from '../src/text/json/format-json.js';
+import { compactJson, formatJson, type JsonColors } from '../src/text/json/format-json.js';
 import { followPointer, parsePointer } from '../src/text/json/pointer.js';
 import { findPositions } from '../src/text/json/positions.js';
 import { rawString } from '../src/text/json/raw-string.js';
-import { quoteLines, sanitize } from '../src/text/sanitize.js';
+import { escapeCodePoint, isUnsafe, quoteLines, sanitize } from '../src/text/sanitize.js';
 import { shellCommand } from '../src/text/shell-quote.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';
 import { effort } from './helpers/effort.js';
@@ -50,10 +50,40 @@ const jsonText: fc.Arbitrary<string> = fc.letrec<{ value: string }>((tie) => ({
 
 const all = (chunks: Iterable<Uint8Array>) => Buffer.concat([...chunks]).toString('utf8');
 
+const split = (json: string): string[] => json.match(/"(?:[^"\\]|\\.)*"|[^\s"[\]{},:]+|[[\]{},:]/gs) ?? [];
+
 /** Returns the tokens of a JSON text, with every escape of a single code unit decoded. */
 function tokens(json: string): string[] {
-  const found = json.match(/"(?:[^"\\]|\\.)*"|[^\s"[\]{},:]+|[[\]{},:]/g) ?? [];
-  return found.map((token) => (token.startsWith('"') ? JSON.stringify(JSON.parse(token)) : token));
+  return split(json).map((token) => (token.startsWith('"') ? JSON.stringify(JSON.parse(token)) : token));
+}
+
+const COLORS: JsonColors = { key: '<k>', string: '<s>', null: '<n>', punctuation: '<p>', end: '<e>' };
+
+/** Formats JSON one token after the other, to compare. */
+function formatSlowly(json: string, isIndented: boolean, colors?: JsonColors): string {
+  const found = split(json);
+  let depth = 0;
+  const line = () => (isIndented ? `\n${'  '.repeat(Math.min(depth, 64))}` : '');
+  const texts = found.map((token, index) => {
+    const [opens, closes] = [/^[[{]/.test(token), /^[\]}]/.test(token)];
+    if (closes) depth--;
+    const before = index > 0 && /^[[{]/.test(found[index - 1] ?? '') !== closes ? line() : '';
+    const points = [...token].map((c) =>
+      isUnsafe(c.codePointAt(0) ?? 0) ? escapeCodePoint(c.codePointAt(0) ?? 0) : c,
+    );
+    const safe = points.join('').replace(/##(?=[A-Za-z]*\[)/g, '#\\u0023');
+    const color = (colors as Record<string, string> | undefined)?.[colorName(token, found[index + 1])] ?? '';
+    if (opens) depth++;
+    const after = token === ',' ? line() : token === ':' && isIndented ? ' ' : '';
+    return `${before}${color}${safe}${color === '' ? '' : COLORS.end}${after}`;
+  });
+  return `${texts.join('')}\n`;
+}
+
+function colorName(token: string, next: string | undefined): keyof JsonColors | '' {
+  if (token.startsWith('"')) return next === ':' ? 'key' : 'string';
+  if (token === 'null') return 'null';
+  return /^[[\]{},:]/.test(token) ? 'punctuation' : '';
 }
 
 describe('property: the item parser', () => {
@@ -217,6 +247,32 @@ describe('property: JSON output', () => {
         const line = all(compactJson(bytes));
         expect(tokens(line)).toEqual(tokens(json));
         expect(line.indexOf('\n')).toBe(line.length - 1);
+      }),
+      { numRuns: effort(500) },
+    );
+  });
+
+  test('property: JSON output of any length differs from its input only in white space, escapes and colors', () => {
+    // Strings are read four bytes at a time, and long ones are not copied.
+    const unit = fc.oneof(character, fc.constantFrom('#', '##[', '"', '\\', '\u0085', '\u2028', 'é', 'abc'));
+    const filler = fc.integer({ min: 0, max: 200_000 }).map((length) => 'x'.repeat(length));
+    const long = fc
+      .tuple(
+        fc.string({ unit }),
+        fc.oneof({ weight: 4, arbitrary: fc.string({ unit }) }, filler),
+        fc.string({ unit }),
+      )
+      .map((parts) => JSON.stringify(parts.join('')));
+    const digits = fc.integer({ min: 1, max: 2_000 }).map((length) => '9'.repeat(length));
+    const texts = fc
+      .array(fc.oneof(jsonText, long, digits))
+      .map((values) => `[${values.join(', ')},{"": {} , "n":[[ ]\n]}]`);
+    fc.assert(
+      fc.property(texts, fc.boolean(), (json, hasColors) => {
+        const bytes = Buffer.from(json);
+        const colors = hasColors ? COLORS : undefined;
+        expect(all(formatJson(bytes, colors)) === formatSlowly(json, true, colors)).toBe(true);
+        expect(all(compactJson(bytes, colors)) === formatSlowly(json, false, colors)).toBe(true);
       }),
       { numRuns: effort(500) },
     );

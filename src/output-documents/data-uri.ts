@@ -4,7 +4,7 @@ import { decodeStringBytes } from '../text/json/members.js';
 export interface DataUri {
   /** `type/subtype`, in lower case. */
   mediaType: string;
-  /** Decodes the content, in pieces. */
+  /** Decodes the content, in blocks that are valid until the next one is requested. */
   bytes(): Generator<Buffer, void, void>;
 }
 
@@ -15,6 +15,8 @@ const HEADER = /^data:([\w.!#$&^+-]+\/[\w.!#$&^+-]+)? *((?:;[^;]*)*)$/i;
 const DEFAULT_MEDIA_TYPE = 'text/plain';
 /** A multiple of four, so that each piece is base64 by itself. */
 const PIECE_LENGTH = 64 * 1024;
+/** Bytes that are decoded at once. */
+const BLOCK_SIZE = 1024 * 1024;
 const PERCENT = 0x25;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -61,9 +63,15 @@ function decodeBase64(data: Uint8Array): DataUri['bytes'] | undefined {
     if (!valid.test(piece)) return undefined;
   }
   return function* () {
+    const block = Buffer.allocUnsafe(Math.min(BLOCK_SIZE, data.length));
+    let used = 0;
     for (let from = 0; from < data.length; from += PIECE_LENGTH) {
-      yield Buffer.from(latin1(data.subarray(from, from + PIECE_LENGTH)), 'base64');
+      used += block.write(latin1(data.subarray(from, from + PIECE_LENGTH)), used, 'base64');
+      if (used + PIECE_LENGTH <= block.length) continue;
+      yield block.subarray(0, used);
+      used = 0;
     }
+    yield block.subarray(0, used);
   };
 }
 

@@ -58,12 +58,12 @@ export async function readResponse(
 ): Promise<ReadBody> {
   const { status, headers } = response;
   if (status < 200 || status > 299) return readErrorBody(response, options, deadline);
-  const received = new ReceivedBytes();
+  const received = new ReceivedBytes(MAX_RESPONSE, expectedLength(headers));
   try {
     return { ...(await readAll(response, received, options, deadline)), isWhole: true };
   } catch (error) {
     const { host } = options;
-    const body = received.concat(MAX_RECEIVED);
+    const body = received.start(MAX_RECEIVED);
     const partial = { status, headers, body };
     const requestId = requestIdOf(partial);
     const facts = { host, code: errorCode(error), status, received: partial, requestId };
@@ -102,23 +102,31 @@ async function readAll(
     assertSize(received.size + chunk.length);
     received.add(chunk);
   });
-  const bytes = stripByteOrderMark(received.concat());
+  const bytes = stripByteOrderMark(received.take());
   if (isUtf8(bytes)) return { body: bytes, isRepaired: false };
-  const valid = replaceInvalidUtf8(bytes);
   // A replacement character is longer than the byte that it replaces.
-  if (valid.size > MAX_RESPONSE) throw tooLarge;
-  return { body: valid.concat(), isRepaired: true };
+  const valid = new ReceivedBytes(MAX_RESPONSE);
+  for (const piece of replaceInvalidUtf8(bytes)) {
+    if (valid.size + piece.length > MAX_RESPONSE) throw tooLarge;
+    valid.add(piece);
+  }
+  return { body: valid.take(), isRepaired: true };
+}
+
+/** Returns the Content-Length of a body that is not coded; 0 without one, or if it is too large. */
+function expectedLength(headers: IncomingResponse['headers']): number {
+  const length = Number(headers['content-length'] ?? 0);
+  const isCoded = parseCoding(headers['content-encoding']) !== undefined;
+  return length <= MAX_RESPONSE && !isCoded ? length : 0;
 }
 
 /** Decodes invalid UTF-8 with replacement characters, as every JSON parser does, in pieces that fit on the heap. */
-function replaceInvalidUtf8(bytes: Uint8Array): ReceivedBytes {
+function* replaceInvalidUtf8(bytes: Uint8Array): Generator<Uint8Array, void, void> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  const valid = new ReceivedBytes();
-  for (let from = 0; from < bytes.length && valid.size <= MAX_RESPONSE; from += DECODED_PIECE) {
+  for (let from = 0; from < bytes.length; from += DECODED_PIECE) {
     const piece = bytes.subarray(from, from + DECODED_PIECE);
-    valid.add(Buffer.from(decoder.decode(piece, { stream: from + DECODED_PIECE < bytes.length })));
+    yield Buffer.from(decoder.decode(piece, { stream: from + DECODED_PIECE < bytes.length }));
   }
-  return valid;
 }
 
 /** Reads what arrives of an error's body in a short time: the status matters, its message is a bonus. */
@@ -130,16 +138,14 @@ async function readErrorBody(
   const coding = parseCoding(response.headers['content-encoding']);
   const { body } = response;
   const isEncoded = coding === 'gzip' || coding === 'deflate';
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const received = new ReceivedBytes(MAX_RESPONSE);
   let isWhole = false;
   const stopReading = new Error('enough has been read');
   const cancel = options.clock.after(options.limits.errorBody, () => body.destroy(stopReading));
   try {
     await forEachChunk(isEncoded ? decodeBody(body, coding) : body, options, deadline, (chunk) => {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size > MAX_ERROR_BODY) throw stopReading;
+      received.add(chunk);
+      if (received.size > MAX_ERROR_BODY) throw stopReading;
     });
     isWhole = true;
   } catch {
@@ -147,7 +153,7 @@ async function readErrorBody(
   } finally {
     cancel();
   }
-  return { body: Buffer.concat(chunks).subarray(0, MAX_ERROR_BODY), isWhole, isRepaired: false };
+  return { body: received.start(MAX_ERROR_BODY), isWhole, isRepaired: false };
 }
 
 async function forEachChunk(

@@ -38,8 +38,6 @@ export function paintOf(tone: Tone, { success, error, warning }: Style): Paint {
 export const JSON_COLORS: JsonColors = {
   key: '\u001b[1;34m',
   string: '\u001b[32m',
-  number: '',
-  boolean: '',
   null: '\u001b[90m',
   punctuation: '\u001b[1m',
   end: '\u001b[0m',

@@ -1,5 +1,6 @@
 /** A service that sends too much of anything: wfr stays within its memory, and still says that a run may exist. */
 import { createServer } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
@@ -66,6 +67,31 @@ describe('a response to the trigger of 10 MB', () => {
     expect(exitCode).toBe(8);
     expect(stderr).toContain('Run run-1');
     expect(stderr.length).toBeLessThan(20_000);
+  });
+});
+
+describe('an output of 12 MB', () => {
+  const text = JSON.stringify(Array.from({ length: 120_000 }, (_, n) => `${n}-é-${'x'.repeat(80)}`));
+  const body = Buffer.from(`{"id":"r","status":"FINISHED","output":${text}}`);
+  const invalid = Buffer.from(body);
+  invalid[body.indexOf('-x') + 1] = 0xff;
+  const coded = gzipSync(body, { level: 1 });
+
+  test.each<[string, Buffer, string]>([
+    ['with a Content-Length', body, `content-length: ${body.length}\r\n`],
+    ['without one', body, ''],
+    ['without one that is not UTF-8', invalid, ''],
+    ['in gzip', coded, `content-length: ${coded.length}\r\ncontent-encoding: gzip\r\n`],
+  ])('watch: a response %s is printed whole', async (_name, sent, lines) => {
+    const { baseUrl } = await scriptedService((_request, { socket }) => {
+      socket.write(`HTTP/1.1 200 OK\r\n${lines}connection: close\r\n\r\n`);
+      socket.end(sent);
+    });
+    const { stdout, exitCode } = await runCli(['watch', 'r', '-o', 'jsonl'], {
+      env: { WFR_BASE_URL: baseUrl },
+    });
+    const expected = sent === invalid ? invalid.toString() : body.toString();
+    expect({ exitCode, isWhole: stdout === `${expected}\n` }).toEqual({ exitCode: 0, isWhole: true });
   });
 });
 

@@ -19,9 +19,14 @@ export class ChunkWriter {
     this.#used += this.#buffer.write(text, this.#used, 'latin1');
   }
 
-  /** Writes bytes of any length, and yields the chunks that are full. */
+  /** Writes bytes of any length, and yields the chunks that are full; what would fill one alone is not copied. */
   *add(bytes: Uint8Array): Generator<Buffer, void, void> {
-    for (let from = 0; from < bytes.length; ) {
+    let from = 0;
+    for (; bytes.length - from >= this.#size; from += this.#size) {
+      if (this.#used > 0) yield this.flush();
+      yield Buffer.from(bytes.buffer, bytes.byteOffset + from, this.#size);
+    }
+    while (from < bytes.length) {
       if (this.#used >= this.#size) yield this.flush();
       if (this.#buffer.length === 0) this.#grow();
       const taken = bytes.subarray(from, from + this.#size - this.#used);

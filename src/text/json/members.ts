@@ -96,7 +96,7 @@ interface MemberSpan {
  * object. Throws JsonSyntaxError if it is not JSON.
  */
 export function forEachMember(bytes: Uint8Array, onMember: (span: MemberSpan) => void): boolean {
-  const scanner = new JsonScanner(bytes);
+  const scanner = new JsonScanner(bytes, 1);
   if (!scanner.next()) return false;
   const isObject = scanner.token === '{';
   const span = { nameStart: 0, nameEnd: 0, valueStart: -1, valueEnd: 0 };

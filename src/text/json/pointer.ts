@@ -79,7 +79,7 @@ function isName(token: Uint8Array, name: Buffer): boolean {
 
 /** Calls `onElement` with the offsets of each element of an array, until it returns false. */
 function forEachElement(array: Uint8Array, onElement: (start: number, end: number) => boolean): void {
-  const scanner = new JsonScanner(array);
+  const scanner = new JsonScanner(array, 1);
   let elementStart: number | undefined;
   scanner.next();
   while (scanner.next() && scanner.depth > 0) {

@@ -31,18 +31,32 @@ export class JsonSyntaxError extends Error {
 /** Punctuation stands for itself; `key` is a string before a colon. */
 export type JsonToken = '{' | '}' | '[' | ']' | ':' | ',' | 'key' | 'string' | 'number' | 'literal';
 
-type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or end' | 'end';
+/** What may come next. */
+const [VALUE, VALUE_OR_CLOSE, KEY, KEY_OR_CLOSE, COLON, COMMA_OR_CLOSE, END] = [0, 1, 2, 3, 4, 5, 6];
+const EXPECTED = [
+  'a value',
+  'a value or ]',
+  'a name in double quotes',
+  'a name in double quotes, or }',
+  'a colon',
+];
 
-const EXPECTED: Readonly<Record<Exclude<Expected, ', or end' | 'end'>, string>> = {
-  value: 'a value',
-  'value or ]': 'a value or ]',
-  key: 'a name in double quotes',
-  'key or }': 'a name in double quotes, or }',
-  ':': 'a colon',
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const SCALARS: Readonly<Record<number, Buffer>> = {
+  116: Buffer.from('true'),
+  102: Buffer.from('false'),
+  110: Buffer.from('null'),
 };
+/** 1 for the bytes that do not stand for themselves in a string. */
+const SPECIAL = new Uint8Array(256).fill(1, 0, 0x20);
+SPECIAL[QUOTE] = SPECIAL[BACKSLASH] = 1;
+/** Of four bytes in an integer of 32 bits. */
+const HIGHEST_BITS = 0x80808080 | 0;
+const ESCAPES = Buffer.from('"\\/bfnrt');
 
-const LITERALS = ['true', 'false', 'null'].map((word) => Buffer.from(word));
-
+const SPACE = new Uint8Array(256);
+SPACE[0x20] = SPACE[0x0a] = SPACE[0x0d] = SPACE[0x09] = 1;
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 const isHex = (byte: number | undefined) =>
   isDigit(byte) || (byte !== undefined && (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
@@ -56,175 +70,181 @@ export class JsonScanner {
   depth = 0;
 
   readonly #bytes: Uint8Array;
-  #position = 0;
-  #expected: Expected = 'value';
+  readonly #view: DataView;
+  readonly #maxDepth: number;
+  #expected = VALUE;
   /** One byte per level: 1 for an object, 0 for an array. */
   #objects = new Uint8Array(64);
 
-  constructor(bytes: Uint8Array) {
+  /** Tokens with more than `maxDepth` levels both before and after them are checked, but not reported. */
+  constructor(bytes: Uint8Array, maxDepth = Number.POSITIVE_INFINITY) {
     this.#bytes = bytes;
+    this.#view = viewOf(bytes);
+    this.#maxDepth = maxDepth;
   }
 
   /** Moves to the next token. Returns false at the end of a complete text. Throws JsonSyntaxError. */
   next(): boolean {
-    this.#skipSpace();
-    this.start = this.#position;
-    const byte = this.#bytes[this.#position];
-    if (byte === undefined) {
-      if (this.#expected === 'end') return false;
-      throw new JsonSyntaxError('unexpected-end', this.#position);
-    }
-    this.#read(byte);
-    this.end = this.#position;
-    return true;
-  }
-
-  #read(byte: number): void {
-    switch (byte) {
-      case 0x7b:
-        return this.#open('{');
-      case 0x5b:
-        return this.#open('[');
-      case 0x7d:
-        return this.#close('}');
-      case 0x5d:
-        return this.#close(']');
-      case 0x3a:
-        if (this.#expected !== ':') throw this.#unexpected();
-        this.#expected = 'value';
-        return this.#readPunctuation(':');
-      case 0x2c:
-        if (this.#expected !== ', or end') throw this.#unexpected();
-        this.#expected = this.#objects[this.depth - 1] ? 'key' : 'value';
-        return this.#readPunctuation(',');
-      case 0x22:
-        return this.#readString();
-      default:
-        return this.#readScalar(byte);
-    }
-  }
-
-  #open(token: '{' | '['): void {
-    if (!this.#expectsValue()) throw this.#unexpected();
-    if (this.depth === this.#objects.length) {
-      const grown = new Uint8Array(this.depth * 2);
-      grown.set(this.#objects);
-      this.#objects = grown;
-    }
-    this.#objects[this.depth++] = token === '{' ? 1 : 0;
-    this.#expected = token === '{' ? 'key or }' : 'value or ]';
-    this.#readPunctuation(token);
-  }
-
-  #close(token: '}' | ']'): void {
-    const isEmpty = this.#expected === (token === '}' ? 'key or }' : 'value or ]');
-    const matches = this.depth > 0 && this.#objects[this.depth - 1] === (token === '}' ? 1 : 0);
-    if (!matches || !(isEmpty || this.#expected === ', or end')) throw this.#unexpected();
-    this.depth--;
-    this.#endValue();
-    this.#readPunctuation(token);
-  }
-
-  #readPunctuation(token: JsonToken): void {
-    this.token = token;
-    this.#position++;
-  }
-
-  #readString(): void {
-    const isKey = this.#expected === 'key' || this.#expected === 'key or }';
-    if (!isKey && !this.#expectsValue()) throw this.#unexpected();
-    this.#skipString();
-    this.token = isKey ? 'key' : 'string';
-    if (isKey) this.#expected = ':';
-    else this.#endValue();
-  }
-
-  #skipString(): void {
     const bytes = this.#bytes;
-    let offset = this.#position + 1;
+    const length = bytes.length;
+    let { end: offset, depth } = this;
+    let expected = this.#expected;
+    let objects = this.#objects;
+    const maxDepth = this.#maxDepth;
     for (;;) {
-      const byte = bytes[offset];
-      if (byte === undefined) throw new JsonSyntaxError('unterminated-string', this.#position);
-      if (byte === 0x22) break;
-      if (byte < 0x20) throw new JsonSyntaxError('control-character', offset);
-      offset = byte === 0x5c ? this.#skipEscape(offset) : offset + 1;
-    }
-    this.#position = offset + 1;
-  }
-
-  /** Returns the offset after an escape. */
-  #skipEscape(offset: number): number {
-    const bytes = this.#bytes;
-    const letter = bytes[offset + 1];
-    if (letter === 0x75) {
-      for (let digit = offset + 2; digit < offset + 6; digit++) {
-        if (!isHex(bytes[digit])) throw new JsonSyntaxError('invalid-escape', offset);
+      while (offset < length && SPACE[bytes[offset] as number] === 1) offset++;
+      if (offset >= length) {
+        if (expected !== END) throw new JsonSyntaxError('unexpected-end', offset);
+        this.start = this.end = offset;
+        return false;
       }
-      return offset + 6;
+      const start = offset++;
+      const byte = bytes[start] as number;
+      const before = depth;
+      let token: JsonToken;
+      switch (byte) {
+        case QUOTE:
+          if (expected > KEY_OR_CLOSE) throw unexpected(expected, start);
+          offset = endOfString(bytes, this.#view, start);
+          token = expected >= KEY ? 'key' : 'string';
+          expected = token === 'key' ? COLON : depth === 0 ? END : COMMA_OR_CLOSE;
+          break;
+        case 0x3a:
+          if (expected !== COLON) throw unexpected(expected, start);
+          token = ':';
+          expected = VALUE;
+          break;
+        case 0x2c:
+          if (expected !== COMMA_OR_CLOSE) throw unexpected(expected, start);
+          token = ',';
+          expected = objects[depth - 1] === 1 ? KEY : VALUE;
+          break;
+        case 0x7b:
+        case 0x5b: {
+          if (expected > VALUE_OR_CLOSE) throw unexpected(expected, start);
+          const isObject = byte === 0x7b;
+          token = isObject ? '{' : '[';
+          expected = isObject ? KEY_OR_CLOSE : VALUE_OR_CLOSE;
+          if (depth === objects.length) objects = this.#grow();
+          objects[depth++] = isObject ? 1 : 0;
+          break;
+        }
+        case 0x7d:
+        case 0x5d: {
+          const isObject = byte === 0x7d;
+          const isEmpty = expected === (isObject ? KEY_OR_CLOSE : VALUE_OR_CLOSE);
+          const matches = depth > 0 && objects[depth - 1] === (isObject ? 1 : 0);
+          if (!matches || !(isEmpty || expected === COMMA_OR_CLOSE)) throw unexpected(expected, start);
+          token = isObject ? '}' : ']';
+          expected = --depth === 0 ? END : COMMA_OR_CLOSE;
+          break;
+        }
+        default: {
+          if (expected > VALUE_OR_CLOSE) throw unexpected(expected, start);
+          const isNumber = byte === 0x2d || isDigit(byte);
+          offset = isNumber ? endOfNumber(bytes, start) : endOfLiteral(bytes, start, expected);
+          token = isNumber ? 'number' : 'literal';
+          expected = depth === 0 ? END : COMMA_OR_CLOSE;
+        }
+      }
+      if (before > maxDepth && depth > maxDepth) continue;
+      this.token = token;
+      this.start = start;
+      this.end = offset;
+      this.depth = depth;
+      this.#expected = expected;
+      return true;
     }
-    if (letter === undefined || !'"\\/bfnrt'.includes(String.fromCharCode(letter))) {
-      throw new JsonSyntaxError('invalid-escape', offset);
-    }
-    return offset + 2;
   }
 
-  #readScalar(byte: number): void {
-    if (!this.#expectsValue()) throw this.#unexpected();
-    if (byte === 0x2d || isDigit(byte)) {
-      this.#skipNumber();
-      this.token = 'number';
-    } else {
-      const word = LITERALS.find((literal) => literal.every((b, i) => b === this.#bytes[this.#position + i]));
-      if (word === undefined) throw this.#unexpected();
-      this.#position += word.length;
-      this.token = 'literal';
-    }
-    this.#endValue();
+  #grow(): Uint8Array<ArrayBuffer> {
+    const grown = new Uint8Array(this.#objects.length * 2);
+    grown.set(this.#objects);
+    this.#objects = grown;
+    return grown;
   }
+}
 
-  #skipNumber(): void {
-    if (this.#bytes[this.#position] === 0x2d) this.#position++;
-    if (this.#bytes[this.#position] === 0x30) this.#position++;
-    else this.#skipDigits();
-    if (this.#bytes[this.#position] === 0x2e) {
-      this.#position++;
-      this.#skipDigits();
-    }
-    if (((this.#bytes[this.#position] ?? 0) | 0x20) === 0x65) {
-      this.#position++;
-      const sign = this.#bytes[this.#position];
-      if (sign === 0x2b || sign === 0x2d) this.#position++;
-      this.#skipDigits();
-    }
-  }
+/** Returns a view of bytes, for `isPlain`. */
+export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
 
-  #skipDigits(): void {
-    if (!isDigit(this.#bytes[this.#position])) {
-      throw new JsonSyntaxError('invalid-number', this.#position);
-    }
-    while (isDigit(this.#bytes[this.#position])) this.#position++;
-  }
+/** Returns whether each of four bytes is a printable ASCII character other than `"`, `#` and a backslash. */
+export function isPlain(word: number): boolean {
+  const quotes = (word | 0x01010101) ^ 0x23232323;
+  const backslashes = word ^ 0x5c5c5c5c;
+  // Each term sets the highest bit of a byte: where `quotes` or `backslashes` is 0, from 0x80 on, below 0x20, and at 0x7f.
+  const found =
+    (quotes - 0x01010101) | (backslashes - 0x01010101) | word | (word - 0x20202020) | (word + 0x01010101);
+  return (found & HIGHEST_BITS) === 0;
+}
 
-  #skipSpace(): void {
-    for (;;) {
-      const byte = this.#bytes[this.#position];
-      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return;
-      this.#position++;
-    }
+/** Returns the first offset from `start` on at which there is one of the `special` bytes, or `end`. */
+export function endOfPlain(
+  bytes: Uint8Array,
+  view: DataView,
+  start: number,
+  end: number,
+  special: Uint8Array,
+): number {
+  let offset = start;
+  while (offset < end) {
+    if (offset + 4 <= end && isPlain(view.getInt32(offset, true))) offset += 4;
+    else if (special[bytes[offset] as number] === 0) offset++;
+    else break;
   }
+  return offset;
+}
 
-  #expectsValue(): boolean {
-    return this.#expected === 'value' || this.#expected === 'value or ]';
+function endOfString(bytes: Uint8Array, view: DataView, start: number): number {
+  let offset = start + 1;
+  for (;;) {
+    offset = endOfPlain(bytes, view, offset, bytes.length, SPECIAL);
+    const byte = bytes[offset];
+    if (byte === QUOTE) return offset + 1;
+    if (byte === undefined) throw new JsonSyntaxError('unterminated-string', start);
+    if (byte !== BACKSLASH) throw new JsonSyntaxError('control-character', offset);
+    offset = endOfEscape(bytes, offset);
   }
+}
 
-  #endValue(): void {
-    this.#expected = this.depth === 0 ? 'end' : ', or end';
-  }
+function endOfEscape(bytes: Uint8Array, start: number): number {
+  const letter = bytes[start + 1];
+  let isValid = letter !== undefined && ESCAPES.includes(letter);
+  if (isValid) return start + 2;
+  isValid = letter === 0x75;
+  for (let digit = start + 2; digit < start + 6; digit++) isValid &&= isHex(bytes[digit]);
+  if (!isValid) throw new JsonSyntaxError('invalid-escape', start);
+  return start + 6;
+}
 
-  #unexpected(): JsonSyntaxError {
-    if (this.#expected === 'end') return new JsonSyntaxError('trailing-text', this.#position);
-    if (this.#expected === ', or end') return new JsonSyntaxError('missing-comma', this.#position);
-    const reason = `not JSON: expected ${EXPECTED[this.#expected]}`;
-    return new JsonSyntaxError('unexpected-text', this.#position, reason);
+function endOfLiteral(bytes: Uint8Array, start: number, expected: number): number {
+  const word = SCALARS[bytes[start] as number] ?? Buffer.from('?');
+  for (let index = 0; index < word.length; index++) {
+    if (bytes[start + index] !== word[index]) throw unexpected(expected, start);
   }
+  return start + word.length;
+}
+
+function endOfNumber(bytes: Uint8Array, start: number): number {
+  let offset = bytes[start] === 0x2d ? start + 1 : start;
+  offset = bytes[offset] === 0x30 ? offset + 1 : endOfDigits(bytes, offset);
+  if (bytes[offset] === 0x2e) offset = endOfDigits(bytes, offset + 1);
+  if (((bytes[offset] ?? 0) | 0x20) !== 0x65) return offset;
+  const sign = bytes[offset + 1];
+  return endOfDigits(bytes, offset + (sign === 0x2b || sign === 0x2d ? 2 : 1));
+}
+
+function endOfDigits(bytes: Uint8Array, start: number): number {
+  let offset = start;
+  while (isDigit(bytes[offset])) offset++;
+  if (offset === start) throw new JsonSyntaxError('invalid-number', start);
+  return offset;
+}
+
+function unexpected(expected: number, offset: number): JsonSyntaxError {
+  if (expected === END) return new JsonSyntaxError('trailing-text', offset);
+  if (expected === COMMA_OR_CLOSE) return new JsonSyntaxError('missing-comma', offset);
+  return new JsonSyntaxError('unexpected-text', offset, `not JSON: expected ${EXPECTED[expected]}`);
 }
