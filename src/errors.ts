@@ -69,6 +69,8 @@ export type NetworkFault =
   | 'connect-timeout'
   | 'connect-reset'
   | 'certificate'
+  | 'client-certificate'
+  | 'tls-rejected'
   | 'not-tls'
   | 'expects-tls'
   | 'not-permitted'

@@ -46,15 +46,15 @@ function locateErrors(bytes: Buffer): LocatedError[] {
 function isAboutName(error: ConfigError): boolean {
   const { code } = error;
   if (code === 'invalid-declaration') return error.isAboutName;
-  return ['invalid-name', 'unknown-setting', 'missing-member', 'missing-base-url', 'excluded'].includes(code);
+  return ['invalid-name', 'unknown-setting', 'missing-member', 'missing-setting', 'excluded'].includes(code);
 }
 
 /** Returns what is wrong and how to fix it, without what may be a secret. */
 function describe(error: ConfigError): string {
   const name = error.path.at(-1) ?? '';
   switch (error.code) {
-    case 'missing-base-url':
-      return `${quote(name)} requires "baseUrl" in the same profile`;
+    case 'missing-setting':
+      return `${quote(name)} requires ${quote(error.requires)} in the same profile`;
     case 'missing-member':
       return `${quote(name)} requires ${quote(error.member)}`;
     case 'invalid-declaration':

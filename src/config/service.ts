@@ -2,6 +2,7 @@
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { ProxyServer } from '../service/connect.js';
+import type { TlsSettings } from '../service/trust.js';
 import { isLoopback, parseUrl } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { parseHeaders, readHeaderLines } from './headers.js';
@@ -19,11 +20,14 @@ export interface ServiceFlags extends TokenFlags, ProfileFlags {
   allowHttp?: boolean;
   header?: string[];
   headerFile?: string;
+  /** Of --cacert. */
+  caFile?: string;
 }
 
 export interface ServiceSettings {
   baseUrl: URL;
   proxy: ProxyServer | undefined;
+  tls: TlsSettings;
   headers: Readonly<Record<string, string>>;
   warnings: string[];
   /** What only --verbose prints. */
@@ -42,12 +46,13 @@ export async function resolveServiceSettings(
 ): Promise<ServiceSettings> {
   const allowHttp = isOn(resolveSetting('allowHttp', flags, profile, context));
   const rawBaseUrl = resolveSetting('baseUrl', flags, profile, context);
-  const { connection, headers } = await collectUsageErrors({
+  const { connection, headers, tls } = await collectUsageErrors({
     connection: () => {
       const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp);
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
     headers: async () => parseHeaders(await readHeaderLines(flags, profile, context), flags.token === false),
+    tls: () => readTlsSettings(flags, profile, context),
   });
   const { location, withheld, ignored } = findTokenSource(flags, profile, context);
   const warnings = [
@@ -61,11 +66,31 @@ export async function resolveServiceSettings(
   const trace = traceContext(context.env, headers);
   return {
     ...connection,
+    tls,
     headers: { ...trace.headers, ...headers },
     warnings,
     notes: trace.notes,
     resumeFlags: findResumeFlags(flags),
     platform,
+  };
+}
+
+/** Throws UsageError where a file cannot be used. */
+async function readTlsSettings(
+  flags: ServiceFlags,
+  profile: Profile | undefined,
+  context: Context,
+): Promise<TlsSettings> {
+  const resolve = (name: 'caFile' | 'certFile' | 'keyFile') => resolveSetting(name, flags, profile, context);
+  const files = { caFile: resolve('caFile'), certFile: resolve('certFile'), keyFile: resolve('keyFile') };
+  const hasFiles = files.caFile !== undefined || files.certFile !== undefined;
+  const { readTlsFiles } = hasFiles ? await import('./tls.js') : {};
+  return {
+    ...(await readTlsFiles?.(files, context)),
+    async readSystemCertificates() {
+      const { readSystemCertificates } = await import('../platform/system-certificates.js');
+      return readSystemCertificates(context);
+    },
   };
 }
 
@@ -109,5 +134,6 @@ function findResumeFlags(flags: ServiceFlags): string[] {
     ...(flags.tokenFile === undefined || flags.tokenFile === '-' ? [] : ['--token-file', flags.tokenFile]),
     ...(flags.token === false ? ['--no-token'] : []),
     ...(flags.headerFile === undefined ? [] : ['--header-file', flags.headerFile]),
+    ...(flags.caFile === undefined ? [] : ['--cacert', flags.caFile]),
   ];
 }

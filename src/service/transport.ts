@@ -9,11 +9,12 @@ import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
 import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
-import { openSocket, type Route } from './connect.js';
+import { findAlert, openSocket, type Route } from './connect.js';
 import { Deadline, StallTimer } from './deadline.js';
 import { RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
 import { Semaphore } from './semaphore.js';
+import { type TlsSettings, Trust } from './trust.js';
 
 export interface HttpResponse extends ReadBody {
   status: number;
@@ -42,9 +43,13 @@ export class Transport {
   readonly #closed = new AbortController();
   readonly #polls = new Semaphore(POLL_CONNECTIONS);
   #pool: Pool | undefined;
+  /** The code of the TLS alert that a socket received after its request was written. */
+  readonly #alerts = new WeakMap<Socket, string | undefined>();
+  /** The latest sockets of the pool. */
+  #polled: readonly Socket[] = [];
 
-  constructor(route: Route, clock: Clock, limits: Limits) {
-    this.#route = route;
+  constructor({ tls, ...route }: Omit<Route, 'trust'> & { tls: TlsSettings }, clock: Clock, limits: Limits) {
+    this.#route = { ...route, trust: new Trust(tls) };
     this.#clock = clock;
     this.#limits = limits;
   }
@@ -94,7 +99,8 @@ export class Transport {
       return await this.#read(response, deadline, started);
     } catch (error) {
       const fallback = body.sendState === 'unsent' ? 'connect-reset' : 'reset';
-      throw bodyError ?? withReceived(toNetworkError(error, this.#host, fallback), raw);
+      const failure = withReceived(toNetworkError(error, this.#host, fallback), raw);
+      throw bodyError ?? this.#explainReset(failure, [socket]);
     } finally {
       deadline.end();
       client.destroy().catch(() => {});
@@ -134,6 +140,7 @@ export class Transport {
         this.#connect(this.#closed.signal).then(
           (socket) => {
             new RawResponse(socket);
+            this.#polled = [...this.#polled, socket].slice(-POLL_CONNECTIONS);
             callback(null, socket);
           },
           (error) => callback(error, null),
@@ -148,10 +155,20 @@ export class Transport {
       );
       return await this.#read(response, deadline, started);
     } catch (error) {
-      throw toNetworkError(error, this.#host, 'reset');
+      throw this.#explainReset(toNetworkError(error, this.#host, 'reset'), this.#polled);
     } finally {
       deadline.end();
     }
+  }
+
+  /** Returns the error of a lost connection; where a socket received an alert, of which undici says nothing, that of the alert. */
+  #explainReset(error: unknown, sockets: readonly Socket[]): unknown {
+    const isReset =
+      error instanceof NetworkError && error.fault === 'reset' && error.facts.status === undefined;
+    const code = sockets.map((socket) => this.#alerts.get(socket)).find((one) => one !== undefined);
+    return isReset && code !== undefined
+      ? new NetworkError('client-certificate', { host: this.#host, code }, { cause: error })
+      : error;
   }
 
   /** Opens a socket within the time limit; aborted by the signal. */
@@ -159,7 +176,11 @@ export class Transport {
     const deadline = new Deadline(signal, this.#clock);
     deadline.allow(this.#limits.connect, () => this.#fault('connect-timeout', this.#limits.connect));
     try {
-      return await openSocket(this.#route, this.#clock, deadline.signal);
+      const socket = await openSocket(this.#route, this.#clock, deadline.signal);
+      return socket.on('error', (error) => {
+        const code = errorCode(error);
+        if (findAlert(code) === 'client-certificate') this.#alerts.set(socket, code);
+      });
     } finally {
       deadline.end();
     }

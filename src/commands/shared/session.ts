@@ -232,8 +232,8 @@ async function openService({ settings, credentials }: SessionPlan, reporter: Rep
   const { Transport } = await import('../../service/transport.js');
   await setV8Flags(context.nodeVersion);
   const { clock, limits } = context;
-  const { baseUrl, proxy, headers } = settings;
-  const transport = new Transport({ origin: baseUrl, proxy }, clock, limits);
+  const { baseUrl, proxy, tls, headers } = settings;
+  const transport = new Transport({ origin: baseUrl, proxy, tls }, clock, limits);
   const events = serviceLogger(reporter);
   const userAgent = `wfr/${VERSION}`;
   const service = { baseUrl, transport, credentials, headers, userAgent, clock, limits, events };

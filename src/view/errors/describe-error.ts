@@ -433,6 +433,12 @@ const FAULT_TEXTS: Readonly<Record<NetworkFault, FaultText>> = {
   'connect-timeout': (error) => `no connection to ${error.facts.host} within ${duration(error)}`,
   'connect-reset': ({ facts }) => `${facts.host} closed the connection at once`,
   certificate: ({ facts }) => `the certificate of ${facts.host} is not trusted`,
+  'client-certificate': ({ facts }) =>
+    /ALERT_CERTIFICATE_REQUIRED/.test(facts.code ?? '')
+      ? `${facts.host} requires a client certificate`
+      : `${facts.host} rejected the client certificate, or requires one`,
+  'tls-rejected': ({ facts }) =>
+    `${facts.host} rejected the TLS handshake${/HANDSHAKE_FAILURE/.test(facts.code ?? '') ? ': it may require a client certificate' : ''}`,
   'not-tls': ({ facts }) => `${facts.host} does not speak TLS`,
   'expects-tls': ({ facts }) => `${facts.host} expects TLS: use https`,
   'not-permitted': ({ facts }) => `Node.js was not permitted to connect to ${facts.host}`,
@@ -449,11 +455,15 @@ const FAULT_TEXTS: Readonly<Record<NetworkFault, FaultText>> = {
   encoded: ({ facts }) => `${facts.host} sent its response in a content encoding that wfr cannot read`,
 };
 
+const CLIENT_CERTIFICATE_HINT = 'Set certFile and keyFile in a profile; see wfr help config.';
+
 const FAULT_HINTS: Partial<Record<NetworkFault, string>> = {
   'dns-not-found': 'Check the base URL.',
   refused: 'Check the base URL; to try wfr without a service: wfr sandbox',
   certificate:
-    'If you trust its issuer, set NODE_EXTRA_CA_CERTS to the certificate of the issuer; otherwise do not send anything to this host.',
+    'If you trust its issuer, pass the certificate of the issuer with --cacert, or set caFile in a profile; otherwise do not send anything to this host.',
+  'client-certificate': CLIENT_CERTIFICATE_HINT,
+  'tls-rejected': CLIENT_CERTIFICATE_HINT,
   'not-permitted': 'Node.js runs with --permission: add --allow-net, or leave out --permission.',
   'not-tls': 'Check whether the base URL should begin with http://.',
 };
@@ -477,7 +487,8 @@ function describeNetworkError(error: NetworkError): ErrorDescription {
   const reason = problem === undefined ? '' : `: ${problem}`;
   const shownCode = code === undefined || fault === 'too-large' ? '' : ` (${sanitize(code)})`;
   const received = status === undefined || proxy ? '' : `, after the status ${status}`;
-  const hint = proxy ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : FAULT_HINTS[fault];
+  const hint =
+    proxy && fault !== 'certificate' ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : FAULT_HINTS[fault];
   return {
     summary: [`${FAULT_TEXTS[fault](error)}${subject}${reason}${shownCode}${received}`],
     hints: hint === undefined ? [] : [hint],
