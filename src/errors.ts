@@ -152,6 +152,8 @@ export interface HttpErrorInfo {
   bodyBytes?: number | undefined;
   /** The source of the token that was sent, such as WFR_TOKEN. */
   tokenSource?: string | undefined;
+  /** What to change for another token, as a sentence. */
+  tokenFix?: string | undefined;
   /** Retry-After in milliseconds. */
   retryAfter?: number | undefined;
   /** The id that the service gave the request, unsanitized. */

@@ -28,23 +28,31 @@ export async function readTlsFiles(
   return { ca: ca?.pem, clientCertificate: await unlock(cert, key, context) };
 }
 
-export interface PemFile {
+interface PemFile {
   /** The flag or the setting, its line and the path. */
   name: string;
   pem: Buffer;
 }
 
-/** Reads a file that must be PEM. Throws UsageError. */
-export async function readPem(
+async function readPem(
   setting: keyof TlsFiles,
   { text, source }: RawSetting,
   context: Context,
 ): Promise<PemFile> {
   const isInProfile = source.kind === 'profile';
   const name = `${isInProfile ? `${setting} of ` : ''}${formatSource(source)} ${text}`;
-  const base = isInProfile ? dirname(source.path) : context.cwd;
   if (text === '-') throw new UsageError([`${name}: the path of a file is required`]);
-  const pem = await readBytes(resolvePath(text, base, context), base, context).catch((error) => {
+  return readPemFile(name, text, isInProfile ? dirname(source.path) : context.cwd, context);
+}
+
+/** Reads a file that must be PEM; `name` is what messages begin with. Throws UsageError. */
+export async function readPemFile(
+  name: string,
+  path: string,
+  folder: string,
+  context: Context,
+): Promise<PemFile> {
+  const pem = await readBytes(resolvePath(path, folder, context), folder, context).catch((error) => {
     throw error instanceof FileError ? new UsageError([`${name}: ${error.message}`]) : error;
   });
   if (pem.length === 0) throw new UsageError([`${name}: the file is empty`]);

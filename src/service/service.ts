@@ -24,6 +24,8 @@ import type { HttpResponse, Transport } from './transport.js';
 export interface Credentials {
   /** The source's name for users, such as WFR_TOKEN; undefined if no token is sent. */
   readonly source: string | undefined;
+  /** What to change for another token, as a sentence. */
+  readonly fix?: string | undefined;
   token(signal?: AbortSignal): Promise<string | undefined>;
   /** Reads the source again, once per rejected token; returns whether it has a different token now. */
   refresh(rejected: string | undefined, signal?: AbortSignal): Promise<boolean>;
@@ -130,6 +132,7 @@ export function httpErrorInfo(
     isRunLocation: method === 'POST' && isBelow(response.headers.location, url),
     bodyBytes,
     tokenSource: service.credentials.source,
+    tokenFix: service.credentials.fix,
     retryAfter: retryAfterOf(response, service),
     requestId: requestIdOf(response, url.pathname),
   };

@@ -96,7 +96,7 @@ describe('the token', () => {
       env: { WFR_BASE_URL: 'https://host.invalid', WFR_TOKEN: '' },
     });
     expect(exitCode).toBe(4);
-    expect(stderr).toContain('no access token: looked for --token-file, WFR_TOKEN, WFR_TOKEN_FILE');
+    expect(stderr).toContain('no access token: looked for --token-file, WFR_TOKEN (empty), WFR_TOKEN_FILE');
   });
 
   test.each(['two words', 'line\nbreak', 'tab\there', 'ümlaut', ' lead'])(

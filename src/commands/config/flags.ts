@@ -43,7 +43,7 @@ the token itself.
 
 Examples:
   wfr config init --base-url https://workflows.example.com/api/v1
-  wfr config check
+  wfr config check --connect
   wfr config show --profile production
   "$EDITOR" "$(wfr config path)"`;
 
@@ -63,6 +63,7 @@ function define(command: Command, start: Start): void {
   addServiceFlags(command)
     .option('--workflow-id-field <field>', 'workflow field to send; see wfr help run')
     .option('--json', 'print the settings as JSON')
+    .option('--connect', 'check: also ask the service for a run')
     .addHelpText('after', HELP)
     .action((action: 'path' | 'show' | 'check' | 'init') =>
       start(async (context) => {

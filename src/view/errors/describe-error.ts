@@ -378,12 +378,12 @@ function redirectTexts(
   ];
 }
 
-function tokenErrorTexts({ status, tokenSource }: HttpErrorInfo): [string, string] {
+function tokenErrorTexts({ status, tokenSource, tokenFix }: HttpErrorInfo): [string, string] {
   return [
     tokenSource === undefined
       ? `the service requires an access token (${status}), and none was sent`
       : `the service rejected the access token (${status}); it came from ${sanitize(tokenSource)}`,
-    'Set WFR_TOKEN or --token-file to a token with permission for this.',
+    sanitize(tokenFix ?? 'Set WFR_TOKEN or --token-file to a token with permission for this.'),
   ];
 }
 
