@@ -150,6 +150,8 @@ export interface HttpErrorInfo {
   isRunLocation?: boolean | undefined;
   /** Length of the request's body in bytes. */
   bodyBytes?: number | undefined;
+  /** The workflow to run, of a trigger. */
+  workflowId?: string | undefined;
   /** The source of the token that was sent, such as WFR_TOKEN. */
   tokenSource?: string | undefined;
   /** What to change for another token, as a sentence. */

@@ -121,7 +121,7 @@ export function httpErrorInfo(
   url: URL,
   response: HttpResponse,
   service: Service,
-  bodyBytes?: number,
+  body?: { length: number; workflowId: string | undefined },
 ): HttpErrorInfo {
   return {
     method,
@@ -130,7 +130,8 @@ export function httpErrorInfo(
     message: errorMessage(response.body, response.isWhole),
     location: redactTarget(response.headers.location, url),
     isRunLocation: method === 'POST' && isBelow(response.headers.location, url),
-    bodyBytes,
+    bodyBytes: body?.length,
+    workflowId: body?.workflowId,
     tokenSource: service.credentials.source,
     tokenFix: service.credentials.fix,
     retryAfter: retryAfterOf(response, service),

@@ -32,7 +32,7 @@ import { requestIdOf } from '../../service/request-id.js';
 import { formatDuration } from '../../text/duration.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
-import { isUuidPrefix } from '../../text/uuid.js';
+import { isUuid, isUuidPrefix } from '../../text/uuid.js';
 import { formatBytes } from '../progress/run-progress.js';
 
 export interface ErrorDescription {
@@ -354,7 +354,7 @@ function httpErrorTexts(
   if (status >= 300 && status <= 399) return redirectTexts(info, request);
   if (status === 401 || status === 403) return tokenErrorTexts(info);
   if (status === 404) {
-    return [`the service has nothing at ${sanitize(url)} (404)`, 'Check the base URL and the workflow.'];
+    return [`the service has nothing at ${sanitize(url)} (404)`, workflowHint(info)];
   }
   if (status === 413) {
     return [
@@ -387,14 +387,27 @@ function tokenErrorTexts({ status, tokenSource, tokenFix }: HttpErrorInfo): [str
   ];
 }
 
+/** A name that a profile would resolve is sent as it is where there is none. */
+function workflowHint({ workflowId = '' }: HttpErrorInfo): string {
+  if (workflowId === '' || isUuid(workflowId)) return 'Check the base URL and the workflow.';
+  return `"${sanitize(workflowId)}" is no UUID; names of workflows come from a profile of the config file: see wfr help config`;
+}
+
+/** A 400 may come from a server that is not the service; a 422 has understood the request. */
+const INPUT_HINTS = {
+  400: ['Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.'],
+  422: [
+    'Compare the inputs with the parameters of the workflow; wfr run --dry-run shows what was sent.',
+    'With parameters declared in a profile, inputs are checked before they are sent: see wfr help config.',
+  ],
+};
+
 function rejectionHints({ method, status }: HttpErrorInfo, variantHint: HttpError['variantHint']): string[] {
   if (variantHint === 'rejected')
     return ['No spelling of the workflow field was accepted; --workflow-id-field pins one.'];
   const isAboutInputs = method === 'POST' && (status === 400 || status === 422);
   return [
-    ...(isAboutInputs
-      ? ['Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.']
-      : []),
+    ...(isAboutInputs ? INPUT_HINTS[status] : []),
     ...(variantHint === 'possible'
       ? [
           'If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.',
