@@ -13,6 +13,7 @@ import { formatSource } from './setting-source.js';
 import { checkTokenFile } from './token-file.js';
 import { findTokenSource, type TokenFlags } from './token-source.js';
 import { traceContext } from './trace-context.js';
+import { findUnknownVariables } from './variables.js';
 
 /** The flags of every command that connects to the service, not parsed yet. */
 export interface ServiceFlags extends TokenFlags, ProfileFlags {
@@ -46,9 +47,10 @@ export async function resolveServiceSettings(
 ): Promise<ServiceSettings> {
   const allowHttp = isOn(resolveSetting('allowHttp', flags, profile, context));
   const rawBaseUrl = resolveSetting('baseUrl', flags, profile, context);
+  const unknownVariables = findUnknownVariables(context.env);
   const { connection, headers, tls } = await collectUsageErrors({
     connection: () => {
-      const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp);
+      const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp, unknownVariables);
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
     headers: async () => parseHeaders(await readHeaderLines(flags, profile, context), flags.token === false),
@@ -56,6 +58,7 @@ export async function resolveServiceSettings(
   });
   const { location, withheld, ignored } = findTokenSource(flags, profile, context);
   const warnings = [
+    ...unknownVariables,
     ...findWarnings(connection.baseUrl, context),
     ...(profile?.warnings ?? []),
     ...(location === undefined ? [] : await checkTokenFile(location, context)),
@@ -95,11 +98,16 @@ async function readTlsSettings(
 }
 
 /** Returns the URL. Throws UsageError, which never shows user info. */
-function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean): URL {
+function parseBaseUrl(
+  raw: RawSetting | undefined,
+  allowHttp: boolean,
+  unknownVariables: readonly string[],
+): URL {
   if (raw === undefined) {
     throw new UsageError([
       'no base URL: set WFR_BASE_URL or pass --base-url, such as https://workflows.example.com/api/v1, or choose a' +
         ' --profile (to try wfr without a service: wfr sandbox)',
+      ...unknownVariables,
     ]);
   }
   const { text, source } = raw;

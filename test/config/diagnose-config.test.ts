@@ -87,6 +87,11 @@ const INVALID_FILES: InvalidFile[] = [
     '1:2: "interval" must be inside a profile: {"profiles": {"<name>": {"interval": ...}}}',
   ],
   [
+    'a setting with a typo',
+    profile('{"timout": "1m"}'),
+    '1:21: unknown setting "timout"; did you mean "timeout"?',
+  ],
+  [
     'an unknown setting named like an object property',
     '{"constructor": 1, "__proto__": 2}',
     '1:2: unknown setting "constructor"; valid settings: $schema, defaultProfile, profiles',
