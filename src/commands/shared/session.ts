@@ -217,7 +217,10 @@ async function flushHistory(history: History, reporter: Reporter): Promise<void>
   if (error === undefined) return;
   const isHanging = error instanceof HistoryTimeoutError;
   // A person may rely on @last; a pipeline without a home folder does not.
-  if (!reporter.presentation.live && !isHanging) return;
+  if (!reporter.presentation.live && !isHanging) {
+    reporter.debug(`no history is kept: ${sanitize(describeSystemError(error))}`);
+    return;
+  }
   // Node does not end a process while a file operation hangs.
   const effect = isHanging
     ? 'wfr cannot exit before it does, except by a signal'

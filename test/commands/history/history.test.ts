@@ -350,6 +350,15 @@ describe('history: @last', () => {
     },
   );
 
+  test('run: a home folder that does not exist is not made, and -v says that no history is kept', async () => {
+    const { env } = await startTestSandbox();
+    const home = join(temporaryFolder(), 'none');
+    const { exitCode, stderr } = await runCli(['run', '-d', SLOW, 'label=x', '-v'], { env, home });
+    expect({ exitCode, isMade: existsSync(home) }).toEqual({ exitCode: 0, isMade: false });
+    expect(stderr).toContain(`no history is kept: there is no home folder ${home}\n`);
+    expect((await runCli(['run', '-d', SLOW, 'label=x'], { env, home })).stderr).not.toContain('history');
+  });
+
   test('status: a misspelled @last is rejected, and sends nothing', async () => {
     const { env } = await startHistorySandbox();
     const service = await scriptedService((_request, reply) => reply.send(200, aRun({ id: '@other' })));
