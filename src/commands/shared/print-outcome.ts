@@ -191,7 +191,8 @@ async function printWatchError(
         : `Run ${shownId} may still be running.`,
     );
   }
-  if (commands !== undefined) reporter.continuation(`To watch it: ${commands.watch}`);
+  const goal = error instanceof NoSuchValueError ? 'To print its output' : 'To watch it';
+  if (commands !== undefined) reporter.continuation(`${goal}: ${commands.watch}`);
 }
 
 async function printInternalError(error: unknown, { output, presentation }: Reporter): Promise<void> {
