@@ -1,5 +1,6 @@
 /** Reads rows from CSV (RFC 4180); each header cell is an input's name with its separator. */
 
+import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse';
@@ -12,7 +13,9 @@ import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
 /** CRLF first, as it begins with CR. Programs that append rows may mix them in one file. */
 const LINE_ENDS = ['\r\n', '\n', '\r'];
 
-const NOT_TEXT = 'has bytes that are not valid UTF-8; save the table as UTF-8';
+const NOT_UTF8 = 'has bytes that are not valid UTF-8; save the table as UTF-8';
+/** In UTF-16 without a byte order mark, every other byte of most tables is one. */
+const HAS_NUL = 'has a NUL character; remove it, or save the table as UTF-8';
 
 /** Messages for the parser's error codes. */
 const QUOTE_PROBLEMS: Readonly<Record<string, string>> = {
@@ -22,8 +25,8 @@ const QUOTE_PROBLEMS: Readonly<Record<string, string>> = {
     'there is a quote in a cell that does not begin with one; quote the cell, and double the quotes in it',
 };
 
-/** The cells of a record, and the line on which it begins, from 1. */
-type CsvRecord = string[] & { line: number };
+/** The cells of a record, the line on which it begins, from 1, and whether the file was UTF-8 up to it. */
+type CsvRecord = string[] & { line: number; isUtf8: boolean };
 
 /** Reads the rows below the header; an empty cell means no input. Throws BatchFileError for an invalid header or quote. */
 export async function* csvRows(file: TableFile): AsyncGenerator<Row, void, void> {
@@ -83,6 +86,7 @@ async function* recordsOf(
   delimiter: string,
 ): AsyncGenerator<CsvRecord, void, void> {
   const file = open();
+  const encoding = { isUtf8: true };
   // The line of the next record, not counting empty lines. The parser counts a CRLF in a cell as two lines.
   let nextLine = 1;
   const parser = parse({
@@ -94,10 +98,10 @@ async function* recordsOf(
     on_record(cells, { empty_lines }): CsvRecord {
       const line = nextLine + empty_lines;
       nextLine += 1 + cells.reduce((sum, cell) => sum + lineBreaksIn(cell), 0);
-      return Object.assign(cells, { line });
+      return Object.assign(cells, { line, isUtf8: encoding.isUtf8 });
     },
   });
-  const text = Readable.from(utf8Of(file), { objectMode: false });
+  const text = Readable.from(utf8Of(file, encoding), { objectMode: false });
   text.on('error', (error) => parser.destroy(error));
   try {
     yield* text.pipe(parser) as AsyncIterable<CsvRecord>;
@@ -111,16 +115,39 @@ async function* recordsOf(
   }
 }
 
-/** Decodes UTF-16 with a byte order mark: the parser would take half a character for a line end. */
-async function* utf8Of(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
+/**
+ * Decodes UTF-16 with a byte order mark: the parser would take half a character for a line end. Sets `isUtf8` to false
+ * before it yields bytes that are not UTF-8, which the parser replaces by U+FFFD.
+ */
+async function* utf8Of(
+  file: AsyncIterable<Buffer>,
+  encoding: { isUtf8: boolean },
+): AsyncGenerator<Buffer, void, void> {
   let decoder: TextDecoder | undefined;
   let isFirst = true;
+  let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of file) {
     if (isFirst) decoder = utf16Decoder(chunk);
     isFirst = false;
+    if (decoder === undefined) {
+      const bytes = Buffer.concat([rest, chunk]);
+      const end = endOfCharacters(bytes);
+      encoding.isUtf8 &&= isUtf8(bytes.subarray(0, end));
+      rest = bytes.subarray(end);
+    }
     yield decoder === undefined ? chunk : Buffer.from(decoder.decode(chunk, { stream: true }));
   }
   if (decoder !== undefined) yield Buffer.from(decoder.decode());
+}
+
+/** Returns the offset of a character that the end of a chunk may have cut: its last three bytes at most. */
+function endOfCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return bytes.length;
+    if (byte >= 0xc0) return bytes.length - back;
+  }
+  return bytes.length;
 }
 
 function utf16Decoder([first, second]: Buffer): TextDecoder | undefined {
@@ -133,9 +160,10 @@ function lineBreaksIn(cell: string): number {
   return cell.match(/\r\n|\r|\n/g)?.length ?? 0;
 }
 
-/** U+FFFD replaces bytes that are not UTF-8; a NUL is half a character of UTF-16. */
-function areText(cells: readonly string[]): boolean {
-  return cells.every((cell) => !cell.includes('\uFFFD') && !cell.includes('\0'));
+/** Returns why cells are not text; undefined if they are. A U+FFFD in a file that is UTF-8 is a character like others. */
+function encodingProblem(cells: CsvRecord): string | undefined {
+  if (cells.some((cell) => cell.includes('\0'))) return HAS_NUL;
+  return !cells.isUtf8 && cells.some((cell) => cell.includes('\uFFFD')) ? NOT_UTF8 : undefined;
 }
 
 /** The delimiters of spreadsheets, as they are written and as --delimiter takes them. */
@@ -161,8 +189,9 @@ function assertDelimiter([cell = '']: readonly string[], label: string, delimite
   );
 }
 
-function headsOf(cells: readonly string[], label: string, delimiter: string): ColumnHeader[] {
-  if (!areText(cells)) throw new BatchFileError(`${label}: ${NOT_TEXT}`);
+function headsOf(cells: CsvRecord, label: string, delimiter: string): ColumnHeader[] {
+  const problem = encodingProblem(cells);
+  if (problem !== undefined) throw new BatchFileError(`${label}: ${problem}`);
   if (cells.length === 1) assertDelimiter(cells, label, delimiter);
   const heads = cells.map((cell) => {
     try {
@@ -178,7 +207,7 @@ function headsOf(cells: readonly string[], label: string, delimiter: string): Co
 }
 
 function inputsOf(
-  cells: readonly string[],
+  cells: CsvRecord,
   heads: readonly ColumnHeader[],
   paths: PathRules,
   delimiter: string,
@@ -193,7 +222,8 @@ function inputsOf(
       problem: `has ${count}, but the header has ${heads.length}; quote cells that contain a ${separator}, and keep the ${separator}s of empty cells`,
     };
   }
-  if (!areText(cells)) return { problem: NOT_TEXT };
+  const problem = encodingProblem(cells);
+  if (problem !== undefined) return { problem };
   try {
     const items = heads.flatMap((head, index) => {
       const cell = cells[index] ?? '';
