@@ -2,28 +2,27 @@
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { type ConfigLocation, readConfigBytes } from '../../config/load-config.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveServiceSettings } from '../../config/service.js';
+import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { collectUsageErrors, NoSuchRunError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfError } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { sanitize } from '../../text/sanitize.js';
-import { decidePresentation } from '../../view/presentation.js';
+import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { runCommand } from '../shared/session.js';
 import { pollOnce } from '../shared/watch-run.js';
-import type { ConfigFlags } from './config.js';
+
+interface CheckFlags extends ServiceFlags, PresentationFlags {
+  connect?: boolean;
+}
 
 /** Checks the config file; the errors are the result, so they go to stdout, in the format that editors parse. */
-export async function check(location: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
+export async function check(location: ConfigLocation, flags: CheckFlags, context: Context): Promise<Exit> {
   const exit = await checkConfigFile(location, flags, context);
   return flags.connect === true && exit === ExitCode.ok ? connect(flags, context) : exit;
 }
 
-async function checkConfigFile(
-  location: ConfigLocation,
-  flags: ConfigFlags,
-  context: Context,
-): Promise<Exit> {
+async function checkConfigFile(location: ConfigLocation, flags: CheckFlags, context: Context): Promise<Exit> {
   const read = readConfigBytes(location);
   if (read === undefined) {
     await chooseProfile(flags, context);
@@ -51,7 +50,7 @@ async function checkConfigFile(
 const NO_RUN = '00000000-0000-0000-0000-000000000000';
 
 /** Asks the service for a run that cannot exist. Throws UsageError and MissingTokenError. */
-function connect(flags: ConfigFlags, context: Context): Promise<Exit> {
+function connect(flags: CheckFlags, context: Context): Promise<Exit> {
   return runCommand({}, { subjects: [] }, context, async (resources) => {
     const profile = await chooseProfile(flags, context);
     const { settings, credentials } = await collectUsageErrors({
