@@ -12,6 +12,7 @@ import type { CommandEntry, Start } from './commands/shared/command.js';
 import { addHiddenGlobalFlags, rawFlags } from './commands/shared/flags.js';
 import type { OutputFlags } from './commands/shared/output-flags.js';
 import type { ReportFlags } from './commands/shared/reports.js';
+import { usageErrorOf } from './commands/shared/usage-problem.js';
 import { writeHelp } from './commands/shared/write-help.js';
 import { STATUS } from './commands/status/flags.js';
 import { WATCH } from './commands/watch/flags.js';
@@ -72,7 +73,6 @@ export async function runProgram(args: readonly string[], context: Context): Pro
     // commander also throws after --help and --version, which have been written.
     if (error.exitCode !== 0) {
       const command = parsed ?? program;
-      const { usageErrorOf } = await import('./commands/shared/usage-problem.js');
       return failParsing(usageErrorOf(error, command, defineOthers), command, context);
     }
     if (error.code === 'commander.version') {
