@@ -169,7 +169,7 @@ describe.each(['TLSv1.3', 'TLSv1.2'] as const)(
       });
 
     test.each(['run', 'batch', 'status', 'watch'])(
-      '%s: without one exits 7 with these words, and no run can exist (fault 105)',
+      '%s: without one exits 7 with these words, and no run can exist (fault 117)',
       async (command) => {
         const service = await demanding();
         const cwd = folderWith({ 'table.csv': 'a\n1\n' });
@@ -186,7 +186,7 @@ describe.each(['TLSv1.3', 'TLSv1.2'] as const)(
       },
     );
 
-    test('run: certFile and keyFile identify wfr (fault 105)', async () => {
+    test('run: certFile and keyFile identify wfr (fault 117)', async () => {
       const service = await demanding();
       const { env } = withProfile(service.baseUrl, CLIENT);
       const { exitCode, stdout } = await runCli(['run', 'w', 'a=1', '--get', '/total'], { env });
