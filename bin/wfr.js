@@ -52,7 +52,7 @@ function printError({ code, exitCode }, text, details = []) {
 /** Returns whether errors are data, as src/main.ts decides it. */
 function requestsData() {
   const [flags] = `\0${process.argv.slice(2).join('\0')}\0`.split('\0--\0');
-  return /\0(--json|(--output[=\0]|-[dqv]*o[=\0]?)jsonl?)(\0|$)/.test(flags);
+  return /\0(--json(=[^\0]*)?|(--output[=\0]|-[dqv]*o[=\0]?)jsonl?)(\0|$)/.test(flags);
 }
 
 /** Returns what dist/main.js exports. */

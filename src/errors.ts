@@ -106,6 +106,8 @@ export type NetworkFault =
   | 'connect-timeout'
   | 'connect-reset'
   | 'certificate'
+  | 'client-certificate'
+  | 'tls-rejected'
   | 'not-tls'
   | 'expects-tls'
   | 'not-permitted'
@@ -125,6 +127,8 @@ export type NetworkFault =
 /** Faults of a connection that a retry does not fix. */
 export const PERMANENT_FAULTS: readonly NetworkFault[] = [
   'certificate',
+  'client-certificate',
+  'tls-rejected',
   'not-tls',
   'expects-tls',
   'not-permitted',
@@ -228,8 +232,12 @@ export interface HttpErrorInfo {
   isRunLocation?: boolean | undefined;
   /** Length of the request's body in bytes. */
   bodyBytes?: number | undefined;
+  /** The workflow to run, of a trigger. */
+  workflowId?: string | undefined;
   /** The source of the token that was sent, such as WFR_TOKEN. */
   tokenSource?: string | undefined;
+  /** What to change for another token, as a sentence. */
+  tokenFix?: string | undefined;
   /** Retry-After in milliseconds. */
   retryAfter?: number | undefined;
   /** The id that the service gave the request, unsanitized. */

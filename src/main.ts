@@ -25,8 +25,10 @@ export async function main(args: readonly string[], context: Context): Promise<E
 
 /** Returns whether --json, -o json or -o jsonl is given, also in a command line that is invalid otherwise. */
 function requestsData(args: readonly string[]): boolean {
-  // The value may be attached, and flags without a value may precede -o in one word: -ojson, -qo json.
-  return /\0(--json|(--output[=\0]|-[dqv]*o[=\0]?)jsonl?)\0/.test(`\0${flagsOf(args).join('\0')}\0`);
+  // The value may be attached, and flags without a value may precede -o in one word: -ojson, -qo json. --json takes none.
+  return /\0(--json(=[^\0]*)?|(--output[=\0]|-[dqv]*o[=\0]?)jsonl?)\0/.test(
+    `\0${flagsOf(args).join('\0')}\0`,
+  );
 }
 
 /** Returns the words before `--`. */

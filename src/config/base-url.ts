@@ -15,6 +15,7 @@ export function baseUrlProblem(
   if (url.username !== '' || url.password !== '') {
     return 'must not contain a user name or password; put the token in WFR_TOKEN or a file';
   }
+  if (url.port === '0') return 'has port 0, to which nothing can connect';
   if (url.search !== '' || url.hash !== '') return 'must not have a query or a fragment';
   if (url.protocol === 'http:' && !allowHttp && !isLoopback(url.hostname)) {
     return `would send the token unencrypted; use https://, or ${permission} on a private network`;

@@ -13,7 +13,7 @@ export type ConfigError = { path: JsonPath } & (
   | { code: 'unknown-profile'; value: string; known: readonly string[] }
   | { code: 'invalid-declaration'; isAboutName: boolean; problem: string }
   | { code: 'missing-member'; member: string }
-  | { code: 'missing-base-url' }
+  | { code: 'missing-setting'; requires: string }
   | { code: 'excluded'; by: string }
   | { code: 'invalid-base-url'; value: string; allowHttp: boolean }
 );
@@ -78,9 +78,12 @@ function checkReferences({ defaultProfile, profiles }: Record<string, unknown>):
 function checkProfile(profile: Record<string, unknown>, path: JsonPath): ConfigError[] {
   const errors: ConfigError[] = [];
   const has = (name: string) => Object.hasOwn(profile, name);
-  for (const [name, { isBoundToBaseUrl, excludes }] of Object.entries(SETTINGS)) {
+  for (const [name, { isBoundToBaseUrl, excludes, requires }] of Object.entries(SETTINGS)) {
     if (!has(name)) continue;
-    if (isBoundToBaseUrl && !has('baseUrl')) errors.push({ code: 'missing-base-url', path: [...path, name] });
+    const missing = [...(isBoundToBaseUrl ? ['baseUrl'] : []), ...(requires ? [requires] : [])].find(
+      (one) => !has(one),
+    );
+    if (missing) errors.push({ code: 'missing-setting', path: [...path, name], requires: missing });
     else if (excludes && has(excludes))
       errors.push({ code: 'excluded', path: [...path, name], by: excludes });
   }

@@ -12,6 +12,7 @@ import {
   maskArguments,
   type TokenFlags,
   type TokenLocation,
+  tokenFix,
 } from './token-source.js';
 
 export interface LoadedCredentials extends Credentials {
@@ -30,25 +31,28 @@ export async function loadCredentials(
 ): Promise<LoadedCredentials> {
   const { location, lookedFor, withheld } = findTokenSource(flags, profile, context);
   if (location === undefined) {
-    const noToken = fixedToken(undefined, undefined);
+    const noToken = fixedToken(undefined, undefined, undefined);
     return flags.token === false
       ? noToken
       : { ...noToken, missing: new MissingTokenError(lookedFor, withheld) };
   }
   const source = formatTokenSource(location);
+  const fix = tokenFix(location);
   switch (location.kind) {
     case 'variable':
-      return fixedToken(source, checkToken(location.token, source, context.secrets));
+      return fixedToken(source, fix, checkToken(location.token, source, context.secrets));
     case 'file': {
       const read = () => readToken(location, context);
       const token = await read();
       // Standard input can be read only once.
-      return location.path === '-' ? fixedToken(source, token) : new RenewableToken(source, read, token);
+      return location.path === '-'
+        ? fixedToken(source, fix, token)
+        : new RenewableToken(source, fix, read, token);
     }
     case 'command': {
       maskArguments(location.command, context.secrets);
       const { runTokenCommand } = await import('./token-command.js');
-      return new RenewableToken(source, (signal) => runTokenCommand(location, context, signal));
+      return new RenewableToken(source, fix, (signal) => runTokenCommand(location, context, signal));
     }
   }
 }
@@ -66,8 +70,12 @@ export async function requireToken(
   await credentials.token(signal);
 }
 
-function fixedToken(source: string | undefined, token: string | undefined): Credentials {
-  return { source, token: async () => token, refresh: async () => false };
+function fixedToken(
+  source: string | undefined,
+  fix: string | undefined,
+  token: string | undefined,
+): Credentials {
+  return { source, fix, token: async () => token, refresh: async () => false };
 }
 
 /** A token that can be read again from its source. */
@@ -79,6 +87,7 @@ class RenewableToken implements Credentials {
 
   constructor(
     private readonly name: string,
+    readonly fix: string,
     private readonly read: (signal?: AbortSignal) => Promise<string>,
     private current?: string,
   ) {}

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { findPositions, lineAndColumn, pointerTo } from '../text/json/positions.js';
 import { type JsonSyntaxCode, JsonSyntaxError } from '../text/json/scanner.js';
+import { findNearest } from '../text/nearest.js';
 import { findInvalidUtf8 } from '../text/utf8.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { type ConfigError, checkConfig } from './check-config.js';
@@ -46,15 +47,15 @@ function locateErrors(bytes: Buffer): LocatedError[] {
 function isAboutName(error: ConfigError): boolean {
   const { code } = error;
   if (code === 'invalid-declaration') return error.isAboutName;
-  return ['invalid-name', 'unknown-setting', 'missing-member', 'missing-base-url', 'excluded'].includes(code);
+  return ['invalid-name', 'unknown-setting', 'missing-member', 'missing-setting', 'excluded'].includes(code);
 }
 
 /** Returns what is wrong and how to fix it, without what may be a secret. */
 function describe(error: ConfigError): string {
   const name = error.path.at(-1) ?? '';
   switch (error.code) {
-    case 'missing-base-url':
-      return `${quote(name)} requires "baseUrl" in the same profile`;
+    case 'missing-setting':
+      return `${quote(name)} requires ${quote(error.requires)} in the same profile`;
     case 'missing-member':
       return `${quote(name)} requires ${quote(error.member)}`;
     case 'invalid-declaration':
@@ -88,7 +89,7 @@ function describeUnknownSetting({ path, value, known }: ConfigError & { code: 'u
   const plain = lettersOf(name);
   const hasAuthorization = /^headers?$/.test(plain) && /authorization/i.test(JSON.stringify(value));
   if (namesSecret(name) || hasAuthorization) return `${quote(name)} ${SECRET_ADVICE}`;
-  const similar = known.find((other) => isSimilar(lettersOf(other), plain));
+  const similar = known.find((other) => isSimilar(lettersOf(other), plain)) ?? findNearest(name, known);
   if (similar !== undefined) return `unknown setting ${quote(name)}; did you mean ${quote(similar)}?`;
   if (path.length === 1 && Object.hasOwn(SETTINGS, name)) {
     return `${quote(name)} must be inside a profile: {"profiles": {"<name>": {${quote(name)}: ...}}}`;

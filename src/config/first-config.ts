@@ -28,7 +28,7 @@ export function createFirstConfig(flags: FirstConfigFlags, context: Context): Co
 }
 
 function isPath(name: keyof ProfileSettings): boolean {
-  return name === 'tokenFile' || name === 'headerFile';
+  return name.endsWith('File');
 }
 
 /** A path in the file would be relative to the file. */

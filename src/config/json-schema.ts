@@ -15,8 +15,17 @@ function toJsonSchema(schema: ValueSchema | NameSchema): Json {
   }
   // All properties of either kind of schema, each of which may be missing.
   const setting: Partial<Setting> = schema;
-  const { flag, variable, isBoundToBaseUrl, excludes, isSensitive, pattern, declaration, ...keywords } =
-    setting;
+  const {
+    flag,
+    variable,
+    isBoundToBaseUrl,
+    excludes,
+    requires,
+    isSensitive,
+    pattern,
+    declaration,
+    ...keywords
+  } = setting;
   const { items, propertyNames, properties, additionalProperties, ...plain } = keywords;
   const overriddenBy = [flag, variable].filter((name) => name !== undefined).join(', ');
   return {
@@ -35,9 +44,12 @@ function toJsonSchema(schema: ValueSchema | NameSchema): Json {
 }
 
 /** What a setting requires of the others in its profile. */
-function requirements({ isBoundToBaseUrl, excludes }: Setting): Json | undefined {
+function requirements({ isBoundToBaseUrl, excludes, requires }: Setting): Json | undefined {
   if (!isBoundToBaseUrl) return undefined;
-  return { required: ['baseUrl'], ...(excludes && { properties: { [excludes]: false } }) };
+  return {
+    required: ['baseUrl', ...(requires ? [requires] : [])],
+    ...(excludes && { properties: { [excludes]: false } }),
+  };
 }
 
 /** Maps the values of an object, and leaves out those that become undefined. */

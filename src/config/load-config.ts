@@ -75,7 +75,14 @@ export async function loadConfig(context: Context): Promise<LoadedConfig | undef
 }
 
 /** Settings that name what is run, or read and sent: in a file of another user, they would choose it. */
-const TRUSTED_SETTINGS = ['tokenCommand', 'tokenFile', 'headerFile'] as const;
+const TRUSTED_SETTINGS = [
+  'tokenCommand',
+  'tokenFile',
+  'headerFile',
+  'caFile',
+  'certFile',
+  'keyFile',
+] as const;
 
 /** Returns warnings. Throws UsageError if any user could have written the file, or if it is another user's and has such a setting. */
 function checkOwner({ path, content }: ConfigFile, stats: Stats, { uid }: Context): string[] {

@@ -2,6 +2,7 @@
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { ProxyServer } from '../service/connect.js';
+import type { TlsSettings } from '../service/trust.js';
 import { isLoopback, parseUrl } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { parseHeaders, readHeaderLines } from './headers.js';
@@ -12,6 +13,7 @@ import { formatSource } from './setting-source.js';
 import { checkTokenFile } from './token-file.js';
 import { findTokenSource, type TokenFlags } from './token-source.js';
 import { traceContext } from './trace-context.js';
+import { findUnknownVariables } from './variables.js';
 
 /** The flags of every command that connects to the service, not parsed yet. */
 export interface ServiceFlags extends TokenFlags, ProfileFlags {
@@ -19,11 +21,14 @@ export interface ServiceFlags extends TokenFlags, ProfileFlags {
   allowHttp?: boolean;
   header?: string[];
   headerFile?: string;
+  /** Of --cacert. */
+  caFile?: string;
 }
 
 export interface ServiceSettings {
   baseUrl: URL;
   proxy: ProxyServer | undefined;
+  tls: TlsSettings;
   headers: Readonly<Record<string, string>>;
   warnings: string[];
   /** What only --verbose prints. */
@@ -42,15 +47,18 @@ export async function resolveServiceSettings(
 ): Promise<ServiceSettings> {
   const allowHttp = isOn(resolveSetting('allowHttp', flags, profile, context));
   const rawBaseUrl = resolveSetting('baseUrl', flags, profile, context);
-  const { connection, headers } = await collectUsageErrors({
+  const unknownVariables = findUnknownVariables(context.env);
+  const { connection, headers, tls } = await collectUsageErrors({
     connection: () => {
-      const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp);
+      const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp, unknownVariables);
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
     headers: async () => parseHeaders(await readHeaderLines(flags, profile, context), flags.token === false),
+    tls: () => readTlsSettings(flags, profile, context),
   });
   const { location, withheld, ignored } = findTokenSource(flags, profile, context);
   const warnings = [
+    ...unknownVariables,
     ...findWarnings(connection.baseUrl, context),
     ...(profile?.warnings ?? []),
     ...(location === undefined ? [] : await checkTokenFile(location, context)),
@@ -61,6 +69,7 @@ export async function resolveServiceSettings(
   const trace = traceContext(context.env, headers);
   return {
     ...connection,
+    tls,
     headers: { ...trace.headers, ...headers },
     warnings,
     notes: trace.notes,
@@ -69,12 +78,36 @@ export async function resolveServiceSettings(
   };
 }
 
+/** Throws UsageError where a file cannot be used. */
+async function readTlsSettings(
+  flags: ServiceFlags,
+  profile: Profile | undefined,
+  context: Context,
+): Promise<TlsSettings> {
+  const resolve = (name: 'caFile' | 'certFile' | 'keyFile') => resolveSetting(name, flags, profile, context);
+  const files = { caFile: resolve('caFile'), certFile: resolve('certFile'), keyFile: resolve('keyFile') };
+  const hasFiles = files.caFile !== undefined || files.certFile !== undefined;
+  const { readTlsFiles } = hasFiles ? await import('./tls.js') : {};
+  return {
+    ...(await readTlsFiles?.(files, context)),
+    async readSystemCertificates() {
+      const { readSystemCertificates } = await import('../platform/system-certificates.js');
+      return readSystemCertificates(context);
+    },
+  };
+}
+
 /** Returns the URL. Throws UsageError, which never shows user info. */
-function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean): URL {
+function parseBaseUrl(
+  raw: RawSetting | undefined,
+  allowHttp: boolean,
+  unknownVariables: readonly string[],
+): URL {
   if (raw === undefined) {
     throw new UsageError([
       'no base URL: set WFR_BASE_URL or pass --base-url, such as https://workflows.example.com/api/v1, or choose a' +
         ' --profile (to try wfr without a service: wfr sandbox)',
+      ...unknownVariables,
     ]);
   }
   const { text, source } = raw;
@@ -109,5 +142,6 @@ function findResumeFlags(flags: ServiceFlags): string[] {
     ...(flags.tokenFile === undefined || flags.tokenFile === '-' ? [] : ['--token-file', flags.tokenFile]),
     ...(flags.token === false ? ['--no-token'] : []),
     ...(flags.headerFile === undefined ? [] : ['--header-file', flags.headerFile]),
+    ...(flags.caFile === undefined ? [] : ['--cacert', flags.caFile]),
   ];
 }

@@ -49,6 +49,8 @@ export interface Setting extends ValueSchema {
   isBoundToBaseUrl?: true;
   /** A setting that must not be in the same profile. */
   excludes?: string;
+  /** A setting that must be in the same profile. */
+  requires?: string;
 }
 
 /** Matches a token (a JWT, or one with a known prefix), and a URL with a password that is not a variable. */
@@ -131,6 +133,41 @@ const ROWS = {
     examples: ['~/.secrets/workflows-headers'],
     flag: '--header-file',
     isBoundToBaseUrl: true,
+    isSensitive: true,
+  },
+  caFile: {
+    type: 'string',
+    title: 'the path of a file with certificates',
+    description:
+      'Certificates in PEM, to trust in addition to those of Node.js and of the system. "~/" is your home folder; other' +
+      ' paths are relative to this file. They are trusted only for the origin of baseUrl.',
+    pattern: PATH,
+    examples: ['~/.certs/authority.pem'],
+    flag: '--cacert',
+    isBoundToBaseUrl: true,
+    isSensitive: true,
+  },
+  certFile: {
+    type: 'string',
+    title: 'the path of a file with a client certificate',
+    description:
+      'The client certificate in PEM, followed by those that lead to its issuer, for a service that requires one. It is' +
+      ' shown only to the origin of baseUrl.',
+    pattern: PATH,
+    examples: ['~/.certs/client.pem'],
+    isBoundToBaseUrl: true,
+    isSensitive: true,
+  },
+  keyFile: {
+    type: 'string',
+    title: 'the path of a file with a private key',
+    description:
+      'The private key of certFile in PEM, unless that file has it, too. An encrypted one asks for its passphrase on a' +
+      ' terminal.',
+    pattern: PATH,
+    examples: ['~/.certs/client.key'],
+    isBoundToBaseUrl: true,
+    requires: 'certFile',
     isSensitive: true,
   },
   workflowIdField: {

@@ -47,7 +47,10 @@ export function findTokenSource(
   context: Context,
 ): TokenSource {
   const inProfile = profile === undefined ? [] : [`profile ${profile.name}`];
-  const lookedFor = ['--token-file', 'WFR_TOKEN', 'WFR_TOKEN_FILE', ...inProfile];
+  const inVariables = ['WFR_TOKEN', 'WFR_TOKEN_FILE'].map((name) =>
+    context.env[name] === '' ? `${name} (empty)` : name,
+  );
+  const lookedFor = ['--token-file', ...inVariables, ...inProfile];
   if (flags.token === false) return { location: undefined, lookedFor };
   const fromFlag = flagLocation(flags);
   const fromVariable = variableLocation(context);
@@ -104,6 +107,20 @@ export function formatTokenSource(location: TokenLocation): string {
   if (source.kind === 'profile') return `${source.setting} of ${name}`;
   if (location.kind !== 'file') return name;
   return location.path === '-' ? `standard input (${name} -)` : `${name} ${location.path}`;
+}
+
+/** Returns what to change for another token, as a sentence. Never contains the token. */
+export function tokenFix(location: TokenLocation): string {
+  const { source } = location;
+  const setting =
+    source.kind === 'profile'
+      ? `${source.setting} in ${source.path}, line ${source.line}`
+      : formatSource(source);
+  if (location.kind === 'command') return `Fix ${setting}.`;
+  const goal = 'a token with permission for this';
+  if (location.kind === 'variable') return `Set ${setting} to ${goal}.`;
+  if (location.path === '-') return `Write ${goal} to standard input.`;
+  return `Write ${goal} to ${location.path}, or fix ${setting}.`;
 }
 
 /** Formats a token command for messages, without its arguments: one may be a secret that does not look like one. */

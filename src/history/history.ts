@@ -54,10 +54,11 @@ export class History {
 
   private constructor(
     folder: string | undefined,
+    home: string | undefined,
     { clock, limits, uid, secrets }: Pick<Context, 'clock' | 'limits' | 'uid' | 'secrets'>,
   ) {
     this.folder = folder;
-    this.#log = folder === undefined ? undefined : { path: folder, uid };
+    this.#log = folder === undefined ? undefined : { path: folder, uid, home };
     this.#clock = clock;
     this.#limit = limits.history;
     this.#secrets = secrets;
@@ -67,11 +68,13 @@ export class History {
   static open(context: Context): History {
     const { WFR_HISTORY, XDG_STATE_HOME, LOCALAPPDATA } = context.env;
     const configured = [XDG_STATE_HOME, context.platform === 'win32' ? LOCALAPPDATA : undefined];
-    const candidates = [...configured, join(context.home, '.local', 'state')];
+    const inHome = join(context.home, '.local', 'state');
+    const candidates = [...configured, inHome];
     // A relative path is to be ignored (XDG Base Directory Specification).
     const state = candidates.find((path) => path !== undefined && isAbsolute(path));
     const isKept = WFR_HISTORY !== '0' && state !== undefined;
-    return new History(isKept ? join(state, 'wfr') : undefined, context);
+    const home = state === inHome ? context.home : undefined;
+    return new History(isKept ? join(state, 'wfr') : undefined, home, context);
   }
 
   /** Records a run that the service accepted, in the background. */

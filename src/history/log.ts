@@ -4,7 +4,7 @@
  */
 import { constants, promises } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { mkdirp } from '../platform/files.js';
+import { isFolder, mkdirp } from '../platform/files.js';
 import { findFolderRisk } from '../platform/ownership.js';
 import { sanitizeJson } from '../text/sanitize.js';
 
@@ -23,6 +23,8 @@ const LOCK_TIMEOUT = 10_000;
 export interface LogFolder {
   path: string;
   uid: number | undefined;
+  /** A folder above it that is not made: without it, root would make a home folder for a user who has none. */
+  home?: string | undefined;
 }
 
 /** Returns why the folder is not used: others could have planted its files. Undefined if it is, or if there is none. */
@@ -44,7 +46,9 @@ export async function appendRecords(
   records: readonly object[],
   now: number,
 ): Promise<unknown> {
+  const { home } = log;
   try {
+    if (home !== undefined && !(await isFolder(home))) throw new Error(`there is no home folder ${home}`);
     const risk = await findLogRisk(log);
     if (risk !== undefined) throw new Error(risk);
     await mkdirp(log.path, 0o700);

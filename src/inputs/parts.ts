@@ -1,5 +1,6 @@
 /** Turns items and pieces of an inputs file into parts of a request body: JSON text and open documents. */
 
+import type { ParameterType } from '../parameters/declaration.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import type { NamedFile } from '../platform/same-file.js';
@@ -46,15 +47,13 @@ export class PartReader {
     return this.#openDocument(segment.path, segment.mediaType, rules, segment.path, fix);
   }
 
-  /** Reads an item. Throws TextError or FileError. */
-  async readItem(item: Item, rules: PathRules): Promise<readonly Part[]> {
+  /** Reads an item; `declared` is the type of its parameter. Throws TextError or FileError. */
+  async readItem(item: Item, rules: PathRules, declared?: ParameterType): Promise<readonly Part[]> {
     switch (item.type) {
       case 'string':
         return [Buffer.from(JSON.stringify(item.text))];
       case 'json':
-        return [
-          validateJson(Buffer.from(item.text), `; for a string use ${escapeName(item.name)}=${item.text}`),
-        ];
+        return [validateJson(Buffer.from(item.text), jsonHint(escapeName(item.name), item.text, declared))];
       case 'string-file':
         await this.#claim(item.path, rules, item.raw);
         return [
@@ -139,6 +138,15 @@ function describeTypeFix(
 async function guessMediaType(path: string): Promise<string | undefined> {
   const { mediaTypeOf } = await import('./media-type.js');
   return mediaTypeOf(path);
+}
+
+/** Returns what to write in place of text that is not JSON, as far as the type of the parameter allows it. */
+function jsonHint(name: string, text: string, declared: ParameterType | undefined): string {
+  const isDecimal = /^-?\d+,\d+$/.test(text);
+  const asNumber = isDecimal ? `; write ${name}:=${text.replace(',', '.')}` : '';
+  if (declared === 'number') return asNumber;
+  if (declared === undefined && isDecimal) return `${asNumber}, or for a string ${name}=${text}`;
+  return declared === undefined || declared === 'string' ? `; for a string use ${name}=${text}` : '';
 }
 
 function validateJson(bytes: Buffer, hint = ''): Buffer {

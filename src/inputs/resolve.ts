@@ -192,7 +192,7 @@ class Resolver {
   }
 
   async #read(given: GivenInput, item: Item, paths: PathRules): Promise<void> {
-    given.parts = await this.#reader.readItem(item, paths);
+    given.parts = await this.#reader.readItem(item, paths, this.#declared?.parameters.get(item.name)?.type);
   }
 
   /** `label` begins a message about a missing input. */

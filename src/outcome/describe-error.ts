@@ -34,7 +34,7 @@ import { formatDuration } from '../text/duration.js';
 import { formatBytes } from '../text/quantity.js';
 import { quoteLines, sanitize, sanitizeLines, sanitizeStack } from '../text/sanitize.js';
 import { shellCommand } from '../text/shell-quote.js';
-import { isUuidPrefix } from '../text/uuid.js';
+import { isUuid, isUuidPrefix } from '../text/uuid.js';
 import { type Facts, stateOfCode } from './outcome.js';
 
 /** What happened, the service's own message, and how to fix it. */
@@ -371,7 +371,7 @@ function httpErrorTexts(
   if (status >= 300 && status <= 399) return redirectTexts(info, request);
   if (status === 401 || status === 403) return tokenErrorTexts(info);
   if (status === 404) {
-    return [`the service has nothing at ${sanitize(url)} (404)`, 'Check the base URL and the workflow.'];
+    return [`the service has nothing at ${sanitize(url)} (404)`, workflowHint(info)];
   }
   if (status === 413) {
     return [
@@ -395,23 +395,36 @@ function redirectTexts(
   ];
 }
 
-function tokenErrorTexts({ status, tokenSource }: HttpErrorInfo): [string, string] {
+function tokenErrorTexts({ status, tokenSource, tokenFix }: HttpErrorInfo): [string, string] {
   return [
     tokenSource === undefined
       ? `the service requires an access token (${status}), and none was sent`
       : `the service rejected the access token (${status}); it came from ${sanitize(tokenSource)}`,
-    'Set WFR_TOKEN or --token-file to a token with permission for this.',
+    sanitize(tokenFix ?? 'Set WFR_TOKEN or --token-file to a token with permission for this.'),
   ];
 }
+
+/** A name that a profile would resolve is sent as it is where there is none. */
+function workflowHint({ workflowId = '' }: HttpErrorInfo): string {
+  if (workflowId === '' || isUuid(workflowId)) return 'Check the base URL and the workflow.';
+  return `"${sanitize(workflowId)}" is no UUID; names of workflows come from a profile of the config file: see wfr help config`;
+}
+
+/** A 400 may come from a server that is not the service; a 422 has understood the request. */
+const INPUT_HINTS = {
+  400: ['Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.'],
+  422: [
+    'Compare the inputs with the parameters of the workflow; wfr run --dry-run shows what was sent.',
+    'With parameters declared in a profile, inputs are checked before they are sent: see wfr help config.',
+  ],
+};
 
 function rejectionHints({ method, status }: HttpErrorInfo, variantHint: HttpError['variantHint']): string[] {
   if (variantHint === 'rejected')
     return ['No spelling of the workflow field was accepted; --workflow-id-field pins one.'];
   const isAboutInputs = method === 'POST' && (status === 400 || status === 422);
   return [
-    ...(isAboutInputs
-      ? ['Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.']
-      : []),
+    ...(isAboutInputs ? INPUT_HINTS[status] : []),
     ...(variantHint === 'possible'
       ? [
           'If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.',
@@ -450,6 +463,12 @@ const FAULT_TEXTS: Readonly<Record<NetworkFault, FaultText>> = {
   'connect-timeout': (error) => `no connection to ${error.facts.host} within ${duration(error)}`,
   'connect-reset': ({ facts }) => `${facts.host} closed the connection at once`,
   certificate: ({ facts }) => `the certificate of ${facts.host} is not trusted`,
+  'client-certificate': ({ facts }) =>
+    /ALERT_CERTIFICATE_REQUIRED/.test(facts.code ?? '')
+      ? `${facts.host} requires a client certificate`
+      : `${facts.host} rejected the client certificate, or requires one`,
+  'tls-rejected': ({ facts }) =>
+    `${facts.host} rejected the TLS handshake${/HANDSHAKE_FAILURE/.test(facts.code ?? '') ? ': it may require a client certificate' : ''}`,
   'not-tls': ({ facts }) => `${facts.host} does not speak TLS`,
   'expects-tls': ({ facts }) => `${facts.host} expects TLS: use https`,
   'not-permitted': ({ facts }) => `Node.js was not permitted to connect to ${facts.host}`,
@@ -468,11 +487,15 @@ const FAULT_TEXTS: Readonly<Record<NetworkFault, FaultText>> = {
   encoded: ({ facts }) => `${facts.host} sent its response in a content encoding that wfr cannot read`,
 };
 
+const CLIENT_CERTIFICATE_HINT = 'Set certFile and keyFile in a profile; see wfr help config.';
+
 const FAULT_HINTS: Partial<Record<NetworkFault, string>> = {
   'dns-not-found': 'Check the base URL.',
   refused: 'Check the base URL; to try wfr without a service: wfr sandbox',
   certificate:
-    'If you trust its issuer, set NODE_EXTRA_CA_CERTS to the certificate of the issuer; otherwise do not send anything to this host.',
+    'If you trust its issuer, pass the certificate of the issuer with --cacert, or set caFile in a profile; otherwise do not send anything to this host.',
+  'client-certificate': CLIENT_CERTIFICATE_HINT,
+  'tls-rejected': CLIENT_CERTIFICATE_HINT,
   'not-permitted': 'Node.js runs with --permission: add --allow-net, or leave out --permission.',
   'not-loopback': 'Use http://127.0.0.1, or give localhost that address in the hosts file.',
   'not-tls': 'Check whether the base URL should begin with http://.',
@@ -497,7 +520,8 @@ function describeNetworkError(error: NetworkError): Description {
   const reason = problem === undefined ? '' : `: ${problem}`;
   const shownCode = code === undefined || fault === 'too-large' ? '' : ` (${sanitize(code)})`;
   const received = status === undefined || proxy ? '' : `, after the status ${status}`;
-  const hint = proxy ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : FAULT_HINTS[fault];
+  const hint =
+    proxy && fault !== 'certificate' ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : FAULT_HINTS[fault];
   return {
     summary: [`${FAULT_TEXTS[fault](error)}${subject}${reason}${shownCode}${received}`],
     hints: hint === undefined ? [] : [hint],

@@ -66,7 +66,8 @@ export async function isFile(path: string, base: string): Promise<boolean> {
   }
 }
 
-async function isFolder(path: string): Promise<boolean> {
+/** Returns whether a path is that of an existing folder. */
+export async function isFolder(path: string): Promise<boolean> {
   try {
     return (await promises.stat(path)).isDirectory();
   } catch (error) {

@@ -59,6 +59,7 @@ const encodedLength = (size: number) => Math.ceil(size / 3) * 4;
 export class TriggerBody {
   /** In bytes. */
   readonly length: number;
+  readonly workflowId: string | undefined;
   readonly #head: readonly Part[];
   readonly #end = Buffer.from('}}');
   readonly #sources: readonly Source[];
@@ -66,6 +67,8 @@ export class TriggerBody {
   #sendState: SendState = 'unsent';
 
   constructor(content: TriggerContent) {
+    // Each spelling of the field has the same value.
+    [this.workflowId] = Object.values(content.fields);
     this.#head = buildParts(content);
     this.#sources = this.#head.filter((part): part is Source => !(part instanceof Uint8Array));
     this.length = this.#head.reduce((sum, part) => sum + partLength(part), this.#end.length);

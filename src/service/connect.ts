@@ -8,6 +8,7 @@ import { NetworkError, type NetworkFault } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { isLoopback, stripBrackets } from '../text/url.js';
+import type { Trust } from './trust.js';
 
 export interface ProxyServer {
   protocol: 'http:' | 'https:';
@@ -20,6 +21,7 @@ export interface ProxyServer {
 export interface Route {
   origin: URL;
   proxy: ProxyServer | undefined;
+  trust: Trust;
 }
 
 /** Milliseconds per address. Node's default of 250 ms is too short for slow networks. */
@@ -30,13 +32,12 @@ const WRITE_ERROR_DELAY = 1_000;
 
 /** Opens a connection to the origin. Throws NetworkError, or the signal's reason as soon as it aborts. */
 export async function openSocket(route: Route, clock: Clock, signal: AbortSignal): Promise<Socket> {
-  const { origin, proxy } = route;
+  const { origin, proxy, trust } = route;
   const secure = origin.protocol === 'https:';
   const target = { host: stripBrackets(origin.hostname), port: Number(origin.port) || (secure ? 443 : 80) };
-  const tunnel = proxy === undefined ? undefined : await openTunnel(proxy, target, signal);
-  const socket = secure
-    ? await openTls(target, tunnel, signal, false)
-    : (tunnel ?? (await openTcp(target, signal, false)));
+  const openPlain = () =>
+    proxy === undefined ? openTcp(target, signal, false) : openTunnel(proxy, target, trust, signal);
+  const socket = secure ? await openTls(target, openPlain, trust, signal, false) : await openPlain();
   dropStacks(socket);
   return delayWriteErrors(socket, clock);
 }
@@ -71,13 +72,24 @@ const lookUpLoopback: LookupFunction = (host, options, callback) => {
   });
 };
 
-async function openTls(target: Target, tunnel: Socket | undefined, signal: AbortSignal, proxy: boolean) {
-  const socket = tunnel ?? (await openTcp(target, signal, proxy));
+/** Opens TLS over a socket of `openPlain`, which is called again where another store of certificates is tried. */
+async function openTls(
+  target: Target,
+  openPlain: () => Promise<Socket>,
+  trust: Trust,
+  signal: AbortSignal,
+  proxy: boolean,
+): Promise<Socket> {
   const { connect: connectTls } = await import('node:tls');
+  const { host } = target;
   // An IP address is not a valid server name (RFC 6066, section 3).
-  const servername = /^[\d.]+$|:/.test(target.host) ? '' : target.host;
-  const secured = connectTls({ socket, host: target.host, servername, ALPNProtocols: ['http/1.1'] });
-  return waitUntilOpen(secured, 'secureConnect', target, signal, proxy);
+  const servername = /^[\d.]+$|:/.test(host) ? '' : host;
+  return trust.connect(hostOf(target), proxy, async (secureContext) => {
+    const socket = await openPlain();
+    const options = { socket, host, servername, ALPNProtocols: ['http/1.1'] };
+    const secured = connectTls(secureContext === undefined ? options : { ...options, secureContext });
+    return waitUntilOpen(secured, 'secureConnect', target, signal, proxy);
+  });
 }
 
 /** Resolves with the socket on `event`. Throws NetworkError, or the signal's reason. */
@@ -113,12 +125,18 @@ function waitUntilOpen(
 }
 
 /** Opens a tunnel through an HTTP proxy with CONNECT (RFC 9110, section 9.3.6). */
-async function openTunnel(proxy: ProxyServer, target: Target, signal: AbortSignal): Promise<Socket> {
+async function openTunnel(
+  proxy: ProxyServer,
+  target: Target,
+  trust: Trust,
+  signal: AbortSignal,
+): Promise<Socket> {
   const proxyTarget = { host: proxy.hostname, port: proxy.port };
+  const openPlain = () => openTcp(proxyTarget, signal, true);
   const socket =
     proxy.protocol === 'https:'
-      ? await openTls(proxyTarget, undefined, signal, true)
-      : await openTcp(proxyTarget, signal, true);
+      ? await openTls(proxyTarget, openPlain, trust, signal, true)
+      : await openPlain();
   // Loaded only when there is a proxy.
   const { request } = await import('node:http');
   return new Promise((resolve, reject) => {
@@ -147,7 +165,10 @@ async function openTunnel(proxy: ProxyServer, target: Target, signal: AbortSigna
       else fail('proxy-refused', { status: response.statusCode ?? 0 });
     });
     connect.once('response', (response) => fail('proxy-refused', { status: response.statusCode ?? 0 }));
-    connect.once('error', (error) => fail('proxy-closed', { code: errorCode(error) }));
+    connect.once('error', (error) => {
+      const code = errorCode(socket.errored ?? error);
+      fail(findAlert(code) ?? 'proxy-closed', { code });
+    });
     connect.end();
   });
 }
@@ -184,9 +205,18 @@ function toConnectError(error: Error, target: Target, proxy: boolean): NetworkEr
   return new NetworkError(faultOf(code), { host: hostOf(target), code, proxy }, { cause: error });
 }
 
+/**
+ * Returns the fault of a TLS alert (RFC 8446, section 6.2). In TLS 1.3, that of a client certificate comes after the
+ * client's first request, which the server has not read.
+ */
+export function findAlert(code = ''): NetworkFault | undefined {
+  if (!/^ERR_SSL_.*_ALERT_/.test(code)) return undefined;
+  return /CERTIFICATE|UNKNOWN_CA/.test(code) ? 'client-certificate' : 'tls-rejected';
+}
+
 function faultOf(code: string | undefined): NetworkFault {
   if (code === undefined) return 'local';
-  const fault = FAULTS[code];
+  const fault = FAULTS[code] ?? findAlert(code);
   if (fault !== undefined) return fault;
   if (CERTIFICATE_CODE.test(code)) return 'certificate';
   return code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_') ? 'not-tls' : 'local';

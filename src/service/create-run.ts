@@ -250,7 +250,7 @@ async function postTrigger(
   onResponse(response, service);
   if (response.status >= 200 && response.status <= 299) return { run: parseRunResponse(response, 'string') };
   return {
-    failure: new HttpError(httpErrorInfo('POST', url, response, service, body.length)),
+    failure: new HttpError(httpErrorInfo('POST', url, response, service, body)),
     token,
   };
 }

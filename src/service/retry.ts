@@ -91,8 +91,9 @@ function invitesResend(
 /** Returns what the last attempt means: it was rejected, it created nothing, or it may have created a run. */
 export function classify(last: Attempt, policy: ResendPolicy): 'rejected' | 'not-triggered' | 'unknown' {
   if ('fault' in last) {
-    // A TLS alert in response to plain text shows that the peer did not understand the request.
-    return last.sendState === 'complete' && last.fault !== 'expects-tls' ? 'unknown' : 'not-triggered';
+    // A TLS alert in response to plain text, or for want of a client certificate, shows that the request was not read.
+    const isUnread = last.fault === 'expects-tls' || last.fault === 'client-certificate';
+    return last.sendState === 'complete' && !isUnread ? 'unknown' : 'not-triggered';
   }
   if (invitesResend(last, policy)) return 'not-triggered';
   const { status, sendState, isRunLocation } = last;

@@ -25,6 +25,8 @@ import type { HttpResponse, Transport } from './transport.js';
 export interface Credentials {
   /** The source's name for users, such as WFR_TOKEN; undefined if no token is sent. */
   readonly source: string | undefined;
+  /** What to change for another token, as a sentence. */
+  readonly fix?: string | undefined;
   token(signal?: AbortSignal): Promise<string | undefined>;
   /** Reads the source again, once per rejected token; returns whether it has a different token now. */
   refresh(rejected: string | undefined, signal?: AbortSignal): Promise<boolean>;
@@ -128,7 +130,7 @@ export function httpErrorInfo(
   url: URL,
   response: HttpResponse,
   service: Service,
-  bodyBytes?: number,
+  body?: { length: number; workflowId: string | undefined },
 ): HttpErrorInfo {
   return {
     method,
@@ -137,8 +139,10 @@ export function httpErrorInfo(
     message: errorMessage(response.body, response.isWhole),
     location: redactTarget(response.headers.location, url),
     isRunLocation: method === 'POST' && isBelow(response.headers.location, url),
-    bodyBytes,
+    bodyBytes: body?.length,
+    workflowId: body?.workflowId,
     tokenSource: service.credentials.source,
+    tokenFix: service.credentials.fix,
     retryAfter: retryAfterOf(response, service),
     requestId: requestIdOf(response, url.pathname),
   };

@@ -8,13 +8,14 @@ import type { Clock } from '../platform/context.js';
 import type { Limits } from '../platform/limits.js';
 import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
-import { openSocket, type Route } from './connect.js';
+import { findAlert, openSocket, type Route } from './connect.js';
 import { Deadline, StallTimer } from './deadline.js';
 import { MAX_HEAD, RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
 import { requestIdOf } from './request-id.js';
 import type { ResponsePlace } from './response-memory.js';
 import { Semaphore } from './semaphore.js';
+import { type TlsSettings, Trust } from './trust.js';
 
 export interface HttpResponse extends ReadBody {
   status: number;
@@ -37,6 +38,7 @@ interface PollConnection {
   client: Client;
   /** What its socket receives; undefined before it was opened. */
   raw?: RawResponse;
+  socket?: Socket;
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -59,9 +61,11 @@ export class Transport {
   readonly #polls = new Semaphore(POLL_CONNECTIONS);
   readonly #connections = new Set<PollConnection>();
   readonly #idle: PollConnection[] = [];
+  /** The code of the TLS alert that a socket received after its request was written. */
+  readonly #alerts = new WeakMap<Socket, string | undefined>();
 
-  constructor(route: Route, clock: Clock, limits: Limits) {
-    this.#route = route;
+  constructor({ tls, ...route }: Omit<Route, 'trust'> & { tls: TlsSettings }, clock: Clock, limits: Limits) {
+    this.#route = { ...route, trust: new Trust(tls) };
     this.#clock = clock;
     this.#limits = limits;
   }
@@ -120,7 +124,8 @@ export class Transport {
     } catch (error) {
       if (signal.aborted) incomplete.tell();
       const fallback = body.sendState === 'unsent' ? 'connect-reset' : 'reset';
-      throw bodyError ?? withReceived(toNetworkError(error, this.#host, fallback), raw);
+      const failure = withReceived(toNetworkError(error, this.#host, fallback), raw);
+      throw bodyError ?? this.#explainReset(failure, socket);
     } finally {
       deadline.end();
       incomplete.end();
@@ -172,7 +177,7 @@ export class Transport {
       );
       return await this.#read(response, deadline, { started, place });
     } catch (error) {
-      throw toNetworkError(error, this.#host, 'reset');
+      throw this.#explainReset(toNetworkError(error, this.#host, 'reset'), connection.socket);
     } finally {
       deadline.end();
       this.#idle.push(connection);
@@ -183,6 +188,7 @@ export class Transport {
     const open = async () => {
       const socket = await this.#connect(this.#closed.signal);
       connection.raw = new RawResponse(socket);
+      connection.socket = socket;
       return socket;
     };
     const connection: PollConnection = {
@@ -200,12 +206,26 @@ export class Transport {
     return connection;
   }
 
+  /** Returns the error of a lost connection; where its socket received an alert, of which undici says nothing, that of the alert. */
+  #explainReset(error: unknown, socket: Socket | undefined): unknown {
+    const isReset =
+      error instanceof NetworkError && error.fault === 'reset' && error.facts.status === undefined;
+    const code = socket && this.#alerts.get(socket);
+    return isReset && code !== undefined
+      ? new NetworkError('client-certificate', { host: this.#host, code }, { cause: error })
+      : error;
+  }
+
   /** Opens a socket within the time limit; aborted by the signal. */
   async #connect(signal: AbortSignal): Promise<Socket> {
     const deadline = new Deadline(signal, this.#clock);
     deadline.allow(this.#limits.connect, () => this.#fault('connect-timeout', this.#limits.connect));
     try {
-      return await openSocket(this.#route, this.#clock, deadline.signal);
+      const socket = await openSocket(this.#route, this.#clock, deadline.signal);
+      return socket.on('error', (error) => {
+        const code = errorCode(error);
+        if (findAlert(code) === 'client-certificate') this.#alerts.set(socket, code);
+      });
     } finally {
       deadline.end();
     }

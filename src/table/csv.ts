@@ -1,5 +1,6 @@
 /** Reads rows from CSV; each header cell is an input's name with its separator. */
 
+import { isUtf8 } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 import { BatchFileError } from '../errors.js';
 import type { PathRules } from '../inputs/boundary.js';
@@ -7,12 +8,15 @@ import type { Columns } from '../inputs/check-declared.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
 import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
 
-const NOT_TEXT = 'has bytes that are not valid UTF-8; save the table as UTF-8';
+const NOT_UTF8 = 'has bytes that are not valid UTF-8; save the table as UTF-8';
+/** In UTF-16 without a byte order mark, every other byte of most tables is one. */
+const HAS_NUL = 'has a NUL character; remove it, or save the table as UTF-8';
 
-/** The cells of a record, and the line on which it begins, from 1. */
+/** The cells of a record, the line on which it begins, from 1, and whether the file was UTF-8 up to it. */
 interface CsvRecord {
   cells: readonly string[];
   line: number;
+  isUtf8: boolean;
 }
 
 /** Reads the rows below the header; an empty cell means no input. Throws BatchFileError for an invalid header or quote. */
@@ -22,16 +26,17 @@ export async function* csvRows(file: TableFile): AsyncGenerator<Row, void, void>
   let heads: ColumnHeader[] | undefined;
   let labelIndex = -1;
   let headDigest = '';
-  for await (const { cells, line } of recordsOf(file, delimiter)) {
+  for await (const record of recordsOf(file, delimiter)) {
+    const { cells, line } = record;
     if (heads === undefined) {
-      heads = headsOf(cells, `${name}:${line}`, delimiter);
+      heads = headsOf(record, `${name}:${line}`, delimiter);
       headDigest = digestOf(heads.map(({ text }) => text));
       labelIndex = labelIndexOf(heads, file, line);
       continue;
     }
     const digest = digestOf([headDigest, ...cells]);
     const label = rowLabel(name, line, cells[labelIndex]);
-    yield { number: line, label, digest, inputs: inputsOf(cells, heads, paths, delimiter) };
+    yield { number: line, label, digest, inputs: inputsOf(record, heads, paths, delimiter) };
   }
   if (heads === undefined) throw emptyTable(name);
 }
@@ -39,9 +44,9 @@ export async function* csvRows(file: TableFile): AsyncGenerator<Row, void, void>
 /** Reads the header. Throws BatchFileError if it is invalid. */
 export async function csvColumns(file: TableFile): Promise<Columns> {
   const delimiter = delimiterOf(file);
-  for await (const { cells, line } of recordsOf(file, delimiter)) {
-    const label = `${file.name}:${line}`;
-    return { label, headers: headsOf(cells, label, delimiter) };
+  for await (const record of recordsOf(file, delimiter)) {
+    const label = `${file.name}:${record.line}`;
+    return { label, headers: headsOf(record, label, delimiter) };
   }
   throw emptyTable(file.name);
 }
@@ -74,23 +79,46 @@ async function* recordsOf(
   delimiter: string,
 ): AsyncGenerator<CsvRecord, void, void> {
   const file = open();
-  const splitter = new RecordSplitter(name, delimiter);
+  const encoding = { isUtf8: true };
+  const splitter = new RecordSplitter(name, delimiter, encoding);
   try {
-    for await (const text of decode(file)) yield* splitter.split(text);
+    for await (const text of decode(file, encoding)) yield* splitter.split(text);
     yield* splitter.end();
   } finally {
     file.destroy();
   }
 }
 
-/** Decodes UTF-8, and UTF-16 with a byte order mark; U+FFFD replaces what is neither. */
-async function* decode(file: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
+/** Whether a file was UTF-8 so far. */
+interface Encoding {
+  isUtf8: boolean;
+}
+
+/** Decodes UTF-8, and UTF-16 with a byte order mark; U+FFFD replaces what is neither, and `isUtf8` then becomes false. */
+async function* decode(file: AsyncIterable<Buffer>, encoding: Encoding): AsyncGenerator<string, void, void> {
   let decoder: TextDecoder | undefined;
+  let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of file) {
     decoder ??= new TextDecoder(encodingOf(chunk));
+    if (decoder.encoding === 'utf-8') {
+      const bytes = Buffer.concat([rest, chunk]);
+      const end = endOfCharacters(bytes);
+      encoding.isUtf8 &&= isUtf8(bytes.subarray(0, end));
+      rest = bytes.subarray(end);
+    }
     yield decoder.decode(chunk, { stream: true });
   }
   if (decoder !== undefined) yield decoder.decode();
+}
+
+/** Returns the offset of a character that the end of a chunk may have cut: its last three bytes at most. */
+function endOfCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) return bytes.length;
+    if (byte >= 0xc0) return bytes.length - back;
+  }
+  return bytes.length;
 }
 
 function encodingOf([first, second]: Buffer): string {
@@ -114,8 +142,11 @@ class RecordSplitter {
   #state: 'start' | 'unquoted' | 'quoted' | 'closed' = 'start';
   #isAfterCr = false;
 
-  constructor(name: string, delimiter: string) {
+  readonly #encoding: Encoding;
+
+  constructor(name: string, delimiter: string, encoding: Encoding) {
     this.#name = name;
+    this.#encoding = encoding;
     this.#end = new RegExp(`[\\r\\n]|${delimiter.replace(/[$^.*+?|()[\]{}\\]/, '\\$&')}`, 'gu');
   }
 
@@ -185,7 +216,7 @@ class RecordSplitter {
     const cells = this.#cells;
     this.#cells = [];
     for (const cell of cells) this.#line += lineBreaksIn(cell);
-    yield { cells, line };
+    yield { cells, line, isUtf8: this.#encoding.isUtf8 };
   }
 
   /** Whether nothing of the record was read. */
@@ -202,9 +233,10 @@ function lineBreaksIn(cell: string): number {
   return cell.match(/\r\n|\r|\n/g)?.length ?? 0;
 }
 
-/** U+FFFD replaces bytes that are not UTF-8; a NUL is half a character of UTF-16. */
-function areText(cells: readonly string[]): boolean {
-  return cells.every((cell) => !cell.includes('\uFFFD') && !cell.includes('\0'));
+/** Returns why cells are not text; undefined if they are. A U+FFFD in a file that is UTF-8 is a character like others. */
+function encodingProblem({ cells, isUtf8: isValid }: CsvRecord): string | undefined {
+  if (cells.some((cell) => cell.includes('\0'))) return HAS_NUL;
+  return !isValid && cells.some((cell) => cell.includes('\uFFFD')) ? NOT_UTF8 : undefined;
 }
 
 /** The delimiters of spreadsheets, as they are written and as --delimiter takes them. */
@@ -230,8 +262,10 @@ function assertDelimiter([cell = '']: readonly string[], label: string, delimite
   );
 }
 
-function headsOf(cells: readonly string[], label: string, delimiter: string): ColumnHeader[] {
-  if (!areText(cells)) throw new BatchFileError(`${label}: ${NOT_TEXT}`);
+function headsOf(record: CsvRecord, label: string, delimiter: string): ColumnHeader[] {
+  const { cells } = record;
+  const problem = encodingProblem(record);
+  if (problem !== undefined) throw new BatchFileError(`${label}: ${problem}`);
   if (cells.length === 1) assertDelimiter(cells, label, delimiter);
   const heads = cells.map((cell) => {
     try {
@@ -249,11 +283,12 @@ function headsOf(cells: readonly string[], label: string, delimiter: string): Co
 }
 
 function inputsOf(
-  cells: readonly string[],
+  record: CsvRecord,
   heads: readonly ColumnHeader[],
   paths: PathRules,
   delimiter: string,
 ): Row['inputs'] {
+  const { cells } = record;
   if (cells.every((cell) => cell.trim() === '')) {
     return { problem: 'has only empty cells; remove the line, or fill in its cells' };
   }
@@ -264,7 +299,8 @@ function inputsOf(
       problem: `has ${count}, but the header has ${heads.length}; quote cells that contain a ${separator}, and keep the ${separator}s of empty cells`,
     };
   }
-  if (!areText(cells)) return { problem: NOT_TEXT };
+  const problem = encodingProblem(record);
+  if (problem !== undefined) return { problem };
   try {
     const items = heads.flatMap((head, index) => {
       const cell = cells[index] ?? '';

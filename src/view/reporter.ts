@@ -25,6 +25,8 @@ const MAX_WARNINGS = 1_000;
 export class Reporter {
   #progress = HIDDEN;
   #batch = HIDDEN_BATCH;
+  /** The last line of `continuation`. */
+  #continuation = '';
   readonly #warned = new Set<string>();
 
   private constructor(
@@ -108,7 +110,10 @@ export class Reporter {
 
   /** Prints how a later command continues with a run, where one can; `isDim` is for what may be left out. */
   continuation(text: string, { isDim = false } = {}): void {
-    if (!this.presentation.canContinue) return;
+    const { canContinue, live, quiet } = this.presentation;
+    // On a terminal nothing but the live line, which is gone, came after it.
+    if (!canContinue || (live && this.#continuation === text)) return;
+    if (!isDim || !quiet) this.#continuation = text;
     if (isDim) this.info(this.style.dim(text));
     else this.notice(text);
   }

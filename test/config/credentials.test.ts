@@ -40,6 +40,47 @@ async function profileWorld(
   return { service, folder, path, wfr, starts, authorizations };
 }
 
+describe('a token that the service rejects', () => {
+  test.each<[args: string[], env: Record<string, string>, settings: object, fix: string]>([
+    [[], { WFR_TOKEN: TOKEN }, {}, 'Set WFR_TOKEN to a token with permission for this.'],
+    [
+      ['--token-file', 'token'],
+      {},
+      {},
+      'Write a token with permission for this to token, or fix --token-file.',
+    ],
+    [['--token-file', '-'], {}, {}, 'Write a token with permission for this to standard input.'],
+    [
+      [],
+      { WFR_TOKEN_FILE: 'token' },
+      {},
+      'Write a token with permission for this to token, or fix WFR_TOKEN_FILE.',
+    ],
+    [
+      [],
+      {},
+      { tokenFile: 'token' },
+      'Write a token with permission for this to FOLDER/token, or fix tokenFile in PATH, line 6.',
+    ],
+    [[], {}, { tokenCommand: printing(TOKEN) }, 'Fix tokenCommand in PATH, line 6.'],
+  ])('status: %j with %j and %j says what to fix', async (args, env, settings, fix) => {
+    const { wfr, folder, path } = await profileWorld(settings, (_request, reply) => reply.send(401));
+    writeFileSync(join(folder, 'token'), TOKEN);
+    const result = await wfr(['status', 'run-1', ...args], { env, cwd: folder, stdin: TOKEN });
+    expect(result.exitCode).toBe(4);
+    expect(result.stderr.trimEnd().split('\n').at(-1)?.trim()).toBe(
+      fix.replace('PATH', path).replace('FOLDER', folder),
+    );
+  });
+
+  test('status: an empty WFR_TOKEN is said to be empty', async () => {
+    const env = { WFR_TOKEN: '', WFR_BASE_URL: 'https://service.test' };
+    const { exitCode, stderr } = await runCli(['status', 'run-1'], { env });
+    expect(exitCode).toBe(4);
+    expect(stderr).toContain('looked for --token-file, WFR_TOKEN (empty), WFR_TOKEN_FILE\n');
+  });
+});
+
 describe("a profile's token file", () => {
   test('tokenFile: relative to the config file, with ~/ for the home folder', async () => {
     const { wfr, folder, authorizations } = await profileWorld({ tokenFile: 'secrets/token' });

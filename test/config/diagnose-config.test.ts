@@ -74,7 +74,7 @@ const INVALID_FILES: InvalidFile[] = [
   [
     'an unknown setting',
     profile('{\n"color": 1}'),
-    '2:1: unknown setting "color"; valid settings: baseUrl, allowHttp, tokenFile, tokenCommand, headerFile, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
+    '2:1: unknown setting "color"; valid settings: baseUrl, allowHttp, tokenFile, tokenCommand, headerFile, caFile, certFile, keyFile, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
   ],
   [
     'a misspelled setting',
@@ -85,6 +85,11 @@ const INVALID_FILES: InvalidFile[] = [
     'a setting outside a profile',
     '{"interval": "2s"}',
     '1:2: "interval" must be inside a profile: {"profiles": {"<name>": {"interval": ...}}}',
+  ],
+  [
+    'a setting with a typo',
+    profile('{"timout": "1m"}'),
+    '1:21: unknown setting "timout"; did you mean "timeout"?',
   ],
   [
     'an unknown setting named like an object property',
@@ -320,7 +325,7 @@ const INVALID_FILES: InvalidFile[] = [
     '2:1: unknown setting "x"; valid settings: $schema, defaultProfile, profiles',
     '4:2: duplicate name "timeout"; remove one of the two',
     '4:13: "timeout" must be a duration, such as "10m"; found "x"',
-    '4:18: unknown setting "color"; valid settings: baseUrl, allowHttp, tokenFile, tokenCommand, headerFile, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
+    '4:18: unknown setting "color"; valid settings: baseUrl, allowHttp, tokenFile, tokenCommand, headerFile, caFile, certFile, keyFile, workflowIdField, resend503, interval, maxInterval, timeout, workflows',
   ],
 ];
 

@@ -4,6 +4,7 @@ import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { writeTestConfig } from '../helpers/config.js';
 import { startTimer } from '../helpers/elapsed.js';
+import { errorData } from '../helpers/error-data.js';
 import { aFinishedRun, aRun, type Handler, scriptedService, showRun } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
 
@@ -276,7 +277,12 @@ describe('run: responses that reject a trigger', () => {
       4,
       'rejected the access token (403); it came from WFR_TOKEN\n',
     ],
-    ['a 404 response (fault 20)', respond(404), 5, '/runs (404)\n  Check the base URL and the workflow.'],
+    [
+      'a 404 response (fault 20)',
+      respond(404),
+      5,
+      '/runs (404)\n  "w" is no UUID; names of workflows come from a profile of the config file: see wfr help config',
+    ],
     ['a 409 response (fault 22)', respond(409, 'in use'), 5, 'rejected the trigger (409)\n| in use\n'],
     ['a 413 response (fault 23)', respond(413), 5, 'rejected a body of 54 bytes as too large (413)'],
   ])('run: %s is final after one POST', async (_name, handler, code, message) => {
@@ -284,6 +290,26 @@ describe('run: responses that reject a trigger', () => {
     expect({ exitCode, stdout, posts }).toEqual({ exitCode: code, stdout: '', posts: 1 });
     expect(stderr).toContain(message);
     expect(stderr).not.toMatch(/secret|the-token/);
+  });
+
+  test.each([
+    [404, ['Check the base URL and the workflow.']],
+    [
+      422,
+      [
+        'Compare the inputs with the parameters of the workflow; wfr run --dry-run shows what was sent.',
+        'With parameters declared in a profile, inputs are checked before they are sent: see wfr help config.',
+      ],
+    ],
+  ])('run: a %i of a workflow that is a UUID suggests what to check (fault 20)', async (status, hints) => {
+    const service = await scriptedService(async (request, reply) => {
+      await request.body();
+      reply.send(status);
+    });
+    const args = ['run', '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e', '--workflow-id-field', 'both', '--json'];
+    const { exitCode, stderr } = await runCli(args, { env: { WFR_BASE_URL: service.baseUrl } });
+    expect(exitCode).toBe(5);
+    expect(errorData(stderr).hints).toEqual(hints);
   });
 
   test('run: a 429 with Retry-After is retried three times after that wait, then exits 7 (fault 24)', async () => {

@@ -197,7 +197,7 @@ describe('run: the certificate of the service', () => {
     ['expired', 'it has expired (CERT_HAS_EXPIRED)'],
     ['wrong-name', 'it is for another name (ERR_TLS_CERT_ALTNAME_INVALID)'],
   ] as const)(
-    'run: an untrusted certificate (%s) exits 7 without a retry, suggesting NODE_EXTRA_CA_CERTS and no way to skip the check (fault 6)',
+    'run: an untrusted certificate (%s) exits 7 without a retry, suggesting --cacert and no way to skip the check (fault 6)',
     async (name, reason) => {
       const service = await scriptedService(() => {}, { tls: certificate(name) });
       const { exitCode, stderr, clock } = await run(service.baseUrl);
@@ -205,7 +205,7 @@ describe('run: the certificate of the service', () => {
       expect(stderr).toContain(
         `the certificate of 127.0.0.1:${service.port} is not trusted: ${reason}\n  no run was created`,
       );
-      expect(stderr).toContain('NODE_EXTRA_CA_CERTS');
+      expect(stderr).toContain('--cacert');
       expect(stderr).not.toMatch(/insecure|REJECT_UNAUTHORIZED|--no-/i);
       expect(clock.sleeps).toEqual([]);
       expect(service.requests.length).toBe(0);

@@ -42,6 +42,8 @@ interface ServiceOptions {
   clock?: VirtualClock;
   tls?: TlsOptions;
   onConnection?: (socket: Socket) => void;
+  /** Called when TCP is connected, before TLS. */
+  onTcp?: () => void;
 }
 
 /** Starts a service that ends with the test. `handler` is called when the head of a request has been received. */
@@ -63,6 +65,7 @@ export async function scriptedService(
     });
   };
   const server: Server = options.tls ? createTlsServer(options.tls, accept) : createServer(accept);
+  if (options.onTcp !== undefined) server.on('connection', options.onTcp);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
   onTestFinished(() => {

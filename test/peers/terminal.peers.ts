@@ -122,7 +122,7 @@ describe('terminal', () => {
     await screen.waitFor(/RUNNING/);
     screen.press('C-c');
     const text = await screen.waitFor(/Interrupted(.|\n)*\$$/);
-    expect(text).toContain(`Interrupted; run ${ID} continues.\nTo watch it: wfr watch ${ID}\n`);
+    expect(text).toContain(`To watch it: wfr watch ${ID}\nInterrupted; run ${ID} continues.\n`);
     expect(spinners(text)).toEqual([]);
     expect(screen.cursorIsVisible).toBe(true);
     screen.typeLine('echo code $?');

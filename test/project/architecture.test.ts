@@ -97,7 +97,7 @@ describe('the source tree', () => {
     const loaded = reachableFrom('main.ts', imports.filter(isLoaded));
     expect([...loaded].filter((name) => !/^node:|\.(ts|json)$/.test(name))).toEqual(['commander']);
     const isOfStart = (file: string) =>
-      /^([^/]+|platform\/.*|text\/secret-mask|commands\/(shared\/.*|[^/]+\/flags|help\/help))\.ts$/.test(
+      /^([^/]+|platform\/.*|text\/(nearest|secret-mask)|commands\/(shared\/.*|[^/]+\/flags|help\/help))\.ts$/.test(
         file,
       );
     expect([...loaded].filter((name) => sources.has(name) && !isOfStart(name))).toEqual([]);

@@ -55,10 +55,12 @@ export function batch(
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
 async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutcome> {
-  const problems: string[] = [];
+  /** The first line with each mistake, and how many other rows have the same. */
+  const mistakes = new Map<string, { first: string; others: number }>();
   /** What is not about one row, such as what the workflow takes. */
   const common = new Set<string>();
   let rows = 0;
+  let invalid = 0;
   let omitted = 0;
   for await (const row of shardRows(plan)) {
     rows++;
@@ -66,18 +68,32 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
       await (await resolveRowInputs(row, plan, context)).close();
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
+      invalid++;
       for (const problem of error.problems) {
+        const reason = problem.slice(row.label.length);
+        const known = mistakes.get(reason);
         if (!problem.startsWith(`${row.label}: `)) common.add(problem);
-        else if (problems.length < MAX_PROBLEMS) problems.push(problem);
+        else if (known !== undefined) known.others++;
+        else if (mistakes.size < MAX_PROBLEMS) mistakes.set(reason, { first: problem, others: 0 });
         else omitted++;
       }
     }
   }
-  if (omitted > 0) problems.push(`and ${omitted} more`);
-  problems.push(...common);
-  if (problems.length > 0) throw new UsageError(problems);
+  if (invalid > 0) {
+    throw new UsageError([
+      ...[...mistakes.values()].map(describeMistake),
+      ...(omitted > 0 ? [`and ${omitted} more`] : []),
+      ...common,
+      ...(rows > 1 ? [`${invalid} of ${rows} rows ${invalid === 1 ? 'is' : 'are'} invalid`] : []),
+    ]);
+  }
   await context.stderr.write(`${rows} ${rows === 1 ? 'row' : 'rows'} valid; nothing sent\n`);
   return { runs: [], exit: ExitCode.ok };
+}
+
+function describeMistake({ first, others }: { first: string; others: number }): string {
+  if (others === 0) return first;
+  return `${first} (and ${others} more ${others === 1 ? 'row' : 'rows'})`;
 }
 
 /** Throws UsageError for more than one row: without results, a batch could not be resumed. */

@@ -1,6 +1,6 @@
 /** `wfr config`: prints the path of the config file, checks the file, shows the effective settings, and writes a first file. */
 import { existsSync } from 'node:fs';
-import { type ConfigLocation, locateConfig, readConfigBytes } from '../../config/load-config.js';
+import { type ConfigLocation, locateConfig } from '../../config/load-config.js';
 import { chooseProfile } from '../../config/profile.js';
 import type { ServiceFlags } from '../../config/service.js';
 import { type EffectiveSetting, resolveEffectiveSettings } from '../../config/show.js';
@@ -9,16 +9,24 @@ import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import { sanitize } from '../../text/sanitize.js';
-import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
-import { Reporter } from '../../view/reporter.js';
+import type { PresentationFlags } from '../../view/presentation.js';
 import { init } from './init.js';
 
 export interface ConfigFlags extends ServiceFlags, WaitFlags, PresentationFlags {
   workflowIdField?: string;
   json?: boolean;
+  connect?: boolean;
 }
 
-const ACTIONS = { path, show, check, init } as const;
+const ACTIONS = {
+  path,
+  show,
+  async check(...args: Parameters<typeof show>) {
+    const module = await import('./check.js');
+    return module.check(...args);
+  },
+  init,
+} as const;
 
 /** Throws UsageError if the file cannot be read or does not have the profile, and from `show` with every error in it. */
 export async function config(
@@ -40,27 +48,6 @@ async function path(
 ): Promise<Exit> {
   await stdout.write(`${path}\n`);
   await stderr.write(existsSync(path) ? 'The file exists.\n' : 'The file does not exist yet.\n');
-  return ExitCode.ok;
-}
-
-/** The errors are the result, so they go to stdout, in the format that editors parse. */
-async function check(location: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
-  const read = readConfigBytes(location);
-  if (read === undefined) {
-    await chooseProfile(flags, context);
-    await context.stderr.write(`There is no config file at ${sanitize(location.path)}; none is required.\n`);
-    return ExitCode.ok;
-  }
-  const { findConfigErrors } = await import('../../config/parse-config.js');
-  const errors = await findConfigErrors(read.bytes, location.path);
-  for (const error of errors) await context.stdout.write(`${sanitize(error)}\n`);
-  if (errors.length > 0) return ExitCode.usage;
-  const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
-  const { findUnreadableFiles } = await import('../../config/check-files.js');
-  const unreadable = await findUnreadableFiles(read.bytes, location.path, context);
-  const reporter = await Reporter.open(decidePresentation(flags, context), context);
-  for (const warning of [...warnings, ...unreadable]) reporter.warn(warning);
-  await context.stderr.write(`${sanitize(location.path)} is valid.\n`);
   return ExitCode.ok;
 }
 

@@ -35,14 +35,15 @@ The parameters of a workflow are string, document, number, boolean, object or
 array, and optional with a ? after the name. With them, inputs are checked
 before anything is sent.
 
-Other settings: tokenFile, headerFile, allowHttp, workflowIdField, resend503,
-interval, maxInterval. A flag overrides the environment, and both override the
-profile. A profile's token and headers are sent only to the origin of its
-baseUrl. The file must not contain the token itself.
+Other settings: tokenFile, headerFile, caFile, certFile, keyFile, allowHttp,
+workflowIdField, resend503, interval, maxInterval. A flag overrides the
+environment, and both override the profile. A profile's token, headers and
+certificates are only for the origin of its baseUrl. The file must not contain
+the token itself.
 
 Examples:
   wfr config init --base-url https://workflows.example.com/api/v1
-  wfr config check
+  wfr config check --connect
   wfr config show --profile production
   "$EDITOR" "$(wfr config path)"`;
 
@@ -62,6 +63,7 @@ function define(command: Command, start: Start): void {
   addServiceFlags(command)
     .option('--workflow-id-field <field>', 'workflow field to send; see wfr help run')
     .option('--json', 'print the settings as JSON')
+    .option('--connect', 'check: also ask the service for a run')
     .addHelpText('after', HELP)
     .action((action: 'path' | 'show' | 'check' | 'init') =>
       start(async (context) => {

@@ -25,7 +25,8 @@ const SURROUNDINGS: Variables = [
     ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'],
     'the proxy, and the hosts to reach without it; this machine is always reached directly',
   ],
-  [['NODE_EXTRA_CA_CERTS'], 'a file with additional CA certificates'],
+  [['SSL_CERT_FILE', 'SSL_CERT_DIR'], "the system's CA certificates, as in OpenSSL; see also --cacert"],
+  [['NODE_EXTRA_CA_CERTS'], 'a file with additional CA certificates, read at every start'],
   [
     ['TRACEPARENT', 'TRACESTATE'],
     'the trace that this command is a part of, which is sent to the service (W3C Trace Context)',

@@ -27,10 +27,15 @@ const CONFIG_CHECK = `The errors in the config file
 
 wfr config check prints every error in the file as path:line:column: message,
 which editors parse, and exits with 2 if there is one. With --profile, that
-profile must exist. Nothing is sent.
+profile must exist. A warning names each file that cannot be read, each program
+of a tokenCommand that does not exist, and each certificate that expires within
+30 days. Nothing is sent, and no command is run.
+
+--connect then asks the service for a run that cannot exist: it says whether
+the address, TLS and the token work, with the exit codes of wfr status.
 
 Examples:
-  wfr config check
+  wfr config check --connect
   WFR_CONFIG=new.json wfr config check
 `;
 

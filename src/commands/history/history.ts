@@ -9,6 +9,7 @@ import { idShortener } from '../../history/short-id.js';
 import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
+import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
 import { formatAge } from '../../text/duration.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
@@ -38,11 +39,13 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const exit = flags.refresh === true ? await refresh(plan, flags, context) : ExitCode.ok;
   const log = History.open(context);
   const known = await log.readRuns();
+  assertStatus(flags.status, known);
   const runs = known.filter(plan.isWanted).slice(0, plan.limit).map(plan.withName);
   // With --json, the last line of stderr is the error of --refresh, if any.
   if (runs.length === 0 && !context.errorsAsData)
     await context.stderr.write(`${await emptyText(log, known.length)}\n`);
   await print(runs, known, plan, context);
+  await noteAge(runs, flags, plan, context);
   return exit;
 }
 
@@ -87,6 +90,15 @@ async function chooseUsableProfile(
   }
 }
 
+/** Throws UsageError for a word that is no status of the service, and of no run in the history. */
+function assertStatus(status: string | undefined, known: readonly PastRun[]): void {
+  const words = [...KNOWN_STATUSES, ...known.map(statusOf)].map((word) => word.toLowerCase());
+  if (status === undefined || words.includes(status.toLowerCase())) return;
+  throw new UsageError([
+    `--status ${status || '""'}: choose ${KNOWN_STATUSES.slice(0, -1).join(', ')} or ${KNOWN_STATUSES.at(-1)}`,
+  ]);
+}
+
 function parseLimit(raw: string | undefined): number {
   if (raw === undefined) return DEFAULT_LIMIT;
   if (/^[1-9]\d{0,8}$/.test(raw)) return Number(raw);
@@ -106,6 +118,18 @@ async function emptyText(log: History, known: number): Promise<string> {
   return known === 0
     ? `The history has no runs yet (${sanitize(folder)}).`
     : 'No run in the history matches --status and --workflow.';
+}
+
+/** A person may take RUNNING for the state of now. */
+async function noteAge(
+  runs: readonly ListedRun[],
+  { refresh }: HistoryFlags,
+  { format, presentation }: HistoryPlan,
+  { stderr }: Context,
+): Promise<void> {
+  const isOpen = runs.some(({ status }) => !hasEndedStatus(status));
+  if (refresh === true || presentation.quiet || format !== 'text' || !isOpen) return;
+  await stderr.write('Each status is as last seen; wfr history --refresh asks the service.\n');
 }
 
 async function print(

@@ -23,14 +23,14 @@ function serviceFlags(): Option[] {
     new Option('--profile <name>', 'use a profile of the config file (WFR_PROFILE)'),
     new TypedOption('URL', '--base-url <url>', 'service address with path prefix (WFR_BASE_URL)'),
     new Option('--allow-http', 'allow http:// to hosts other than this machine (WFR_ALLOW_HTTP=1)'),
-    new TypedOption(
-      'path',
-      '--token-file <path|->',
-      'read the access token from a file (WFR_TOKEN, WFR_TOKEN_FILE)',
-    ),
+    new TypedOption('path', '--token-file <path|->', 'read the token from a file (WFR_TOKEN_FILE)'),
     new Option('--no-token', 'send no Authorization header'),
     new Option('-H, --header <name: value>', 'add a request header; repeatable').argParser(collect),
     new TypedOption('path', '--header-file <path>', 'add the request headers in a file, one a line'),
+    // Flags of settings have the names of these.
+    Object.assign(new TypedOption('path', '--cacert <file>', 'also trust the certificates in a PEM file'), {
+      attributeName: () => 'caFile',
+    }),
   ];
 }
 

@@ -169,7 +169,8 @@ function printWatchError(
         : `Run ${shownId} may still be running.`,
     );
   }
-  if (commands !== undefined) reporter.continuation(`To watch it: ${commands.watch}`);
+  const goal = state === 'noValue' ? 'To print its output' : 'To watch it';
+  if (commands !== undefined) reporter.continuation(`${goal}: ${commands.watch}`);
 }
 
 function formatState(run: Run | undefined): string {

@@ -1,9 +1,12 @@
 /** The run ids of a command line, with @last and the beginnings of ids resolved from the history. */
 import type { Profile } from '../../config/profile.js';
+import { resolveSetting } from '../../config/resolve-setting.js';
+import { resolveServiceSettings, type ServiceFlags, type ServiceSettings } from '../../config/service.js';
 import { resolveWorkflowId } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
-import type { History, PastRun } from '../../history/history.js';
+import { History, type PastRun } from '../../history/history.js';
 import { isShortId, shortIdFinder } from '../../history/short-id.js';
+import type { Context } from '../../platform/context.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { findNearest } from '../../text/nearest.js';
 
@@ -54,6 +57,30 @@ export async function resolvePastRuns(
   });
   if (problems.length > 0) throw new UsageError(problems, 'wfr history');
   return { ids: [...new Set(ids)], notes };
+}
+
+/**
+ * Resolves the service of past runs. Throws UsageError with every problem; where there is no base URL, with that of the
+ * run in the history, which is not used by itself: the token may be for another service.
+ */
+export async function resolveServiceOfRuns(
+  raw: readonly string[],
+  flags: ServiceFlags,
+  profile: Profile | undefined,
+  context: Context,
+): Promise<ServiceSettings> {
+  return resolveServiceSettings(flags, profile, context).catch(async (error) => {
+    const hasBaseUrl = resolveSetting('baseUrl', flags, profile, context) !== undefined;
+    if (hasBaseUrl || !(error instanceof UsageError)) throw error;
+    const runs = await History.open(context).readRuns();
+    const places = raw.flatMap((text) => {
+      const matches =
+        parseReference(text, profile) ?? (({ id }) => id === text || shortIdFinder([id])(text).length > 0);
+      const run = runs.find(matches);
+      return run === undefined ? [] : [`${text} is a run at ${run.baseUrl}: pass --base-url ${run.baseUrl}`];
+    });
+    throw new UsageError([...error.problems, ...places], error.hint);
+  });
 }
 
 /** The most runs that are listed where an id is ambiguous. */

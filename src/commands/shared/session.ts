@@ -231,7 +231,10 @@ async function flushHistory(history: History, reporter: Reporter): Promise<void>
   if (error === undefined) return;
   const isHanging = error instanceof HistoryTimeoutError;
   // A person may rely on @last; a pipeline without a home folder does not.
-  if (!reporter.presentation.live && !isHanging) return;
+  if (!reporter.presentation.live && !isHanging) {
+    reporter.debug(`no history is kept: ${sanitize(describeSystemError(error))}`);
+    return;
+  }
   // Node does not end a process while a file operation hangs.
   const effect = isHanging
     ? 'wfr cannot exit before it does, except by a signal'
@@ -246,8 +249,8 @@ async function openService({ settings, credentials }: SessionPlan, reporter: Rep
   const { Transport } = await import('../../service/transport.js');
   await setV8Flags(context.nodeVersion);
   const { clock, limits } = context;
-  const { baseUrl, proxy, headers } = settings;
-  const transport = new Transport({ origin: baseUrl, proxy }, clock, limits);
+  const { baseUrl, proxy, tls, headers } = settings;
+  const transport = new Transport({ origin: baseUrl, proxy, tls }, clock, limits);
   const events = serviceLogger(reporter);
   const userAgent = `wfr/${VERSION}`;
   const memory = new ResponseMemory();

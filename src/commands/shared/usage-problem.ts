@@ -1,6 +1,7 @@
 /** What is wrong with a command line that commander rejects, in the style of wfr's other messages. */
-import type { Command, CommanderError } from 'commander';
+import type { Command, CommanderError, Option } from 'commander';
 import { UsageError } from '../../errors.js';
+import { findNearest } from '../../text/nearest.js';
 
 /** Converts an error of `command`, which is the program where no command was found. `defineOthers` returns other commands. */
 export function usageErrorOf(
@@ -14,20 +15,43 @@ export function usageErrorOf(
   const [, flag = ''] = /'([^'=]*)/.exec(error.message) ?? [];
   if (flag === '--token')
     return new UsageError(['no flag takes the token: set WFR_TOKEN'], 'wfr help environment');
-  const owners = command.parent === null ? [] : findOwners(flag, defineOthers(command.name()));
-  if (owners.length > 0) return new UsageError([`${flag}: is a flag of ${formatList(owners)}`], hint);
-  const nearest = nearestOf(error);
+  // Of a flag without a value, commander knows only the name.
+  if (hasFlag(command.options, flag)) return new UsageError([`${flag}: takes no value`], hint);
+  const owners =
+    command.parent === null
+      ? []
+      : defineOthers(command.name()).filter((one) =>
+          hasFlag(
+            one.options.filter(({ hidden }) => !hidden),
+            flag,
+          ),
+        );
+  const [owner] = owners;
+  if (owner !== undefined) {
+    const names = formatList(owners.map((one) => `wfr ${one.name()}`));
+    return new UsageError([`${flag} belongs to ${names}`], `wfr help ${owner.name()}`);
+  }
+  const nearest = suggest(flag, longFlagsOf(command));
   const unknown = `${flag}: there is no such flag${nearest}`;
   return new UsageError([unknown, ...(nearest === '' ? inputSuggestion(flag, command) : [])], hint);
 }
 
-/** Returns the commands that have a flag. */
-function findOwners(flag: string, commands: readonly Command[]): string[] {
-  return commands
-    .filter(({ options }) =>
-      options.some(({ long, short, hidden }) => !hidden && (flag === long || flag === short)),
-    )
-    .map((command) => `wfr ${command.name()}`);
+/** Returns whether a flag is one of these, or the one for help. */
+function hasFlag(options: readonly Option[], flag: string): boolean {
+  const isHelp = flag === '--help' || flag === '-h';
+  return isHelp || options.some(({ long, short }) => flag === long || flag === short);
+}
+
+function longFlagsOf({ options }: Command): string[] {
+  return ['--help', ...options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : []))];
+}
+
+/** Returns `; did you mean …?` for a similar name, else an empty text. Dashes do not make two names similar. */
+function suggest(text: string, names: readonly string[]): string {
+  const plain = (name: string) => name.replace(/^-+/, '');
+  const nearest = findNearest(plain(text), names.map(plain));
+  const name = names.find((one) => plain(one) === nearest);
+  return name === undefined ? '' : `; did you mean ${name}?`;
 }
 
 /** Returns `a`, `a and b`, or `a, b and c`. */
@@ -49,13 +73,13 @@ function problemOf(error: CommanderError, command: Command): string {
   const [, quoted = ''] = /'([^']*)'/.exec(message) ?? [];
   switch (code) {
     case 'commander.unknownCommand':
-      return `${quoted}: there is no such command${nearestOf(error)}`;
+      return `${quoted}: there is no such command${suggest(quoted, commandNames(command))}`;
     case 'commander.missingArgument':
       return `<${quoted}> is missing: wfr ${command.name()} ${command.usage()}`;
     case 'commander.optionMissingArgument':
       return `${quoted.replace(/^-\w, /, '')}: the value is missing`;
     case 'commander.excessArguments':
-      return `${quote(command.args[command.registeredArguments.length])}: is one argument too many`;
+      return `${quote(command.args[command.registeredArguments.length])}: unexpected argument`;
     case 'commander.invalidArgument':
       return invalidArgument(message, command);
     default:
@@ -63,11 +87,12 @@ function problemOf(error: CommanderError, command: Command): string {
   }
 }
 
-/** Returns Commander's suggestion, or an empty text. */
-function nearestOf({ message }: CommanderError): string {
-  // What the user wrote is before it.
-  const start = message.lastIndexOf('\n(Did you mean ');
-  return start < 0 ? '' : `; did you mean ${message.slice(start + '\n(Did you mean '.length, -1)}`;
+/** Returns the names of the commands that are not hidden; commander keeps what is hidden to itself. */
+function commandNames(program: Command): string[] {
+  return program
+    .createHelp()
+    .visibleCommands(program)
+    .map((command) => command.name());
 }
 
 function invalidArgument(message: string, command: Command): string {

@@ -1,7 +1,7 @@
 /** `wfr status`: shows the current state of runs. */
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import type { ServiceFlags } from '../../config/service.js';
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
@@ -21,7 +21,7 @@ import {
 } from '../shared/output-flags.js';
 import { resumeOf } from '../shared/print-outcome.js';
 import { printStatus } from '../shared/print-run.js';
-import { parseRunIds, resolvePastRuns } from '../shared/run-ids.js';
+import { parseRunIds, resolvePastRuns, resolveServiceOfRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { pollOnce, type WatchOutcome } from '../shared/watch-run.js';
 
@@ -82,7 +82,7 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
     pointer: () => parseGet(flags, new Set(rawIds).size > 1),
     presentation: () => decidePresentation(flags, context),
     credentials: () => loadCredentials(flags, profile, context),
-    settings: () => resolveServiceSettings(flags, profile, context),
+    settings: () => resolveServiceOfRuns(rawIds, flags, profile, context),
   });
   const history = History.open(context);
   const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);

@@ -1,7 +1,7 @@
 /** `wfr watch`: waits for runs that already exist. */
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import type { ServiceFlags } from '../../config/service.js';
 import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
@@ -24,7 +24,7 @@ import {
 import { canResume, printOutcome, resumeCommands, resumeOf } from '../shared/print-outcome.js';
 import { RunPrinter } from '../shared/print-run.js';
 import type { ReportFlags, RequestedReports } from '../shared/reports.js';
-import { parseRunIds, resolvePastRuns } from '../shared/run-ids.js';
+import { parseRunIds, resolvePastRuns, resolveServiceOfRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { type RunDisplay, watchAndShow } from '../shared/watch-run.js';
 
@@ -91,7 +91,7 @@ async function planWatch(
     documents: () => openDocumentFolder(flags, severalRuns, context),
     isReported: () => reports.open().then(() => flags.report !== undefined),
     credentials: () => loadCredentials(flags, profile, context),
-    settings: () => resolveServiceSettings(flags, profile, context),
+    settings: () => resolveServiceOfRuns(rawIds, flags, profile, context),
   });
   const history = History.open(context);
   const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);

@@ -122,7 +122,9 @@ describe('batch: rows and tables', () => {
 
   test('batch --check: of a table with more mistakes, the first 10,000 are listed and the others counted', async () => {
     const { wfr } = await startBatchService();
-    const cwd = folderWith({ 'rows.csv': `amount:=\n${'x\n'.repeat(10_002)}` });
+    const cwd = folderWith({
+      'rows.csv': `amount:=\n${Array.from({ length: 10_002 }, (_, row) => `x${row}\n`).join('')}`,
+    });
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
     expect({ exitCode, listed: stderr.match(/rows\.csv:\d+: /g)?.length }).toEqual({
       exitCode: 2,

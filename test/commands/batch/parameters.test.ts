@@ -87,7 +87,7 @@ describe('wfr batch with declared parameters', () => {
       'wfr: error: --each amount: must be a number, found a document\n',
     );
     expect(await stderrOf('--each', 'invoice', 'scan.txt', 'scan.pdf', '-i', 'customer=x')).toBe(
-      'wfr: error: scan.txt: invoice@scan.txt: must be application/pdf, found text/plain\n',
+      'wfr: error: scan.txt: invoice@scan.txt: must be application/pdf, found text/plain\n  1 of 2 rows is invalid\n',
     );
     expect(requests).toEqual([]);
     const { exitCode } = await wfr('--each', 'invoice', 'scan.pdf', '-i', 'customer=x');
@@ -111,7 +111,8 @@ describe('wfr batch with declared parameters', () => {
         '  rows.csv:3: amount:="2": must be a number, found a string; name the column amount:=',
         '  rows.csv:4: missing input customer (string)',
         '  rows.csv:5: missing input invoice (document)',
-        `${TAKES}\n`,
+        TAKES,
+        '  3 of 5 rows are invalid\n',
       ].join('\n'),
     });
     expect(requests).toEqual([]);
@@ -121,7 +122,7 @@ describe('wfr batch with declared parameters', () => {
     const rows = ['invoice,customer', '"data:application/pdf;base64,aaaa",a', 'scan.pdf,b'];
     const { wfr } = await prepare(`${rows.join('\n')}\n`);
     expect((await wfr('--rows', 'rows.csv', '--check')).stderr).toBe(
-      'wfr: error: rows.csv:3: invoice=scan.pdf: must be a document, found a string; name the column invoice@\n',
+      'wfr: error: rows.csv:3: invoice=scan.pdf: must be a document, found a string; name the column invoice@\n  1 of 2 rows is invalid\n',
     );
   });
 
@@ -165,6 +166,8 @@ describe('wfr batch with declared parameters', () => {
   test('batch: a default that a column overrides is checked where the cell is empty', async () => {
     const { wfr } = await prepare('customer,amount:=\na,1\nb,\n');
     const { stderr } = await wfr('--rows', 'rows.csv', '-i', 'amount=1', '-i', 'invoice@scan.pdf', '--check');
-    expect(stderr).toBe('wfr: error: amount=1: must be a number, found a string; write amount:=1\n');
+    expect(stderr).toBe(
+      'wfr: error: amount=1: must be a number, found a string; write amount:=1\n  1 of 2 rows is invalid\n',
+    );
   });
 });

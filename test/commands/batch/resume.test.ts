@@ -398,6 +398,29 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     expect(posts()).toHaveLength(1);
   });
 
+  test('batch --check: equal mistakes are one line with a count, and the last line counts the invalid rows', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = temporaryFolder();
+    const rows = Array.from({ length: 60 }, (_, row) => (row % 2 === 0 ? 'Jos\xe9,1\n' : 'Ann,1\n'));
+    writeFileSync(join(cwd, 'rows.csv'), Buffer.from(`name,n:=\n${rows.join('')}Bob,x\n`, 'latin1'));
+    const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
+    expect(exitCode).toBe(2);
+    expect(stderr).toBe(
+      'wfr: error: rows.csv:2: has bytes that are not valid UTF-8; save the table as UTF-8 (and 29 more rows)\n' +
+        '  rows.csv:62: n:=x: not JSON: expected a value at line 1, column 1; for a string use n=x\n' +
+        '  31 of 61 rows are invalid\n',
+    );
+  });
+
+  test('batch --check: a U+FFFD that is in a table in UTF-8 is text', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = temporaryFolder();
+    // The character is cut by the end of the first block of the file.
+    writeFileSync(join(cwd, 'rows.csv'), `name\n${'a'.repeat(65_536 - 7)}\ufffd\n`);
+    const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '1 row valid; nothing sent\n' });
+  });
+
   test('batch --check: tables in Latin-1, with missing cells or with semicolons are invalid', async () => {
     const { requests, wfr } = await startBatchService();
     const cwd = temporaryFolder();

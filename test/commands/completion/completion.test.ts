@@ -108,7 +108,16 @@ describe('completion: candidates', () => {
         '--profile',
         '--base-url',
       ].concat(
-        ['--allow-http', '--token-file', '--no-token', '--header', '--header-file', '--quiet', '--verbose'],
+        [
+          '--allow-http',
+          '--token-file',
+          '--no-token',
+          '--header',
+          '--header-file',
+          '--cacert',
+          '--quiet',
+          '--verbose',
+        ],
         ['--color', '--help'],
       ),
     ],

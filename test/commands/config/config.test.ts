@@ -3,10 +3,13 @@ import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../../src/config/settings-table.js';
-import { runCli, temporaryFolder } from '../../helpers/cli.js';
+import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
+import { VirtualClock } from '../../helpers/clock.js';
 import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { writeTestConfig } from '../../helpers/config.js';
+import { type Handler, scriptedService, showRun } from '../../helpers/service.js';
 import { LACKS } from '../../helpers/system.js';
+import { CA_FILE, CERTIFICATES } from '../../helpers/tls.js';
 
 test.each([['wfr config'], ['wfr config what'], ['wfr config path extra']])(
   'config: the command line "%s" exits 2',
@@ -145,5 +148,102 @@ describe('config init', () => {
     const { exitCode, stderr, path } = await init(args);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) });
     expect(() => statSync(path)).toThrow('ENOENT');
+  });
+});
+
+describe('config check: what the file names', () => {
+  const checkProfile = (settings: object, options: CliOptions = {}) => {
+    const { env, path, folder } = writeTestConfig({
+      profiles: { p: { baseUrl: 'https://a.test', ...settings } },
+    });
+    return {
+      folder,
+      path,
+      result: () => runCli(['config', 'check'], { ...options, env: { ...env, ...options.env } }),
+    };
+  };
+
+  test('config check: names the program of a tokenCommand that does not exist, and runs none', async () => {
+    const { path, result } = checkProfile(
+      { tokenCommand: ['no-such-program', 'x'] },
+      { env: { PATH: '/bin' } },
+    );
+    expect((await result()).stderr).toBe(
+      `wfr: warning: ${path}:5:20: "tokenCommand" "no-such-program": there is no such program in PATH\n${path} is valid.\n`,
+    );
+    const local = checkProfile({ tokenCommand: ['./get-token'] });
+    expect((await local.result()).stderr).toContain('"./get-token": there is no such program\n');
+    writeFileSync(join(local.folder, 'get-token'), '', { mode: 0o700 });
+    expect((await local.result()).stderr).toBe(`${local.path} is valid.\n`);
+    const found = checkProfile(
+      { tokenCommand: ['get-token'] },
+      { env: { PATH: `/nonexistent:${local.folder}` } },
+    );
+    expect((await found.result()).stderr).toBe(`${found.path} is valid.\n`);
+  });
+
+  test('config check: tells when certificates expire, as a warning if that is soon or past', async () => {
+    const files = { caFile: CA_FILE, certFile: join(CERTIFICATES, 'expired.pem') };
+    const { stderr, exitCode } = await checkProfile(files, {
+      clock: new VirtualClock(Date.UTC(2026, 10, 21)),
+    }).result();
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^\S+:5:14: "caFile" "\S+\/ca\.pem": expires on 2126-10-28$/m);
+    expect(stderr).toMatch(
+      /^wfr: warning: \S+:6:16: "certFile" "\S+\/expired\.pem": expired on \d{4}-\d\d-\d\d$/m,
+    );
+    const clock = new VirtualClock(Date.UTC(2126, 9, 8));
+    expect((await checkProfile({ caFile: CA_FILE }, { clock }).result()).stderr).toMatch(
+      /^wfr: warning: .*expires on 2126-10-28$/m,
+    );
+  });
+
+  test.each([
+    ['', 'the file is empty'],
+    ['text', 'is not PEM'],
+  ])('config check: a caFile with %j is a warning', async (content, reason) => {
+    const { folder, result } = checkProfile({ caFile: 'ca.pem' });
+    writeFileSync(join(folder, 'ca.pem'), content);
+    expect((await result()).stderr).toContain(`"caFile" "ca.pem": ${reason}`);
+  });
+});
+
+describe('config check --connect', () => {
+  const connectTo = async (handler: Handler, tokenFile = 'token') => {
+    const service = await scriptedService(handler);
+    const { env, folder } = writeTestConfig({
+      defaultProfile: 'p',
+      profiles: { p: { baseUrl: service.baseUrl, tokenFile } },
+    });
+    writeFileSync(join(folder, 'token'), 'MARK-token');
+    return { service, result: await runCli(['config', 'check', '--connect'], { env }) };
+  };
+
+  test('config check --connect: asks for one run that cannot exist, and says that address and token work', async () => {
+    const { service, result } = await connectTo((_request, reply) => reply.send(404, { message: 'no run' }));
+    expect(result).toMatchObject({ stdout: '', exitCode: 0 });
+    expect(result.stderr).toMatch(
+      /is valid\.\nhttp:\S+ answers \(404: no run\), and the token from tokenFile of profile p in \S+:6 is accepted\.\n$/,
+    );
+    expect(service.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /runs/00000000-0000-0000-0000-000000000000',
+    ]);
+  });
+
+  test('config check --connect: a rejected token exits 4, and an address without a service exits 7', async () => {
+    const { result } = await connectTo((_request, reply) => reply.send(401));
+    expect(result.exitCode).toBe(4);
+    expect(result.stderr).toContain('the service rejected the access token (401)');
+    const { env } = writeTestConfig({ defaultProfile: 'p', profiles: { p: { baseUrl: CLOSED_URL } } });
+    const unreachable = await runCli(['config', 'check', '--connect'], { env });
+    expect(unreachable.exitCode).toBe(7);
+    expect(unreachable.stderr).toContain('nothing listens at');
+  });
+
+  test('config check --connect: a file with mistakes sends nothing', async () => {
+    const service = await scriptedService(showRun());
+    const { env } = writeTestConfig({ profiles: { p: { baseUrl: service.baseUrl, x: 1 } } });
+    const { exitCode } = await runCli(['config', 'check', '--connect', '--profile', 'p'], { env });
+    expect({ exitCode, requests: service.requests.length }).toEqual({ exitCode: 2, requests: 0 });
   });
 });

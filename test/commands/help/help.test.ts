@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { EXIT_CODE_MEANINGS, ExitCode } from '../../../src/exit-code.js';
 import { runCli } from '../../helpers/cli.js';
+import { errorData } from '../../helpers/error-data.js';
 
 const COMMANDS = ['run', 'status', 'watch', 'batch', 'results', 'history', 'sandbox', 'config', 'completion'];
 const PARTS = [
@@ -100,6 +101,16 @@ describe('wfr: mistakes on the command line', () => {
   );
 
   test.each([
+    [['run', 'x', '--json=1'], '--json: takes no value', 'wfr help run'],
+    [['run', 'x', '--json', '--rows', 'y'], '--rows belongs to wfr batch', 'wfr help batch'],
+    [['history', '--json', '--timout', '5m'], '--timout: there is no such flag', 'wfr help history'],
+  ])('help: %j is an error as data', async (args, message, hint) => {
+    const { stderr, exitCode } = await runCli(args);
+    expect(exitCode).toBe(2);
+    expect(errorData(stderr)).toMatchObject({ code: 'usage', message, hints: [`See: ${hint}`] });
+  });
+
+  test.each([
     [['rnu', 'x'], 'rnu: there is no such command; did you mean run?', 'wfr --help'],
     [['run', 'x', '--detatch'], '--detatch: there is no such flag; did you mean --detach?', 'wfr help run'],
     [['watch'], '<run-id> is missing: wfr watch [options] <run-id...>', 'wfr help watch'],
@@ -112,7 +123,7 @@ describe('wfr: mistakes on the command line', () => {
     [['config', 'edit'], 'config edit: choose path, show, check or init', 'wfr help config'],
     [['config'], '<action> is missing: wfr config [options] <action>', 'wfr help config'],
     [['sandbox', '--bogus', '--', 'wfr', 'run', 'x'], '--bogus: there is no such flag', 'wfr help sandbox'],
-    [['history', 'batch'], 'batch: is one argument too many', 'wfr help history'],
+    [['history', 'batch'], 'batch: unexpected argument', 'wfr help history'],
     [['run', 'x', '--nope=secret'], '--nope: there is no such flag\n', 'wfr help run'],
     [
       ['run', 'x', '--invoice', 'scan.pdf'],
@@ -130,13 +141,18 @@ describe('wfr: mistakes on the command line', () => {
       'wfr help run',
     ],
     [['status', 'x', '--invoice', 'a'], '--invoice: there is no such flag\n  See: ', 'wfr help status'],
-    [['run', 'x', '--results', 'y'], '--results: is a flag of wfr batch\n  See: ', 'wfr help run'],
+    [['run', 'x', '--results', 'y'], '--results belongs to wfr batch\n  See: ', 'wfr help batch'],
     [
       ['status', 'x', '--timeout=secret'],
-      '--timeout: is a flag of wfr run, wfr watch and wfr batch\n  See: ',
-      'wfr help status',
+      '--timeout belongs to wfr run, wfr watch and wfr batch\n  See: ',
+      'wfr help run',
     ],
-    [['results', '-d', 'x'], '-d: is a flag of wfr run\n', 'wfr help results'],
+    [['results', '-d', 'x'], '-d belongs to wfr run\n', 'wfr help run'],
+    [['batch', 'x', '--fail-fast=30'], '--fail-fast: takes no value\n', 'wfr help batch'],
+    [['run', 'x', '--detach=true'], '--detach: takes no value\n', 'wfr help run'],
+    [['run', 'x', '--no-token=secret'], '--no-token: takes no value\n', 'wfr help run'],
+    [['--allow-http=1', 'run', 'x'], '--allow-http: takes no value\n', 'wfr --help'],
+    [['history', '--timout', '5m'], '--timout: there is no such flag\n', 'wfr help history'],
     [['status', 'x', '--no-wait'], '--no-wait: there is no such flag\n', 'wfr help status'],
     [['help', 'config', 'edit'], 'no help on "config edit"; choose one of path, show, check, init', ''],
     [['help', 'batch', 'row'], 'no help on "batch row"; choose rows', ''],

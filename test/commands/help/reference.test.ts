@@ -141,7 +141,7 @@ describe('help --json', () => {
       expect(topic).toContain(value === undefined ? name : `${name}=${value}`);
     const names = environment.map(({ name }) => name);
     expect(names).toEqual(
-      expect.arrayContaining(['WFR_CONFIG', 'WFR_HISTORY', 'HTTPS_PROXY', 'NODE_EXTRA_CA_CERTS']),
+      expect.arrayContaining(['WFR_CONFIG', 'WFR_HISTORY', 'HTTPS_PROXY', 'SSL_CERT_FILE']),
     );
     expect(environment).toContainEqual({
       name: 'WFR_ALLOW_HTTP',

@@ -65,7 +65,11 @@ describe('history: recording and listing runs', () => {
     for (let run = 0; run < 22; run++) await wfr('run', '-d', SLOW, `label=${run}`);
     const { stdout, stderr, exitCode } = await wfr('history');
     const lines = stdout.trimEnd().split('\n');
-    expect({ lines: lines.length, stderr, exitCode }).toEqual({ lines: 21, stderr: '', exitCode: 0 });
+    expect({ lines: lines.length, stderr, exitCode }).toEqual({
+      lines: 21,
+      stderr: 'Each status is as last seen; wfr history --refresh asks the service.\n',
+      exitCode: 0,
+    });
     expect(lines[0]).toMatch(/^ID {8}STATUS {3}AGE {2}WORKFLOW +INPUTS$/);
     expect(lines[1]).toMatch(/^[0-9a-f]{8} {2}PENDING {2}now {2}51000000… {2}label$/);
     expect((await wfr('history', '-n', '3', '-o', 'id')).stdout.split('\n')).toHaveLength(4);
@@ -327,6 +331,32 @@ describe('history: @last', () => {
     expect(stderr).toContain(`wfr: error: @last: the history has no such run at ${service.baseUrl}`);
     expect(stderr).toContain(`  @last:w: the history has no such run at ${service.baseUrl}`);
     expect(service.requests).toEqual([]);
+  });
+
+  test.each(['status', 'watch'])(
+    '%s: @last without a base URL exits 2 and names the service in the history',
+    async (command) => {
+      const { env, wfr } = await startHistorySandbox();
+      const id = (await wfr('run', '-d', SLOW, 'label=x')).stdout.trim();
+      for (const text of ['@last', id.slice(0, 8)]) {
+        const { exitCode, stderr } = await runCli([command, text], {
+          env: { XDG_STATE_HOME: env.XDG_STATE_HOME },
+        });
+        expect(exitCode).toBe(2);
+        expect(stderr).toContain('no base URL');
+        expect(stderr).toContain(`${text} is a run at ${env.WFR_BASE_URL}`);
+        expect(stderr).toContain('pass --base-url http');
+      }
+    },
+  );
+
+  test('run: a home folder that does not exist is not made, and -v says that no history is kept', async () => {
+    const { env } = await startTestSandbox();
+    const home = join(temporaryFolder(), 'none');
+    const { exitCode, stderr } = await runCli(['run', '-d', SLOW, 'label=x', '-v'], { env, home });
+    expect({ exitCode, isMade: existsSync(home) }).toEqual({ exitCode: 0, isMade: false });
+    expect(stderr).toContain(`no history is kept: there is no home folder ${home}\n`);
+    expect((await runCli(['run', '-d', SLOW, 'label=x'], { env, home })).stderr).not.toContain('history');
   });
 
   test('status: a misspelled @last is rejected, and sends nothing', async () => {

@@ -158,8 +158,29 @@ describe('history: the runs that are listed', () => {
     ]);
   });
 
+  test('--status: a word that is no status exits 2 with the four words, unless a run has it', async () => {
+    const { stdout, stderr, exitCode } = await past(RUNS).history(['--status', 'FAILD']);
+    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
+    expect(stderr).toBe('wfr: error: --status FAILD: choose PENDING, RUNNING, FINISHED or FAILED\n');
+    const paused = past([{ id: 'order-1', status: 'PAUSED' }]);
+    expect((await paused.history(['--status', 'paused', '-o', 'id'])).stdout).toBe('order-1\n');
+  });
+
+  test('a status that is not final is said to be as last seen', async () => {
+    const note = 'Each status is as last seen; wfr history --refresh asks the service.\n';
+    const { history } = past(RUNS);
+    expect((await history()).stderr).toBe(note);
+    for (const args of [['--status', 'failed'], ['--json'], ['-o', 'id'], ['-q']])
+      expect((await history(args)).stderr).toBe('');
+  });
+
   test('a selection without runs says so on stderr', async () => {
-    const { stdout, stderr, exitCode } = await past(RUNS).history(['--status', 'PAUSED']);
+    const { stdout, stderr, exitCode } = await past(RUNS).history([
+      '--status',
+      'PENDING',
+      '--workflow',
+      OTHER,
+    ]);
     expect({ stdout, stderr, exitCode }).toEqual({
       stdout: '',
       stderr: 'No run in the history matches --status and --workflow.\n',

@@ -103,7 +103,7 @@ describe('--get', () => {
     const { wfr } = await finished();
     const cwd = temporaryFolder();
     const { stderr } = await wfr(['run', 'w', '--get', '/total', '--report', 'json=r.json'], { cwd });
-    expect(stderr).toContain('Run run-1 has ended.\nTo watch it: wfr watch run-1\n');
+    expect(stderr).toContain('Run run-1 has ended.\nTo print its output: wfr watch run-1\n');
     const [run] = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs;
     expect(run).toMatchObject({ id: 'run-1', exitCode: 65, outcome: 'no value' });
     expect(run.error).toContain('no value at /total');

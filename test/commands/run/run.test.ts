@@ -165,6 +165,24 @@ describe('run: signals', () => {
     expect(watched.exitCode).toBe(0);
     expect(JSON.parse(watched.stdout)).toEqual({ label: 'x' });
   });
+
+  test.each([
+    [[], 1],
+    [['-q'], 1],
+  ])('run: Ctrl-C on a terminal (%j) leaves the watch command once', async (flags, count) => {
+    const { env, clock } = await startTestSandbox();
+    const signals = new Signals();
+    const { exitCode, stderr } = await runCli(['run', SLOW, 'label=x', ...flags], {
+      env,
+      clock,
+      signals,
+      terminal: 120,
+      onOutput: (text) => text.includes('Run ') && setImmediate(() => signals.raise('SIGINT')),
+    });
+    expect(exitCode).toBe(130);
+    expect(stderr.match(/To watch it: wfr watch/g)).toHaveLength(count);
+    expect(stderr).toContain('Interrupted; run ');
+  });
 });
 
 describe('run: output formats', () => {

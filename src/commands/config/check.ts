@@ -1,0 +1,85 @@
+/** `wfr config check`: checks the config file and what it names, and with --connect asks the service. */
+import { loadCredentials, requireToken } from '../../config/credentials.js';
+import { type ConfigLocation, readConfigBytes } from '../../config/load-config.js';
+import { chooseProfile } from '../../config/profile.js';
+import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import { collectUsageErrors } from '../../errors.js';
+import { type Exit, ExitCode } from '../../exit-code.js';
+import { exitOf } from '../../outcome/outcome.js';
+import type { Context } from '../../platform/context.js';
+import { sanitize } from '../../text/sanitize.js';
+import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import { Reporter } from '../../view/reporter.js';
+import { runCommand } from '../shared/session.js';
+import { pollOnce } from '../shared/watch-run.js';
+
+interface CheckFlags extends ServiceFlags, PresentationFlags {
+  connect?: boolean;
+}
+
+/** Checks the config file; the errors are the result, so they go to stdout, in the format that editors parse. */
+export async function check(location: ConfigLocation, flags: CheckFlags, context: Context): Promise<Exit> {
+  const exit = await checkConfigFile(location, flags, context);
+  return flags.connect === true && exit === ExitCode.ok ? connect(flags, context) : exit;
+}
+
+async function checkConfigFile(location: ConfigLocation, flags: CheckFlags, context: Context): Promise<Exit> {
+  const read = readConfigBytes(location);
+  if (read === undefined) {
+    await chooseProfile(flags, context);
+    await context.stderr.write(`There is no config file at ${sanitize(location.path)}; none is required.\n`);
+    return ExitCode.ok;
+  }
+  const { findConfigErrors } = await import('../../config/parse-config.js');
+  const errors = await findConfigErrors(read.bytes, location.path);
+  for (const error of errors) await context.stdout.write(`${sanitize(error)}\n`);
+  if (errors.length > 0) return ExitCode.usage;
+  const { warnings = [] } = (await chooseProfile(flags, context)) ?? {};
+  const { checkFiles } = await import('../../config/check-files.js');
+  const findings = await checkFiles(read.bytes, location.path, context);
+  const reporter = await Reporter.open(decidePresentation(flags, context), context);
+  for (const warning of warnings) reporter.warn(warning);
+  for (const { isWarning, text } of findings) {
+    if (isWarning) reporter.warn(text);
+    else reporter.info(sanitize(text));
+  }
+  await context.stderr.write(`${sanitize(location.path)} is valid.\n`);
+  return ExitCode.ok;
+}
+
+/** An id that no run has: a service that looks for it has accepted the token. */
+const NO_RUN = '00000000-0000-0000-0000-000000000000';
+
+/** Asks the service for a run that cannot exist. Throws UsageError and MissingTokenError. */
+function connect(flags: CheckFlags, context: Context): Promise<Exit> {
+  return runCommand({}, { subjects: [] }, context, async (resources) => {
+    const profile = await chooseProfile(flags, context);
+    const { settings, credentials } = await collectUsageErrors({
+      settings: () => resolveServiceSettings(flags, profile, context),
+      credentials: () => loadCredentials(flags, profile, context),
+    });
+    await requireToken(credentials, settings.baseUrl, resources.interruption.signal);
+    const presentation = decidePresentation(flags, context);
+    const session = await resources.openSession({
+      settings,
+      credentials,
+      presentation,
+      warnings: [],
+      subjects: [],
+    });
+    const { error, thrown } = await pollOnce(NO_RUN, undefined, session);
+    if (error === undefined || error.code === 'no-such-run') {
+      const token =
+        credentials.source === undefined
+          ? 'no token was sent'
+          : `the token from ${credentials.source} is accepted`;
+      const said = error?.response?.message;
+      const message = said === undefined ? '' : ` (404: ${said})`;
+      session.reporter.notice(sanitize(`${settings.baseUrl.href} answers${message}, and ${token}.`));
+      return { runs: [], exit: ExitCode.ok };
+    }
+    if (error.code === 'internal') throw thrown;
+    session.reporter.error(error);
+    return { runs: [], exit: exitOf({ state: error.state, error }), failure: error };
+  });
+}
