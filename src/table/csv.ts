@@ -139,7 +139,7 @@ class RecordSplitter {
   #cells: string[] = [];
   /** The cell so far. */
   #cell = '';
-  #state: 'start' | 'unquoted' | 'quoted' | 'closed' = 'start';
+  #state: 'start' | 'unquoted' | 'quoted' | 'closed' | 'ended' = 'start';
   #isAfterCr = false;
 
   readonly #encoding: Encoding;
@@ -195,10 +195,12 @@ class RecordSplitter {
 
   #addUnquoted(text: string): void {
     if (text === '') return;
-    if (this.#state !== 'closed') {
+    if (this.#state === 'start' || this.#state === 'unquoted') {
       this.#state = 'unquoted';
       this.#cell += text;
-    } else if (text.trim() !== '') {
+    } else if (text.trim() === '') {
+      this.#state = 'ended';
+    } else {
       throw this.#error('there is text after a closing quote; double the quotes in a quoted cell');
     }
   }
