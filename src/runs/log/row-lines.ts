@@ -20,9 +20,8 @@ const KIND_OF_EVENT: Readonly<Record<RowEvent['event'], LineKind>> = {
   ended: 'ended',
 };
 
-/** The lines that tell of a row in a state; its others are those of attempts that changed nothing. */
-const KINDS: Readonly<Record<RowState, readonly LineKind[]>> = {
-  new: [],
+/** The lines that tell of a row in a state, where they are not those of a run that ended. */
+const KINDS: Readonly<Partial<Record<RowState, readonly LineKind[]>>> = {
   waiting: ['first'],
   invalid: ['first', 'cause'],
   rejected: ['first', 'cause'],
@@ -31,9 +30,8 @@ const KINDS: Readonly<Record<RowState, readonly LineKind[]>> = {
   unknown: ['first', 'sent', 'cause'],
   running: ['first', 'accepted'],
   lost: ['first', 'accepted', 'cause'],
-  finished: ['first', 'accepted', 'ended'],
-  failed: ['first', 'accepted', 'ended'],
 };
+const KINDS_OF_END: readonly LineKind[] = ['first', 'accepted', 'ended'];
 
 export class RowLines {
   readonly #offsets: Readonly<Record<LineKind, PagedArray<number>>> = {
@@ -54,7 +52,7 @@ export class RowLines {
 
   /** Reads what a file says of a row. Throws BatchFileError if it has changed, and the system's error. */
   async read(row: number, state: RowState, reader: LineReader, name: string): Promise<RowRecord> {
-    const starts = KINDS[state].map((kind) => (this.#offsets[kind].get(row) ?? 0) - 1);
+    const starts = (KINDS[state] ?? KINDS_OF_END).map((kind) => (this.#offsets[kind].get(row) ?? 0) - 1);
     let record = NEW_ROW;
     for (const start of starts.filter((offset) => offset >= 0).sort((a, b) => a - b)) {
       const line = await reader.read(start);
