@@ -75,7 +75,10 @@ export function toEntry(outcome: Outcome, index: number): Entry {
     failingStep: escapeUnencodable(failingStepOf(outcome)),
     message: escapeUnencodable(withoutLabel(message, label && sanitize(label))),
     requestId: toLine(error?.response?.requestId ?? ''),
-    output: run?.status === 'FINISHED' ? run.output : undefined,
+    // Read only where it is shown: all outputs of a batch may not fit into memory.
+    get output() {
+      return run?.status === 'FINISHED' ? run.output : undefined;
+    },
     succeeded: verdictOf(outcome) === 'succeeded',
   };
 }
