@@ -198,7 +198,7 @@ export function stepsOf({ run }: Outcome): string {
 
 /** Returns the step that failed, sanitized; empty if none did. */
 export function failingStepOf({ run }: Outcome): string {
-  return sanitize(run?.error?.step ?? '');
+  return endOf(run?.status)?.errorCode === undefined ? '' : sanitize(run?.error?.step ?? '');
 }
 
 export const NO_MESSAGE = '(the service gave no message)';
