@@ -105,31 +105,33 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
 }
 
 /**
- * Yields how each row that was begun stands, in table order, one at a time: a batch may have millions. Throws
- * BatchFileError if a file has changed, and the system's error.
+ * Yields how each row that was begun stands, in table order, one at a time: a batch may have millions. With `isKept`, the
+ * outputs of all rows are not in memory together although the outcomes are. Throws BatchFileError if a file has changed,
+ * and the system's error.
  */
-export async function* readOutcomes({
-  rows,
-  lines,
-  fileOf,
-}: JoinedFiles): AsyncGenerator<Outcome, void, void> {
+export async function* readOutcomes(
+  { rows, lines, fileOf }: JoinedFiles,
+  { isKept = false } = {},
+): AsyncGenerator<Outcome, void, void> {
   const readers = new Map<string, LineReader>();
   try {
     for (const [row, state] of rows.entries()) {
       const { path, name, header } = fileOf(row);
       const reader = readers.get(path) ?? (await LineReader.open(path));
       readers.set(path, reader);
-      yield toOutcome(row, await lines.read(row, state, reader, name), header?.workflow);
+      const record = await lines.read(row, state, reader, name);
+      const run = record.run && isKept ? await lines.leaveOnDisk(row, record.run, reader, name) : record.run;
+      yield toOutcome(row, { ...record, run }, header?.workflow);
     }
   } finally {
     for (const reader of readers.values()) await reader.close();
   }
 }
 
-/** Returns the outcomes of all rows for reports. */
+/** Returns the outcomes of all rows, for reports. */
 export async function listOutcomes(joined: JoinedFiles): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for await (const outcome of readOutcomes(joined)) outcomes.push(outcome);
+  for await (const outcome of readOutcomes(joined, { isKept: true })) outcomes.push(outcome);
   return outcomes;
 }
 

@@ -100,15 +100,18 @@ type Column = 'row' | 'label' | 'id' | 'outcome' | 'status' | 'step' | 'message'
 
 /** A row: the values of its columns, and the JSON text of its output. */
 interface ResultRow {
-  values: Readonly<Record<string, string | number | null>>;
+  values: readonly (string | number | null)[];
   output: Uint8Array | undefined;
 }
 
+const COLUMN_NAMES = Object.keys(COLUMNS);
+const COLUMN_READERS = Object.values(COLUMNS);
+
 async function* resultRows(joined: JoinedFiles): AsyncGenerator<ResultRow, void, void> {
   for await (const outcome of readOutcomes(joined)) {
-    const values = Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)] as const);
     const { run, state } = outcome;
-    yield { values: Object.fromEntries(values), output: state === 'finished' ? run?.output : undefined };
+    const values = COLUMN_READERS.map((read) => read(outcome));
+    yield { values, output: state === 'finished' ? run?.output : undefined };
   }
 }
 
@@ -118,17 +121,16 @@ async function* jsonLines(joined: JoinedFiles, colors: JsonColors | undefined): 
 
 /** Yields a row as JSON on one line. */
 function formatRow({ values, output }: ResultRow, colors: JsonColors | undefined): Iterable<Buffer> {
-  const head = sanitizeJson(values).slice(0, -1);
+  const fields = Object.fromEntries(COLUMN_NAMES.map((name, index) => [name, values[index]]));
+  const head = sanitizeJson(fields).slice(0, -1);
   const json = [Buffer.from(`${head},"output":`), output ?? Buffer.from('null'), Buffer.from('}')];
   return compactJson(Buffer.concat(json), colors);
 }
 
 async function* csvPieces(joined: JoinedFiles, safe: boolean): Pieces {
-  yield `${[...Object.keys(COLUMNS), 'output'].join(',')}\n`;
+  yield `${[...COLUMN_NAMES, 'output'].join(',')}\n`;
   for await (const { values, output } of resultRows(joined)) {
-    yield `${Object.values(values)
-      .map((value) => cell(value, safe))
-      .join(',')},`;
+    yield `${values.map((value) => cell(value, safe)).join(',')},`;
     if (output !== undefined) yield* outputCell(output, safe);
     yield '\n';
   }

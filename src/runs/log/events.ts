@@ -143,11 +143,10 @@ export async function* decodeEvents(
   if (unreadable !== undefined) throw unreadable;
 }
 
-/** Decodes the line at an offset, which was valid before; undefined if it is not any more. */
+/** Decodes the line at an offset, which was valid before; undefined if it is no event any more. */
 export function decodeLine(bytes: Uint8Array, start: number): ReadEvent | undefined {
   const members = parseLine(bytes);
-  if (members === undefined || !isKnownEvent(members.event) || findProblem(members) !== undefined)
-    return undefined;
+  if (members === undefined || !isKnownEvent(members.event)) return undefined;
   return toReadEvent(members, start);
 }
 
@@ -186,8 +185,9 @@ function parseRunOrUndefined(value: Uint8Array): Run | undefined {
 }
 
 function toReadEvent(members: Members, start: number): ReadEvent {
-  const { time } = members;
-  return { ...members, time: typeof time === 'string' ? Date.parse(time) : undefined, start } as ReadEvent;
+  const time = typeof members.time === 'string' ? Date.parse(members.time) : undefined;
+  // A copy of each of millions of events would take as long as to parse them.
+  return Object.assign(members, { time, start }) as unknown as ReadEvent;
 }
 
 /** Ids are always effective: their rows were sent while the presumed dead process still owned the file. */
@@ -252,6 +252,12 @@ const MEMBERS: Readonly<Record<Event['event'] | 'open' | 'close', Readonly<Recor
   },
 };
 
+const CHECKS_OF_OTHERS = Object.entries({ time: TIME });
+/** The same, as it is read for each event. */
+const CHECKS: ReadonlyMap<string, readonly (readonly [name: string, check: Check])[]> = new Map(
+  Object.entries(MEMBERS).map(([event, checks]) => [event, Object.entries({ ...checks, time: TIME })]),
+);
+
 function isKnownEvent(event: unknown): event is keyof typeof MEMBERS {
   return typeof event === 'string' && Object.hasOwn(MEMBERS, event);
 }
@@ -262,8 +268,7 @@ function findProblem(members: Members): string | undefined {
   if (typeof event !== 'string') return 'is not a line of a results file';
   if (event === 'batch' && format !== FORMAT)
     return 'was written by another version of wfr; continue with that version, or use another file';
-  const checks = { ...(isKnownEvent(event) && MEMBERS[event]), time: TIME };
-  for (const [name, { accepts, expected }] of Object.entries(checks)) {
+  for (const [name, { accepts, expected }] of CHECKS.get(event) ?? CHECKS_OF_OTHERS) {
     if (!accepts(members[name])) return `"${name}" of the event "${event}" must be ${expected}`;
   }
   return undefined;

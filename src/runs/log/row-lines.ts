@@ -52,23 +52,29 @@ export class RowLines {
 
   /** Reads what a file says of a row. Throws BatchFileError if it has changed, and the system's error. */
   async read(row: number, state: RowState, reader: LineReader, name: string): Promise<RowRecord> {
-    const starts = (KINDS[state] ?? KINDS_OF_END).map((kind) => (this.#offsets[kind].get(row) ?? 0) - 1);
     let record = NEW_ROW;
-    for (const start of starts.filter((offset) => offset >= 0).sort((a, b) => a - b)) {
-      const line = await reader.read(start);
-      const event = decodeLine(line, start);
-      if (event === undefined || !isRowEvent(event) || event.row !== row)
-        throw new BatchFileError(`${name}: changed while wfr read it`);
+    for (const start of this.#startsOf(row, state)) {
+      const event = decodeLine(await reader.read(start), start);
+      if (event === undefined || !isRowEvent(event) || event.row !== row) throw changed(name);
       record = reduce(record, event, event.time);
-      if (event.event === 'ended')
-        record = {
-          ...record,
-          run: onDisk(event.run, { path: reader.path, name, start, length: line.length }),
-        };
     }
-    return { ...record, state };
+    return record.state === state ? record : { ...record, state };
+  }
+
+  /** Returns the run of a row that ended, whose JSON stays in the file until it is used. */
+  async leaveOnDisk(row: number, run: Run, reader: LineReader, name: string): Promise<Run> {
+    const start = (this.#offsets.ended.get(row) ?? 0) - 1;
+    const { length } = await reader.read(start);
+    return onDisk(run, { path: reader.path, name, start, length });
+  }
+
+  #startsOf(row: number, state: RowState): number[] {
+    const starts = (KINDS[state] ?? KINDS_OF_END).map((kind) => (this.#offsets[kind].get(row) ?? 0) - 1);
+    return starts.filter((start) => start >= 0).sort((one, other) => one - other);
   }
 }
+
+const changed = (name: string) => new BatchFileError(`${name}: changed while wfr read it`);
 
 /** Where a line is. */
 interface LinePlace {
@@ -89,7 +95,7 @@ function onDisk(
       const line = Buffer.allocUnsafe(length);
       readSync(descriptor, line, 0, length, start);
       const event = decodeLine(line, start);
-      if (event?.event !== 'ended') throw new BatchFileError(`${name}: changed while wfr read it`);
+      if (event?.event !== 'ended') throw changed(name);
       return event.run;
     } finally {
       closeSync(descriptor);
