@@ -18,9 +18,13 @@ export class TypedOption extends Option {
   }
 }
 
+function profileFlag(): Option {
+  return new Option('--profile <name>', 'use a profile of the config file (WFR_PROFILE)');
+}
+
 function serviceFlags(): Option[] {
   return [
-    new Option('--profile <name>', 'use a profile of the config file (WFR_PROFILE)'),
+    profileFlag(),
     new TypedOption('URL', '--base-url <url>', 'service address with path prefix (WFR_BASE_URL)'),
     new Option('--allow-http', 'allow http:// to hosts other than this machine (WFR_ALLOW_HTTP=1)'),
     new TypedOption('path', '--token-file <path|->', 'read the token from a file (WFR_TOKEN_FILE)'),
@@ -112,6 +116,12 @@ function reportFlags(): Option[] {
 /** Adds the flags of every command that uses the service. */
 export function addServiceFlags(command: Command): Command {
   addAll(command, serviceFlags(), 'Service:');
+  return addAll(command, messageFlags(), 'Messages (stderr):');
+}
+
+/** Adds the flags of a command that reads the profile, and sends nothing. */
+export function addProfileFlags(command: Command): Command {
+  addAll(command, [profileFlag()], 'Service:');
   return addAll(command, messageFlags(), 'Messages (stderr):');
 }
 
