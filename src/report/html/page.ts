@@ -9,7 +9,6 @@ import { toEntry } from './outcome.js';
 import { formatHeadline, renderOverview } from './overview.js';
 import { serializeRows } from './rows.js';
 import style from './style.css?raw';
-import { renderTimeline } from './timeline.js';
 
 /** Yields the page in chunks. */
 export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
@@ -19,7 +18,6 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   yield '<body>\n<main>\n';
   yield renderOverview(entries, startedAt, durationMs).html;
   yield renderFailures(failures).html;
-  yield renderTimeline(entries).html;
   yield renderDurations(entries).html;
   yield RUNS_TABLE.html;
   yield '</main>\n<script type="application/json" id="data">';
