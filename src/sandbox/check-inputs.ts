@@ -1,6 +1,6 @@
 /** Checks a trigger's inputs, which "must exactly match the Start Node parameters (keys and types)". */
 import { checkInputs, type InputKind, type Mismatch } from '../parameters/check-inputs.js';
-import { MAX_RETURNED } from './data-uri.js';
+import { MAX_RETURNED } from './read-trigger.js';
 import {
   type InputValues,
   type ReceivedDocument,
