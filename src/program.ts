@@ -13,7 +13,7 @@ import { addHiddenGlobalFlags, rawFlags } from './commands/shared/flags.js';
 import type { OutputFlags } from './commands/shared/output-flags.js';
 import type { ReportFlags } from './commands/shared/reports.js';
 import { usageErrorOf } from './commands/shared/usage-problem.js';
-import { writeHelp } from './commands/shared/write-help.js';
+import { helpWidth, writeHelp } from './commands/shared/write-help.js';
 import { STATUS } from './commands/status/flags.js';
 import { WATCH } from './commands/watch/flags.js';
 import type { UsageError } from './errors.js';
@@ -58,7 +58,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   const start: Start = (chosen) => {
     action = chosen;
   };
-  const program = createProgram(args, start, written, (command) => {
+  const program = createProgram(args, context, start, written, (command) => {
     parsed = command;
   });
   try {
@@ -66,7 +66,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.help') {
-      program.outputHelp();
+      program.configureOutput({ getOutHelpWidth: () => helpWidth(context.stderr) }).outputHelp();
       await writeHelp(written.join(''), program.opts().color, context.stderr, context);
       return ExitCode.usage;
     }
@@ -100,6 +100,7 @@ async function helpOnWorkflow({ commands }: Command, context: Context): Promise<
 
 function createProgram(
   args: readonly string[],
+  { stdout }: Context,
   start: Start,
   written: string[],
   onError: (command: Command) => void,
@@ -115,8 +116,16 @@ function createProgram(
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .enablePositionalOptions()
-    .configureHelp({ helpWidth: 80, showGlobalOptions: false, subcommandTerm: (command) => command.name() })
-    .configureOutput({ writeOut: (text) => written.push(text), writeErr: () => {} })
+    .configureHelp({
+      minWidthToWrap: 20,
+      showGlobalOptions: false,
+      subcommandTerm: (command) => command.name(),
+    })
+    .configureOutput({
+      getOutHelpWidth: () => helpWidth(stdout),
+      writeOut: (text) => written.push(text),
+      writeErr: () => {},
+    })
     .addHelpText('after', EXAMPLES);
   throwFrom(program);
   addHiddenGlobalFlags(program);
