@@ -1,5 +1,4 @@
 /** Messages on stderr: --quiet keeps the run's id, warnings and errors; --verbose adds the requests. */
-
 import { HttpError, type NetworkError, type WfrError } from '../errors.js';
 import { ERROR_LABEL, factsOf, formatError } from '../outcome/describe-error.js';
 import type { Facts } from '../outcome/outcome.js';
@@ -12,9 +11,15 @@ import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
 import type { Presentation } from './presentation.js';
-import type { BatchCounts, BatchView } from './progress/batch-progress.js';
 import { PlainBatch, PlainProgress, withTimestamp } from './progress/plain.js';
-import { type ProgressView, severalRunsText, type Upload, type WatchedRun } from './progress/run-progress.js';
+import {
+  type BatchCounts,
+  type BatchView,
+  type ProgressView,
+  severalRunsText,
+  type Upload,
+  type WatchedRun,
+} from './progress/run-progress.js';
 import { createStyle, type Paint, type Style } from './style.js';
 
 /** Saved paths that are listed; the JSON on stdout has them all. */

@@ -4,8 +4,7 @@ import type { ProfileFlags } from '../../config/profile.js';
 import { UsageError } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import type { CommandEntry, Start } from '../shared/command.js';
-import { rawFlags } from '../shared/flags.js';
+import { type CommandEntry, rawFlags, type Start } from '../shared/flags.js';
 import { writeHelp } from '../shared/write-help.js';
 
 export const HELP: CommandEntry = {
@@ -79,7 +78,7 @@ async function helpText(
 
 /** Returns the help on a part of a command, or on a choice of its argument, which the command's own help explains. */
 async function subtopicText(command: Command, words: readonly string[]): Promise<string> {
-  const { SUBTOPICS } = await import('./subtopics.js');
+  const { SUBTOPICS } = await import('./topics.js');
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
   const ofChoices = Object.fromEntries(choices.map((choice) => [choice, () => commandHelp(command)]));
   const texts = { ...ofChoices, ...SUBTOPICS[command.name()] };

@@ -1,7 +1,7 @@
 /** The help on a workflow that a profile names: how to run it, and its declared parameters. */
 import { chooseProfile, type Profile, type ProfileFlags } from '../../config/profile.js';
 import { namedWorkflows } from '../../config/workflow.js';
-import { exampleCommand, itemStart } from '../../inputs/parameter-items.js';
+import { exampleCommand, itemStart } from '../../inputs/item.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { sanitize } from '../../text/sanitize.js';

@@ -1,7 +1,13 @@
 /** The flags and the help of `wfr history`. */
 import type { Command } from 'commander';
-import type { CommandEntry, Start } from '../shared/command.js';
-import { addOutputFlags, addProfileFlags, rawFlags, TypedOption } from '../shared/flags.js';
+import {
+  addOutputFlags,
+  addProfileFlags,
+  type CommandEntry,
+  rawFlags,
+  type Start,
+  TypedOption,
+} from '../shared/flags.js';
 import type { HistoryFlags } from './history.js';
 
 const HELP = `

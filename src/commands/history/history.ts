@@ -3,8 +3,7 @@ import { chooseProfile, type Profile, type ProfileFlags } from '../../config/pro
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { History, type PastRun } from '../../history/history.js';
-import { idShortener } from '../../history/short-id.js';
+import { History, idShortener, type PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
@@ -16,7 +15,7 @@ import { isUuid } from '../../text/uuid.js';
 import { type Layout, openLayout } from '../../view/layout.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
-import { statusPaint } from '../../view/status-color.js';
+import { statusPaint } from '../../view/style.js';
 import { type Column, formatTable } from '../../view/table.js';
 import { type OutputFlags, type OutputFormat, parseOutputFormat } from '../shared/output-flags.js';
 

@@ -1,5 +1,7 @@
 /** The flags that several commands share, with their help. */
 import { type Command, Option } from 'commander';
+import type { Exit } from '../../exit-code.js';
+import type { Context } from '../../platform/context.js';
 
 /** Collects the values of a repeatable flag. */
 export const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value];
@@ -178,4 +180,22 @@ const OUTPUT_GROUP = 'Output:';
 function addAll(command: Command, options: readonly Option[], group?: string): Command {
   for (const option of options) command.addOption(group === undefined ? option : option.helpGroup(group));
   return command;
+}
+
+/** Returns the choices of a flag whose help is like `format of stdout: text, json or id (default: text)`. */
+export function choicesOf(help: string): string[] | undefined {
+  const [, list] = /: ((?:[\w-]+, )+[\w-]+ or [\w-]+)(?= \(|;|$)/.exec(help) ?? [];
+  return list?.split(/, | or /);
+}
+
+/** Registers the action of the chosen command, which imports the command's code when it runs. */
+export type Start = (action: (context: Context) => Promise<Exit>) => void;
+
+/** A command's line in `wfr --help`, and the definition of its flags, help and action. */
+export interface CommandEntry {
+  name: string;
+  summary: string;
+  /** Leaves it out of `wfr --help`. */
+  isHidden?: true;
+  define(command: Command, start: Start): void;
 }

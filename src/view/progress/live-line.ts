@@ -2,8 +2,8 @@
 import ora from 'ora';
 import type { Clock, OnSuspend } from '../../platform/context.js';
 import type { Output } from '../../platform/output.js';
-import { textWidth } from '../text-width.js';
-import { NO_TERMINAL_PROGRESS, terminalProgress } from './terminal-progress.js';
+import { NO_TERMINAL_PROGRESS, terminalProgress } from '../presentation.js';
+import { textWidth } from '../table.js';
 
 /** How often the text is refreshed (ms). */
 const TICK = 1_000;

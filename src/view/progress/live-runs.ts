@@ -1,14 +1,11 @@
 /** Several runs on a terminal: a live line with counts, and below it a line for each run that has not ended. */
-
 import { statusText, stepsDone, totalSteps } from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { parseTime } from '../../text/duration.js';
 import { sanitize } from '../../text/sanitize.js';
-import { statusPaint } from '../status-color.js';
-import type { Style } from '../style.js';
-import { type Column, layOutTable } from '../table.js';
-import { textWidth } from '../text-width.js';
+import { type Style, statusPaint } from '../style.js';
+import { type Column, layOutTable, textWidth } from '../table.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import { bar, liveRunsText, wholeSeconds } from './live-text.js';
 import type { ProgressView, WatchedRun } from './run-progress.js';

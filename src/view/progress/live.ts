@@ -1,10 +1,8 @@
 /** Progress on a terminal in one live line: of a run, or of a batch. */
-
 import { STATES, wordOf } from '../../outcome/outcome.js';
 import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import { paintOf, type Style } from '../style.js';
-import { type BatchCounts, type BatchView, type EndedRow, rowText } from './batch-progress.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import {
   type BatchTimes,
@@ -21,7 +19,15 @@ import {
   updateUpload,
   wholeSeconds,
 } from './live-text.js';
-import { type ProgressView, shortId, type Upload } from './run-progress.js';
+import {
+  type BatchCounts,
+  type BatchView,
+  type EndedRow,
+  type ProgressView,
+  rowText,
+  shortId,
+  type Upload,
+} from './run-progress.js';
 
 export class LiveProgress implements ProgressView {
   readonly #line: LiveLine;

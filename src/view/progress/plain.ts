@@ -1,12 +1,15 @@
 /** Progress without a terminal: a line for each change, and one a minute while nothing changes. */
-
 import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
-import { type BatchCounts, type BatchView, batchText, type EndedRow, rowText } from './batch-progress.js';
 import {
+  type BatchCounts,
+  type BatchView,
+  batchText,
   type CountedRun,
+  type EndedRow,
   type ProgressView,
+  rowText,
   runText,
   severalRunsText,
   type Upload,

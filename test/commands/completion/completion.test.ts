@@ -380,7 +380,7 @@ describe('completion: errors and side effects', () => {
     const { stdout } = await start(process.execPath, ['-e', script], env).ended;
     expect(stdout).toMatch(/^@last\t.*\n(.*\n)*.*dist[\\/]+complete\.js/);
     expect(stdout).not.toMatch(
-      /dist[\\/]+(transport|live|requests|sandbox-options)\.js|NativeModule (tls|http|child_process)\b/,
+      /dist[\\/]+(transport|live|reports|sandbox-options)\.js|NativeModule (tls|http|child_process)\b/,
     );
   });
 });

@@ -1,8 +1,7 @@
 /** The help on a terminal: it fits the window, and its headings are bold. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { SUBTOPICS } from '../../../src/commands/help/subtopics.js';
-import { TOPICS } from '../../../src/commands/help/topics.js';
+import { SUBTOPICS, TOPICS } from '../../../src/commands/help/topics.js';
 import { runCli } from '../../helpers/cli.js';
 
 const COMMANDS = [
