@@ -40,10 +40,10 @@ Examples:
   wfr watch "$id"
   wfr sandbox --list
 
-Help topics: inputs, tables, output, once, exit-codes, errors, environment,
-scripting. To read one, or a part of a command:
+Help topics: inputs, tables, output, once, exit-codes, errors, environment. To
+read one, or a part of a command:
   wfr help inputs
-  wfr help config show
+  wfr help sandbox workflows
 
 Instructions for agents:
   wfr help --skill`;

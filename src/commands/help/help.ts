@@ -16,9 +16,12 @@ export const HELP: CommandEntry = {
 function define(command: Command, start: Start): void {
   command
     .description(
-      'Show help on a command, or on a topic: inputs, tables, output, once, exit-codes, errors, environment, scripting.',
+      'Show help on a command, or on a topic: inputs, tables, output, once, exit-codes, errors, environment.',
     )
-    .argument('[topic...]', 'a command, a part of one such as config show, a topic or a configured workflow')
+    .argument(
+      '[topic...]',
+      'a command, a part of one such as sandbox workflows, a topic or a configured workflow',
+    )
     .option('--json', 'print all commands, flags, variables and codes as JSON')
     .option('--skill', 'print instructions for agents, in the format of skills')
     .action((words: string[], flags: HelpFlags) =>

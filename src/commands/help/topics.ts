@@ -152,41 +152,6 @@ Examples:
   wfr results 4711.once
 `;
 
-const SCRIPTING = `Scripting
-
-The exit code tells how a run ended; see wfr help exit-codes. The output is on
-stdout only if the run FINISHED, so a pipe never reads a partial result.
-
-To start a run now and wait for it later, keep its id:
-  id=$(wfr run --detach "$workflow" invoice@scan.pdf)
-  wfr watch --timeout 10m "$id" > output.json
-
-To run a command again after any interruption without a second run, give it a
-file that records the run:
-  wfr run --once invoice.once "$workflow" invoice@scan.pdf > output.json
-
-Without it, do not run a command again that exited with 6: a run may exist, and
-a second one may cost a second time. 7 while triggering means that no run was
-created. After 8 or a signal the run continues, and wfr prints the command to
-watch it.
-
-To keep wfr's exit code, print one value without a pipe (65: there is none):
-  total=$(wfr run --quiet --get /total "$workflow" customer=ACME) || exit
-
-Everything after the first separator is the value, sent unchanged, so quote
-variables: "customer=$customer". In a name, escape = : @ \\ with a backslash.
-Begin a path from a variable with ./ if it is relative.
-
-Keep the token in WFR_TOKEN, or in a file that WFR_TOKEN_FILE names, and API
-keys in a --header-file; other users of the machine can read command lines.
-
-To test a script without a service, run it in the sandbox:
-  wfr sandbox -- ./pipeline.sh
-
-Example:
-  wfr run "$workflow" invoice@scan.pdf > output.json || echo "exit code $?" >&2
-`;
-
 function exitCodes(): string {
   const rows = EXIT_CODE_MEANINGS.map(([codes, meaning]) => {
     return `  ${codes.padEnd(15)}${wrap(meaning, 60).join(`\n${' '.repeat(17)}`)}`;
@@ -250,56 +215,7 @@ export const TOPICS: Readonly<Record<string, () => string>> = {
   'exit-codes': exitCodes,
   errors,
   environment: environmentHelp,
-  scripting: () => SCRIPTING,
 };
-
-const CONFIG_PATH = `The path of the config file
-
-wfr config path prints where the config file is, or would be: WFR_CONFIG, else
-wfr/config.json in XDG_CONFIG_HOME, ~/.config or, on Windows, APPDATA. stderr
-says whether the file exists. The working folder is never searched.
-
-Example:
-  "$EDITOR" "$(wfr config path)"
-`;
-
-const CONFIG_SHOW = `The effective settings
-
-wfr config show prints each setting with its value and its source: a flag, a
-variable, a line of the config file, or the default. The token is never shown,
-only where it comes from. It takes the flags of other commands, so it tells
-which settings they would use. --json prints {"name": {"value", "source"}}.
-
-Examples:
-  wfr config show --profile production
-  wfr config show --json | jq -r .baseUrl.value
-`;
-
-const CONFIG_CHECK = `The errors in the config file
-
-wfr config check prints every error in the file as path:line:column: message,
-which editors parse, and exits with 2 if there is one. With --profile, that
-profile must exist. A warning names each file that cannot be read, each program
-of a tokenCommand that does not exist, and each certificate that expires within
-30 days. Nothing is sent, and no command is run.
-
---connect then asks the service for a run that cannot exist: it says whether
-the address, TLS and the token work, with the exit codes of wfr status.
-
-Examples:
-  wfr config check --connect
-  WFR_CONFIG=new.json wfr config check
-`;
-
-const CONFIG_INIT = `A first config file
-
-wfr config init writes a config file with the flags that are given, such as
---base-url and --token-file, and prints its path. --profile names its profile. A
-file that exists is left unchanged, with exit code 2.
-
-Example:
-  wfr config init --base-url https://workflows.example.com/api/v1
-`;
 
 const SANDBOX_WORKFLOWS = `Workflows of the sandbox
 
@@ -334,12 +250,6 @@ Examples:
 /** By command, then by subtopic. */
 export const SUBTOPICS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   batch: { rows: () => TOPICS.tables?.() ?? '' },
-  config: {
-    path: () => CONFIG_PATH,
-    show: () => CONFIG_SHOW,
-    check: () => CONFIG_CHECK,
-    init: () => CONFIG_INIT,
-  },
   run: {
     inputs: () => TOPICS.inputs?.() ?? '',
     output: () => TOPICS.output?.() ?? '',

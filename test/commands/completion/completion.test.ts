@@ -77,15 +77,12 @@ describe('completion: candidates', () => {
     [['--profile', 'test', '-v', 'wa'], ['watch']],
     [['nonsense', ''], []],
     [['-'], ['--version', '--help']],
-    [
-      ['help', 'config', ''],
-      ['path', 'show', 'check', 'init'],
-    ],
+    [['help', 'sandbox', ''], ['workflows']],
     [['help', 'sandbox', 'w'], ['workflows']],
     [['help', 'watch', ''], []],
     [
       ['help', ''],
-      [...COMMANDS, 'inputs', 'tables', 'output', 'once', 'exit-codes', 'errors', 'environment', 'scripting'],
+      [...COMMANDS, 'inputs', 'tables', 'output', 'once', 'exit-codes', 'errors', 'environment'],
     ],
     [
       ['completion', ''],

@@ -19,7 +19,7 @@ const COMMANDS = [
 const PARTS = Object.entries(SUBTOPICS).flatMap(([command, parts]) =>
   Object.keys(parts).map((part) => `${command} ${part}`),
 );
-const ALL = ['', ...COMMANDS, ...Object.keys(TOPICS), ...PARTS, 'config show'].map((words) =>
+const ALL = ['', ...COMMANDS, ...Object.keys(TOPICS), ...PARTS].map((words) =>
   ['help', ...words.split(' ')].filter(Boolean),
 );
 
@@ -55,8 +55,8 @@ describe('help on a terminal', () => {
   );
 
   test('headings are bold, and sentences that end with a colon are not', async () => {
-    const bold = [...(await onTerminal(['help', 'scripting'], 80)).matchAll(/\u001b\[1m(.*?)\u001b\[22m/g)];
-    expect(bold.map(([, text]) => text)).toEqual(['Scripting', 'Example:']);
+    const bold = [...(await onTerminal(['help', 'exit-codes'], 80)).matchAll(/\u001b\[1m(.*?)\u001b\[22m/g)];
+    expect(bold.map(([, text]) => text)).toEqual(['Exit codes', 'Example:']);
     const { stderr } = await runCli([], { terminal: 80, env: { TERM: 'xterm' } });
     expect(stderr).toContain('\u001b[1mUsage:\u001b[22m wfr [options] [command]');
     expect(stderr).toContain('\n\u001b[1mCommands:\u001b[22m\n');
