@@ -167,14 +167,13 @@ export class Reporter {
 
   /** Shows the progress of a run until stopProgress(): a live line on a terminal, else a line for each change. */
   async startProgress(): Promise<ProgressView> {
-    const { presentation, output, clock, onSuspend } = this;
-    if (presentation.quiet) return HIDDEN;
+    if (this.presentation.quiet) return HIDDEN;
     // ora is loaded only for a live line.
-    const { LiveProgress } = presentation.live ? await import('./progress/live.js') : {};
+    const { LiveProgress } = this.presentation.live ? await import('./progress/live.js') : {};
     this.#progress =
       LiveProgress === undefined
-        ? new PlainProgress((line) => this.notice(line), clock, 1)
-        : new LiveProgress({ ...presentation, output, clock, onSuspend });
+        ? new PlainProgress(this.#write, this.clock, 1)
+        : new LiveProgress(this.#liveOptions()).start();
     return this.#progress;
   }
 
@@ -183,29 +182,33 @@ export class Reporter {
     runs: readonly WatchedRun[],
     shorten: (id: string) => string,
   ): Promise<ProgressView> {
-    const { presentation, style, output, clock, onSuspend } = this;
+    const { presentation, style } = this;
     if (presentation.quiet) return HIDDEN;
     const { LiveRuns } = presentation.live ? await import('./progress/live-runs.js') : {};
     this.#progress =
       LiveRuns === undefined
-        ? new PlainProgress((line) => this.notice(line), clock, runs.length)
-        : new LiveRuns({ ...presentation, output, clock, onSuspend }, runs, { style, shorten });
+        ? new PlainProgress(this.#write, this.clock, runs.length)
+        : new LiveRuns(this.#liveOptions(), runs, { style, shorten }).start();
     return this.#progress;
   }
 
   /** Shows the progress of a batch until stopProgress(); calls `counts` whenever it is drawn. */
   async startBatchProgress(counts: () => BatchCounts): Promise<BatchView> {
-    const { presentation, output, clock, onSuspend } = this;
+    const { presentation, style } = this;
     if (presentation.quiet) return HIDDEN_BATCH;
     const { LiveBatch } = presentation.live ? await import('./progress/live.js') : {};
     this.#batch =
       LiveBatch === undefined
-        ? new PlainBatch((line) => this.notice(line), clock, counts)
-        : new LiveBatch({ ...presentation, output, clock, onSuspend }, counts, {
-            write: (line) => this.notice(line),
-            style: this.style,
-          });
+        ? new PlainBatch(this.#write, this.clock, counts)
+        : new LiveBatch(this.#liveOptions(), counts, { write: this.#write, style }).start();
     return this.#batch;
+  }
+
+  readonly #write = (line: string) => this.notice(line);
+
+  #liveOptions() {
+    const { presentation, output, clock, onSuspend } = this;
+    return { ...presentation, output, clock, onSuspend };
   }
 
   /** Shows how much of a request body has been sent. */

@@ -112,7 +112,7 @@ export function liveRunsText(
 }
 
 /** When a batch began, and when its last row was done (ms, monotonic). */
-export interface BatchTimes {
+interface BatchTimes {
   started: number;
   lastEnd: number;
 }
