@@ -4,9 +4,8 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
-import type { Profile } from './profile.js';
+import { formatSource, type Profile } from './profile.js';
 import { resolveSetting, type SettingFlags } from './resolve-setting.js';
-import { formatSource } from './setting-source.js';
 
 /** Set by wfr itself, or reserved for the connection (RFC 9110, section 7.6.1). */
 const OWN_HEADERS = new Set([

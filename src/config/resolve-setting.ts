@@ -1,11 +1,9 @@
 /** Resolves one setting: a flag overrides the environment, which overrides the profile, which overrides the default. */
-
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { parseDuration } from '../text/duration.js';
 import { parseUrl } from '../text/url.js';
-import type { Profile } from './profile.js';
-import { formatSource, type SettingSource } from './setting-source.js';
+import { formatSource, type Profile, type SettingSource } from './profile.js';
 import { type ProfileSettings, SETTINGS } from './settings-table.js';
 
 /** The settings with one value; token-source.ts resolves the token. */

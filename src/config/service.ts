@@ -1,5 +1,4 @@
 /** Where the service is and how to connect to it: base URL, proxy, headers. */
-
 import { stat } from 'node:fs/promises';
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -11,10 +10,9 @@ import { findNearest } from '../text/nearest.js';
 import { isLoopback, parseUrl } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { parseHeaders, readHeaderLines, traceContext } from './headers.js';
-import type { Profile, ProfileFlags } from './profile.js';
+import { formatSource, type Profile, type ProfileFlags } from './profile.js';
 import { findProxy } from './proxy.js';
 import { isOn, type RawSetting, resolveSetting } from './resolve-setting.js';
-import { formatSource } from './setting-source.js';
 import { SETTINGS, type Setting } from './settings-table.js';
 import { findTokenSource, type TokenFlags, type TokenLocation } from './token-source.js';
 

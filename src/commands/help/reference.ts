@@ -3,7 +3,7 @@ import type { Argument, Command, Option } from 'commander';
 import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import { VERSION } from '../../platform/version.js';
 import { choicesOf, TypedOption } from '../shared/flags.js';
-import { environmentVariables } from './environment.js';
+import { environmentVariables } from './topics.js';
 
 /** A flag, an argument, a variable, an exit code: plain data, whose members are the format of `wfr help --json`. */
 export interface Reference {
