@@ -8,12 +8,11 @@ import { HISTORY } from './commands/history/flags.js';
 import { RESULTS } from './commands/results/flags.js';
 import { RUN } from './commands/run/flags.js';
 import { SANDBOX } from './commands/sandbox/flags.js';
-import type { CommandEntry, Start } from './commands/shared/command.js';
-import { addHiddenGlobalFlags, rawFlags } from './commands/shared/flags.js';
+import { addHiddenGlobalFlags, type CommandEntry, rawFlags, type Start } from './commands/shared/flags.js';
 import type { OutputFlags } from './commands/shared/output-flags.js';
 import type { ReportFlags } from './commands/shared/reports.js';
 import { usageErrorOf } from './commands/shared/usage-problem.js';
-import { writeHelp } from './commands/shared/write-help.js';
+import { helpWidth, writeHelp } from './commands/shared/write-help.js';
 import { STATUS } from './commands/status/flags.js';
 import { WATCH } from './commands/watch/flags.js';
 import type { UsageError } from './errors.js';
@@ -41,10 +40,10 @@ Examples:
   wfr watch "$id"
   wfr sandbox --list
 
-Help topics: inputs, tables, output, once, exit-codes, errors, environment,
-scripting. To read one, or a part of a command:
+Help topics: inputs, tables, output, once, exit-codes, errors, environment. To
+read one, or a part of a command:
   wfr help inputs
-  wfr help config show
+  wfr help sandbox workflows
 
 Instructions for agents:
   wfr help --skill`;
@@ -58,7 +57,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   const start: Start = (chosen) => {
     action = chosen;
   };
-  const program = createProgram(args, start, written, (command) => {
+  const program = createProgram(args, context, start, written, (command) => {
     parsed = command;
   });
   try {
@@ -66,7 +65,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.help') {
-      program.outputHelp();
+      program.configureOutput({ getOutHelpWidth: () => helpWidth(context.stderr) }).outputHelp();
       await writeHelp(written.join(''), program.opts().color, context.stderr, context);
       return ExitCode.usage;
     }
@@ -100,6 +99,7 @@ async function helpOnWorkflow({ commands }: Command, context: Context): Promise<
 
 function createProgram(
   args: readonly string[],
+  { stdout }: Context,
   start: Start,
   written: string[],
   onError: (command: Command) => void,
@@ -115,8 +115,16 @@ function createProgram(
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .enablePositionalOptions()
-    .configureHelp({ helpWidth: 80, showGlobalOptions: false, subcommandTerm: (command) => command.name() })
-    .configureOutput({ writeOut: (text) => written.push(text), writeErr: () => {} })
+    .configureHelp({
+      minWidthToWrap: 20,
+      showGlobalOptions: false,
+      subcommandTerm: (command) => command.name(),
+    })
+    .configureOutput({
+      getOutHelpWidth: () => helpWidth(stdout),
+      writeOut: (text) => written.push(text),
+      writeErr: () => {},
+    })
     .addHelpText('after', EXAMPLES);
   throwFrom(program);
   addHiddenGlobalFlags(program);

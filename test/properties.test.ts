@@ -6,7 +6,7 @@ import { ItemError, parseItem } from '../src/inputs/item.js';
 import { compactJson, formatJson, type JsonColors } from '../src/text/json/format-json.js';
 import { followPointer, parsePointer } from '../src/text/json/pointer.js';
 import { findPositions } from '../src/text/json/positions.js';
-import { rawString } from '../src/text/json/raw-string.js';
+import { rawString } from '../src/text/json/chunk-writer.js';
 import { escapeCodePoint, isUnsafe, quoteLines, sanitize } from '../src/text/sanitize.js';
 import { shellCommand } from '../src/text/shell-quote.js';
 import { runCli, temporaryFolder } from './helpers/cli.js';

@@ -3,7 +3,6 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { loadConfig, locateConfig } from './load-config.js';
 import type { ConfigFile } from './parse-config.js';
-import { formatSource, type SettingSource } from './setting-source.js';
 import type { ProfileSettings } from './settings-table.js';
 
 export interface ProfileFlags {
@@ -71,4 +70,27 @@ function whyMissing(names: readonly string[], file: ConfigFile | undefined, cont
   }
   if (names.length === 0) return `${file.path} has no profiles; see wfr help config`;
   return `there is no such profile in ${file.path}; choose one of ${names.join(', ')}`;
+}
+
+export type SettingSource =
+  | { kind: 'default' }
+  /** `name` is the flag or the variable, such as --base-url or WFR_BASE_URL. */
+  | { kind: 'flag' | 'variable'; name: string }
+  /** A line of the config file, outside the profiles. */
+  | { kind: 'file'; setting: string; path: string; line: number }
+  | { kind: 'profile'; setting: string; profile: string; path: string; line: number };
+
+/** Formats a source for messages and `wfr config show`, such as "profile production in PATH:7". */
+export function formatSource(source: SettingSource): string {
+  switch (source.kind) {
+    case 'default':
+      return 'default';
+    case 'flag':
+    case 'variable':
+      return source.name;
+    case 'file':
+      return `${source.setting} in ${source.path}:${source.line}`;
+    case 'profile':
+      return `profile ${source.profile} in ${source.path}:${source.line}`;
+  }
 }

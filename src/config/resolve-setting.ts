@@ -1,8 +1,9 @@
 /** Resolves one setting: a flag overrides the environment, which overrides the profile, which overrides the default. */
+import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
+import { parseDuration } from '../text/duration.js';
 import { parseUrl } from '../text/url.js';
-import type { Profile } from './profile.js';
-import type { SettingSource } from './setting-source.js';
+import { formatSource, type Profile, type SettingSource } from './profile.js';
 import { type ProfileSettings, SETTINGS } from './settings-table.js';
 
 /** The settings with one value; token-source.ts resolves the token. */
@@ -49,4 +50,40 @@ export function isOtherOrigin(baseUrl: RawSetting | undefined, profile: Profile 
 
 function originOf(url: string | undefined): string | undefined {
   return url === undefined ? undefined : parseUrl(url)?.origin;
+}
+
+/** The flags of waiting, not parsed yet. */
+export interface WaitFlags {
+  interval?: string;
+  maxInterval?: string;
+  timeout?: string;
+}
+
+/** Milliseconds. */
+export interface WaitSettings {
+  interval: number;
+  maxInterval: number;
+  timeout: number | undefined;
+}
+
+/** Resolves the settings of waiting. Throws UsageError with every error. */
+export function resolveWaitSettings(flags: WaitFlags, profile: Profile | undefined): WaitSettings {
+  const problems: string[] = [];
+  const parse = (name: keyof WaitFlags, minimum: number) => {
+    // No environment variable sets any of them.
+    const raw = resolveSetting(name, flags, profile, { env: {} });
+    if (raw === undefined) return undefined;
+    const duration = parseDuration(raw.text);
+    if (duration !== undefined && duration >= minimum) return duration;
+    const problem = duration === undefined ? 'is not a duration' : 'is too short';
+    problems.push(
+      `${formatSource(raw.source)} ${raw.text || '""'}: ${problem}; use 500ms, 2s, 1.5m or 1h (a bare number means seconds)`,
+    );
+    return undefined;
+  };
+  const interval = parse('interval', 1) ?? 0;
+  const maxInterval = parse('maxInterval', 1) ?? 0;
+  const timeout = parse('timeout', 0);
+  if (problems.length > 0) throw new UsageError(problems);
+  return { interval, maxInterval: Math.max(interval, maxInterval), timeout };
 }

@@ -1,19 +1,20 @@
 /** Where the service is and how to connect to it: base URL, proxy, headers. */
+import { stat } from 'node:fs/promises';
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
+import { resolvePath } from '../platform/files.js';
+import { findFileRisk, formatMode, isForeign } from '../platform/ownership.js';
 import type { ProxyServer } from '../service/connect.js';
 import type { TlsSettings } from '../service/trust.js';
+import { findNearest } from '../text/nearest.js';
 import { isLoopback, parseUrl } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
-import { parseHeaders, readHeaderLines } from './headers.js';
-import type { Profile, ProfileFlags } from './profile.js';
+import { parseHeaders, readHeaderLines, traceContext } from './headers.js';
+import { formatSource, type Profile, type ProfileFlags } from './profile.js';
 import { findProxy } from './proxy.js';
 import { isOn, type RawSetting, resolveSetting } from './resolve-setting.js';
-import { formatSource } from './setting-source.js';
-import { checkTokenFile } from './token-file.js';
-import { findTokenSource, type TokenFlags } from './token-source.js';
-import { traceContext } from './trace-context.js';
-import { findUnknownVariables } from './variables.js';
+import { SETTINGS, type Setting } from './settings-table.js';
+import { findTokenSource, type TokenFlags, type TokenLocation } from './token-source.js';
 
 /** The flags of every command that connects to the service, not parsed yet. */
 export interface ServiceFlags extends TokenFlags, ProfileFlags {
@@ -144,4 +145,48 @@ function findResumeFlags(flags: ServiceFlags): string[] {
     ...(flags.headerFile === undefined ? [] : ['--header-file', flags.headerFile]),
     ...(flags.caFile === undefined ? [] : ['--cacert', flags.caFile]),
   ];
+}
+
+/**
+ * Returns warnings; none for a file that cannot be read, which reading it reports. Throws UsageError if any user can write
+ * to it, or if it is another user's: documents would go to their account.
+ */
+async function checkTokenFile(location: TokenLocation, context: Context): Promise<string[]> {
+  if (location.kind !== 'file' || location.path === '-') return [];
+  const { path } = location;
+  const stats = await stat(resolvePath(path, context.cwd, context)).catch(() => undefined);
+  if (stats === undefined) return [];
+  const risk = findFileRisk(path, stats, context.uid);
+  const isTheirs = stats.isFile() && isForeign(stats, context.uid);
+  if (isTheirs && !risk?.isFatal)
+    throw new UsageError([
+      `the token file ${path}: belongs to another user (${formatMode(stats)}), to whose account the inputs would go; use a copy of your own`,
+    ]);
+  if (risk === undefined) return [];
+  const message = `the token file ${path}: ${risk.message}`;
+  if (risk.isFatal) throw new UsageError([message]);
+  return [message];
+}
+
+const SETTING_LIST: readonly [name: string, setting: Setting][] = Object.entries(SETTINGS);
+
+/** The variables of the settings, and those of which `wfr config show` has no line. */
+const VARIABLES: readonly string[] = [
+  ...SETTING_LIST.flatMap(([, { variable }]) => variable ?? []),
+  ...['WFR_TOKEN', 'WFR_PROFILE', 'WFR_CONFIG', 'WFR_HISTORY', 'WFR_TRACE', 'WFR_SANDBOX'],
+];
+
+/** Returns a message for each, with what to use instead where that is known. */
+function findUnknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+  const unknown = Object.keys(env).filter((name) => name.startsWith('WFR_') && !VARIABLES.includes(name));
+  return unknown.map((name) => `${name}: wfr has no such variable${suggest(name)}`);
+}
+
+function suggest(name: string): string {
+  const plain = name.slice('WFR_'.length).replaceAll('_', '').toLowerCase();
+  const [found, setting] = SETTING_LIST.find(([one]) => one.toLowerCase() === plain) ?? [];
+  if (setting !== undefined && setting.variable === undefined)
+    return `; use ${setting.flag === undefined ? '' : `${setting.flag}, or `}"${found}" in a profile`;
+  const variable = setting?.variable ?? findNearest(name, VARIABLES);
+  return variable === undefined ? '' : `; did you mean ${variable}?`;
 }

@@ -2,9 +2,8 @@
 import { describeParameter, type Parameter } from '../parameters/declaration.js';
 import type { Context } from '../platform/context.js';
 import { redactUrl } from './base-url.js';
-import type { Profile } from './profile.js';
+import { formatSource, type Profile } from './profile.js';
 import { isOn, resolveSetting, type SettingFlags, type SettingName } from './resolve-setting.js';
-import { formatSource } from './setting-source.js';
 import { type ProfileSettings, SETTINGS } from './settings-table.js';
 import {
   findTokenSource,

@@ -7,8 +7,8 @@ import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import { errorCode } from '../platform/system-error.js';
 import type { ClientCertificate, TlsSettings } from '../service/trust.js';
+import { formatSource } from './profile.js';
 import type { RawSetting } from './resolve-setting.js';
-import { formatSource } from './setting-source.js';
 
 /** The settings that name files, where they are set. */
 export type TlsFiles = Readonly<Record<'caFile' | 'certFile' | 'keyFile', RawSetting | undefined>>;

@@ -6,9 +6,8 @@ import { resolvePath } from '../platform/files.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { parseUrl } from '../text/url.js';
-import type { Profile } from './profile.js';
+import { formatSource, type Profile, type SettingSource } from './profile.js';
 import { isOtherOrigin, resolveSetting } from './resolve-setting.js';
-import { formatSource, type SettingSource } from './setting-source.js';
 
 export interface TokenFlags {
   tokenFile?: string;

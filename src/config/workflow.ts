@@ -1,14 +1,12 @@
 /** Resolves the workflow to run, and the field that carries its id. */
-
 import { UsageError } from '../errors.js';
 import type { DeclaredWorkflow } from '../inputs/check-declared.js';
 import { declare, type Parameters } from '../parameters/declaration.js';
 import type { Context } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES, type WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { findNearest } from '../text/nearest.js';
-import type { Profile } from './profile.js';
+import { formatSource, type Profile } from './profile.js';
 import { isOn, resolveSetting } from './resolve-setting.js';
-import { formatSource } from './setting-source.js';
 
 /** Resolves the field that carries the workflow's id. Throws UsageError. */
 export function resolveWorkflowIdField(

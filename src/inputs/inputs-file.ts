@@ -1,10 +1,11 @@
 /** Parses a JSON object of inputs, in which `{"$document": "scan.pdf"}` stands for a document. */
 
+import { isUtf8 } from 'node:buffer';
 import { decodeString, parseMembers } from '../text/json/members.js';
-import { JsonScanner } from '../text/json/scanner.js';
-import { stripByteOrderMark } from '../text/utf8.js';
+import { lineAndColumn } from '../text/json/positions.js';
+import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
+import { findInvalidUtf8, stripByteOrderMark } from '../text/utf8.js';
 import { normalizeMediaType } from './item.js';
-import { checkJson, decodeUtf8, formatPosition, TextError } from './text.js';
 
 const QUOTE = 0x22;
 
@@ -157,4 +158,36 @@ function parseDocument(object: Uint8Array): Exclude<Segment, Uint8Array> | strin
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** The user's text is not valid; the message says where. */
+export class TextError extends Error {}
+
+/** Decodes UTF-8. Throws TextError with the position of the first invalid byte. */
+export function decodeUtf8(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  throw new TextError(`not UTF-8 at byte ${findInvalidUtf8(bytes) + 1}`);
+}
+
+/** Checks that UTF-8 `bytes` are one JSON value whose strings are well-formed. Throws TextError with line and column. */
+export function checkJson(bytes: Buffer): void {
+  const scanner = new JsonScanner(bytes);
+  try {
+    while (scanner.next()) {
+      if (scanner.token !== 'string' && scanner.token !== 'key') continue;
+      if (!decodeString(bytes.subarray(scanner.start, scanner.end)).isWellFormed()) {
+        throw new JsonSyntaxError('unpaired-surrogate', scanner.start);
+      }
+    }
+  } catch (error) {
+    if (error instanceof JsonSyntaxError)
+      throw new TextError(`${error.reason} ${formatPosition(bytes, error.offset)}`);
+    throw error;
+  }
+}
+
+/** Returns a position as messages show it: `at line 3, column 14`. */
+function formatPosition(bytes: Buffer, offset: number): string {
+  const { line, column } = lineAndColumn(bytes, offset);
+  return `at line ${line}, column ${column}`;
 }

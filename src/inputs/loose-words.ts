@@ -1,7 +1,15 @@
 /** Finds the words of a command line that are not inputs, such as those of `invoice scan.pdf` and `customer = ACME`. */
 import { isFile } from '../platform/files.js';
 import { shellCommand } from '../text/shell-quote.js';
-import { escapeName, INPUT_SYNTAX, isPlainPath, isSeparator, NotAnInputError, parseItem } from './item.js';
+import {
+  escapeName,
+  INPUT_SYNTAX,
+  type Item,
+  isPlainPath,
+  isSeparator,
+  NotAnInputError,
+  parseItem,
+} from './item.js';
 
 /** Words that are listed at most. */
 const MAX_LISTED = 10;
@@ -59,4 +67,17 @@ function describeLoose(words: readonly string[]): string[] {
   const shown = words.slice(0, MAX_LISTED).map((word) => word || '""');
   const more = words.length > shown.length ? ` and ${words.length - shown.length} more` : '';
   return [`${shown.join(', ')}${more}: are not inputs; use ${INPUT_SYNTAX}`];
+}
+
+/** Returns a warning for each text that is `@` and the path of a file. */
+export async function findFileLikeTexts(items: readonly Item[], cwd: string): Promise<string[]> {
+  const warnings: string[] = [];
+  for (const item of items) {
+    if (item.type !== 'string' || !item.text.startsWith('@')) continue;
+    const path = item.text.slice(1);
+    if (!isPlainPath(path) || !(await isFile(path, cwd))) continue;
+    const fix = shellCommand([`${escapeName(item.name)}@=${path}`]);
+    warnings.push(`${item.raw}: sends the text "@${path}"; to send the text of the file, write ${fix}`);
+  }
+  return warnings;
 }

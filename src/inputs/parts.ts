@@ -1,5 +1,4 @@
 /** Turns items and pieces of an inputs file into parts of a request body: JSON text and open documents. */
-
 import type { ParameterType } from '../parameters/declaration.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
@@ -9,9 +8,8 @@ import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import { assertInside, assertLeadsInside, type PathRules } from './boundary.js';
 import { assertRegular, type FileRules, openDocument, readBytes } from './files.js';
-import type { Segment } from './inputs-file.js';
+import { checkJson, decodeUtf8, type Segment, TextError } from './inputs-file.js';
 import { escapeName, type Item } from './item.js';
-import { checkJson, decodeUtf8, TextError } from './text.js';
 
 /** Reads texts and opens documents, and lets only one of them read standard input. */
 export class PartReader {

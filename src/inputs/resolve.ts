@@ -1,5 +1,4 @@
 /** Resolves the items and the inputs file of a command line, or a row of a table, into inputs that can be sent. */
-
 import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
@@ -14,13 +13,11 @@ import {
   type DeclaredWorkflow,
   type GivenInput,
 } from './check-declared.js';
-import { findFileLikeTexts } from './file-like-text.js';
 import { FileError, readBytes } from './files.js';
-import { findDocumentObjects, parseInputsFile } from './inputs-file.js';
+import { decodeUtf8, findDocumentObjects, parseInputsFile, TextError } from './inputs-file.js';
 import { findName, type Item, ItemError, parseItem } from './item.js';
-import { findLooseWords } from './loose-words.js';
+import { findFileLikeTexts, findLooseWords } from './loose-words.js';
 import { PartReader } from './parts.js';
-import { decodeUtf8, TextError } from './text.js';
 
 export interface InputArguments {
   items: readonly string[];

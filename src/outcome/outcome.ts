@@ -8,8 +8,7 @@ import { formatDuration } from '../text/duration.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 
 /** How good a state is: succeeded, still open, uncertain or not triggered, failed. */
-export const TONES = ['good', 'open', 'doubt', 'bad'] as const;
-export type Tone = (typeof TONES)[number];
+export type Tone = 'good' | 'open' | 'doubt' | 'bad';
 
 /** The ends of a run, by the service's status. A new status needs its line here, and nothing else. */
 export const ENDS = {

@@ -2,14 +2,48 @@
  * Everything a command uses of its process: streams, environment, clock, signals. Only this file reads `process`, so
  * that tests can run commands in a context of their own.
  */
+
+import { readFileSync, readlinkSync } from 'node:fs';
 import { homedir, hostname, tmpdir } from 'node:os';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import type { SignalName } from '../exit-code.js';
 import { SecretMask } from '../text/secret-mask.js';
 import type { ExecOptions, ExecResult, ExitStatus } from './exec.js';
-import { DEFAULT_LIMITS, type Limits } from './limits.js';
 import { Output } from './output.js';
-import { readOpenFileLimit, readPidNamespace, readProcess } from './processes.js';
+
+/** The timeouts of requests and of the end of a command (ms), and the most documents that are saved; tests lower them. */
+export interface Limits {
+  /** Until a connection is established. */
+  connect: number;
+  /** Without any byte sent during a request. */
+  stall: number;
+  /** From the last byte of a trigger to the headers of the response. */
+  response: number;
+  /** Without any byte received of the response to a poll, or of any response body. */
+  silence: number;
+  /** For the whole body of a response that is not a 2xx. */
+  errorBody: number;
+  /** How long Ctrl-C waits for the response to a request that was sent. */
+  interruptGrace: number;
+  /** The same for SIGTERM and SIGHUP: service managers and CI runners soon send SIGKILL. */
+  terminationGrace: number;
+  /** How long the end of a command waits until the history is written. */
+  history: number;
+  /** Most documents saved from one output; more suggests an error or an attack. */
+  documents: number;
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  connect: 10_000,
+  stall: 60_000,
+  response: 300_000,
+  silence: 30_000,
+  errorBody: 10_000,
+  interruptGrace: 10_000,
+  terminationGrace: 2_000,
+  history: 2_000,
+  documents: 10_000,
+};
 
 /** The longest delay of Node's timers (ms); longer ones fire at once. */
 const MAX_TIMER = 2 ** 31 - 1;
@@ -218,7 +252,7 @@ async function spawnCommand(
   env: Record<string, string>,
 ): Promise<Child> {
   // Loaded only when needed, as it costs 3 ms.
-  const { loadSpawn, ownCommand } = await import('./spawn.js');
+  const { loadSpawn, ownCommand } = await import('./exec.js');
   const spawn = await loadSpawn(process.platform);
   // Without a wfr on PATH, or with another one, it is still this one.
   const [program, ...first] = command === 'wfr' ? await ownCommand() : [command];
@@ -230,4 +264,40 @@ async function spawnCommand(
     child.on('error', reject);
     child.on('spawn', () => resolve({ exited, kill: (signal) => void child.kill(signal) }));
   });
+}
+
+/** Returns the boot id and the PID namespace of this process; empty on other systems. */
+export function readPidNamespace(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return '';
+  }
+}
+
+/** Returns how many files this process may have open; Infinity on other systems. */
+function readOpenFileLimit(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'latin1');
+    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/**
+ * Returns whether a process has exited but was not reaped, which may never happen in a container, and when it started, in
+ * clock ticks since the boot: a later process with its id has another time. Undefined if the system does not say.
+ */
+function readProcess(pid: number): { isZombie: boolean; started: string } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name before may contain anything; these are fields 3 to 22.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state, started] = [fields[0], fields[19]];
+    return started === undefined ? undefined : { isZombie: state === 'Z', started };
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,7 @@
 /** Renders a command's result for GitHub Actions: annotations, a job summary and step outputs. */
 
+import { randomUUID } from 'node:crypto';
+import { UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import {
   nameOf,
@@ -9,17 +11,25 @@ import {
   statusOf,
   verdictOf,
 } from '../outcome/outcome.js';
+import type { Context } from '../platform/context.js';
 import { compactJson } from '../text/json/format-json.js';
 import { sanitize } from '../text/sanitize.js';
+import {
+  type AppendFile,
+  DestinationError,
+  type Opener,
+  openAppendFile,
+  type Report,
+} from './destination.js';
 import { renderTableRow, TABLE_HEAD } from './markdown.js';
 
 /** GitHub shows no more for one step. */
 const MAX_ANNOTATIONS = 10;
 /** GitHub's limit for a job summary, and for a step output, in bytes. */
-export const MAX_SIZE = 1024 * 1024;
+const MAX_SIZE = 1024 * 1024;
 
 /** Returns one workflow command for each run that did not succeed; the last one counts those beyond GitHub's limit. */
-export function renderAnnotations({ runs }: CommandResult): string {
+function renderAnnotations({ runs }: CommandResult): string {
   const failing = runs.filter((run) => verdictOf(run) !== 'succeeded');
   const shown = failing.length <= MAX_ANNOTATIONS ? failing : failing.slice(0, MAX_ANNOTATIONS - 1);
   const more = failing.length - shown.length;
@@ -45,7 +55,7 @@ function formatErrorCommand(title: string, message: string): string {
 const RESERVED_BYTES = 200;
 
 /** Returns the table in at most `maxBytes`, counting the runs that it omits; undefined if not even that fits. */
-export function renderJobSummary({ runs }: CommandResult, maxBytes: number): string | undefined {
+function renderJobSummary({ runs }: CommandResult, maxBytes: number): string | undefined {
   let text = `### Workflow runs\n\n${TABLE_HEAD}`;
   let left = maxBytes - RESERVED_BYTES - Buffer.byteLength(text);
   if (left < 0) return undefined;
@@ -63,7 +73,7 @@ export function renderJobSummary({ runs }: CommandResult, maxBytes: number): str
  * Returns the step outputs `run-id`, `status` and `output`; undefined for one over GitHub's limit. Several runs have a
  * line each, and their outputs are a JSON array with null for a run without output.
  */
-export function getStepOutputs({ runs }: CommandResult): Record<string, string | undefined> {
+function getStepOutputs({ runs }: CommandResult): Record<string, string | undefined> {
   return {
     'run-id': joinWithinLimit(linesOf(runs, ({ id = '' }) => sanitize(id))),
     status: joinWithinLimit(linesOf(runs, statusOf)),
@@ -72,7 +82,7 @@ export function getStepOutputs({ runs }: CommandResult): Record<string, string |
 }
 
 /** Formats one output for the GITHUB_OUTPUT file; no line of `value` may equal the delimiter. */
-export function formatStepOutput(name: string, value: string, delimiter: string): string {
+function formatStepOutput(name: string, value: string, delimiter: string): string {
   return `${name}<<${delimiter}\n${value}\n${delimiter}\n`;
 }
 
@@ -108,3 +118,69 @@ function joinWithinLimit(chunks: Iterable<string | Uint8Array>): string | undefi
   }
   return text.replace(/\n$/, '');
 }
+
+/** Renders the text for a file that already has `size` bytes. */
+type RenderText = (
+  result: CommandResult,
+  size: number,
+  warn: (text: string) => Promise<void>,
+) => Promise<string>;
+
+/** Returns the openers of the annotations, the job summary and the step outputs. */
+export function githubOpeners(context: Context): Opener[] {
+  return [
+    async () => annotationReport(context),
+    () => fileReport('GITHUB_STEP_SUMMARY', summaryText, context),
+    () => fileReport('GITHUB_OUTPUT', outputText, context),
+  ];
+}
+
+/** On stderr, because the runner reads commands from both streams and stdout carries only the output. */
+function annotationReport({ stderr }: Context): Report {
+  return {
+    name: '--report github',
+    write: (result) => stderr.write(renderAnnotations(result)),
+    discard: async () => {},
+  };
+}
+
+async function fileReport(variable: string, renderText: RenderText, context: Context): Promise<Report> {
+  const { env, stderr, secrets } = context;
+  const path = env[variable];
+  if (!path) {
+    throw new UsageError([
+      `--report github: ${variable} is not set; this report works only in a step of GitHub Actions`,
+    ]);
+  }
+  const name = `--report github (${variable} ${path})`;
+  const file: AppendFile = await openAppendFile(path, context).catch((error) => {
+    throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
+  });
+  const warn = (text: string) => stderr.write(`warning: ${text}\n`);
+  return {
+    name,
+    async write(result) {
+      const size = await file.size();
+      const text = await renderText(result, size, warn);
+      // The last line of an earlier writer may lack its line feed.
+      if (text !== '') await file.write([secrets.mask(size > 0 ? `\n${text}` : text)]);
+    },
+    discard: file.discard,
+  };
+}
+
+const summaryText: RenderText = async (result, size, warn) => {
+  const text = renderJobSummary(result, MAX_SIZE - size - 1);
+  if (text === undefined) await warn('the job summary is full (1 MiB at most); it does not list the runs');
+  return text ?? '';
+};
+
+const outputText: RenderText = async (result, _size, warn) => {
+  let text = '';
+  for (const [name, value] of Object.entries(getStepOutputs(result))) {
+    // A random delimiter, so that no line of the value can equal it.
+    if (value !== undefined) text += formatStepOutput(name, value, `wfr-${randomUUID()}`);
+    else await warn(`the step output ${name} is omitted: it exceeds 1 MiB, counted as two bytes a character`);
+  }
+  return text;
+};

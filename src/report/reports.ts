@@ -1,11 +1,23 @@
 /** The reports of one command: opened before anything is sent, written at the end. */
+
+import { randomUUID } from 'node:crypto';
 import { OutputError, UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import { nameOf } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
+import { resolvePath } from '../platform/files.js';
 import { errorCode } from '../platform/system-error.js';
-import type { Report } from './destination.js';
-import { parseReportRequest } from './requests.js';
+import {
+  type Destination,
+  DestinationError,
+  type Opener,
+  openAtomicFile,
+  type Report,
+} from './destination.js';
+import { githubOpeners } from './github.js';
+import { renderJson } from './json.js';
+import { renderJunit } from './junit.js';
+import { renderMarkdown } from './markdown.js';
 
 export class Reports {
   readonly #reports: Report[] = [];
@@ -59,4 +71,70 @@ export class Reports {
 function describeRuns({ runs }: CommandResult): string {
   const [only] = runs;
   return runs.length === 1 && only !== undefined ? `run ${nameOf(only)}` : `${runs.length} runs`;
+}
+
+type Renderer = (result: CommandResult) => Iterable<string | Uint8Array>;
+
+interface FileFormat {
+  load: () => Promise<Renderer>;
+  example: string;
+}
+
+const FILE_FORMATS: Readonly<Record<string, FileFormat>> = {
+  junit: { load: async () => renderJunit, example: 'report.xml' },
+  markdown: { load: async () => renderMarkdown, example: 'report.md' },
+  json: { load: async () => renderJson, example: 'report.json' },
+  // Loaded on demand: larger than the others together.
+  html: { load: async () => (await import('./html/page.js')).renderPage, example: 'report.html' },
+};
+
+/** The values that `--report` takes; a file follows those that end in `=`. */
+export const REPORT_KINDS: readonly string[] = [
+  'github',
+  ...Object.keys(FILE_FORMATS).map((kind) => `${kind}=`),
+];
+
+/** Returns the openers for one `--report`, `=-` only if stdout is free. Throws UsageError for an invalid value. */
+function parseReportRequest(raw: string, hasStdout: boolean, context: Context): Opener[] {
+  const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(raw) ?? [];
+  const usageError = (problem: string) => new UsageError([`--report ${raw}: ${problem}`]);
+  if (kind === 'github') {
+    if (path !== undefined) throw usageError('takes no file; use --report github');
+    return githubOpeners(context);
+  }
+  const format = Object.hasOwn(FILE_FORMATS, kind) ? FILE_FORMATS[kind] : undefined;
+  if (format === undefined) {
+    throw usageError('unknown report; use github, junit=<file>, markdown=<file>, json=<file> or html=<file>');
+  }
+  if (!path) throw usageError(`a file is required, such as --report ${kind}=${format.example}`);
+  if (path === '-' && !hasStdout) throw usageError("stdout is reserved for the run's output; use a file");
+  const open = path === '-' ? stdoutDestination(context) : fileDestination(path, context);
+  return [reportOpener(`--report ${raw}`, open, format.load, context)];
+}
+
+function stdoutDestination({ stdout }: Context): () => Promise<Destination> {
+  const write: Destination['write'] = async (chunks) => {
+    for (const chunk of chunks) await stdout.write(chunk);
+  };
+  return async () => ({ write, discard: async () => {} });
+}
+
+function fileDestination(path: string, context: Context): () => Promise<Destination> {
+  const resolved = resolvePath(path, context.cwd, context);
+  return () => openAtomicFile(resolved, randomUUID(), context);
+}
+
+function reportOpener(
+  name: string,
+  openDestination: () => Promise<Destination>,
+  load: FileFormat['load'],
+  { secrets }: Context,
+): Opener {
+  return async () => {
+    const render = await load();
+    const { write, discard } = await openDestination().catch((error) => {
+      throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
+    });
+    return { name, write: (result) => write(secrets.maskChunks(render(result))), discard };
+  };
 }

@@ -1,15 +1,14 @@
 /** Checks a trigger's inputs, which "must exactly match the Start Node parameters (keys and types)". */
 import { checkInputs, type InputKind, type Mismatch } from '../parameters/check-inputs.js';
-import { MAX_RETURNED } from './data-uri.js';
 import {
   type InputValues,
+  MAX_RETURNED,
   type ReceivedDocument,
   type ReceivedValue,
   Rejection,
   ReturnedDocument,
-} from './received.js';
-import { wholePlaceholders } from './template.js';
-import type { Workflow } from './workflow.js';
+} from './read-trigger.js';
+import { type Workflow, wholePlaceholders } from './workflow.js';
 
 /**
  * Returns the values of the inputs. Throws Rejection (422) naming every input that does not match, or (413) for a

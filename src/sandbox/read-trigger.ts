@@ -1,149 +1,143 @@
-/** Parses the JSON of a trigger as it is received, so that documents of any size need constant memory. */
-import { MAX_HEAD_LENGTH, parseDataUriHead } from '../parameters/data-uri.js';
-import { ByteStream } from './byte-stream.js';
-import { DataUriReader } from './data-uri.js';
-import { type ReceivedTrigger, type ReceivedValue, Rejection } from './received.js';
+/** Parses the JSON of a trigger. */
+import { createHash } from 'node:crypto';
+import { isBase64, parseDataUriHead } from '../parameters/check-inputs.js';
+import { type Member, parseMembers } from '../text/json/members.js';
+import { JsonSyntaxError } from '../text/json/scanner.js';
 
-/** Limit of every value except documents. */
-const MAX_VALUE_BYTES = 16 * 1024 * 1024;
+const MIB = 1024 * 1024;
+/** The largest request, which is in memory as a whole. */
+const MAX_BODY_BYTES = 256 * MIB;
+/** Characters of a data URI that an output can return: the documents of all runs stay in memory. */
+export const MAX_RETURNED = 16 * MIB;
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** Parses the body of a trigger. Throws Rejection for a body that is not a JSON object. */
+/** Parses the body of a trigger. Throws Rejection for a body that is not a JSON object, or too large. */
 export async function readTrigger(chunks: AsyncIterable<Buffer>): Promise<ReceivedTrigger> {
-  const bytes = new ByteStream(chunks);
   const fields = new Map<string, unknown>();
   let inputs: Map<string, ReceivedValue> | undefined;
-  await readObject(bytes, 'The body', async (name) => {
-    if (name !== 'inputs') {
-      fields.set(name, JSON.parse((await readRawValue(bytes)).toString('utf8')));
-      return;
-    }
-    const received = new Map<string, ReceivedValue>();
-    inputs = received;
-    await readObject(bytes, '"inputs"', async (key) => {
-      received.set(key, await readInput(bytes));
-    });
-  }).catch((error) => {
-    throw error instanceof SyntaxError ? new Rejection(400, `The body is not JSON: ${error.message}`) : error;
-  });
-  if ((await bytes.peekPastSpace()) !== undefined)
-    throw new Rejection(400, 'Unexpected data after the JSON object.');
+  for (const { name, value } of membersOf(await readBody(chunks), 'The body')) {
+    if (name !== 'inputs') fields.set(name, parseJson(value));
+    else inputs = new Map(membersOf(value, '"inputs"').map((input) => [input.name, receive(input.value)]));
+  }
   return { fields, inputs };
 }
 
-async function readObject(
-  bytes: ByteStream,
-  subject: string,
-  onMember: (name: string) => Promise<void>,
-): Promise<void> {
-  if ((await bytes.peekPastSpace()) !== 0x7b) throw new Rejection(400, `${subject} is not a JSON object.`);
-  await bytes.take();
-  const seen = new Set<string>();
-  if ((await bytes.peekPastSpace()) === 0x7d) {
-    await bytes.take();
-    return;
+async function readBody(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const received: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of chunks) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES)
+      throw new Rejection(413, `The sandbox takes requests of at most ${MAX_BODY_BYTES / MIB} MiB.`);
+    received.push(chunk);
   }
-  for (;;) {
-    if ((await bytes.peekPastSpace()) !== QUOTE)
-      throw new Rejection(400, `${subject} has a member without a name.`);
-    const name = JSON.parse((await readRawString(bytes)).toString('utf8')) as string;
+  return Buffer.concat(received);
+}
+
+/** Returns the members of an object. Throws Rejection for any other text, and for a name that occurs twice. */
+function membersOf(json: Uint8Array, subject: string): Member[] {
+  const members = parse(json);
+  if (members === undefined) throw new Rejection(400, `${subject} is not a JSON object.`);
+  const seen = new Set<string>();
+  for (const { name } of members) {
     if (seen.has(name)) throw new Rejection(400, `${subject} has the member ${JSON.stringify(name)} twice.`);
     seen.add(name);
-    await bytes.peekPastSpace();
-    if ((await bytes.take()) !== 0x3a) throw new Rejection(400, `${subject} has a member without a value.`);
-    await bytes.peekPastSpace();
-    await onMember(name);
-    await bytes.peekPastSpace();
-    const next = await bytes.take();
-    if (next === 0x7d) return;
-    if (next !== 0x2c) throw new Rejection(400, `${subject} is not JSON: a comma or its end is missing.`);
+  }
+  return members;
+}
+
+function parse(json: Uint8Array): Member[] | undefined {
+  try {
+    return parseMembers(json);
+  } catch (error) {
+    throw error instanceof JsonSyntaxError
+      ? new Rejection(400, `The body is not JSON: ${error.message}.`)
+      : error;
   }
 }
 
-async function readInput(bytes: ByteStream): Promise<ReceivedValue> {
-  if ((await bytes.peek()) === QUOTE) return readStringInput(bytes);
-  return { type: 'other', value: JSON.parse((await readRawValue(bytes)).toString('utf8')) };
+function parseJson(json: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8'));
 }
 
-/** Reads a string; a data URI is decoded while it is received. */
-async function readStringInput(bytes: ByteStream): Promise<ReceivedValue> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  let reader: DataUriReader | undefined;
-  await readStringPieces(bytes, (piece) => {
-    if (reader !== undefined) return reader.add(unescapeJson(piece));
-    pieces.push(piece);
-    length += piece.length;
-    if (length > MAX_VALUE_BYTES) throw new Rejection(413, 'A string is larger than 16 MiB.');
-    // The head may arrive in several pieces; without one in this length it is a plain string.
-    if (length - piece.length > MAX_HEAD_LENGTH) return;
-    const text = unescapeJson(Buffer.concat(pieces));
-    const head = parseDataUriHead(text);
-    if (head === undefined) return;
-    reader = new DataUriReader(head.mediaType, text.slice(0, head.length));
-    reader.add(text.slice(head.length));
-  });
-  if (reader !== undefined) return (reader as DataUriReader).end();
-  return { type: 'string', text: JSON.parse(`"${Buffer.concat(pieces).toString('utf8')}"`) as string };
+function receive(json: Uint8Array): ReceivedValue {
+  const value = parseJson(json);
+  if (typeof value !== 'string') return { type: 'other', value };
+  const head = parseDataUriHead(value);
+  return head === undefined ? { type: 'string', text: value } : receiveDocument(value, head);
 }
 
-/** Decodes a piece that contains only whole escapes. */
-function unescapeJson(piece: Buffer): string {
-  if (!piece.includes(BACKSLASH)) return piece.toString('latin1');
-  return JSON.parse(`"${piece.toString('latin1')}"`) as string;
+/** Decodes the base64 of a data URI (RFC 4648, section 4). */
+function receiveDocument(
+  uri: string,
+  { length, mediaType }: { length: number; mediaType: string },
+): ReceivedValue {
+  const base64 = uri.slice(length);
+  if (!isBase64(base64))
+    return { type: 'malformed-data-uri', problem: 'it contains characters that are not base64' };
+  if (base64.length % 4 !== 0)
+    return { type: 'malformed-data-uri', problem: 'the length of its base64 is not a multiple of four' };
+  const bytes = Buffer.from(base64, 'base64');
+  const document = {
+    mediaType,
+    bytes: bytes.length,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+  };
+  return { type: 'data-uri', document, uri: uri.length > MAX_RETURNED ? undefined : uri };
 }
 
-/** Passes the content of the string that begins here to `onPiece`, never splitting an escape. */
-async function readStringPieces(bytes: ByteStream, onPiece: (piece: Buffer) => void): Promise<void> {
-  await bytes.take();
-  for (;;) {
-    const piece = await bytes.takeUntil(QUOTE, BACKSLASH);
-    if (piece.length > 0) onPiece(piece);
-    const byte = await bytes.peek();
-    if (byte === QUOTE) {
-      await bytes.take();
-      return;
-    }
-    if (byte === BACKSLASH) onPiece(await readEscape(bytes));
+/** A trigger after parsing, and the error that rejects a request. */
+export interface ReceivedDocument {
+  mediaType: string;
+  /** Size of the decoded document. */
+  bytes: number;
+  /** Digest of the decoded document, in hexadecimal. */
+  sha256: string;
+}
+
+/** A document that an output returns as it was received: in JSON, it is its data URI. */
+export class ReturnedDocument implements ReceivedDocument {
+  readonly mediaType: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly #uri: string;
+
+  constructor({ mediaType, bytes, sha256 }: ReceivedDocument, uri: string) {
+    this.mediaType = mediaType;
+    this.bytes = bytes;
+    this.sha256 = sha256;
+    this.#uri = uri;
+  }
+
+  toJSON(): string {
+    return this.#uri;
   }
 }
 
-async function readEscape(bytes: ByteStream): Promise<Buffer> {
-  const sequence = [await bytes.take(), await bytes.take()];
-  const digits = sequence[1] === 0x75 ? 4 : 0;
-  for (let n = 0; n < digits; n++) sequence.push(await bytes.take());
-  return Buffer.from(sequence);
+export type ReceivedValue =
+  | { type: 'string'; text: string }
+  /** `uri` is undefined for a document that is too large to be returned. */
+  | { type: 'data-uri'; document: ReceivedDocument; uri: string | undefined }
+  | { type: 'malformed-data-uri'; problem: string }
+  | { type: 'other'; value: unknown };
+
+export interface ReceivedTrigger {
+  /** The members except `inputs`, in order. */
+  fields: Map<string, unknown>;
+  /** Undefined if the member is missing. */
+  inputs: Map<string, ReceivedValue> | undefined;
 }
 
-async function readRawString(bytes: ByteStream): Promise<Buffer> {
-  const pieces: Buffer[] = [Buffer.from('"')];
-  let length = 0;
-  await readStringPieces(bytes, (piece) => {
-    length += piece.length;
-    if (length > MAX_VALUE_BYTES) throw new Rejection(413, 'A string is larger than 16 MiB.');
-    pieces.push(piece);
-  });
-  return Buffer.concat([...pieces, Buffer.from('"')]);
-}
+/** The values of inputs by name; a document is a ReceivedDocument, and an optional parameter without an input is null. */
+export type InputValues = ReadonlyMap<string, unknown>;
 
-/** Reads the text of any value by balancing brackets; JSON.parse validates it. */
-async function readRawValue(bytes: ByteStream): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  let depth = 0;
-  for (;;) {
-    const byte = await bytes.peek();
-    const isEnd = byte === undefined || byte === 0x2c || byte === 0x7d || byte === 0x5d;
-    if (depth === 0 && isEnd) return Buffer.concat(pieces);
-    const piece = byte === QUOTE ? await readRawString(bytes) : await bytes.takeValuePiece();
-    // Brackets are always pieces of their own.
-    const last = piece.at(-1);
-    if (byte !== QUOTE && (last === 0x7b || last === 0x5b)) depth++;
-    if (byte !== QUOTE && (last === 0x7d || last === 0x5d)) depth--;
-    length += piece.length;
-    if (length > MAX_VALUE_BYTES) throw new Rejection(413, 'A value is larger than 16 MiB.');
-    pieces.push(piece);
+/** Rejects a request with this status and message. */
+export class Rejection extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    /** Seconds, for a Retry-After header. */
+    readonly retryAfter?: number,
+  ) {
+    super(message);
   }
 }

@@ -1,8 +1,7 @@
 /** The runs of the sandbox; their state is computed from the elapsed time. */
 import { randomUUID } from 'node:crypto';
-import type { InputValues } from './received.js';
-import { fillTemplate } from './template.js';
-import type { Workflow } from './workflow.js';
+import type { InputValues } from './read-trigger.js';
+import { fillTemplate, type Workflow } from './workflow.js';
 
 interface StartedRun {
   id: string;

@@ -3,8 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
 import { readValues } from './check-inputs.js';
-import { readTrigger } from './read-trigger.js';
-import { type ReceivedTrigger, Rejection } from './received.js';
+import { type ReceivedTrigger, Rejection, readTrigger } from './read-trigger.js';
 import { Runs, type SandboxClock } from './runs.js';
 import type { Workflow } from './workflow.js';
 

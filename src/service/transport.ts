@@ -4,8 +4,7 @@ import type { buildConnector, Dispatcher } from 'undici';
 import requestOn from 'undici/lib/api/api-request.js';
 import Client from 'undici/lib/dispatcher/client.js';
 import { NetworkError, type NetworkFault, type ReceivedResponse, WfrError } from '../errors.js';
-import type { Clock } from '../platform/context.js';
-import type { Limits } from '../platform/limits.js';
+import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
 import { findAlert, openSocket, type Route } from './connect.js';
@@ -14,7 +13,6 @@ import { MAX_HEAD, RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
 import { requestIdOf } from './request-id.js';
 import type { ResponsePlace } from './response-memory.js';
-import { Semaphore } from './semaphore.js';
 import { type TlsSettings, Trust } from './trust.js';
 
 export interface HttpResponse extends ReadBody {
@@ -359,4 +357,27 @@ function findProtocolFault(error: Error): NetworkFault | undefined {
     errorCode(error) === 'UND_ERR_HEADERS_OVERFLOW' ||
     /^bad (response|upgrade)$/.test(error.message);
   return isProtocol ? 'not-http' : undefined;
+}
+
+/** Limits how many tasks run at once; the transport uses it for connections. */
+class Semaphore {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** Runs the task as soon as fewer than `count` others are running. */
+  async use<T>(task: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    try {
+      return await task();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
 }

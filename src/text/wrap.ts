@@ -16,6 +16,22 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
+/** The width of help texts. */
+const HELP_WIDTH = 80;
+
+/** Lays out terms with their meanings beside them, from column `start`; a longer term is on a line of its own. */
+export function layOutTerms(
+  rows: readonly (readonly [term: string, meaning: string])[],
+  start: number,
+): string[] {
+  return rows.flatMap(([term, meaning]) => {
+    const head = `  ${term}`;
+    const lines = wrap(meaning, HELP_WIDTH - start).map((line) => ' '.repeat(start) + line);
+    const [first = '', ...rest] = lines;
+    return head.length < start - 1 ? [head + first.slice(head.length), ...rest] : [head, ...lines];
+  });
+}
+
 /** Columns; on a narrower terminal, lines are easier to read if the terminal wraps them. */
 const MIN_WIDTH = 30;
 

@@ -1,9 +1,7 @@
 /** How messages are shown, decided once from the flags, the terminal, CI, NO_COLOR and TERM. */
-
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { Output } from '../platform/output.js';
-import { hasTerminalProgress } from './progress/terminal-progress.js';
 
 export interface PresentationFlags {
   quiet?: boolean;
@@ -71,4 +69,30 @@ export function hasColor(flag: string | undefined, env: Context['env'], output: 
 /** Returns whether wfr runs in a CI job. */
 export function isInCi({ CI = '' }: Context['env']): boolean {
   return !['', '0', 'false'].includes(CI);
+}
+
+/** Removes the terminal's progress display. */
+export const NO_TERMINAL_PROGRESS = '\u001b]9;4;0;0\u001b\\';
+
+/** Returns the control sequence that shows a share, 0 to 1; undefined shows indeterminate progress. */
+export function terminalProgress(share: number | undefined): string {
+  return `\u001b]9;4;${share === undefined ? '3;0' : `1;${Math.round(share * 100)}`}\u001b\\`;
+}
+
+/**
+ * Returns whether the terminal is known to support it; others show OSC 9 as a notification. A multiplexer inherits the
+ * variables of its terminal, but does not forward the sequence.
+ */
+function hasTerminalProgress(env: Context['env']): boolean {
+  if (env.TMUX || env.STY) return false;
+  return Boolean(
+    env.WT_SESSION ||
+      env.ConEmuANSI === 'ON' ||
+      env.TERM_PROGRAM === 'WezTerm' ||
+      env.TERM_PROGRAM === 'ghostty' ||
+      // VTE 0.80 and later (GNOME's terminals).
+      Number(env.VTE_VERSION) >= 8_000 ||
+      // iTerm2 lists its features, each a capital letter and its details; P is progress.
+      (env.TERM_PROGRAM === 'iTerm.app' && /P(?![a-z])/.test(env.TERM_FEATURES ?? '')),
+  );
 }

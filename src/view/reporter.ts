@@ -1,5 +1,4 @@
 /** Messages on stderr: --quiet keeps the run's id, warnings and errors; --verbose adds the requests. */
-
 import { HttpError, type NetworkError, type WfrError } from '../errors.js';
 import { ERROR_LABEL, factsOf, formatError } from '../outcome/describe-error.js';
 import type { Facts } from '../outcome/outcome.js';
@@ -12,9 +11,15 @@ import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
 import type { Presentation } from './presentation.js';
-import type { BatchCounts, BatchView } from './progress/batch-progress.js';
 import { PlainBatch, PlainProgress, withTimestamp } from './progress/plain.js';
-import { type ProgressView, severalRunsText, type Upload, type WatchedRun } from './progress/run-progress.js';
+import {
+  type BatchCounts,
+  type BatchView,
+  type ProgressView,
+  severalRunsText,
+  type Upload,
+  type WatchedRun,
+} from './progress/run-progress.js';
 import { createStyle, type Paint, type Style } from './style.js';
 
 /** Saved paths that are listed; the JSON on stdout has them all. */
@@ -162,14 +167,13 @@ export class Reporter {
 
   /** Shows the progress of a run until stopProgress(): a live line on a terminal, else a line for each change. */
   async startProgress(): Promise<ProgressView> {
-    const { presentation, output, clock, onSuspend } = this;
-    if (presentation.quiet) return HIDDEN;
+    if (this.presentation.quiet) return HIDDEN;
     // ora is loaded only for a live line.
-    const { LiveProgress } = presentation.live ? await import('./progress/live.js') : {};
+    const { LiveProgress } = this.presentation.live ? await import('./progress/live.js') : {};
     this.#progress =
       LiveProgress === undefined
-        ? new PlainProgress((line) => this.notice(line), clock, 1)
-        : new LiveProgress({ ...presentation, output, clock, onSuspend });
+        ? new PlainProgress(this.#write, this.clock, 1)
+        : new LiveProgress(this.#liveOptions()).start();
     return this.#progress;
   }
 
@@ -178,29 +182,33 @@ export class Reporter {
     runs: readonly WatchedRun[],
     shorten: (id: string) => string,
   ): Promise<ProgressView> {
-    const { presentation, style, output, clock, onSuspend } = this;
+    const { presentation, style } = this;
     if (presentation.quiet) return HIDDEN;
     const { LiveRuns } = presentation.live ? await import('./progress/live-runs.js') : {};
     this.#progress =
       LiveRuns === undefined
-        ? new PlainProgress((line) => this.notice(line), clock, runs.length)
-        : new LiveRuns({ ...presentation, output, clock, onSuspend }, runs, { style, shorten });
+        ? new PlainProgress(this.#write, this.clock, runs.length)
+        : new LiveRuns(this.#liveOptions(), runs, { style, shorten }).start();
     return this.#progress;
   }
 
   /** Shows the progress of a batch until stopProgress(); calls `counts` whenever it is drawn. */
   async startBatchProgress(counts: () => BatchCounts): Promise<BatchView> {
-    const { presentation, output, clock, onSuspend } = this;
+    const { presentation, style } = this;
     if (presentation.quiet) return HIDDEN_BATCH;
     const { LiveBatch } = presentation.live ? await import('./progress/live.js') : {};
     this.#batch =
       LiveBatch === undefined
-        ? new PlainBatch((line) => this.notice(line), clock, counts)
-        : new LiveBatch({ ...presentation, output, clock, onSuspend }, counts, {
-            write: (line) => this.notice(line),
-            style: this.style,
-          });
+        ? new PlainBatch(this.#write, this.clock, counts)
+        : new LiveBatch(this.#liveOptions(), counts, { write: this.#write, style }).start();
     return this.#batch;
+  }
+
+  readonly #write = (line: string) => this.notice(line);
+
+  #liveOptions() {
+    const { presentation, output, clock, onSuspend } = this;
+    return { ...presentation, output, clock, onSuspend };
   }
 
   /** Shows how much of a request body has been sent. */

@@ -1,9 +1,7 @@
 /** The events of the service layer as messages: requests, retries and the progress of uploads. */
-
 import { factsOf } from '../outcome/describe-error.js';
-import type { Deprecation } from '../service/deprecation.js';
 import { MAX_RESENDS } from '../service/retry.js';
-import type { ServiceEvents } from '../service/service.js';
+import type { Deprecation, ServiceEvents } from '../service/service.js';
 import { formatDuration } from '../text/duration.js';
 import { formatBytes } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';

@@ -42,3 +42,17 @@ export const JSON_COLORS: JsonColors = {
   punctuation: '\u001b[1m',
   end: '\u001b[0m',
 };
+
+/** Returns how a status is colored: green and red for the two ends, yellow for a run in progress. */
+export function statusPaint(status: string | undefined, style: Style): Paint {
+  switch (status) {
+    case 'FINISHED':
+      return style.success;
+    case 'FAILED':
+      return style.error;
+    case 'RUNNING':
+      return style.warning;
+    default:
+      return style.dim;
+  }
+}

@@ -1,7 +1,8 @@
 /** Tables for people: a header, aligned columns, and rows that fit the window. */
+
+import textWidth from 'string-width';
 import type { Layout } from './layout.js';
 import type { Paint } from './style.js';
-import { textWidth } from './text-width.js';
 
 /** A column whose cells are sanitized texts of one line. */
 export interface Column<Row> {
@@ -88,3 +89,6 @@ function cutText(text: string, width: number): string {
   }
   return `${cut}…`;
 }
+
+/** The columns that a text takes on a terminal, where some characters take two, and colors none. */
+export { textWidth };

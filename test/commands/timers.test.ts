@@ -24,7 +24,6 @@ test.each<[command: string, service: string, handler: Handler, exitCode: number]
   ['run w a=1 --timeout 1h', 'that answers', ACCEPTS, 0],
   ['batch w --rows rows.jsonl --results out.jsonl', 'that answers', ACCEPTS, 0],
   ['batch w --rows rows.jsonl --results out.jsonl', 'that rejects the request', REJECTS, 5],
-  ['history --refresh', 'that answers', ACCEPTS, 0],
 ])('wfr %s leaves no timer behind with a service %s', async (command, _service, handler, exitCode) => {
   const clock = new VirtualClock();
   const { baseUrl } = await scriptedService(async (request, reply) => {

@@ -3,8 +3,8 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import { describe, expect, test } from 'vitest';
 import schema from '../../config.schema.json' with { type: 'json' };
 import { checkConfig } from '../../src/config/check-config.js';
-import { createJsonSchema } from '../../src/config/json-schema.js';
 import fc from '../helpers/properties.js';
+import { createJsonSchema } from './create-json-schema.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 

@@ -32,9 +32,9 @@ const IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   ora: ['view/progress/live-line.ts'],
   chalk: ['view/style.ts'],
   'mime-types': ['inputs/media-type.ts'],
-  'cross-spawn': ['platform/spawn.ts'],
+  'cross-spawn': ['platform/exec.ts'],
   tinyglobby: ['inputs/expand-patterns.ts'],
-  'string-width': ['view/text-width.ts'],
+  'string-width': ['view/table.ts'],
 };
 
 const sources = readSources();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, type onTestFinished, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { EXIT_CODE_MEANINGS } from '../../src/exit-code.js';
-import { readPidNamespace } from '../../src/platform/processes.js';
+import { readPidNamespace } from '../../src/platform/context.js';
 import { temporaryFolder } from '../helpers/cli.js';
 import { bash, ROOT } from '../helpers/process.js';
 import { SLOW, startTestSandbox } from '../helpers/sandbox.js';

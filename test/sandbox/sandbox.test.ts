@@ -102,11 +102,11 @@ describe('sandbox: the service', () => {
   });
 
   test.each<[string, number, string, string?]>([
-    ['not json', 400, 'The body is not a JSON object.'],
+    ['not json', 400, 'The body is not JSON'],
     ['[]', 400, 'The body is not a JSON object.'],
     ['{"a":tru}', 400, 'The body is not JSON'],
-    ['{"a":1', 400, 'The body ends too early.'],
-    ['{"a":1}x', 400, 'Unexpected data after the JSON object.'],
+    ['{"a":1', 400, 'The body is not JSON'],
+    ['{"a":1}x', 400, 'The body is not JSON'],
     ['{"inputs":{"a":1,"a":2}}', 400, '"inputs" has the member "a" twice.'],
     ['{}', 400, 'The field "worfklowId" is missing.'],
     [`{"worfklowId":"${INVOICE}"}`, 400, 'The field "inputs" is missing.'],
@@ -169,17 +169,17 @@ describe('sandbox: the service', () => {
     expect(sandbox.runCount()).toBe(4);
   });
 
-  test('sandbox: large JSON values are read quickly, and values over its limit are rejected', async () => {
+  test('sandbox: large JSON values are read quickly, and a request over 256 MiB is rejected', async () => {
     const { sandbox } = await startTestSandbox();
     const numbers = `[${'7,'.repeat(300_000)}7]`;
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [
       `{"worfklowId":"${SLOW}","inputs":{"label":${numbers}}}`,
     ]);
     expect(answer.body.error?.message).toContain('inputs.label must be of type string, found array');
-    const tooLarge = `{"worfklowId":"${SLOW}","inputs":{"label":"${'x'.repeat(17 * 1024 * 1024)}"}}`;
-    expect((await speak(sandbox.baseUrl, 'POST', '/runs', [tooLarge])).status).toBe(413);
-    const manyValues = `{"worfklowId":"${SLOW}","inputs":{"label":[${`"${'x'.repeat(1024)}",`.repeat(17 * 1024)}1]}}`;
-    expect((await speak(sandbox.baseUrl, 'POST', '/runs', [manyValues])).status).toBe(413);
+    const piece = Buffer.alloc(16 * 1024 * 1024, ' ');
+    const tooLarge = [...Array<Buffer>(16).fill(piece), trigger({ label: 'x' }, SLOW)];
+    expect((await speak(sandbox.baseUrl, 'POST', '/runs', tooLarge)).status).toBe(413);
+    expect(sandbox.runCount()).toBe(0);
   });
 
   test('sandbox: a run is PENDING first, then RUNNING step by step, then FINISHED', async () => {

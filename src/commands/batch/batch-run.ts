@@ -10,7 +10,7 @@ import type { Log } from '../../runs/log/log.js';
 import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
 import { sanitize } from '../../text/sanitize.js';
-import type { BatchCounts, BatchView } from '../../view/progress/batch-progress.js';
+import type { BatchCounts, BatchView } from '../../view/progress/run-progress.js';
 import type { Session } from '../shared/session.js';
 import type { BatchPlan } from './plan.js';
 import { type RowResult, RowRunner } from './row.js';

@@ -1,14 +1,15 @@
 /** The flags and the help of `wfr batch`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CommandEntry, Start } from '../shared/command.js';
 import {
   addErrorDataFlag,
   addReportFlags,
   addServiceFlags,
   addTriggerFlags,
   addWaitFlags,
+  type CommandEntry,
   collect,
   rawFlags,
+  type Start,
   TypedOption,
 } from '../shared/flags.js';
 import type { BatchFlags } from './plan.js';

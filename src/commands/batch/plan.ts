@@ -3,8 +3,8 @@
 import { loadCredentials } from '../../config/credentials.js';
 import { rejectIdempotencyKey } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
+import { resolveWaitSettings, type WaitFlags } from '../../config/resolve-setting.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
-import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
 import {
   findDeclaredWorkflow,
   mayResend503,
@@ -13,8 +13,8 @@ import {
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { expandPatterns } from '../../inputs/expand-patterns.js';
-import { findFileLikeTexts } from '../../inputs/file-like-text.js';
 import { type Item, ItemError, parseItem } from '../../inputs/item.js';
+import { findFileLikeTexts } from '../../inputs/loose-words.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';

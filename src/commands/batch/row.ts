@@ -1,5 +1,5 @@
 /** Runs one row of a batch: sends or watches it. Each step is recorded in the log. */
-import type { WaitSettings } from '../../config/wait.js';
+import type { WaitSettings } from '../../config/resolve-setting.js';
 import { OutputError, UsageError, WfrError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { type CommonInputs, type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';

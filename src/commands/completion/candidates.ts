@@ -4,8 +4,7 @@ import { chooseProfile, type Profile } from '../../config/profile.js';
 import { resolveSetting } from '../../config/resolve-setting.js';
 import { findDeclaredWorkflow, namedWorkflows, workflowNames } from '../../config/workflow.js';
 import { History } from '../../history/history.js';
-import { findName, findPathStart } from '../../inputs/item.js';
-import { itemStart } from '../../inputs/parameter-items.js';
+import { findName, findPathStart, itemStart } from '../../inputs/item.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { KNOWN_STATUSES } from '../../service/run.js';
@@ -88,7 +87,7 @@ async function declaredParameters(
 }
 
 async function report({ text }: CompletionRequest): Promise<Completion> {
-  const { REPORT_KINDS } = await import('../../report/requests.js');
+  const { REPORT_KINDS } = await import('../../report/reports.js');
   const kind = REPORT_KINDS.find((candidate) => candidate.endsWith('=') && text.startsWith(candidate));
   return kind === undefined
     ? { candidates: REPORT_KINDS.map(toCandidate) }

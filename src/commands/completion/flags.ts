@@ -1,7 +1,7 @@
 /** The definitions of `wfr completion` and of the hidden command that its scripts call on every Tab. */
 import { Argument, type Command } from 'commander';
 import { ExitCode } from '../../exit-code.js';
-import type { CommandEntry, Start } from '../shared/command.js';
+import type { CommandEntry, Start } from '../shared/flags.js';
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
@@ -51,7 +51,7 @@ function defineCallback(command: Command, start: Start): void {
     .allowUnknownOption()
     .action((shell: string | undefined, words: readonly string[]) =>
       start(async (context) => {
-        const { findCursor } = await import('./cursor.js');
+        const { findCursor } = await import('./complete.js');
         const { complete } = await import('./complete.js');
         return complete(() => findCursor(words, command.parent ?? command), shell !== 'bash', context);
       }),

@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs';
 import { type ConfigLocation, locateConfig } from '../../config/load-config.js';
 import { chooseProfile } from '../../config/profile.js';
+import type { WaitFlags } from '../../config/resolve-setting.js';
 import type { ServiceFlags } from '../../config/service.js';
 import { type EffectiveSetting, resolveEffectiveSettings } from '../../config/show.js';
-import type { WaitFlags } from '../../config/wait.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';

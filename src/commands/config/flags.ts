@@ -1,7 +1,6 @@
 /** The flags and the help of `wfr config`. */
 import { Argument, type Command } from 'commander';
-import type { CommandEntry, Start } from '../shared/command.js';
-import { addServiceFlags, addWaitFlags, rawFlags } from '../shared/flags.js';
+import { addServiceFlags, addWaitFlags, type CommandEntry, rawFlags, type Start } from '../shared/flags.js';
 import type { ConfigFlags } from './config.js';
 
 const HELP = `

@@ -1,12 +1,15 @@
 /** `wfr config init`: writes a first config file. */
 import { open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { createFirstConfig, type FirstConfigFlags } from '../../config/first-config.js';
+import { baseUrlProblem, redactUrl } from '../../config/base-url.js';
+import { type ConfigError, checkConfig } from '../../config/check-config.js';
 import type { ConfigLocation } from '../../config/load-config.js';
+import type { SettingFlags } from '../../config/resolve-setting.js';
+import { type ConfigContent, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import { mkdirp, throwForPathBelow } from '../../platform/files.js';
+import { absolutePath, mkdirp, throwForPathBelow } from '../../platform/files.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
 
 /** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */
@@ -38,5 +41,54 @@ async function writeNewFile(path: string, text: string): Promise<void> {
     throw error;
   } finally {
     await file.close();
+  }
+}
+
+type FirstConfigFlags = SettingFlags & { profile?: string; tokenFile?: string };
+
+/** The profile without --profile. */
+const DEFAULT_NAME = 'default';
+
+/** Returns a config file with one profile, which has each setting that a flag gives. Throws UsageError. */
+function createFirstConfig(flags: FirstConfigFlags, context: Context): ConfigContent {
+  const { profile = DEFAULT_NAME } = flags;
+  const names = Object.keys(SETTINGS) as (keyof ProfileSettings)[];
+  const given = names.flatMap((name) => {
+    const value = name === 'tokenCommand' || name === 'workflows' ? undefined : flags[name];
+    return value === undefined ? [] : [[name, isPath(name) ? toAbsolute(name, value, context) : value]];
+  });
+  const settings = { baseUrl: SETTINGS.baseUrl.examples[0], ...Object.fromEntries(given), workflows: {} };
+  const content = { defaultProfile: profile, profiles: { [profile]: settings } };
+  const problems = checkConfig(content).map(describeFlag);
+  if (problems.length > 0) throw new UsageError(problems);
+  return content;
+}
+
+function isPath(name: keyof ProfileSettings): boolean {
+  return name.endsWith('File');
+}
+
+/** A path in the file would be relative to the file. */
+function toAbsolute(name: keyof ProfileSettings, value: string | boolean, { cwd }: Context): string {
+  const path = String(value);
+  if (path === '-') throw new UsageError([`${SETTINGS[name].flag} -: a profile requires a file`]);
+  return path.startsWith('~/') || path === '' ? path : absolutePath(path, cwd);
+}
+
+/** Describes a mistake as one in the flag that gave the value. */
+function describeFlag(error: ConfigError): string {
+  const setting = SETTINGS[String(error.path[2]) as keyof ProfileSettings];
+  switch (error.code) {
+    case 'invalid-name':
+      return `--profile ${error.path.at(-1) || '""'}: ${error.schema.description}`;
+    case 'invalid-base-url':
+      return `--base-url ${redactUrl(error.value) || '""'}: ${baseUrlProblem(error.value, error.allowHttp)}`;
+    case 'wrong-type':
+    case 'invalid-value': {
+      const value = error.schema.isSensitive ? '' : ` ${error.value || '""'}`;
+      return `${setting.flag}${value}: must be ${error.schema.title}`;
+    }
+    default:
+      return `${setting.flag}: is not valid in a profile`;
   }
 }

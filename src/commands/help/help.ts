@@ -4,8 +4,7 @@ import type { ProfileFlags } from '../../config/profile.js';
 import { UsageError } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import type { CommandEntry, Start } from '../shared/command.js';
-import { rawFlags } from '../shared/flags.js';
+import { type CommandEntry, rawFlags, type Start } from '../shared/flags.js';
 import { writeHelp } from '../shared/write-help.js';
 
 export const HELP: CommandEntry = {
@@ -17,9 +16,12 @@ export const HELP: CommandEntry = {
 function define(command: Command, start: Start): void {
   command
     .description(
-      'Show help on a command, or on a topic: inputs, tables, output, once, exit-codes, errors, environment, scripting.',
+      'Show help on a command, or on a topic: inputs, tables, output, once, exit-codes, errors, environment.',
     )
-    .argument('[topic...]', 'a command, a part of one such as config show, a topic or a configured workflow')
+    .argument(
+      '[topic...]',
+      'a command, a part of one such as sandbox workflows, a topic or a configured workflow',
+    )
     .option('--json', 'print all commands, flags, variables and codes as JSON')
     .option('--skill', 'print instructions for agents, in the format of skills')
     .action((words: string[], flags: HelpFlags) =>
@@ -79,7 +81,7 @@ async function helpText(
 
 /** Returns the help on a part of a command, or on a choice of its argument, which the command's own help explains. */
 async function subtopicText(command: Command, words: readonly string[]): Promise<string> {
-  const { SUBTOPICS } = await import('./subtopics.js');
+  const { SUBTOPICS } = await import('./topics.js');
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
   const ofChoices = Object.fromEntries(choices.map((choice) => [choice, () => commandHelp(command)]));
   const texts = { ...ofChoices, ...SUBTOPICS[command.name()] };

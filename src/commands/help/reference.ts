@@ -2,9 +2,8 @@
 import type { Argument, Command, Option } from 'commander';
 import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import { VERSION } from '../../platform/version.js';
-import { choicesOf } from '../shared/flag-choices.js';
-import { TypedOption } from '../shared/flags.js';
-import { environmentVariables } from './environment.js';
+import { choicesOf, TypedOption } from '../shared/flags.js';
+import { environmentVariables } from './topics.js';
 
 /** A flag, an argument, a variable, an exit code: plain data, whose members are the format of `wfr help --json`. */
 export interface Reference {

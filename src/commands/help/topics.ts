@@ -1,7 +1,79 @@
 /** The help topics of `wfr help <topic>`, each on one screen of 80 columns. */
 import { ERROR_CODES, EXIT_CODE_MEANINGS } from '../../exit-code.js';
-import { wrap } from '../../text/wrap.js';
-import { environmentHelp } from './environment.js';
+import { layOutTerms } from '../../text/wrap.js';
+
+/** Variables with the same meaning, some with the value that has it, in groups. */
+type Variables = readonly (readonly [names: readonly string[], meaning: string])[];
+
+const SETTINGS: Variables = [
+  [['WFR_BASE_URL'], "the service's address, with its path prefix: https, or http to this machine"],
+  [['WFR_TOKEN'], 'the access token'],
+  [
+    ['WFR_TOKEN_FILE'],
+    'a file with the access token; WFR_TOKEN overrides it. The token of a profile that --profile names overrides both at the service of that profile',
+  ],
+  [['WFR_ALLOW_HTTP=1'], 'allow http to other hosts'],
+  [['WFR_WORKFLOW_ID_FIELD'], 'auto, worfklowId, workflowId or both'],
+  [['WFR_PROFILE'], 'the profile of the config file to use'],
+  [
+    ['WFR_CONFIG'],
+    'the config file (default: wfr/config.json in XDG_CONFIG_HOME, ~/.config or, on Windows, APPDATA)',
+  ],
+];
+
+const SURROUNDINGS: Variables = [
+  [
+    ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'],
+    'the proxy, and the hosts to reach without it; this machine is always reached directly',
+  ],
+  [['SSL_CERT_FILE', 'SSL_CERT_DIR'], "the system's CA certificates, as in OpenSSL; see also --cacert"],
+  [['NODE_EXTRA_CA_CERTS'], 'a file with additional CA certificates, read at every start'],
+  [
+    ['TRACEPARENT', 'TRACESTATE'],
+    'the trace that this command is a part of, which is sent to the service (W3C Trace Context)',
+  ],
+  [['WFR_TRACE=0'], 'send no trace context'],
+  [['WFR_HISTORY=0'], 'keep no history of runs'],
+  [['XDG_STATE_HOME'], 'where the history is stored (default: ~/.local/state)'],
+  [['NO_COLOR'], 'turn colors off'],
+  [['FORCE_COLOR'], 'turn colors on without a terminal'],
+  [['CI', 'TERM=dumb'], 'print a line for each change instead of a live line'],
+  [['GITHUB_STEP_SUMMARY', 'GITHUB_OUTPUT'], 'the files that --report github appends to'],
+];
+
+/** Returns each variable with its meaning. */
+export function environmentVariables(): { name: string; value?: string; description: string }[] {
+  return [...SETTINGS, ...SURROUNDINGS].flatMap(([names, description]) =>
+    names.map((text) => {
+      const [name = '', value] = text.split('=');
+      return { name, ...(value !== undefined && { value }), description };
+    }),
+  );
+}
+
+/** Returns the help topic. */
+function environmentHelp(): string {
+  return `Environment
+
+A flag overrides a variable, and both override the profile of the config file
+(see wfr help config). An empty variable counts as unset.
+
+${formatVariables(SETTINGS)}
+
+${formatVariables(SURROUNDINGS)}
+
+Examples:
+  export WFR_BASE_URL=https://workflows.example.com/api/v1
+  export WFR_TOKEN_FILE=~/.secrets/workflows
+`;
+}
+
+function formatVariables(variables: Variables): string {
+  return layOutTerms(
+    variables.map(([names, meaning]) => [names.join(', '), meaning]),
+    26,
+  ).join('\n');
+}
 
 const INPUTS = `Inputs
 
@@ -152,48 +224,10 @@ Examples:
   wfr results 4711.once
 `;
 
-const SCRIPTING = `Scripting
-
-The exit code tells how a run ended; see wfr help exit-codes. The output is on
-stdout only if the run FINISHED, so a pipe never reads a partial result.
-
-To start a run now and wait for it later, keep its id:
-  id=$(wfr run --detach "$workflow" invoice@scan.pdf)
-  wfr watch --timeout 10m "$id" > output.json
-
-To run a command again after any interruption without a second run, give it a
-file that records the run:
-  wfr run --once invoice.once "$workflow" invoice@scan.pdf > output.json
-
-Without it, do not run a command again that exited with 6: a run may exist, and
-a second one may cost a second time. 7 while triggering means that no run was
-created. After 8 or a signal the run continues, and wfr prints the command to
-watch it.
-
-To keep wfr's exit code, print one value without a pipe (65: there is none):
-  total=$(wfr run --quiet --get /total "$workflow" customer=ACME) || exit
-
-Everything after the first separator is the value, sent unchanged, so quote
-variables: "customer=$customer". In a name, escape = : @ \\ with a backslash.
-Begin a path from a variable with ./ if it is relative.
-
-Keep the token in WFR_TOKEN, or in a file that WFR_TOKEN_FILE names, and API
-keys in a --header-file; other users of the machine can read command lines.
-
-To test a script without a service, run it in the sandbox:
-  wfr sandbox -- ./pipeline.sh
-
-Example:
-  wfr run "$workflow" invoice@scan.pdf > output.json || echo "exit code $?" >&2
-`;
-
 function exitCodes(): string {
-  const rows = EXIT_CODE_MEANINGS.map(([codes, meaning]) => {
-    return `  ${codes.padEnd(15)}${wrap(meaning, 60).join(`\n${' '.repeat(17)}`)}`;
-  });
   return `Exit codes
 
-${rows.join('\n')}
+${layOutTerms(EXIT_CODE_MEANINGS, 17).join('\n')}
 
 For several runs, the first that applies of a signal, 70, 74, 6, 4, 7, 8; else
 0, 1 or 5 if all are the same; else 3.
@@ -211,7 +245,7 @@ Example:
 function errors(): string {
   const rows = Object.entries(ERROR_CODES).map(([code, [exit, meaning]]) => {
     const exits = exit === 'signal' ? '128+' : String(exit);
-    return `  ${code.padEnd(20)}${exits.padEnd(6)}${meaning}`;
+    return [code.padEnd(20) + exits, meaning] as const;
   });
   return `Errors for programs
 
@@ -234,7 +268,7 @@ other than 0 is one JSON line, the last of stderr, in place of the message:
 --report json has the same object, also for exit code 2. The package has its
 schema, error.schema.json.
 
-${rows.join('\n')}
+${layOutTerms(rows, 28).join('\n')}
 
 Example:
   wfr run --json "$workflow" customer=ACME 2> log || tail -n 1 log | jq .error
@@ -250,5 +284,45 @@ export const TOPICS: Readonly<Record<string, () => string>> = {
   'exit-codes': exitCodes,
   errors,
   environment: environmentHelp,
-  scripting: () => SCRIPTING,
+};
+
+const SANDBOX_WORKFLOWS = `Workflows of the sandbox
+
+--workflows <file> reads the workflows from a JSON file:
+
+  {
+    "workflows": [
+      {
+        "id": "11111111-2222-3333-4444-555555555555",
+        "versionName": "v1",
+        "parameters": { "scan": "document", "pages?": "number" },
+        "steps": [{ "name": "Read", "duration": "500ms" }],
+        "output": { "pages": "{{pages}}", "copy": "{{scan}}" }
+      }
+    ]
+  }
+
+Parameters are string, document, number, boolean, object or array, and optional
+with a ? after the name. A text of the output that is one placeholder returns
+the value of an input; {{scan.bytes}}, {{scan.sha256}} and {{scan.mediaType}}
+describe a document. "failure": {"step": "Read", "message": "no pages"} lets
+every run fail at that step.
+
+--from-profile <name> serves the workflows of a profile of the config file, with
+their declared parameters, instead.
+
+Examples:
+  wfr sandbox --workflows workflows.json --list
+  wfr sandbox --workflows workflows.json -- ./pipeline.sh
+`;
+
+/** By command, then by subtopic. */
+export const SUBTOPICS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  batch: { rows: () => TOPICS.tables?.() ?? '' },
+  run: {
+    inputs: () => TOPICS.inputs?.() ?? '',
+    output: () => TOPICS.output?.() ?? '',
+    once: () => TOPICS.once?.() ?? '',
+  },
+  sandbox: { workflows: () => SANDBOX_WORKFLOWS },
 };

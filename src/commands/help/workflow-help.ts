@@ -1,14 +1,13 @@
 /** The help on a workflow that a profile names: how to run it, and its declared parameters. */
 import { chooseProfile, type Profile, type ProfileFlags } from '../../config/profile.js';
 import { namedWorkflows } from '../../config/workflow.js';
-import { exampleCommand, itemStart } from '../../inputs/parameter-items.js';
+import { exampleCommand, itemStart } from '../../inputs/item.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
-import { wrap } from '../../text/wrap.js';
+import { layOutTerms } from '../../text/wrap.js';
 
-const WIDTH = 80;
 /** A longer name has its description on the next line. */
 const MAX_NAME_WIDTH = 27;
 
@@ -35,11 +34,8 @@ function parametersList(parameters: readonly Parameter[]): string[] {
   if (parameters.length === 0) return ['  none'];
   const names = parameters.map((parameter) => sanitize(itemStart(parameter)));
   const width = Math.min(Math.max(...names.map(({ length }) => length)), MAX_NAME_WIDTH);
-  const indent = ' '.repeat(width + 4);
-  return parameters.flatMap((parameter, index) => {
-    const name = names[index] ?? '';
-    const [first = '', ...rest] = wrap(sanitize(describeParameter(parameter)), WIDTH - indent.length);
-    const start = name.length > width ? [`  ${name}`, indent + first] : [`  ${name.padEnd(width)}  ${first}`];
-    return [...start, ...rest.map((line) => indent + line)];
-  });
+  return layOutTerms(
+    parameters.map((parameter, index) => [names[index] ?? '', sanitize(describeParameter(parameter))]),
+    width + 4,
+  );
 }

@@ -1,7 +1,13 @@
 /** The flags and the help of `wfr history`. */
 import type { Command } from 'commander';
-import type { CommandEntry, Start } from '../shared/command.js';
-import { addOutputFlags, addServiceFlags, rawFlags, TypedOption } from '../shared/flags.js';
+import {
+  addOutputFlags,
+  addProfileFlags,
+  type CommandEntry,
+  rawFlags,
+  type Start,
+  TypedOption,
+} from '../shared/flags.js';
 import type { HistoryFlags } from './history.js';
 
 const HELP = `
@@ -16,7 +22,7 @@ $XDG_STATE_HOME/wfr or ~/.local/state/wfr; WFR_HISTORY=0 turns it off.
 
 Examples:
   wfr history
-  wfr history --refresh --status failed
+  wfr history --status failed
   wfr watch @last
   wfr history --json | jq -r '.[] | select(.status == "FAILED").id'`;
 
@@ -33,10 +39,9 @@ function define(command: Command, start: Start): void {
       new TypedOption('number', '-n, --limit <number>', 'maximum number of runs to list (default: 20)'),
     )
     .option('--status <status>', 'only runs with this status, such as FAILED')
-    .option('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name')
-    .option('--refresh', 'ask the service for runs that have not been seen to their end');
+    .option('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name');
   addOutputFlags(command);
-  addServiceFlags(command)
+  addProfileFlags(command)
     .addHelpText('after', HELP)
     .action(() =>
       start(async (context) => {

@@ -1,11 +1,9 @@
 /** `wfr history`: lists the runs that this user triggered on this machine. */
 import { chooseProfile, type Profile, type ProfileFlags } from '../../config/profile.js';
-import type { ServiceFlags } from '../../config/service.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { History, type PastRun } from '../../history/history.js';
-import { idShortener } from '../../history/short-id.js';
+import { History, idShortener, type PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
@@ -17,15 +15,14 @@ import { isUuid } from '../../text/uuid.js';
 import { type Layout, openLayout } from '../../view/layout.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
-import { statusPaint } from '../../view/status-color.js';
+import { statusPaint } from '../../view/style.js';
 import { type Column, formatTable } from '../../view/table.js';
 import { type OutputFlags, type OutputFormat, parseOutputFormat } from '../shared/output-flags.js';
 
-export interface HistoryFlags extends OutputFlags, ServiceFlags, PresentationFlags {
+export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFlags {
   limit?: string;
   status?: string;
   workflow?: string;
-  refresh?: boolean;
 }
 
 /** A run of the history, with the name of its workflow in the profile. */
@@ -33,20 +30,18 @@ type ListedRun = PastRun & { workflowName?: string | undefined };
 
 const DEFAULT_LIMIT = 20;
 
-/** Runs the command. Throws UsageError and OutputError, and with --refresh what a request throws. */
+/** Runs the command. Throws UsageError and OutputError. */
 export async function history(flags: HistoryFlags, context: Context): Promise<Exit> {
   const plan = await planHistory(flags, context);
-  const exit = flags.refresh === true ? await refresh(plan, flags, context) : ExitCode.ok;
   const log = History.open(context);
   const known = await log.readRuns();
   assertStatus(flags.status, known);
   const runs = known.filter(plan.isWanted).slice(0, plan.limit).map(plan.withName);
-  // With --json, the last line of stderr is the error of --refresh, if any.
   if (runs.length === 0 && !context.errorsAsData)
     await context.stderr.write(`${await emptyText(log, known.length)}\n`);
   await print(runs, known, plan, context);
-  await noteAge(runs, flags, plan, context);
-  return exit;
+  await noteAge(runs, plan, context);
+  return ExitCode.ok;
 }
 
 type HistoryPlan = Awaited<ReturnType<typeof planHistory>>;
@@ -65,9 +60,7 @@ async function planHistory(flags: HistoryFlags, context: Context) {
   const isOfWorkflow = (run: PastRun) => workflow === undefined || run.workflow.toLowerCase() === workflow;
   return {
     ...plan,
-    profile,
     presentation,
-    isOfWorkflow,
     isWanted: (run: PastRun) =>
       isOfWorkflow(run) && (status === undefined || statusOf(run).toLowerCase() === status),
     withName: (run: PastRun): ListedRun => ({ ...run, workflowName: nameOf(run.workflow) }),
@@ -105,11 +98,6 @@ function parseLimit(raw: string | undefined): number {
   throw new UsageError([`--limit ${raw}: expected a whole number of at least 1, such as 50`]);
 }
 
-async function refresh(plan: HistoryPlan, flags: HistoryFlags, context: Context): Promise<Exit> {
-  const { refreshRuns } = await import('./refresh.js');
-  return refreshRuns(plan, flags, context);
-}
-
 async function emptyText(log: History, known: number): Promise<string> {
   const { folder } = log;
   const risk = await log.findRisk();
@@ -123,13 +111,12 @@ async function emptyText(log: History, known: number): Promise<string> {
 /** A person may take RUNNING for the state of now. */
 async function noteAge(
   runs: readonly ListedRun[],
-  { refresh }: HistoryFlags,
   { format, presentation }: HistoryPlan,
   { stderr }: Context,
 ): Promise<void> {
   const isOpen = runs.some(({ status }) => !hasEndedStatus(status));
-  if (refresh === true || presentation.quiet || format !== 'text' || !isOpen) return;
-  await stderr.write('Each status is as last seen; wfr history --refresh asks the service.\n');
+  if (presentation.quiet || format !== 'text' || !isOpen) return;
+  await stderr.write('Each status is as last seen; wfr status asks the service.\n');
 }
 
 async function print(

@@ -1,7 +1,6 @@
 /** The flags and the help of `wfr results`. */
 import type { Command } from 'commander';
-import type { CommandEntry, Start } from '../shared/command.js';
-import { addReportFlags, rawFlags } from '../shared/flags.js';
+import { addReportFlags, type CommandEntry, rawFlags, type Start } from '../shared/flags.js';
 import type { ResultsFlags } from './results.js';
 
 const HELP = `

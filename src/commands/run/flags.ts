@@ -1,6 +1,5 @@
 /** The flags and the help of `wfr run`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { CommandEntry, Start } from '../shared/command.js';
 import {
   addDocumentFlags,
   addGetFlag,
@@ -9,7 +8,9 @@ import {
   addServiceFlags,
   addTriggerFlags,
   addWaitFlags,
+  type CommandEntry,
   rawFlags,
+  type Start,
   TypedOption,
 } from '../shared/flags.js';
 import type { RunFlags } from './plan.js';

@@ -3,8 +3,8 @@
 import { loadCredentials } from '../../config/credentials.js';
 import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
+import { resolveWaitSettings, type WaitFlags } from '../../config/resolve-setting.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
-import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
 import {
   findDeclaredWorkflow,
   mayResend503,

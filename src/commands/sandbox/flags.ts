@@ -1,7 +1,6 @@
 /** The flags and the help of `wfr sandbox`. */
 import type { Command } from 'commander';
-import type { CommandEntry, Start } from '../shared/command.js';
-import { rawFlags, TypedOption } from '../shared/flags.js';
+import { type CommandEntry, rawFlags, type Start, TypedOption } from '../shared/flags.js';
 import type { SandboxFlags } from './options.js';
 
 const HELP = `

@@ -1,13 +1,20 @@
 /** Parses the flags of `wfr sandbox` into the options of its server. */
 import { readFile } from 'node:fs/promises';
+import { chooseProfile } from '../../config/profile.js';
+import { findDeclaredWorkflow, namedWorkflows } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
+import type { Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { BUILT_IN_WORKFLOWS } from '../../sandbox/built-in.js';
 import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions } from '../../sandbox/server.js';
-import { DefinitionError, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
-import { profileWorkflows } from './profile-workflows.js';
+import {
+  DEFAULT_PENDING_MS,
+  DefinitionError,
+  parseWorkflows,
+  type Workflow,
+} from '../../sandbox/workflow.js';
 
 /** The raw flags. */
 export interface SandboxFlags {
@@ -132,4 +139,41 @@ function withScaledDurations(factor: number, workflows: readonly Workflow[]): Wo
     pendingFor: workflow.pendingFor * factor,
     steps: workflow.steps.map(({ name, duration }) => ({ name, duration: duration * factor })),
   }));
+}
+
+const STEPS = [
+  { name: 'Read inputs', duration: 500 },
+  { name: 'Write result', duration: 500 },
+];
+
+/**
+ * Returns a workflow for each id of a profile, whose output has its inputs. One without declared parameters takes any
+ * inputs. Throws UsageError.
+ */
+async function profileWorkflows(name: string, context: Context): Promise<Workflow[]> {
+  const profile = await chooseProfile({ profile: name }, context, '--from-profile');
+  const named = namedWorkflows(profile);
+  if (named.length === 0) throw new UsageError([`--from-profile ${name}: this profile has no workflows`]);
+  const ids = [...new Set(named.map(({ id }) => id))];
+  return ids.map((id) => {
+    const names = named.filter((workflow) => workflow.id === id).map((workflow) => workflow.name);
+    const parameters = findDeclaredWorkflow(id, {}, profile)?.parameters;
+    const output = [...(parameters?.values() ?? [])].map((one) => [one.name, templateOf(one)]);
+    return {
+      id,
+      versionName: names.join(', '),
+      parameters,
+      pendingFor: DEFAULT_PENDING_MS,
+      steps: STEPS,
+      output: Object.fromEntries(output),
+      failure: undefined,
+    };
+  });
+}
+
+/** A whole document would have to fit into memory. */
+function templateOf({ name, type }: Parameter): unknown {
+  if (type !== 'document') return `{{${name}}}`;
+  const members = ['mediaType', 'bytes', 'sha256'];
+  return Object.fromEntries(members.map((member) => [member, `{{${name}.${member}}}`]));
 }

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { InterruptedError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
-import { exampleCommand, optionalItems } from '../../inputs/parameter-items.js';
+import { exampleCommand, optionalItems } from '../../inputs/item.js';
 import type { Context } from '../../platform/context.js';
 import type { ExitStatus } from '../../platform/exec.js';
 import { Interruption } from '../../platform/signals.js';

@@ -1,5 +1,7 @@
 /** The flags that several commands share, with their help. */
 import { type Command, Option } from 'commander';
+import type { Exit } from '../../exit-code.js';
+import type { Context } from '../../platform/context.js';
 
 /** Collects the values of a repeatable flag. */
 export const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value];
@@ -18,9 +20,13 @@ export class TypedOption extends Option {
   }
 }
 
+function profileFlag(): Option {
+  return new Option('--profile <name>', 'use a profile of the config file (WFR_PROFILE)');
+}
+
 function serviceFlags(): Option[] {
   return [
-    new Option('--profile <name>', 'use a profile of the config file (WFR_PROFILE)'),
+    profileFlag(),
     new TypedOption('URL', '--base-url <url>', 'service address with path prefix (WFR_BASE_URL)'),
     new Option('--allow-http', 'allow http:// to hosts other than this machine (WFR_ALLOW_HTTP=1)'),
     new TypedOption('path', '--token-file <path|->', 'read the token from a file (WFR_TOKEN_FILE)'),
@@ -115,6 +121,12 @@ export function addServiceFlags(command: Command): Command {
   return addAll(command, messageFlags(), 'Messages (stderr):');
 }
 
+/** Adds the flags of a command that reads the profile, and sends nothing. */
+export function addProfileFlags(command: Command): Command {
+  addAll(command, [profileFlag()], 'Service:');
+  return addAll(command, messageFlags(), 'Messages (stderr):');
+}
+
 export function addTriggerFlags(command: Command): Command {
   return addAll(command, triggerFlags());
 }
@@ -168,4 +180,22 @@ const OUTPUT_GROUP = 'Output:';
 function addAll(command: Command, options: readonly Option[], group?: string): Command {
   for (const option of options) command.addOption(group === undefined ? option : option.helpGroup(group));
   return command;
+}
+
+/** Returns the choices of a flag whose help is like `format of stdout: text, json or id (default: text)`. */
+export function choicesOf(help: string): string[] | undefined {
+  const [, list] = /: ((?:[\w-]+, )+[\w-]+ or [\w-]+)(?= \(|;|$)/.exec(help) ?? [];
+  return list?.split(/, | or /);
+}
+
+/** Registers the action of the chosen command, which imports the command's code when it runs. */
+export type Start = (action: (context: Context) => Promise<Exit>) => void;
+
+/** A command's line in `wfr --help`, and the definition of its flags, help and action. */
+export interface CommandEntry {
+  name: string;
+  summary: string;
+  /** Leaves it out of `wfr --help`. */
+  isHidden?: true;
+  define(command: Command, start: Start): void;
 }

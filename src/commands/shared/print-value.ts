@@ -1,10 +1,10 @@
 /** --get: prints one value of a run. */
 import { type FoundValue, NoSuchValueError } from '../../errors.js';
 import { outputOf, type Run } from '../../service/run.js';
+import { rawString } from '../../text/json/chunk-writer.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { pickMembers } from '../../text/json/members.js';
 import { countElements, followPointer, pointerOf } from '../../text/json/pointer.js';
-import { rawString } from '../../text/json/raw-string.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/log-commands.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { ResultOutput } from './session.js';

@@ -50,7 +50,7 @@ export class RequestedReports {
     if (report === undefined) return [];
     if (this.#reports !== undefined && result.runs.length > 0) return this.#reports.write(result);
     if (result.error === undefined) return [];
-    const { writeError } = await import('../../report/error-report.js');
+    const { writeError } = await import('../../report/json.js');
     const other = { taken: [results, once], isStdoutFree: this.isStdoutFree };
     await writeError(report, other, result, this.context);
     return [];

@@ -1,5 +1,5 @@
 /** Watches a run until it ends, a timeout or an error, and shows it: for run, watch, status and batch. */
-import type { WaitSettings } from '../../config/wait.js';
+import type { WaitSettings } from '../../config/resolve-setting.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';

@@ -1,6 +1,22 @@
-/** Writes a help text, laid out for a terminal. */
+/** Writes help texts: what commander lays out fits the window, and headings are bold on a terminal. */
 import type { Context } from '../../platform/context.js';
 import type { Output } from '../../platform/output.js';
+
+/** The widths of the list of flags; in wider windows, long lines are hard to read. */
+const MIN_WIDTH = 40;
+const MAX_WIDTH = 100;
+/** The width without a window, and of the texts, which are written for it. */
+const WRITTEN_WIDTH = 80;
+
+/** Returns the columns of a help text on this output. */
+export function helpWidth({ isTerminal, columns }: Output): number {
+  return isTerminal && columns > 0 ? Math.min(Math.max(columns, MIN_WIDTH), MAX_WIDTH) : WRITTEN_WIDTH;
+}
+
+/** The title of a topic. */
+const TITLE = /^(?!Usage:).+(?=\n\n)/;
+/** `Usage:`, `Examples:` or `Messages (stderr):`, but no sentence that ends with a colon. */
+const HEADING = /^Usage:|^[A-Z][\w()]*( [\w()]+){0,2}:$/gm;
 
 /** Writes a help text to stdout or stderr; `color` is the value of --color. Throws OutputError. */
 export async function writeHelp(
@@ -10,9 +26,10 @@ export async function writeHelp(
   { env }: Pick<Context, 'env'>,
 ): Promise<void> {
   if (!output.isTerminal) return output.write(text);
-  const { layOutHelp } = await import('../../view/help-layout.js');
   const { hasColor } = await import('../../view/presentation.js');
   const { createStyle } = await import('../../view/style.js');
-  const style = await createStyle(hasColor(color, env, output));
-  await output.write(layOutHelp(text, { style, width: output.columns }));
+  const { bold } = await createStyle(hasColor(color, env, output));
+  await output.write(
+    text.replace(TITLE, (title) => bold(title)).replace(HEADING, (heading) => bold(heading)),
+  );
 }

@@ -1,7 +1,13 @@
 /** The flags and the help of `wfr status`. */
 import type { Command } from 'commander';
-import type { CommandEntry, Start } from '../shared/command.js';
-import { addGetFlag, addOutputFlags, addServiceFlags, rawFlags } from '../shared/flags.js';
+import {
+  addGetFlag,
+  addOutputFlags,
+  addServiceFlags,
+  type CommandEntry,
+  rawFlags,
+  type Start,
+} from '../shared/flags.js';
 import type { StatusFlags } from './status.js';
 
 const HELP = `

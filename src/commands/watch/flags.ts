@@ -1,6 +1,5 @@
 /** The flags and the help of `wfr watch`. */
 import { type Command, Option } from 'commander';
-import type { CommandEntry, Start } from '../shared/command.js';
 import {
   addDocumentFlags,
   addGetFlag,
@@ -8,7 +7,9 @@ import {
   addReportFlags,
   addServiceFlags,
   addWaitFlags,
+  type CommandEntry,
   rawFlags,
+  type Start,
 } from '../shared/flags.js';
 import type { WatchFlags } from './watch.js';
 

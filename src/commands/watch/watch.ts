@@ -1,13 +1,12 @@
 /** `wfr watch`: waits for runs that already exist. */
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
+import { resolveWaitSettings, type WaitFlags } from '../../config/resolve-setting.js';
 import type { ServiceFlags } from '../../config/service.js';
-import { resolveWaitSettings, type WaitFlags } from '../../config/wait.js';
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
-import { History } from '../../history/history.js';
-import { idShortener } from '../../history/short-id.js';
+import { History, idShortener } from '../../history/history.js';
 import { continuesText, type Outcome } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';

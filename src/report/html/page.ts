@@ -1,15 +1,15 @@
 /** `--report html`: a self-contained page for people, opened from disk without a network. */
 import { createHash } from 'node:crypto';
 import type { CommandResult } from '../../outcome/error-data.js';
+import { VERSION } from '../../platform/version.js';
+import { formatDuration, formatUtc } from '../../text/duration.js';
 import script from './client.js?raw';
 import { renderDurations } from './durations.js';
 import { groupFailures, renderFailures } from './failures.js';
-import { Markup, markup } from './markup.js';
-import { toEntry } from './outcome.js';
-import { formatHeadline, renderOverview } from './overview.js';
+import { formatCount, Markup, markup, pluralize } from './markup.js';
+import { type Entry, PAGE_OUTCOMES, type PageOutcome, toEntry } from './outcome.js';
 import { serializeRows } from './rows.js';
 import style from './style.css?raw';
-import { renderTimeline } from './timeline.js';
 
 /** Yields the page in chunks. */
 export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
@@ -19,7 +19,6 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   yield '<body>\n<main>\n';
   yield renderOverview(entries, startedAt, durationMs).html;
   yield renderFailures(failures).html;
-  yield renderTimeline(entries).html;
   yield renderDurations(entries).html;
   yield RUNS_TABLE.html;
   yield '</main>\n<script type="application/json" id="data">';
@@ -71,3 +70,62 @@ const RUNS_TABLE = markup`
 <button type="button" class="more" hidden></button>
 </section>
 `;
+
+type Count = readonly [outcome: PageOutcome, runs: number];
+
+/** Renders the section; `startedAt` is in milliseconds since 1970. */
+function renderOverview(entries: readonly Entry[], startedAt: number, durationMs: number): Markup {
+  const counts = countOutcomes(entries);
+  const iso = new Date(startedAt).toISOString();
+  return markup`<header>
+<h1>${formatHeadline(entries)}</h1>
+<p class="facts">Began <time datetime="${iso}">${formatUtc(startedAt)}</time>, took ${formatDuration(durationMs)}. Written by wfr ${VERSION}.</p>
+</header>
+<section aria-label="Outcomes">
+${renderShares(counts, entries.length)}
+<dl class="counts">
+${counts.map(
+  ([{ label, tone }, runs]) =>
+    markup`<div class="${tone}"><dt>${label}</dt><dd>${formatCount(runs)}<small>${formatPercent(runs, entries.length)}</small></dd></div>\n`,
+)}</dl>
+</section>`;
+}
+
+/** Returns text such as `9,700 of 10,000 runs finished`; also the page's title. */
+function formatHeadline(entries: readonly Entry[]): string {
+  const finished = entries.filter(({ outcome }) => outcome.label === 'finished').length;
+  const [only] = entries;
+  if (entries.length === 1 && only !== undefined) return `1 run: ${only.outcome.label}`;
+  if (finished === entries.length) return `All ${pluralize(entries.length, 'run')} finished`;
+  return `${formatCount(finished)} of ${pluralize(entries.length, 'run')} finished`;
+}
+
+function countOutcomes(entries: readonly Entry[]): Count[] {
+  const counts = new Map<PageOutcome, number>();
+  for (const { outcome } of entries) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  return PAGE_OUTCOMES.flatMap((outcome) => {
+    const runs = counts.get(outcome);
+    return runs === undefined ? [] : [[outcome, runs] as const];
+  });
+}
+
+/** Renders one bar, divided in proportion to the outcomes. */
+function renderShares(counts: readonly Count[], all: number): Markup {
+  let left = 0;
+  const parts = counts.map(([{ tone }, runs]) => {
+    const width = (runs / all) * 1_000;
+    left += width;
+    // Narrower would be invisible.
+    const shown = Math.max(2, width - 1);
+    return markup`<rect class="${tone}" x="${(left - width).toFixed(2)}" width="${shown.toFixed(2)}" height="8"/>`;
+  });
+  return markup`<svg class="shares" aria-hidden="true" viewBox="0 0 1000 8" height="8" preserveAspectRatio="none">${parts}</svg>`;
+}
+
+/** Never rounds to 0 % or 100 %: returns `<0.1 %` and `>99.9 %` instead. */
+function formatPercent(runs: number, all: number): string {
+  const share = (runs / all) * 100;
+  if (share === 100) return '100 %';
+  if (share < 0.1) return '<0.1 %';
+  return share > 99.9 ? '>99.9 %' : `${share.toFixed(1)} %`;
+}

@@ -2,8 +2,8 @@
 import ora from 'ora';
 import type { Clock, OnSuspend } from '../../platform/context.js';
 import type { Output } from '../../platform/output.js';
-import { textWidth } from '../text-width.js';
-import { NO_TERMINAL_PROGRESS, terminalProgress } from './terminal-progress.js';
+import { NO_TERMINAL_PROGRESS, terminalProgress } from '../presentation.js';
+import { textWidth } from '../table.js';
 
 /** How often the text is refreshed (ms). */
 const TICK = 1_000;
@@ -26,27 +26,21 @@ export interface LiveOptions {
   onSuspend: OnSuspend;
 }
 
-/** The text and the share that the line shows. */
-export interface LiveContent {
-  /** Returns fewer than `height` lines of at most `width` columns; `now` is monotonic (ms). */
-  text(now: number, width: number, height: number): string;
-  /** Returns how much is done, 0 to 1, or undefined if unknown. */
-  share(): number | undefined;
-}
-
-export class LiveLine {
+/** A view of progress that is such a line, from start() to stop(). */
+export abstract class LiveLine {
   readonly #spinner;
-  readonly #options: LiveOptions;
-  readonly #content: LiveContent;
+  protected readonly options: LiveOptions;
+  /** When the view was opened (ms, monotonic). */
+  protected readonly started: number;
   readonly #release: () => void;
   /** The lines on the screen. */
   #shown: readonly string[] = [];
   #isResizing = false;
   #cancelTick = () => {};
 
-  constructor(options: LiveOptions, content: LiveContent) {
-    this.#options = options;
-    this.#content = content;
+  constructor(options: LiveOptions) {
+    this.options = options;
+    this.started = options.clock.monotonic();
     const { output, color } = options;
     this.#spinner = ora({
       // ora's type demands more of a stream than ora uses.
@@ -63,7 +57,17 @@ export class LiveLine {
       output.stream.removeListener('resize', onResize);
       unsubscribe();
     };
+  }
+
+  /** Returns fewer than `height` lines of at most `width` columns; `now` is monotonic (ms). */
+  protected abstract text(now: number, width: number, height: number): string;
+
+  /** Returns how much is done, 0 to 1, or undefined if unknown. */
+  protected abstract share(): number | undefined;
+
+  start(): this {
     this.#tick();
+    return this;
   }
 
   /** Draws the line now. */
@@ -79,10 +83,10 @@ export class LiveLine {
    * written as output to make room for.
    */
   compose(): void {
-    const { clock, output } = this.#options;
-    const text = this.#content.text(clock.monotonic(), output.columns - MARGIN, output.rows);
+    const { clock, output } = this.options;
+    const text = this.text(clock.monotonic(), output.columns - MARGIN, output.rows);
     this.#shown = output.mask(text).split('\n');
-    const progress = this.#options.terminalProgress ? terminalProgress(this.#content.share()) : '';
+    const progress = this.options.terminalProgress ? terminalProgress(this.share()) : '';
     const lines = this.#shown.map((line) => NO_WRAP + line + WRAP);
     // Below the text, not the spinner.
     this.#spinner.text = lines.join(`\n${' '.repeat(INDENT)}`) + progress;
@@ -95,19 +99,19 @@ export class LiveLine {
   }
 
   #tick(): void {
-    this.#cancelTick = this.#options.clock.after(TICK, () => this.#tick());
+    this.#cancelTick = this.options.clock.after(TICK, () => this.#tick());
     this.#isResizing = false;
     this.show();
   }
 
   #hide(): void {
     this.#spinner.stop();
-    if (this.#options.terminalProgress) this.#options.output.stream.write(NO_TERMINAL_PROGRESS);
+    if (this.options.terminalProgress) this.options.output.stream.write(NO_TERMINAL_PROGRESS);
   }
 
   /** A narrower terminal wraps a line into several rows, of which ora would clear one. */
   #resized(): void {
-    const { output } = this.#options;
+    const { output } = this.options;
     if (output.columns === 0) return;
     if (this.#spinner.isSpinning) {
       const rows = this.#shown.map((line) => Math.ceil((textWidth(line) + INDENT) / output.columns));
@@ -117,6 +121,6 @@ export class LiveLine {
     }
     this.#isResizing = true;
     this.#cancelTick();
-    this.#cancelTick = this.#options.clock.after(RESIZE_PAUSE, () => this.#tick());
+    this.#cancelTick = this.options.clock.after(RESIZE_PAUSE, () => this.#tick());
   }
 }

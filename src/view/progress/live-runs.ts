@@ -1,14 +1,10 @@
 /** Several runs on a terminal: a live line with counts, and below it a line for each run that has not ended. */
-
 import { statusText, stepsDone, totalSteps } from '../../outcome/outcome.js';
-import type { Clock } from '../../platform/context.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { parseTime } from '../../text/duration.js';
 import { sanitize } from '../../text/sanitize.js';
-import { statusPaint } from '../status-color.js';
-import type { Style } from '../style.js';
-import { type Column, layOutTable } from '../table.js';
-import { textWidth } from '../text-width.js';
+import { type Style, statusPaint } from '../style.js';
+import { type Column, layOutTable, textWidth } from '../table.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import { bar, liveRunsText, wholeSeconds } from './live-text.js';
 import type { ProgressView, WatchedRun } from './run-progress.js';
@@ -25,11 +21,8 @@ interface Row {
 /** A createdAt further in the future shows that the clocks of the two machines differ (ms). */
 const MAX_AHEAD = 60_000;
 
-export class LiveRuns implements ProgressView {
-  readonly #line: LiveLine;
-  readonly #clock: Clock;
+export class LiveRuns extends LiveLine implements ProgressView {
   readonly #style: Style;
-  readonly #started: number;
   readonly #rows: Map<string, Row>;
 
   /** `shorten` returns an id as it is shown. */
@@ -38,9 +31,8 @@ export class LiveRuns implements ProgressView {
     runs: readonly WatchedRun[],
     { style, shorten }: { style: Style; shorten: (id: string) => string },
   ) {
-    this.#clock = options.clock;
+    super(options);
     this.#style = style;
-    this.#started = options.clock.monotonic();
     const firstSeen = options.clock.now();
     this.#rows = new Map(
       runs.map(({ id, name = '' }) => {
@@ -48,10 +40,6 @@ export class LiveRuns implements ProgressView {
         return [id, { ...row, run: undefined, firstSeen, isDone: false }];
       }),
     );
-    this.#line = new LiveLine(options, {
-      text: (now, width, height) => this.#text(now, width, height),
-      share: () => this.#done().length / this.#rows.size,
-    });
   }
 
   sending(): void {}
@@ -66,15 +54,15 @@ export class LiveRuns implements ProgressView {
     this.#update(id, { isDone: true });
   }
 
-  stop(): void {
-    this.#line.stop();
+  protected share(): number {
+    return this.#done().length / this.#rows.size;
   }
 
   #update(id: string, changes: Partial<Row>): void {
     const row = this.#rows.get(id);
     if (row === undefined) return;
     this.#rows.set(id, { ...row, ...changes });
-    this.#line.show();
+    this.show();
   }
 
   #done(): Row[] {
@@ -82,10 +70,10 @@ export class LiveRuns implements ProgressView {
   }
 
   /** The table is left out where it would not fit: a terminal that scrolls cannot be redrawn. */
-  #text(now: number, width: number, height: number): string {
+  protected text(now: number, width: number, height: number): string {
     const rows = [...this.#rows.values()];
     const seen = rows.flatMap(({ run, isDone }) => (run === undefined ? [] : [{ run, isDone }]));
-    const counts = liveRunsText(seen, rows.length, this.#started, now, width);
+    const counts = liveRunsText(seen, rows.length, this.started, now, width);
     // All rows are laid out, so that the columns stay where they are when a run ends.
     const { lines } = layOutTable(rows, this.#columns(), { style: this.#style, width });
     const open = lines.filter((_line, index) => rows[index]?.isDone === false);
@@ -119,7 +107,7 @@ export class LiveRuns implements ProgressView {
 
   /** Returns how long ago the service created a run (ms); since wfr watches it, where that is not known. */
   #elapsed({ run, firstSeen }: Row): number {
-    const now = this.#clock.now();
+    const now = this.options.clock.now();
     const age = now - parseTime(run?.createdAt ?? '');
     return age >= -MAX_AHEAD ? age : now - firstSeen;
   }

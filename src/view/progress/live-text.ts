@@ -1,19 +1,22 @@
 /** The text of the live line: progress, elapsed time, and an estimate of the time left. */
-
 import { statusText, stepsDone, totalSteps } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
 import { formatDuration } from '../../text/duration.js';
 import { formatBytes } from '../../text/quantity.js';
 import {
   type BatchCounts,
+  type CountedRun,
   countDone,
   doneText,
   openText,
   problemsText,
+  runText,
+  severalRunsText,
   shortProblemsText,
+  type Upload,
+  uploadText,
   waitText,
-} from './batch-progress.js';
-import { type CountedRun, runText, severalRunsText, type Upload, uploadText } from './run-progress.js';
+} from './run-progress.js';
 
 /** A run as last seen, with the times (ms, monotonic) that an estimate needs. */
 export interface TimedRun {
@@ -109,7 +112,7 @@ export function liveRunsText(
 }
 
 /** When a batch began, and when its last row was done (ms, monotonic). */
-export interface BatchTimes {
+interface BatchTimes {
   started: number;
   lastEnd: number;
 }

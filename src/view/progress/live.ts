@@ -1,13 +1,9 @@
 /** Progress on a terminal in one live line: of a run, or of a batch. */
-
 import { STATES, wordOf } from '../../outcome/outcome.js';
-import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import { paintOf, type Style } from '../style.js';
-import { type BatchCounts, type BatchView, type EndedRow, rowText } from './batch-progress.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import {
-  type BatchTimes,
   fitLine,
   liveBatchText,
   liveRunText,
@@ -21,59 +17,51 @@ import {
   updateUpload,
   wholeSeconds,
 } from './live-text.js';
-import { type ProgressView, shortId, type Upload } from './run-progress.js';
+import {
+  type BatchCounts,
+  type BatchView,
+  type EndedRow,
+  type ProgressView,
+  rowText,
+  shortId,
+  type Upload,
+} from './run-progress.js';
 
-export class LiveProgress implements ProgressView {
-  readonly #line: LiveLine;
-  readonly #clock: Clock;
-  readonly #started: number;
+export class LiveProgress extends LiveLine implements ProgressView {
   #seen: TimedRun | undefined;
   #message = 'Connecting';
   #sending: UploadProgress | undefined;
 
-  constructor(options: LiveOptions) {
-    this.#clock = options.clock;
-    this.#started = options.clock.monotonic();
-    this.#line = new LiveLine(options, {
-      text: (now, width) => this.#text(now, width),
-      share: () => this.#share(),
-    });
-  }
-
   sending(upload: Upload): void {
-    this.#sending = updateUpload(this.#sending, upload, this.#clock.monotonic());
+    this.#sending = updateUpload(this.#sending, upload, this.options.clock.monotonic());
     // Chunks are sent faster than frames are drawn.
-    this.#line.compose();
+    this.compose();
   }
 
   waiting(text: string): void {
     this.#sending = undefined;
     this.#message = text;
-    this.#line.show();
+    this.show();
   }
 
   seen(_id: string, run: Run): void {
     this.#sending = undefined;
-    this.#seen = updateRun(this.#seen, run, this.#clock.monotonic());
-    this.#line.show();
+    this.#seen = updateRun(this.#seen, run, this.options.clock.monotonic());
+    this.show();
   }
 
   done(): void {}
 
-  stop(): void {
-    this.#line.stop();
-  }
-
-  #share(): number | undefined {
+  protected share(): number | undefined {
     if (this.#sending !== undefined) return this.#sending.sent / this.#sending.total;
     return this.#seen && shareOfRun(this.#seen);
   }
 
-  #text(now: number, width: number): string {
+  protected text(now: number, width: number): string {
     if (this.#sending !== undefined) return liveUploadText(this.#sending, now, width);
     return this.#seen === undefined
-      ? fitLine(width, [[this.#message, wholeSeconds(now - this.#started)]])
-      : liveRunText(this.#seen, this.#started, now, width);
+      ? fitLine(width, [[this.#message, wholeSeconds(now - this.started)]])
+      : liveRunText(this.#seen, this.started, now, width);
   }
 }
 
@@ -88,33 +76,34 @@ export interface LinePrinter {
 }
 
 /** A batch: a live line, and above it a line for each of the first rows that do not succeed. */
-export class LiveBatch implements BatchView {
-  readonly #line: LiveLine;
-  readonly #options: LiveOptions;
+export class LiveBatch extends LiveLine implements BatchView {
+  readonly #counts: () => BatchCounts;
   readonly #printer: LinePrinter;
-  #times: BatchTimes;
+  /** When the last row was done (ms, monotonic). */
+  #lastEnd: number;
   #problems = 0;
 
   constructor(options: LiveOptions, counts: () => BatchCounts, printer: LinePrinter) {
-    this.#options = options;
+    super(options);
+    this.#counts = counts;
     this.#printer = printer;
-    const started = options.clock.monotonic();
-    this.#times = { started, lastEnd: started };
-    this.#line = new LiveLine(options, {
-      text: (now, width) => liveBatchText(counts(), this.#times, now, width),
-      share: () => shareOfBatch(counts()),
-    });
+    this.#lastEnd = this.started;
   }
 
   rowDone(row: EndedRow, isProblem: boolean): void {
-    const { clock, output } = this.#options;
-    this.#times = { ...this.#times, lastEnd: clock.monotonic() };
+    const { clock, output } = this.options;
+    this.#lastEnd = clock.monotonic();
     if (isProblem) this.#printProblem(row, output.columns);
-    this.#line.compose();
+    this.compose();
   }
 
-  stop(): void {
-    this.#line.stop();
+  protected text(now: number, width: number): string {
+    const { started } = this;
+    return liveBatchText(this.#counts(), { started, lastEnd: this.#lastEnd }, now, width);
+  }
+
+  protected share(): number | undefined {
+    return shareOfBatch(this.#counts());
   }
 
   #printProblem(row: EndedRow, columns: number): void {

@@ -1,12 +1,15 @@
 /** Progress without a terminal: a line for each change, and one a minute while nothing changes. */
-
 import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
-import { type BatchCounts, type BatchView, batchText, type EndedRow, rowText } from './batch-progress.js';
 import {
+  type BatchCounts,
+  type BatchView,
+  batchText,
   type CountedRun,
+  type EndedRow,
   type ProgressView,
+  rowText,
   runText,
   severalRunsText,
   type Upload,
@@ -16,19 +19,46 @@ import {
 /** Interval of the lines that show no change (ms). */
 const HEARTBEAT = 60_000;
 
-export class PlainProgress implements ProgressView {
+/** Lines with the time, and one that shows no change. */
+abstract class PlainLines {
   readonly #write: (line: string) => void;
   readonly #clock: Clock;
+  #cancelHeartbeat = () => {};
+
+  constructor(write: (line: string) => void, clock: Clock) {
+    this.#write = write;
+    this.#clock = clock;
+    this.restartHeartbeat();
+  }
+
+  stop(): void {
+    this.#cancelHeartbeat();
+  }
+
+  /** Returns the line that shows no change; `now` is monotonic (ms). */
+  protected abstract summary(now: number): string;
+
+  protected line(text: string): void {
+    this.#write(withTimestamp(text, this.#clock));
+  }
+
+  protected restartHeartbeat(): void {
+    this.#cancelHeartbeat();
+    this.#cancelHeartbeat = this.#clock.after(HEARTBEAT, () => {
+      this.line(this.summary(this.#clock.monotonic()));
+      this.restartHeartbeat();
+    });
+  }
+}
+
+export class PlainProgress extends PlainLines implements ProgressView {
   readonly #total: number;
   readonly #latest = new Map<string, CountedRun>();
   #message = 'Connecting';
-  #cancelHeartbeat = () => {};
 
   constructor(write: (line: string) => void, clock: Clock, runs: number) {
-    this.#write = write;
-    this.#clock = clock;
+    super(write, clock);
     this.#total = runs;
-    this.#restartHeartbeat();
   }
 
   sending(upload: Upload): void {
@@ -44,7 +74,8 @@ export class PlainProgress implements ProgressView {
     this.#latest.set(id, { run, isDone: false });
     const text = runText(run);
     if (before !== undefined && runText(before) === text) return;
-    this.#line(this.#total > 1 ? `${sanitize(id)}  ${text}` : text);
+    this.line(this.#total > 1 ? `${sanitize(id)}  ${text}` : text);
+    this.restartHeartbeat();
   }
 
   done(id: string): void {
@@ -52,53 +83,29 @@ export class PlainProgress implements ProgressView {
     if (latest !== undefined) this.#latest.set(id, { ...latest, isDone: true });
   }
 
-  stop(): void {
-    this.#cancelHeartbeat();
-  }
-
-  #line(text: string): void {
-    this.#write(withTimestamp(text, this.#clock));
-    this.#restartHeartbeat();
-  }
-
-  #restartHeartbeat(): void {
-    this.#cancelHeartbeat();
-    this.#cancelHeartbeat = this.#clock.after(HEARTBEAT, () => {
-      const runs = [...this.#latest.values()];
-      const [first] = runs;
-      if (first === undefined) this.#line(this.#message);
-      else this.#line(this.#total > 1 ? severalRunsText(runs, this.#total) : runText(first.run));
-    });
+  protected summary(): string {
+    const runs = [...this.#latest.values()];
+    const [first] = runs;
+    if (first === undefined) return this.#message;
+    return this.#total > 1 ? severalRunsText(runs, this.#total) : runText(first.run);
   }
 }
 
 /** A batch without a terminal: a line for each row that is done, and one a minute with the counts. */
-export class PlainBatch implements BatchView {
-  readonly #write: (line: string) => void;
-  readonly #clock: Clock;
+export class PlainBatch extends PlainLines implements BatchView {
   readonly #counts: () => BatchCounts;
-  #cancelHeartbeat = () => {};
 
   constructor(write: (line: string) => void, clock: Clock, counts: () => BatchCounts) {
-    this.#write = write;
-    this.#clock = clock;
+    super(write, clock);
     this.#counts = counts;
-    this.#waitForHeartbeat();
   }
 
   rowDone(row: EndedRow): void {
-    this.#write(withTimestamp(rowText(row), this.#clock));
+    this.line(rowText(row));
   }
 
-  stop(): void {
-    this.#cancelHeartbeat();
-  }
-
-  #waitForHeartbeat(): void {
-    this.#cancelHeartbeat = this.#clock.after(HEARTBEAT, () => {
-      this.#write(withTimestamp(batchText(this.#counts(), this.#clock.monotonic()), this.#clock));
-      this.#waitForHeartbeat();
-    });
+  protected summary(now: number): string {
+    return batchText(this.#counts(), now);
   }
 }
 

@@ -77,15 +77,12 @@ describe('completion: candidates', () => {
     [['--profile', 'test', '-v', 'wa'], ['watch']],
     [['nonsense', ''], []],
     [['-'], ['--version', '--help']],
-    [
-      ['help', 'config', ''],
-      ['path', 'show', 'check', 'init'],
-    ],
+    [['help', 'sandbox', ''], ['workflows']],
     [['help', 'sandbox', 'w'], ['workflows']],
     [['help', 'watch', ''], []],
     [
       ['help', ''],
-      [...COMMANDS, 'inputs', 'tables', 'output', 'once', 'exit-codes', 'errors', 'environment', 'scripting'],
+      [...COMMANDS, 'inputs', 'tables', 'output', 'once', 'exit-codes', 'errors', 'environment'],
     ],
     [
       ['completion', ''],
@@ -102,24 +99,14 @@ describe('completion: candidates', () => {
         '--limit',
         '--status',
         '--workflow',
-        '--refresh',
         '--output',
         '--json',
         '--profile',
-        '--base-url',
-      ].concat(
-        [
-          '--allow-http',
-          '--token-file',
-          '--no-token',
-          '--header',
-          '--header-file',
-          '--cacert',
-          '--quiet',
-          '--verbose',
-        ],
-        ['--color', '--help'],
-      ),
+        '--quiet',
+        '--verbose',
+        '--color',
+        '--help',
+      ],
     ],
     [
       ['history', '--status', 'f'],
@@ -390,7 +377,7 @@ describe('completion: errors and side effects', () => {
     const { stdout } = await start(process.execPath, ['-e', script], env).ended;
     expect(stdout).toMatch(/^@last\t.*\n(.*\n)*.*dist[\\/]+complete\.js/);
     expect(stdout).not.toMatch(
-      /dist[\\/]+(transport|live|requests|sandbox-options)\.js|NativeModule (tls|http|child_process)\b/,
+      /dist[\\/]+(transport|live|reports|sandbox-options)\.js|NativeModule (tls|http|child_process)\b/,
     );
   });
 });

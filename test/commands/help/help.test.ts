@@ -6,17 +6,8 @@ import { runCli } from '../../helpers/cli.js';
 import { errorData } from '../../helpers/error-data.js';
 
 const COMMANDS = ['run', 'status', 'watch', 'batch', 'results', 'history', 'sandbox', 'config', 'completion'];
-const PARTS = [
-  'config path',
-  'config show',
-  'config check',
-  'config init',
-  'batch rows',
-  'run inputs',
-  'run once',
-  'sandbox workflows',
-];
-const TOPICS = ['inputs', 'tables', 'output', 'once', 'exit-codes', 'errors', 'environment', 'scripting'];
+const PARTS = ['batch rows', 'run inputs', 'run once', 'sandbox workflows'];
+const TOPICS = ['inputs', 'tables', 'output', 'once', 'exit-codes', 'errors', 'environment'];
 
 describe('help', () => {
   test.each([

@@ -67,7 +67,7 @@ describe('history: recording and listing runs', () => {
     const lines = stdout.trimEnd().split('\n');
     expect({ lines: lines.length, stderr, exitCode }).toEqual({
       lines: 21,
-      stderr: 'Each status is as last seen; wfr history --refresh asks the service.\n',
+      stderr: 'Each status is as last seen; wfr status asks the service.\n',
       exitCode: 0,
     });
     expect(lines[0]).toMatch(/^ID {8}STATUS {3}AGE {2}WORKFLOW +INPUTS$/);

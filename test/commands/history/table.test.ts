@@ -1,11 +1,11 @@
-/** The table of `wfr history`: what fits the window, which runs it lists, and what --refresh asks for. */
+/** The table of `wfr history`: what fits the window, and which runs it lists. */
 import { mkdirSync, promises, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
-import { aFinishedRun, aRun, type Handler, scriptedService } from '../../helpers/service.js';
+import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 const INVOICE = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 const OTHER = 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d';
@@ -167,7 +167,7 @@ describe('history: the runs that are listed', () => {
   });
 
   test('a status that is not final is said to be as last seen', async () => {
-    const note = 'Each status is as last seen; wfr history --refresh asks the service.\n';
+    const note = 'Each status is as last seen; wfr status asks the service.\n';
     const { history } = past(RUNS);
     expect((await history()).stderr).toBe(note);
     for (const args of [['--status', 'failed'], ['--json'], ['-o', 'id'], ['-q']])
@@ -186,73 +186,6 @@ describe('history: the runs that are listed', () => {
       stderr: 'No run in the history matches --status and --workflow.\n',
       exitCode: 0,
     });
-  });
-});
-
-describe('history: --refresh', () => {
-  async function refreshed(handler: Handler, args: readonly string[] = []) {
-    const service = await scriptedService(handler);
-    const elsewhere = { id: 'elsewhere', baseUrl: 'https://other.example.com/' };
-    const { history } = past([...RUNS, elsewhere], `${service.baseUrl}/`);
-    const result = await history(['--refresh', ...args]);
-    return { ...result, ...service, lines: linesOf(result.stdout) };
-  }
-
-  const idOf = (path: string) => path.slice('/runs/'.length);
-
-  test('only runs at this service that have not ended are asked for, and the table shows what was read', async () => {
-    const { lines, requests, stderr, exitCode } = await refreshed((request, reply) => {
-      const id = idOf(request.path);
-      reply.send(200, id === 'order-1' ? aRun({ id }) : { ...aFinishedRun(), id });
-    });
-    expect(requests.map(({ method, path }) => `${method} ${idOf(path)}`).sort()).toEqual([
-      `GET ${uuid('30fa8c1e')}`,
-      `GET ${uuid('40fa8c1e')}`,
-      'GET order-1',
-    ]);
-    expect(lines.map((line) => line.split(/ +/)[1])).toEqual([
-      'STATUS',
-      'accepted',
-      'RUNNING',
-      'FINISHED',
-      'FINISHED',
-      'FAILED',
-      'FINISHED',
-    ]);
-    expect(exitCode).toBe(0);
-    expect(stderr).toBe('1 run is at another service; choose it with --profile or --base-url.\n');
-  });
-
-  test('--status selects by the status that was read', async () => {
-    const { lines } = await refreshed(
-      (request, reply) => reply.send(200, { ...aFinishedRun(), id: idOf(request.path) }),
-      ['--status', 'finished', '-o', 'id'],
-    );
-    expect(lines).toEqual(['order-1', uuid('40fa8c1e'), uuid('30fa8c1e'), uuid('10fa8c1e')]);
-  });
-
-  test('a run that the service no longer knows is a warning, and the others are read', async () => {
-    const { lines, stderr, exitCode } = await refreshed((request, reply) => {
-      const id = idOf(request.path);
-      if (id === 'order-1') reply.send(404);
-      else reply.send(200, { ...aFinishedRun(), id });
-    });
-    expect(exitCode).toBe(0);
-    expect(stderr).toContain('wfr: warning: the service no longer knows run order-1\n');
-    expect(lines[2]).toMatch(/^order-1 +accepted/);
-    expect(lines[3]).toMatch(/^40fa8c1e +FINISHED/);
-  });
-
-  test('a rejected token is one error, the table is printed, and the exit code is 4', async () => {
-    const { lines, stderr, exitCode } = await refreshed((_request, reply) => reply.send(401));
-    expect({ exitCode, rows: lines.length }).toEqual({ exitCode: 4, rows: 7 });
-    expect(stderr.match(/wfr: error:/g)).toHaveLength(1);
-  });
-
-  test('without a base URL it exits 2, and nothing is printed', async () => {
-    const { stdout, stderr, exitCode } = await runCli(['history', '--refresh']);
-    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
-    expect(stderr).toContain('base URL');
   });
 });
 

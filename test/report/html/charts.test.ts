@@ -94,99 +94,20 @@ describe('--report html: the histogram of durations', () => {
   });
 });
 
-describe('--report html: the timeline', () => {
+describe('--report html: the axis of durations', () => {
   test.each([
     ['ms', 1, [1, 2, 5, 10, 20, 50, 100, 200, 500]],
     ['s', 1_000, [1, 2, 5, 10, 15, 30]],
     ['m', 60_000, [1, 2, 5, 10, 15, 30]],
     ['h', 3_600_000, [1, 2, 3, 6, 12, 24]],
-  ])('--report html: an axis in %s has at most eight steps, each of which is round', (unit, ms, steps) => {
+  ])('--report html: steps in %s are round, and at most 24 cover the longest', (unit, ms, steps) => {
     for (const [index, step] of steps.entries()) {
-      // As long as eight steps of this size, and longer than eight of the one before.
-      for (const span of [8 * step, 8 * (steps[index - 1] ?? step) + (index === 0 ? 0 : 1)]) {
-        const labels = texts(section([endedAfter(span * ms)], 'timeline'), 'li');
-        expect(labels.slice(0, 2).map((label) => label.split(' ')[0])).toEqual(['0', `${step}${unit}`]);
+      // As long as 24 steps of this size, and longer than 24 of the one before.
+      for (const span of [24 * step, 24 * (steps[index - 1] ?? step) + (index === 0 ? 0 : 1)]) {
+        const html = section([endedAfter(0), endedAfter(span * ms)], 'durations');
+        expect(html).toContain(`<title>0 to ${step}${unit}: 1 run</title>`);
       }
     }
-  });
-
-  test('--report html: runs that overlap are in lanes of their own, and a lane is used again', () => {
-    const at = (from: number, duration: number) => ({ ...endedAfter(duration), startedAt: START + from });
-    const html = section([at(0, 2_000), at(1_000, 2_000), at(2_000, 2_000)], 'timeline');
-    expect(html).toContain('A bar for each run, from its start to its end; at most 2 in parallel.');
-    expect(html).toContain('viewBox="0 0 2000 28" height="28"');
-    expect(html).toContain(
-      '<path class="good" d="M0 0H998v11H0zM1000 0H1998v11H1000zM500 14H1498v11H500z"/>',
-    );
-    expect(texts(html, 'li')).toEqual(['0', '500ms', '1s', '1.5s', '2s', '2.5s', '3s', '3.5s 4s']);
-    expect(html).toContain('M0 0v28M250 0v28M500 0v28');
-  });
-
-  test('--report html: each run has one bar, in the color of its outcome', () => {
-    const at = (from: number, message?: string) => ({
-      ...endedAfter(1_000, message),
-      startedAt: START + from,
-    });
-    const html = section([at(0), at(2_000, 'no'), at(3_000)], 'timeline');
-    const paths = [...html.matchAll(/<path class="(good|bad|open)" d="([^"]*)"/g)];
-    expect(paths.map(([, tone, path]) => [tone, path])).toEqual([
-      ['good', 'M0 0H498v11H0zM1500 0H1998v11H1500z'],
-      ['bad', 'M1000 0H1498v11H1000z'],
-    ]);
-  });
-
-  test('--report html: a run without duration is visible, and one without a known start is counted', () => {
-    const { startedAt: _unknown, ...withoutStart } = endedAfter(1_000);
-    const html = section(
-      [endedAfter(1_000), { ...endedAfter(0), startedAt: START + 500 }, withoutStart],
-      'timeline',
-    );
-    expect(html).toContain('M1000 14H1003v11H1000z');
-    expect(html).toContain(' 1 run without a known start is not shown.');
-    expect(section([withoutStart], 'timeline')).toBe('');
-  });
-
-  test.each([
-    [22, 14, 11],
-    [40, 8, 6],
-    [80, 4, 3],
-    [100, 3, 3],
-    [160, 2, 2],
-    [320, 1, 1],
-    [400, 1, 1],
-  ])(
-    '--report html: the bars of %i parallel runs are %i pixels apart and %i high, and inside the chart',
-    (count, pitch, thick) => {
-      const html = section(
-        Array.from({ length: count }, () => endedAfter(1_000)),
-        'timeline',
-      );
-      const [, chart = ''] = /viewBox="0 0 2000 (\d+)"/.exec(html) ?? [];
-      expect(Number(chart)).toBe(Math.min(320, count * pitch));
-      const bars = [...html.matchAll(/M0 (\d+)H\d+v(\d+)H0z/g)].map(([, y, high]) => [
-        Number(y),
-        Number(high),
-      ]);
-      const rows = Math.min(count, 320);
-      expect(bars).toHaveLength(rows);
-      // Lanes that do not fill the height exactly are up to a pixel further apart.
-      for (const [index, [y = 0, high]] of bars.entries()) {
-        expect(high).toBe(thick);
-        expect(y + thick).toBeLessThanOrEqual(Number(chart));
-        const before = bars[index - 1]?.[0] ?? y - pitch;
-        expect([pitch, pitch + 1]).toContain(y - before);
-      }
-    },
-  );
-
-  test('--report html: a chart of many lanes keeps its height, and says that bars may be merged', () => {
-    const html = section(
-      Array.from({ length: 400 }, () => endedAfter(1_000)),
-      'timeline',
-    );
-    expect(html).toContain('viewBox="0 0 2000 320" height="320"');
-    expect(html).toContain('at most 400 in parallel; neighboring bars may be merged.');
-    expect(html.match(/<path class="good" d="([^"]*)"/)?.[1]?.match(/M/g)).toHaveLength(320);
   });
 });
 

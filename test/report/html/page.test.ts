@@ -132,16 +132,6 @@ describe('--report html', () => {
       ].map((row) => ({ ...row, ...(row.message && { message: expect.stringMatching(row.message) }) })),
     );
   });
-
-  test('--report html: has a bar for each run in the timeline, at its time', async () => {
-    const handler = acceptThenShow(aRun(), aFinishedRun());
-    const { html } = await runWithReports(handler, ['run', 'w', 'x=1']);
-    const [, timeline = ''] = /<h2 id="timeline">(.*?)<\/section>/s.exec(html) ?? [];
-    // The whole of 4 s, except the gap before the next bar.
-    expect(timeline).toContain('<path class="good" d="M0 0H1998v11H0z"/>');
-    expect(timeline).toContain('<span>0</span>');
-    expect(timeline).toContain('<span>4s</span>');
-  });
 });
 
 describe('--report html: text from the service', () => {

@@ -1,5 +1,11 @@
 /** The table of settings as the JSON Schema that editors read: config.schema.json, written by `npm run schema`. */
-import { CONFIG_FILE, type NameSchema, SETTINGS, type Setting, type ValueSchema } from './settings-table.js';
+import {
+  CONFIG_FILE,
+  type NameSchema,
+  SETTINGS,
+  type Setting,
+  type ValueSchema,
+} from '../../src/config/settings-table.js';
 
 type Json = Record<string, unknown>;
 
