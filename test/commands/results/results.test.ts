@@ -22,7 +22,7 @@ describe('results', () => {
   });
 
   test('results: in CI, a CSV with a command of a runner is exact, and gives one warning', async () => {
-    const event = { event: 'refused', row: 1, exit: 5, reason: 'a\n::error::x' };
+    const event = { event: 'refused', row: 1, code: 'rejected', reason: 'a\n::error::x' };
     const cwd = folderWith({ 'out.jsonl': `${HEAD}${JSON.stringify(event)}\n{"event":"table","rows":1}\n` });
     for (const [format, warnings] of [
       ['csv', 1],
