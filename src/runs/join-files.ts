@@ -8,7 +8,7 @@ import { type Header, isRowEvent, type ReadEvent } from './log/events.js';
 import { LineReader } from './log/line-reader.js';
 import { assertRegularFile, readEvents } from './log/log-file.js';
 import { PagedArray } from './log/paged-array.js';
-import { toOutcome } from './log/reduce.js';
+import { NEW_ROW, toOutcome } from './log/reduce.js';
 import { RowLines } from './log/row-lines.js';
 import { RowStates } from './log/row-states.js';
 
@@ -108,21 +108,37 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
  * Yields how each row that was begun stands, in table order, one at a time: a batch may have millions. Throws
  * BatchFileError if a file has changed, and the system's error.
  */
-export async function* readOutcomes({
-  rows,
-  lines,
-  fileOf,
-}: JoinedFiles): AsyncGenerator<Outcome, void, void> {
-  const readers = new Map<string, LineReader>();
+export async function* readOutcomes(joined: JoinedFiles): AsyncGenerator<Outcome, void, void> {
+  const reader = new OutcomeReader(joined);
   try {
-    for (const [row, state] of rows.entries()) {
-      const { path, name, header } = fileOf(row);
-      const reader = readers.get(path) ?? (await LineReader.open(path));
-      readers.set(path, reader);
-      yield toOutcome(row, await lines.read(row, state, reader, name), header?.workflow);
-    }
+    for (const [row] of joined.rows.entries()) yield await reader.read(row);
   } finally {
-    for (const reader of readers.values()) await reader.close();
+    await reader.close();
+  }
+}
+
+/** Reads how single rows stand. */
+export class OutcomeReader {
+  readonly #joined: JoinedFiles;
+  readonly #readers = new Map<string, LineReader>();
+
+  constructor(joined: JoinedFiles) {
+    this.#joined = joined;
+  }
+
+  /** Throws BatchFileError if a file has changed, and the system's error. */
+  async read(row: number): Promise<Outcome> {
+    const { rows, lines, fileOf } = this.#joined;
+    const state = rows.state(row);
+    if (state === 'new') return toOutcome(row, NEW_ROW, undefined);
+    const { path, name, header } = fileOf(row);
+    const reader = this.#readers.get(path) ?? (await LineReader.open(path));
+    this.#readers.set(path, reader);
+    return toOutcome(row, await lines.read(row, state, reader, name), header?.workflow);
+  }
+
+  async close(): Promise<void> {
+    for (const reader of this.#readers.values()) await reader.close();
   }
 }
 

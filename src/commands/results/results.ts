@@ -3,6 +3,7 @@
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode } from '../../exit-code.js';
 import { expandPatterns } from '../../inputs/expand-patterns.js';
+import { factsOf } from '../../outcome/describe-error.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import type { Output } from '../../platform/output.js';
@@ -12,18 +13,22 @@ import { openStdoutQueue } from '../../platform/stdout-queue.js';
 import { type JoinedFiles, joinFiles, listOutcomes, type ResultsFile } from '../../runs/join-files.js';
 import { formatDuration, formatUtc } from '../../text/duration.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/log-commands.js';
+import { sanitize } from '../../text/sanitize.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { openLayout } from '../../view/layout.js';
 import type { PresentationFlags } from '../../view/presentation.js';
 import { isInCi } from '../../view/presentation.js';
-import { type OutputFlags, parseFormat } from '../shared/output-flags.js';
+import { type OutputFlags, parseDelimiter, parseFormat, parseValuePointer } from '../shared/output-flags.js';
 import { hasFreeStdout, isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
-import { formatRows, RESULTS_FORMATS, type ResultsFormat, type RowsLayout } from './format-rows.js';
+import { formatRows, MAX_CELL, RESULTS_FORMATS, type ResultsFormat, type RowsFound } from './format-rows.js';
 
 export interface ResultsFlags extends ReportFlags, OutputFlags, PresentationFlags {
-  csvSafe?: boolean;
+  get?: string[];
+  rows?: string;
+  excel?: boolean;
+  delimiter?: string;
 }
 
 /** Prints the results in a format, and writes the reports. Throws UsageError for files that cannot be joined. */
@@ -32,22 +37,30 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
   return runCommand(flags, frame, context, async ({ reports, interruption }) => {
     const names = await expandPatterns(patterns, context);
     const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
-    const { format } = await collectUsageErrors({
+    const { format, pointers, delimiter } = await collectUsageErrors({
       format: () => parseResultsFormat(flags),
+      pointers: () => Promise.all((flags.get ?? []).map(parseValuePointer)),
+      delimiter: () => parseDelimiter(flags.delimiter),
       files: () => assertDistinct(files, flags, context),
       reports: () => reports.open({ hasStdout: true }),
     });
     const joined = await joinFiles(files);
     const summary = summaryOf(joined, files);
     const exit = exitOf(joined);
-    const isOnStdout = format === 'text' && !isReportOnStdout(flags);
+    const isOnStdout = format === 'text' && pointers.length === 0 && !isReportOnStdout(flags);
     // With JSON, the counts are in the result or in the error.
     if (isOnStdout || !context.errorsAsData)
       await printSummary(summary, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
     if (joined.problems.length > 0) throw new UsageError([...joined.problems, ...joined.absent]);
-    if (format !== 'text') {
-      const pieces = formatRows(format, joined, summary, exit, await rowsLayout(flags, context));
-      await printPieces(pieces, context, interruption);
+    if (format !== 'text' || pointers.length > 0) {
+      const { jsonColors } = await openLayout(flags.color, context);
+      const table = await openWrittenTable(flags, delimiter, context, interruption.signal);
+      const csv = { delimiter: delimiter ?? ',', excel: flags.excel === true };
+      const layout = { jsonColors, pointers, table: table?.table, csv };
+      const found: RowsFound = { inTable: 0, missing: new Map(), cutRow: undefined };
+      const pieces = formatRows(format, joined, summary, exit, layout, found);
+      const isWhole = await printPieces(pieces, context, interruption).finally(() => table?.close());
+      if (isWhole) await warn(found, joined, flags, context);
     }
     if (joined.absent.length > 0) throw new UsageError(joined.absent);
     const runs = flags.report === undefined ? [] : await listOutcomes(joined);
@@ -61,7 +74,21 @@ function parseResultsFormat(flags: ResultsFlags): ResultsFormat {
   const format = parseFormat(flags, RESULTS_FORMATS);
   if (format !== 'text' && isReportOnStdout(flags))
     throw new UsageError([`--output ${format} and a report to stdout exclude each other`]);
-  if (flags.csvSafe === true && format !== 'csv') throw new UsageError(['--csv-safe requires --output csv']);
+  const { get, rows, excel, delimiter } = flags;
+  const problems = [
+    ...(excel === true && format !== 'csv' ? ['--excel requires --output csv'] : []),
+    ...(delimiter !== undefined && format !== 'csv' && rows === undefined
+      ? [`--delimiter ${delimiter}: requires --output csv or --rows`]
+      : []),
+    ...(get !== undefined && format === 'id' ? ['--get and --output id exclude each other'] : []),
+    ...(get !== undefined && format === 'text' && isReportOnStdout(flags)
+      ? ['--get and a report to stdout exclude each other']
+      : []),
+    ...(rows !== undefined && (format === 'id' || (format === 'text' && get === undefined))
+      ? [`--rows ${rows}: requires --output csv, json or jsonl, or --get`]
+      : []),
+  ];
+  if (problems.length > 0) throw new UsageError(problems);
   return format;
 }
 
@@ -69,31 +96,70 @@ async function assertDistinct(files: readonly ResultsFile[], flags: ResultsFlags
   const names = files.map(({ name }) => name);
   const duplicate = names.find((name, index) => names.indexOf(name) !== index);
   if (duplicate !== undefined) throw new UsageError([`${duplicate}: is listed twice`]);
+  const { rows } = flags;
   const inputs = files.map((file) => ({ ...file, isWritten: false }));
+  if (rows !== undefined && rows !== '-')
+    inputs.push({ name: `--rows ${rows}`, path: resolvePath(rows, context.cwd, context), isWritten: false });
   await assertDistinctFiles([...reportFiles(flags, context), ...inputs]);
 }
 
-async function rowsLayout({ color, csvSafe = false }: ResultsFlags, context: Context): Promise<RowsLayout> {
-  const { jsonColors } = await openLayout(color, context);
-  return { jsonColors, csvSafe };
+/** Opens the table of --rows; undefined without that flag. Throws UsageError. */
+async function openWrittenTable(
+  { rows }: ResultsFlags,
+  delimiter: string | undefined,
+  context: Context,
+  signal: AbortSignal,
+) {
+  if (rows === undefined) return undefined;
+  const { FileError, openRereadable } = await import('../../inputs/files.js');
+  const { writtenTable } = await import('../../table/table.js');
+  const file = await openRereadable(rows, context, signal).catch((error) => {
+    throw error instanceof FileError ? new UsageError([`--rows ${error.message}`]) : error;
+  });
+  const name = rows === '-' ? 'standard input' : rows;
+  const paths = { base: context.cwd, within: undefined };
+  try {
+    return { table: await writtenTable({ name, paths, open: file.open }, delimiter), close: file.close };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
 }
 
-/** Prints what is yielded until stdout is closed. Throws OutputError, and what the iteration throws. */
+/** Warns about what the rows do not show. */
+async function warn(found: RowsFound, { rows }: JoinedFiles, flags: ResultsFlags, { stderr }: Context) {
+  const warnings = [...found.missing].flatMap(([{ text }, error]) =>
+    error === undefined ? [] : [`--get ${text}: no row has this value: ${factsOf(error).summary.join('; ')}`],
+  );
+  const others = rows.known - found.inTable;
+  if (flags.rows !== undefined && others > 0)
+    warnings.push(
+      `${others} ${others === 1 ? 'row' : 'rows'} of the results ${others === 1 ? 'is' : 'are'} not in ${flags.rows}`,
+    );
+  if (flags.excel === true && found.cutRow !== undefined)
+    warnings.push(
+      `row ${found.cutRow} has a cell of more than ${MAX_CELL} characters, which a spreadsheet cuts; choose values with --get`,
+    );
+  for (const warning of warnings) await stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
+}
+
+/** Prints what is yielded until stdout is closed; returns whether that was all. Throws OutputError, and what the iteration throws. */
 async function printPieces(
   pieces: AsyncIterable<Buffer>,
   context: Context,
   interruption: Interruption,
-): Promise<void> {
+): Promise<boolean> {
   const stdout = openStdoutQueue(context, interruption);
   const hasCommand = createCommandFinder();
   let hasCommands = false;
   for await (const piece of pieces) {
     hasCommands = hasCommand(piece);
     await stdout.write([piece]);
-    if (context.stdout.isClosed) return;
+    if (context.stdout.isClosed) return false;
   }
   if (hasCommands && isInCi(context.env) && !context.stdout.isFile)
     await context.stderr.write(`wfr: warning: ${COMMANDS_WARNING}\n`);
+  return true;
 }
 
 function summaryOf({ rows, total, missing, period, header }: JoinedFiles, [file]: readonly ResultsFile[]) {

@@ -45,17 +45,30 @@ export async function parseGet(
   severalRuns: boolean,
 ): Promise<ValuePointer | undefined> {
   if (get === undefined) return undefined;
-  const { parsePointer } = await import('../../text/json/pointer.js');
-  const segments = parsePointer(get);
-  if (segments === undefined)
-    throw new UsageError([
-      `--get ${JSON.stringify(get)}: is not a JSON Pointer, which is empty or begins with /, such as /total; in a name, write ~1 for / and ~0 for ~`,
-    ]);
+  const pointer = await parseValuePointer(get);
   if (severalRuns) throw new UsageError([`--get ${get}: prints a value of one run; pass one id`]);
   const { output: format } = output;
   if (format === 'jsonl' || format === 'id')
     throw new UsageError([`--get and --output ${format} exclude each other`]);
-  return { text: get, segments };
+  return pointer;
+}
+
+/** Parses a JSON Pointer. Throws UsageError for an invalid one. */
+export async function parseValuePointer(text: string): Promise<ValuePointer> {
+  const { parsePointer } = await import('../../text/json/pointer.js');
+  const segments = parsePointer(text);
+  if (segments !== undefined) return { text, segments };
+  throw new UsageError([
+    `--get ${JSON.stringify(text)}: is not a JSON Pointer, which is empty or begins with /, such as /total; in a name, write ~1 for / and ~0 for ~`,
+  ]);
+}
+
+/** Parses the value of `--delimiter`: one character, or `tab`. Throws UsageError. */
+export function parseDelimiter(raw: string | undefined): string | undefined {
+  if (raw === undefined) return undefined;
+  if (['tab', '\\t', '\t'].includes(raw)) return '\t';
+  if (/^[^"\s\w]$/u.test(raw)) return raw;
+  throw new UsageError([`--delimiter ${JSON.stringify(raw)}: expected one character, such as ";", or tab`]);
 }
 
 export interface DocumentFlags {
