@@ -1,7 +1,14 @@
 /** The flags and the help of `wfr results`. */
 import type { Command } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
-import { addReportFlags, collect, rawFlags, TypedOption } from '../shared/flags.js';
+import {
+  addDocumentFlags,
+  addOutputsFlag,
+  addReportFlags,
+  collect,
+  rawFlags,
+  TypedOption,
+} from '../shared/flags.js';
 import type { ResultsFlags } from './results.js';
 
 const HELP = `
@@ -44,6 +51,8 @@ function define(command: Command, start: Start): void {
     )
     .option('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF')
     .option('--delimiter <char>', "separator of CSV cells, such as ';' or tab (default: ,)");
+  addOutputsFlag(command);
+  addDocumentFlags(command);
   addReportFlags(command)
     .addHelpText('after', HELP)
     .action((files: string[]) =>

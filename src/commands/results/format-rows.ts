@@ -28,6 +28,8 @@ export interface RowsLayout {
   /** The table whose rows are shown, with their cells; undefined shows the rows of the results. */
   table: WrittenTable | undefined;
   csv: CsvLayout;
+  /** Returns the output to show of a finished row. */
+  outputOf(outcome: Outcome): Uint8Array | undefined;
 }
 
 interface CsvLayout {
@@ -134,13 +136,16 @@ interface ResultRow {
 
 type Rows = AsyncGenerator<ResultRow, void, void>;
 
-async function* resultRows(joined: JoinedFiles, { table, pointers }: RowsLayout, found: RowsFound): Rows {
+async function* resultRows(
+  joined: JoinedFiles,
+  { table, pointers, outputOf }: RowsLayout,
+  found: RowsFound,
+): Rows {
   for (const pointer of pointers) found.missing.set(pointer, undefined);
   const rows = table === undefined ? rowsWithoutTable(joined) : rowsOfTable(joined, table, found);
   for await (const { outcome, cells } of rows) {
     const values = Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)] as const);
-    const { run, state } = outcome;
-    const output = state === 'finished' ? run?.output : undefined;
+    const output = outcome.state === 'finished' ? outputOf(outcome) : undefined;
     yield {
       cells,
       values: Object.fromEntries(values),

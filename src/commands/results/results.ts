@@ -1,16 +1,25 @@
 /** `wfr results`: joins the results files of a batch, and prints the summary. */
 
 import { collectUsageErrors, UsageError } from '../../errors.js';
-import { ERROR_CODES, type Exit, ExitCode } from '../../exit-code.js';
+import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { expandPatterns } from '../../inputs/expand-patterns.js';
 import { factsOf } from '../../outcome/describe-error.js';
+import { exitOf as exitOfOutcome, type Facts, type Outcome } from '../../outcome/outcome.js';
+import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import type { Output } from '../../platform/output.js';
 import { assertDistinctFiles } from '../../platform/same-file.js';
 import type { Interruption } from '../../platform/signals.js';
 import { openStdoutQueue } from '../../platform/stdout-queue.js';
-import { type JoinedFiles, joinFiles, listOutcomes, type ResultsFile } from '../../runs/join-files.js';
+import {
+  type JoinedFiles,
+  joinFiles,
+  listOutcomes,
+  type ResultsFile,
+  readOutcomes,
+} from '../../runs/join-files.js';
+import type { Run } from '../../service/run.js';
 import { formatDuration, formatUtc } from '../../text/duration.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/log-commands.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -18,13 +27,20 @@ import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.
 import { openLayout } from '../../view/layout.js';
 import type { PresentationFlags } from '../../view/presentation.js';
 import { isInCi } from '../../view/presentation.js';
-import { type OutputFlags, parseDelimiter, parseFormat, parseValuePointer } from '../shared/output-flags.js';
+import {
+  type DocumentFlags,
+  type OutputFlags,
+  openRowFiles,
+  parseDelimiter,
+  parseFormat,
+  parseValuePointer,
+} from '../shared/output-flags.js';
 import { hasFreeStdout, isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 import { formatRows, MAX_CELL, RESULTS_FORMATS, type ResultsFormat, type RowsFound } from './format-rows.js';
 
-export interface ResultsFlags extends ReportFlags, OutputFlags, PresentationFlags {
+export interface ResultsFlags extends ReportFlags, OutputFlags, DocumentFlags, PresentationFlags {
   get?: string[];
   rows?: string;
   excel?: boolean;
@@ -46,17 +62,24 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     });
     const joined = await joinFiles(files);
     const summary = summaryOf(joined, files);
-    const exit = exitOf(joined);
     const isOnStdout = format === 'text' && pointers.length === 0 && !isReportOnStdout(flags);
     // With JSON, the counts are in the result or in the error.
     if (isOnStdout || !context.errorsAsData)
       await printSummary(summary, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
     if (joined.problems.length > 0) throw new UsageError([...joined.problems, ...joined.absent]);
+    const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
+    const failure = await saveRows(joined, rowFiles, context, interruption.signal);
+    const exit = exitOfSeveral([
+      exitOf(joined),
+      ...(failure === undefined ? [] : [exitOfOutcome({ ...failure, error: failure })]),
+    ]);
     if (format !== 'text' || pointers.length > 0) {
       const { jsonColors } = await openLayout(flags.color, context);
       const table = await openWrittenTable(flags, delimiter, context, interruption.signal);
       const csv = { delimiter: delimiter ?? ',', excel: flags.excel === true };
-      const layout = { jsonColors, pointers, table: table?.table, csv };
+      const outputOf = ({ label, row, run }: Outcome) =>
+        run && (rowFiles?.outputOf(labelOf(label, row), withOutput(run)) ?? run.output);
+      const layout = { jsonColors, pointers, table: table?.table, csv, outputOf };
       const found: RowsFound = { inTable: 0, missing: new Map(), cutRow: undefined };
       const pieces = formatRows(format, joined, summary, exit, layout, found);
       const isWhole = await printPieces(pieces, context, interruption).finally(() => table?.close());
@@ -65,7 +88,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     if (joined.absent.length > 0) throw new UsageError(joined.absent);
     const runs = flags.report === undefined ? [] : await listOutcomes(joined);
     const rows = { ...endingOfRows(joined.rows, summary, undefined), hasOpen: false };
-    return { runs, period: joined.period, exit, rows };
+    return { runs, period: joined.period, exit, failure, isUnprinted: true, rows };
   });
 }
 
@@ -101,6 +124,39 @@ async function assertDistinct(files: readonly ResultsFile[], flags: ResultsFlags
   if (rows !== undefined && rows !== '-')
     inputs.push({ name: `--rows ${rows}`, path: resolvePath(rows, context.cwd, context), isWritten: false });
   await assertDistinctFiles([...reportFiles(flags, context), ...inputs]);
+}
+
+/** Returns the label of a row, which a row that an older wfr recorded may not have. */
+const labelOf = (label: string | undefined, row: number | undefined) => label ?? `:${row}`;
+
+async function listLabels(joined: JoinedFiles): Promise<string[]> {
+  const labels: string[] = [];
+  for await (const { label, row } of readOutcomes(joined)) labels.push(labelOf(label, row));
+  return labels;
+}
+
+/** Returns a run of a results file with its output in memory. */
+function withOutput(run: Run): Run {
+  // Each use of the output, or of the JSON, reads the file.
+  const { id, status, versionName, createdAt, steps, stepsCompleted, error, output } = run;
+  const facts = { id, status, versionName, createdAt, steps, stepsCompleted, error };
+  return { ...facts, output, json: output ?? Buffer.alloc(0) };
+}
+
+/** Saves the files of all finished rows; returns why the first one of those was not saved that could not be. */
+async function saveRows(
+  joined: JoinedFiles,
+  files: RowFiles | undefined,
+  { stderr }: Context,
+  signal: AbortSignal,
+): Promise<Facts | undefined> {
+  if (files === undefined) return undefined;
+  for await (const { label, row, state, run } of readOutcomes(joined)) {
+    signal.throwIfAborted();
+    if (state === 'finished' && run !== undefined) await files.save(labelOf(label, row), withOutput(run));
+  }
+  for (const warning of files.warnings) await stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
+  return files.failure === undefined ? undefined : factsOf(files.failure);
 }
 
 /** Opens the table of --rows; undefined without that flag. Throws UsageError. */

@@ -1,7 +1,12 @@
 /** The flags that decide what stdout carries and where documents go: validated before anything is sent. */
-import { UsageError } from '../../errors.js';
+import { realpath } from 'node:fs/promises';
+import { collectUsageErrors, UsageError } from '../../errors.js';
+import { isInside } from '../../inputs/boundary.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
+import type { RowFiles } from '../../output-documents/row-files.js';
+import type { SaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
+import { resolvePath } from '../../platform/files.js';
 
 export const OUTPUT_FORMATS = ['text', 'json', 'jsonl', 'id'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
@@ -73,19 +78,59 @@ export function parseDelimiter(raw: string | undefined): string | undefined {
 
 export interface DocumentFlags {
   saveDocuments?: string;
+  saveOutputs?: string;
   force?: boolean;
 }
 
 /** Creates the folder of --save-documents; undefined without that flag. Throws UsageError. */
 export async function openDocumentFolder(
-  { saveDocuments, force }: DocumentFlags,
+  { saveDocuments, saveOutputs, force }: DocumentFlags,
   severalRuns: boolean,
   context: Context,
 ): Promise<DocumentFolder | undefined> {
   if (saveDocuments === undefined) {
-    if (force === true) throw new UsageError(['--force requires --save-documents']);
+    if (force === true && saveOutputs === undefined)
+      throw new UsageError(['--force requires --save-documents or --save-outputs']);
     return undefined;
   }
   const { DocumentFolder } = await import('../../output-documents/document-folder.js');
   return DocumentFolder.open({ folder: saveDocuments, force: force === true, severalRuns }, context);
+}
+
+/** Creates the folder of --save-outputs; undefined without that flag. Throws UsageError. */
+export async function openOutputsFolder(
+  { saveOutputs, force }: DocumentFlags,
+  context: Context,
+): Promise<SaveFolder | undefined> {
+  if (saveOutputs === undefined) return undefined;
+  const { SaveFolder } = await import('../../output-documents/save-folder.js');
+  return SaveFolder.open({ flag: '--save-outputs', folder: saveOutputs, force: force === true }, context);
+}
+
+/**
+ * Opens the folders for the files of rows with these labels; undefined without a flag for them. `files` are those of --each, or
+ * patterns, if they are known. Throws UsageError, also for a folder inside that one: its files would be inputs of a later command.
+ */
+export async function openRowFiles(
+  flags: DocumentFlags,
+  labels: () => Promise<readonly string[]>,
+  files: readonly string[] | undefined,
+  context: Context,
+): Promise<RowFiles | undefined> {
+  const folders = await collectUsageErrors({
+    outputs: () => openOutputsFolder(flags, context),
+    documents: () => openDocumentFolder(flags, true, context),
+  });
+  const roots = Object.values(folders).flatMap((folder) => folder?.root ?? []);
+  if (roots.length === 0) return undefined;
+  const { RowFiles, RowNames } = await import('../../output-documents/row-files.js');
+  const names = new RowNames(await labels(), files);
+  for (const name of names.inputFolders) {
+    const inputs = await realpath(resolvePath(name, context.cwd, context)).catch(() => undefined);
+    if (inputs !== undefined && roots.some((root) => isInside(root, inputs)))
+      throw new UsageError([
+        `--save-outputs and --save-documents: the folder must not be inside ${name}, which has the files of --each`,
+      ]);
+  }
+  return new RowFiles(folders, names);
 }

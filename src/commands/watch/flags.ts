@@ -5,6 +5,7 @@ import {
   addDocumentFlags,
   addGetFlag,
   addOutputFlags,
+  addOutputsFlag,
   addReportFlags,
   addServiceFlags,
   addWaitFlags,
@@ -35,6 +36,7 @@ function define(command: Command, start: Start): void {
   addWaitFlags(command);
   addOutputFlags(command);
   addGetFlag(command);
+  addOutputsFlag(command);
   addDocumentFlags(command);
   addReportFlags(command);
   addServiceFlags(command)
