@@ -4,6 +4,7 @@ import { requireToken } from '../../config/credentials.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
+import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { Gate } from '../../runs/gate.js';
@@ -12,6 +13,7 @@ import { recordInputs } from '../../runs/log/common-inputs.js';
 import { Log, NO_SINK, stdoutSink } from '../../runs/log/log.js';
 import { openResultsFile } from '../../runs/log/results-file.js';
 import { adoptRuns } from '../shared/adopt-runs.js';
+import { openRowFiles } from '../shared/output-flags.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { hasFreeStdout } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
@@ -46,11 +48,24 @@ export function batch(
       if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, context));
       await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
       if (flags.results === undefined) await assertSingleRow(plan);
-      return await sendRows(plan, flags, await command.openSession(plan));
+      const rowFiles = await openRowFiles(flags, () => listLabels(plan), eachFiles(files, flags), context);
+      return await sendRows(plan, flags, await command.openSession(plan), rowFiles);
     } finally {
       await plan.close();
     }
   });
+}
+
+/** Returns the labels of all rows, also of other shards: a name is the same in each. */
+async function listLabels({ table }: BatchPlan): Promise<string[]> {
+  const labels: string[] = [];
+  for await (const { label } of table.rows()) labels.push(label);
+  return labels;
+}
+
+/** Returns the files of --each as the user wrote them, with a file in the folder of each pattern. */
+function eachFiles(files: readonly string[], { each }: BatchFlags): string[] | undefined {
+  return each === undefined ? undefined : files.map((file) => file.replace(/[*?[].*$/s, 'file'));
 }
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
@@ -108,7 +123,12 @@ async function assertSingleRow(plan: BatchPlan): Promise<void> {
 }
 
 /** Sends and watches the rows, and prints the summary. */
-async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): Promise<CommandOutcome> {
+async function sendRows(
+  plan: BatchPlan,
+  flags: BatchFlags,
+  session: Session,
+  rowFiles: RowFiles | undefined,
+): Promise<CommandOutcome> {
   const { reporter, context } = session;
   const file = resultsFile(flags.results, context);
   const log = await session.interruption.raceToOpen(openLog(plan, flags.results, session));
@@ -119,7 +139,7 @@ async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): P
     onWait: (cause, delay) => reporter.waitingForService(cause, delay),
   });
   const gated = withGate(gate, session);
-  const run = new BatchRun(plan, log, gate, gated);
+  const run = new BatchRun(plan, log, gate, gated, rowFiles);
   try {
     await validateDecisions(plan, log.rows, file);
     await adoptRuns(plan.adoptions, log, gated);
@@ -129,8 +149,10 @@ async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): P
     gate.close();
     await log.close().catch((error) => run.fail(error));
   }
-  const failure = run.failure === undefined ? undefined : factsOf(run.failure);
-  if (failure?.code === 'internal') throw run.failure;
+  for (const warning of rowFiles?.warnings ?? []) reporter.warn(warning);
+  const failed = run.failure ?? rowFiles?.failure;
+  const failure = failed === undefined ? undefined : factsOf(failed);
+  if (failure?.code === 'internal') throw failed;
   if (failure !== undefined) reporter.error(failure);
   const { total } = run;
   const summary = summarize(log.rows, { total, notes: run.notes(), results: file?.name, isBatch: true });

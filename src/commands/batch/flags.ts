@@ -2,7 +2,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandEntry, Start } from '../shared/command.js';
 import {
+  addDocumentFlags,
   addErrorDataFlag,
+  addOutputsFlag,
   addReportFlags,
   addServiceFlags,
   addTriggerFlags,
@@ -68,6 +70,8 @@ function define(command: Command, start: Start): void {
     );
   addTriggerFlags(command);
   addWaitFlags(command);
+  addOutputsFlag(command);
+  addDocumentFlags(command);
   addReportFlags(command);
   addErrorDataFlag(command);
   addServiceFlags(command)
