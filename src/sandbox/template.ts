@@ -26,6 +26,11 @@ export function wholePlaceholders(template: unknown): Set<string> {
   return new Set(Object.values(template).flatMap((value) => [...wholePlaceholders(value)]));
 }
 
+/** Returns the names of the placeholders in a text. */
+export function placeholdersIn(text: string): string[] {
+  return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+}
+
 function fillText(text: string, values: InputValues): unknown {
   const [, only] = ONLY_PLACEHOLDER.exec(text) ?? [];
   if (only !== undefined) {
@@ -39,7 +44,8 @@ function fillText(text: string, values: InputValues): unknown {
   });
 }
 
-function findValue(path: string, values: InputValues): unknown {
+/** Returns the value that a placeholder stands for; undefined for an unknown one. */
+export function findValue(path: string, values: InputValues): unknown {
   if (values.has(path)) return values.get(path);
   const dot = path.lastIndexOf('.');
   const owner = dot < 0 ? undefined : values.get(path.slice(0, dot));
