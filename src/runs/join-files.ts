@@ -8,7 +8,7 @@ import { type Header, isRowEvent, type ReadEvent } from './log/events.js';
 import { LineReader } from './log/line-reader.js';
 import { assertRegularFile, readEvents } from './log/log-file.js';
 import { PagedArray } from './log/paged-array.js';
-import { NEW_ROW, toOutcome } from './log/reduce.js';
+import { toOutcome } from './log/reduce.js';
 import { RowLines } from './log/row-lines.js';
 import { RowStates } from './log/row-states.js';
 
@@ -130,7 +130,6 @@ export class OutcomeReader {
   async read(row: number): Promise<Outcome> {
     const { rows, lines, fileOf } = this.#joined;
     const state = rows.state(row);
-    if (state === 'new') return toOutcome(row, NEW_ROW, undefined);
     const { path, name, header } = fileOf(row);
     const reader = this.#readers.get(path) ?? (await LineReader.open(path));
     this.#readers.set(path, reader);

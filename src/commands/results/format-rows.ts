@@ -145,7 +145,7 @@ async function* resultRows(
   const rows = table === undefined ? rowsWithoutTable(joined) : rowsOfTable(joined, table, found);
   for await (const { outcome, cells } of rows) {
     const values = Object.entries(COLUMNS).map(([name, read]) => [name, read(outcome)] as const);
-    const output = outcome.state === 'finished' ? outputOf(outcome) : undefined;
+    const output = outcome.run?.status === 'FINISHED' ? outputOf(outcome) : undefined;
     yield {
       cells,
       values: Object.fromEntries(values),
@@ -160,16 +160,40 @@ async function* rowsWithoutTable(joined: JoinedFiles) {
 
 /** Yields the rows of the table in its order, also those that the results do not have. */
 async function* rowsOfTable(joined: JoinedFiles, table: WrittenTable, found: RowsFound) {
+  const rowOfLine = await rowsByLine(joined);
   const reader = new OutcomeReader(joined);
   try {
     for await (const { number, label, cells } of table.rows()) {
-      if (joined.rows.state(number) !== 'new') found.inTable++;
-      yield { outcome: { label, ...(await reader.read(number)) }, cells };
+      const row = rowOfLine.get(number);
+      if (row !== undefined) found.inTable++;
+      yield { outcome: row === undefined ? neverSent(number, label) : await reader.read(row), cells };
     }
   } finally {
     await reader.close();
   }
 }
+
+/** Returns the row that the results have of each line of the table: their labels say where rows are, or were last. */
+async function rowsByLine(joined: JoinedFiles): Promise<Map<number, number>> {
+  const rows = new Map<number, number>();
+  for await (const { row = 0, label, state } of readOutcomes(joined)) {
+    const [, line = row] = /:(\d+)(?: \(.*)?$/s.exec(label ?? '') ?? [];
+    if (wordOf(state) !== 'gone') rows.set(Number(line), row);
+  }
+  return rows;
+}
+
+const neverSent = (row: number, label: string): Outcome => {
+  return {
+    state: 'waiting',
+    row,
+    label,
+    id: undefined,
+    workflowId: undefined,
+    run: undefined,
+    durationMs: 0,
+  };
+};
 
 function findValue(output: Uint8Array | undefined, pointer: ValuePointer, found: RowsFound) {
   if (output === undefined) return undefined;

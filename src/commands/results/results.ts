@@ -4,7 +4,13 @@ import { collectUsageErrors, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { expandPatterns } from '../../inputs/expand-patterns.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import { exitOf as exitOfOutcome, type Facts, type Outcome } from '../../outcome/outcome.js';
+import {
+  exitOf as exitOfOutcome,
+  type Facts,
+  type Outcome,
+  type State,
+  wordOf,
+} from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
@@ -67,7 +73,12 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     if (isOnStdout || !context.errorsAsData)
       await printSummary(summary, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
     if (joined.problems.length > 0) throw new UsageError([...joined.problems, ...joined.absent]);
-    const rowFiles = await openRowFiles(flags, () => listLabels(joined), undefined, context);
+    const rowFiles = await openRowFiles(
+      flags,
+      async () => (await listLabels(joined)).all,
+      undefined,
+      context,
+    );
     const failure = await saveRows(joined, rowFiles, context, interruption.signal);
     const exit = exitOfSeveral([
       exitOf(joined),
@@ -129,11 +140,18 @@ async function assertDistinct(files: readonly ResultsFile[], flags: ResultsFlags
 /** Returns the label of a row, which a row that an older wfr recorded may not have. */
 const labelOf = (label: string | undefined, row: number | undefined) => label ?? `:${row}`;
 
-async function listLabels(joined: JoinedFiles): Promise<string[]> {
-  const labels: string[] = [];
-  for await (const { label, row } of readOutcomes(joined)) labels.push(labelOf(label, row));
-  return labels;
+/** Returns the labels of all rows, and of those that are still in the table or folder. */
+async function listLabels(joined: JoinedFiles) {
+  const all: string[] = [];
+  const present = new Set<string>();
+  for await (const { label, row, state } of readOutcomes(joined)) {
+    all.push(labelOf(label, row));
+    if (!isGone(state)) present.add(labelOf(label, row));
+  }
+  return { all, present };
 }
+
+const isGone = (state: State) => wordOf(state) === 'gone';
 
 /** Returns a run of a results file with its output in memory. */
 function withOutput(run: Run): Run {
@@ -151,9 +169,14 @@ async function saveRows(
   signal: AbortSignal,
 ): Promise<Facts | undefined> {
   if (files === undefined) return undefined;
-  for await (const { label, row, state, run } of readOutcomes(joined)) {
+  const { present } = await listLabels(joined);
+  for await (const outcome of readOutcomes(joined)) {
     signal.throwIfAborted();
-    if (state === 'finished' && run !== undefined) await files.save(labelOf(label, row), withOutput(run));
+    const { state, run } = outcome;
+    const label = labelOf(outcome.label, outcome.row);
+    // Another row may have taken its place, and then has its name.
+    const isReplaced = isGone(state) && present.has(label);
+    if (run?.status === 'FINISHED' && !isReplaced) await files.save(label, withOutput(run));
   }
   for (const warning of files.warnings) await stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
   return files.failure === undefined ? undefined : factsOf(files.failure);
