@@ -12,6 +12,7 @@ import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { recordInputs } from '../../runs/log/common-inputs.js';
 import { Log, NO_SINK, stdoutSink } from '../../runs/log/log.js';
 import { openResultsFile } from '../../runs/log/results-file.js';
+import { shellCommand } from '../../text/shell-quote.js';
 import { adoptRuns } from '../shared/adopt-runs.js';
 import { openRowFiles } from '../shared/output-flags.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
@@ -31,6 +32,7 @@ export function batch(
   workflow: string,
   files: readonly string[],
   flags: BatchFlags,
+  args: readonly string[],
   context: Context,
 ): Promise<Exit> {
   const subjects = [{ id: undefined, workflowId: workflow }];
@@ -49,7 +51,7 @@ export function batch(
       await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
       if (flags.results === undefined) await assertSingleRow(plan);
       const rowFiles = await openRowFiles(flags, () => listLabels(plan), eachFiles(files, flags), context);
-      return await sendRows(plan, flags, await command.openSession(plan), rowFiles);
+      return await sendRows(plan, flags, await command.openSession(plan), rowFiles, args);
     } finally {
       await plan.close();
     }
@@ -128,6 +130,7 @@ async function sendRows(
   flags: BatchFlags,
   session: Session,
   rowFiles: RowFiles | undefined,
+  args: readonly string[],
 ): Promise<CommandOutcome> {
   const { reporter, context } = session;
   const file = resultsFile(flags.results, context);
@@ -155,7 +158,13 @@ async function sendRows(
   if (failure?.code === 'internal') throw failed;
   if (failure !== undefined) reporter.error(failure);
   const { total } = run;
-  const summary = summarize(log.rows, { total, notes: run.notes(), results: file?.name, isBatch: true });
+  const summary = summarize(log.rows, {
+    total,
+    notes: run.notes(),
+    results: file?.name,
+    command: nextCommand(args, flags, context),
+    isBatch: true,
+  });
   const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;
@@ -164,6 +173,30 @@ async function sendRows(
   if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);
   return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };
+}
+
+/** The longest command line that is printed to be pasted. */
+const MAX_COMMAND = 1_000;
+
+/** Returns this command with other flags; undefined if that could contain a secret, is long, or cannot be continued. */
+function nextCommand(args: readonly string[], { header, input, results }: BatchFlags, { platform }: Context) {
+  if (header !== undefined || input !== undefined || results === undefined || results === '-')
+    return undefined;
+  const kept = args.filter((arg, index) => {
+    const decided = /^--(adopt|resend-unknown)(=.*)?$/;
+    // The value of --resend-unknown is optional.
+    return (
+      !decided.test(arg) &&
+      !(/^--(adopt|resend-unknown)$/.test(args[index - 1] ?? '') && /^\d[\d,=\s-]*/.test(arg))
+    );
+  });
+  const end = kept.includes('--') ? kept.indexOf('--') : kept.length;
+  const command = (...flags: string[]) => {
+    const text = shellCommand(['wfr', ...kept.slice(0, end)], platform);
+    const rest = end < kept.length ? [shellCommand(kept.slice(end), platform)] : [];
+    return [text, ...flags.filter((flag) => !kept.includes(flag)), ...rest].join(' ');
+  };
+  return command().length > MAX_COMMAND ? undefined : command;
 }
 
 /** Adds the batch's gate to a session, and silences messages about single requests, which would hide the rest. */

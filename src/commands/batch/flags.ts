@@ -79,7 +79,8 @@ function define(command: Command, start: Start): void {
     .action((workflow: string, files: string[]) =>
       start(async (context) => {
         const { batch } = await import('./batch.js');
-        return batch(workflow, files, rawFlags<BatchFlags>(command), context);
+        const args = (command.parent as Command & { rawArgs?: readonly string[] })?.rawArgs ?? [];
+        return batch(workflow, files, rawFlags<BatchFlags>(command), args, context);
       }),
     );
 }
