@@ -53,7 +53,8 @@ async function isLink(path: string): Promise<boolean> {
   );
 }
 
-function isInside(path: string, folder: string): boolean {
+/** Returns whether a real path is a folder or in it. */
+export function isInside(path: string, folder: string): boolean {
   const way = relative(folder, path);
   // On Windows, the way to another drive is absolute.
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);

@@ -1,11 +1,9 @@
 /** Saves the documents in outputs to a folder (--save-documents), and puts their paths into the output. */
 import { promises } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { UnsavedDocumentError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { absolutePath, createFile, mkdirp } from '../platform/files.js';
-import { resolveTrusted } from '../platform/ownership.js';
-import { describeSystemError, errorCode } from '../platform/system-error.js';
+import { errorCode } from '../platform/system-error.js';
 import type { Run } from '../service/run.js';
 import { FileNames } from './file-name.js';
 import {
@@ -14,6 +12,7 @@ import {
   findDocuments,
   formatJsonPath,
 } from './find-documents.js';
+import { SaveFolder } from './save-folder.js';
 
 /** The most paths that a warning lists. */
 const MAX_PATHS = 10;
@@ -44,8 +43,7 @@ interface SavedDocuments {
 
 export class DocumentFolder {
   readonly #options: FolderOptions;
-  /** The folder without links. */
-  readonly #root: string;
+  readonly #folder: SaveFolder;
   readonly #limit: number;
   /** By run id. */
   readonly #runFolders = new Map<string, string>();
@@ -53,31 +51,21 @@ export class DocumentFolder {
   /** The ids of runs whose documents would have replaced a file. */
   readonly #conflicts = new Set<string>();
 
-  private constructor(options: FolderOptions, root: string, { limits }: Context) {
+  private constructor(options: FolderOptions, folder: SaveFolder, { limits }: Context) {
     this.#options = options;
-    this.#root = root;
+    this.#folder = folder;
     this.#limit = limits.documents;
   }
 
   /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
   static async open(options: FolderOptions, context: Context): Promise<DocumentFolder> {
-    const { folder } = options;
-    if (folder === '')
-      throw new UsageError(['--save-documents: pass a folder, such as --save-documents out']);
-    const path = absolutePath(folder, context.cwd);
-    try {
-      const root = await resolveTrusted(path, context.uid);
-      await mkdirp(root);
-      await promises.access(root, promises.constants.W_OK);
-      return new DocumentFolder(options, root, context);
-    } catch (error) {
-      // "No such file" would be confusing for a folder that is to be created.
-      const reason =
-        errorCode(error) === 'ENOENT'
-          ? 'the file system takes no folder there (ENOENT)'
-          : describeSystemError(error);
-      throw new UsageError([`--save-documents ${folder}: ${reason}`]);
-    }
+    const folder = await SaveFolder.open({ flag: '--save-documents', ...options }, context);
+    return new DocumentFolder(options, folder, context);
+  }
+
+  /** The folder without links. */
+  get root(): string {
+    return this.#folder.root;
   }
 
   /**
@@ -87,7 +75,7 @@ export class DocumentFolder {
   async assertNoFiles(): Promise<void> {
     const { folder, force } = this.#options;
     if (force) return;
-    const entries = await promises.readdir(this.#root, { withFileTypes: true });
+    const entries = await promises.readdir(this.#folder.root, { withFileTypes: true });
     // No document has a hidden name.
     const names = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
     const files = names.filter((name) => !name.startsWith('.')).sort();
@@ -122,34 +110,47 @@ export class DocumentFolder {
   }
 
   /**
-   * Saves the documents of the run that the user named `id`. Throws UnsavedDocumentError; the unchanged output then still
-   * contains every document.
+   * Saves the documents of the run that the user named `id`, in the folder with this name if there is one. Throws
+   * UnsavedDocumentError; the unchanged output then still contains every document.
    */
-  async save(id: string, run: Run): Promise<SavedDocuments> {
-    const { output, json } = run;
-    if (output === undefined) return { run, paths: [], warnings: [] };
-    const found = findDocuments(output, this.#limit);
+  async save(id: string, run: Run, name?: string): Promise<SavedDocuments> {
+    const { files, found, withPaths } = this.#find(id, run, name);
     const warnings = this.#warnings(id, found);
-    const folder = this.runFolder(id);
-    const names = new FileNames();
-    const files = found.documents.map((document) => ({
-      document,
-      path: join(folder, names.forDocument(document.jsonPath, document.mediaType)),
-    }));
-    if (files.length === 0) return { run, paths: [], warnings };
-    if (this.#options.severalRuns) await this.#attempt(folder, makeRunFolder);
     try {
-      await this.#writeAll(this.#options.force ? files : await this.#unsavedFiles(files));
+      await this.#folder.save(files.map(({ path, document }) => ({ path, bytes: () => document.bytes() })));
     } catch (error) {
       if (error instanceof UnsavedDocumentError && errorCode(error.cause) === 'EEXIST')
         this.#conflicts.add(id);
       throw error;
     }
-    const saved = replaceDocuments(output, files);
-    const start = output.byteOffset - json.byteOffset;
-    const pieces = [json.subarray(0, start), saved, json.subarray(start + output.length)];
-    const savedRun = { ...run, output: saved, json: Buffer.concat(pieces) };
-    return { run: savedRun, paths: files.map(({ path }) => path), warnings };
+    return { run: withPaths(), paths: files.map(({ path }) => path), warnings };
+  }
+
+  /** Returns a run as `save` does, and saves nothing. */
+  withPaths(id: string, run: Run, name?: string): Run {
+    return this.#find(id, run, name).withPaths();
+  }
+
+  #find(id: string, run: Run, name: string | undefined) {
+    const { output } = run;
+    if (output === undefined)
+      return { files: [], found: { documents: [], omitted: 0, invalid: [] }, withPaths: () => run };
+    const found = findDocuments(output, this.#limit);
+    const folder = name === undefined ? this.runFolder(id) : join(this.#options.folder, name);
+    const names = new FileNames();
+    const files = found.documents.map((document) => ({
+      document,
+      path: join(folder, names.forDocument(document.jsonPath, document.mediaType)),
+    }));
+    const withPaths = () => {
+      if (files.length === 0) return run;
+      const { json } = run;
+      const saved = replaceDocuments(output, files);
+      const start = output.byteOffset - json.byteOffset;
+      const pieces = [json.subarray(0, start), saved, json.subarray(start + output.length)];
+      return { ...run, output: saved, json: Buffer.concat(pieces) };
+    };
+    return { files, found, withPaths };
   }
 
   #warnings(id: string, { omitted, invalid }: FoundDocuments): string[] {
@@ -166,97 +167,6 @@ export class DocumentFolder {
     }
     return warnings;
   }
-
-  /** Returns the files that an earlier command has not saved. Throws UnsavedDocumentError if one exists with other content. */
-  async #unsavedFiles(files: readonly FileToWrite[]): Promise<FileToWrite[]> {
-    const unsaved: FileToWrite[] = [];
-    for (const file of files) {
-      if (await hasContent(this.#resolve(file.path), file.document)) continue;
-      await this.#attempt(file.path, assertAbsent);
-      unsaved.push(file);
-    }
-    return unsaved;
-  }
-
-  async #writeAll(files: readonly FileToWrite[]): Promise<void> {
-    const writtenPaths: string[] = [];
-    try {
-      for (const { document, path } of files) {
-        await this.#attempt(path, (absolute) => this.#write(absolute, document));
-        writtenPaths.push(path);
-      }
-    } catch (error) {
-      // Files that remain would make the next attempt fail, because they exist.
-      if (!this.#options.force) {
-        for (const path of writtenPaths) await promises.rm(this.#resolve(path)).catch(() => {});
-      }
-      throw error;
-    }
-  }
-
-  /** Always creates a new file, so that it never follows an existing link. */
-  async #write(path: string, document: EmbeddedDocument): Promise<void> {
-    if (this.#options.force) await promises.rm(path, { force: true });
-    const file = await createFile(path);
-    try {
-      for (const bytes of document.bytes()) await file.appendFile(bytes);
-    } catch (error) {
-      await promises.rm(path, { force: true });
-      throw error;
-    } finally {
-      await file.close();
-    }
-  }
-
-  /** Returns the path without links of what is in the folder. */
-  #resolve(path: string): string {
-    return join(this.#root, relative(this.#options.folder, path));
-  }
-
-  async #attempt(path: string, action: (absolute: string) => Promise<unknown>): Promise<void> {
-    await action(this.#resolve(path)).catch((error) => {
-      throw new UnsavedDocumentError(error, path);
-    });
-  }
-}
-
-/** Creates the folder of a run. It may exist, but not as a link, which could lead out of the user's folder. */
-async function makeRunFolder(path: string): Promise<void> {
-  await mkdirp(dirname(path));
-  try {
-    await promises.mkdir(path);
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
-    const stats = await promises.lstat(path);
-    if (!stats.isDirectory())
-      throw new Error(`it is ${stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'}`);
-  }
-}
-
-/** Returns whether a regular file has exactly the bytes of a document. */
-async function hasContent(path: string, document: EmbeddedDocument): Promise<boolean> {
-  const stats = await promises.lstat(path).catch(() => undefined);
-  if (stats?.isFile() !== true) return false;
-  const handle = await promises.open(path, 'r').catch(() => undefined);
-  if (handle === undefined) return false;
-  try {
-    let size = 0;
-    for (const bytes of document.bytes()) {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes.length), 0, bytes.length, size);
-      if (bytesRead < bytes.length || !buffer.equals(bytes)) return false;
-      size += bytes.length;
-    }
-    return size === stats.size;
-  } catch {
-    return false;
-  } finally {
-    await handle.close();
-  }
-}
-
-async function assertAbsent(path: string): Promise<void> {
-  const stats = await promises.lstat(path).catch(() => undefined);
-  if (stats !== undefined) throw Object.assign(new Error('it already exists'), { code: 'EEXIST' });
 }
 
 function replaceDocuments(json: Uint8Array, files: readonly FileToWrite[]): Buffer {

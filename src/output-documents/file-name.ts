@@ -1,4 +1,4 @@
-/** Derives safe file and folder names from what the sends. */
+/** Derives safe file and folder names from what the service sends, or a table names. */
 import { extensionOf } from '../inputs/media-type.js';
 import type { JsonPath } from './find-documents.js';
 
@@ -7,8 +7,8 @@ const MAX_LENGTH = 100;
 const DEVICE_NAME = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 /**
- * Extensions of files that a desktop runs, installs or opens as a page when they are opened. The chooses the media
- * type, and the user would open the file.
+ * Extensions of files that a desktop runs, installs or opens as a page when they are opened. The service chooses the
+ * media type, and the user would open the file.
  */
 const EXECUTABLE = new Set(
   (
@@ -58,7 +58,7 @@ function safeExtensionOf(mediaType: string): string {
 }
 
 /** Returns a name that contains no path separator and is not a flag, a hidden file or a device. */
-function toSafeName(text: string): string {
+export function toSafeName(text: string): string {
   const name = text
     .replace(/[^A-Za-z0-9._-]+/g, '_')
     .replace(/^[.-]+/, '')

@@ -110,21 +110,45 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
  * and the system's error.
  */
 export async function* readOutcomes(
-  { rows, lines, fileOf }: JoinedFiles,
+  joined: JoinedFiles,
   { isKept = false } = {},
 ): AsyncGenerator<Outcome, void, void> {
-  const readers = new Map<string, LineReader>();
+  const reader = new OutcomeReader(joined, isKept);
   try {
-    for (const [row, state] of rows.entries()) {
-      const { path, name, header } = fileOf(row);
-      const reader = readers.get(path) ?? (await LineReader.open(path));
-      readers.set(path, reader);
-      const record = await lines.read(row, state, reader, name);
-      const run = record.run && isKept ? await lines.leaveOnDisk(row, record.run, reader, name) : record.run;
-      yield toOutcome(row, { ...record, run }, header?.workflow);
-    }
+    for (const [row] of joined.rows.entries()) yield await reader.read(row);
   } finally {
-    for (const reader of readers.values()) await reader.close();
+    await reader.close();
+  }
+}
+
+/** Reads how single rows stand. */
+export class OutcomeReader {
+  readonly #joined: JoinedFiles;
+  readonly #readers = new Map<string, LineReader>();
+
+  readonly #isKept: boolean;
+
+  /** `isKept`: whether the outputs of all rows stay on disk until they are used. */
+  constructor(joined: JoinedFiles, isKept = false) {
+    this.#joined = joined;
+    this.#isKept = isKept;
+  }
+
+  /** Throws BatchFileError if a file has changed, and the system's error. */
+  async read(row: number): Promise<Outcome> {
+    const { rows, lines, fileOf } = this.#joined;
+    const state = rows.state(row);
+    const { path, name, header } = fileOf(row);
+    const reader = this.#readers.get(path) ?? (await LineReader.open(path));
+    this.#readers.set(path, reader);
+    const record = await lines.read(row, state, reader, name);
+    const run =
+      record.run && this.#isKept ? await lines.leaveOnDisk(row, record.run, reader, name) : record.run;
+    return toOutcome(row, { ...record, run }, header?.workflow);
+  }
+
+  async close(): Promise<void> {
+    for (const reader of this.#readers.values()) await reader.close();
   }
 }
 

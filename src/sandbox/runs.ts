@@ -1,7 +1,7 @@
 /** The runs of the sandbox; their state is computed from the elapsed time. */
 import { randomUUID } from 'node:crypto';
 import type { InputValues } from './read-trigger.js';
-import { fillTemplate, type Workflow } from './workflow.js';
+import { fillTemplate, findValue, type Workflow } from './workflow.js';
 
 interface StartedRun {
   id: string;
@@ -24,9 +24,12 @@ export class Runs {
 
   /** Starts a run and returns its Run object. */
   start(workflow: Workflow, values: InputValues): object {
+    const fails = Object.entries(workflow.failure?.when ?? {}).every(
+      ([name, value]) => JSON.stringify(findValue(name, values)) === JSON.stringify(value),
+    );
     const run: StartedRun = {
       id: randomUUID(),
-      workflow,
+      workflow: fails ? workflow : { ...workflow, failure: undefined },
       values,
       started: this.clock.monotonic(),
       createdAt: new Date(this.clock.now()).toISOString(),

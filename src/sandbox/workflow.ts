@@ -1,6 +1,7 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
 import { type Parameters, parseParameters } from '../parameters/declaration.js';
 import { parseDuration } from '../text/duration.js';
+import { findNearest } from '../text/nearest.js';
 import type { InputValues } from './read-trigger.js';
 
 interface Step {
@@ -25,108 +26,178 @@ export interface Workflow {
    * returned by `{{name}}` as a whole string.
    */
   output: unknown;
-  failure: { step: string; message: string } | undefined;
+  failure: Failure | undefined;
 }
 
-/** A definition is invalid; the message begins with its path, such as `workflows[0].steps[2].duration`. */
+interface Failure {
+  step: string;
+  message: string;
+  /** Only runs whose inputs have these values fail, by placeholder such as `customer` or `scan.bytes`; by default all. */
+  when?: Readonly<Record<string, unknown>>;
+}
+
+type Path = readonly (string | number)[];
+
+/** One mistake in a definition. */
+export interface DefinitionProblem {
+  /** The names and indexes that lead to the mistake. */
+  path: Path;
+  /** Whether it is about the last name of the path, rather than its value. */
+  isAboutName: boolean;
+  /** Begins with the path, such as `workflows[0].steps[2].duration`. */
+  message: string;
+}
+
+/** A definition is invalid. */
 export class DefinitionError extends Error {
-  constructor(jsonPath: string, problem: string) {
-    super(`${jsonPath} ${problem}`);
+  constructor(readonly problems: readonly DefinitionProblem[]) {
+    super(problems.map(({ message }) => message).join('\n'));
   }
 }
 
-/** Parses `{"workflows": [...]}`. Throws DefinitionError for the first error. */
+/** Parses `{"workflows": [...]}`. Throws DefinitionError with all mistakes. */
 export function parseWorkflows(definition: unknown): Workflow[] {
-  const { workflows } = assertObject(definition, 'the file', ['workflows']);
-  const parsed = assertArray(workflows, 'workflows').map((entry, index) =>
-    parseWorkflow(entry, `workflows[${index}]`),
-  );
-  if (parsed.length === 0) throw new DefinitionError('workflows', 'is empty');
-  parsed.forEach(({ id }, index) => {
-    const duplicate = parsed.findIndex((other) => other.id === id);
-    if (duplicate < index)
-      throw new DefinitionError(
-        `workflows[${index}].id`,
-        `is the same as workflows[${duplicate}].id; ids must be unique`,
-      );
-  });
-  return parsed;
+  const problems: DefinitionProblem[] = [];
+  const workflows = new DefinitionParser(problems).parse(definition);
+  if (problems.length > 0) throw new DefinitionError(problems);
+  return workflows;
 }
 
-function parseWorkflow(value: unknown, jsonPath: string): Workflow {
-  const known = ['id', 'versionName', 'parameters', 'steps', 'output', 'failure'];
-  const fields = assertObject(value, jsonPath, known);
-  const steps = assertArray(fields.steps, `${jsonPath}.steps`).map((step, index) =>
-    parseStep(step, `${jsonPath}.steps[${index}]`),
-  );
-  if (steps.length === 0) throw new DefinitionError(`${jsonPath}.steps`, 'is empty');
-  return {
-    id: assertText(fields.id, `${jsonPath}.id`),
-    versionName: assertText(fields.versionName, `${jsonPath}.versionName`),
-    parameters: parseDeclaration(fields.parameters, `${jsonPath}.parameters`),
-    pendingFor: DEFAULT_PENDING_MS,
-    steps,
-    output: fields.output === undefined ? {} : assertObject(fields.output, `${jsonPath}.output`),
-    failure:
-      fields.failure === undefined ? undefined : parseFailure(fields.failure, `${jsonPath}.failure`, steps),
-  };
-}
+/** Collects the mistakes; what it returns is complete only if there are none. */
+class DefinitionParser {
+  constructor(private readonly problems: DefinitionProblem[]) {}
 
-function parseDeclaration(value: unknown, jsonPath: string): Parameters {
-  const { parameters, problems } = parseParameters(value);
-  const [first] = problems;
-  if (first === undefined) return parameters;
-  const segments = first.path.map((segment) => `[${JSON.stringify(segment)}]`);
-  throw new DefinitionError(jsonPath + segments.join(''), first.problem);
-}
+  parse(definition: unknown): Workflow[] {
+    const { workflows } = this.#object(definition, [], ['workflows']);
+    const entries = this.#list(workflows, ['workflows']);
+    const parsed = entries.map((entry, index) => this.#workflow(entry, ['workflows', index]));
+    parsed.forEach(({ id }, index) => {
+      const first = parsed.findIndex((other) => other.id === id);
+      if (first < index && id !== '')
+        this.#report(['workflows', index, 'id'], `is the same as workflows[${first}].id; ids must be unique`);
+    });
+    return parsed;
+  }
 
-function parseStep(value: unknown, jsonPath: string): Step {
-  const { name, duration } = assertObject(value, jsonPath, ['name', 'duration']);
-  const ms = typeof duration === 'string' ? parseDuration(duration) : undefined;
-  if (ms === undefined)
-    throw new DefinitionError(`${jsonPath}.duration`, 'must be a duration such as "1.5s"');
-  return { name: assertText(name, `${jsonPath}.name`), duration: ms };
-}
-
-function parseFailure(
-  value: unknown,
-  jsonPath: string,
-  steps: readonly Step[],
-): { step: string; message: string } {
-  const fields = assertObject(value, jsonPath, ['step', 'message']);
-  const step = assertText(fields.step, `${jsonPath}.step`);
-  if (!steps.some(({ name }) => name === step)) {
-    throw new DefinitionError(
-      `${jsonPath}.step`,
-      `must be one of the steps: ${steps.map((s) => s.name).join(', ')}`,
+  #workflow(value: unknown, path: Path): Workflow {
+    const known = ['id', 'versionName', 'parameters', 'steps', 'output', 'failure'];
+    const fields = this.#object(value, path, known);
+    const steps = this.#list(fields.steps, [...path, 'steps']).map((step, index) =>
+      this.#step(step, [...path, 'steps', index]),
     );
+    const parameters = this.#parameters(fields.parameters, [...path, 'parameters']);
+    const output = fields.output === undefined ? {} : this.#object(fields.output, [...path, 'output']);
+    this.#placeholders(output, [...path, 'output'], parameters);
+    return {
+      id: this.#text(fields.id, [...path, 'id']),
+      versionName: this.#text(fields.versionName, [...path, 'versionName']),
+      parameters,
+      pendingFor: DEFAULT_PENDING_MS,
+      steps,
+      output,
+      failure:
+        fields.failure === undefined
+          ? undefined
+          : this.#failure(fields.failure, [...path, 'failure'], steps, parameters),
+    };
   }
-  return { step, message: assertText(fields.message, `${jsonPath}.message`) };
+
+  #parameters(value: unknown, path: Path): Parameters {
+    const { parameters, problems } = parseParameters(value);
+    for (const { path: rest, problem, isAboutName } of problems) {
+      const place = pathText(path) + rest.map((segment) => `[${JSON.stringify(segment)}]`).join('');
+      this.problems.push({ path: [...path, ...rest], isAboutName, message: `${place} ${problem}` });
+    }
+    return parameters;
+  }
+
+  #step(value: unknown, path: Path): Step {
+    const { name, duration } = this.#object(value, path, ['name', 'duration']);
+    const ms = typeof duration === 'string' ? parseDuration(duration) : undefined;
+    if (ms === undefined) this.#report([...path, 'duration'], 'must be a duration such as "1.5s"');
+    return { name: this.#text(name, [...path, 'name']), duration: ms ?? 0 };
+  }
+
+  #failure(value: unknown, path: Path, steps: readonly Step[], parameters: Parameters): Failure {
+    const fields = this.#object(value, path, ['step', 'message', 'when']);
+    const step = this.#text(fields.step, [...path, 'step']);
+    if (step !== '' && !steps.some(({ name }) => name === step))
+      this.#report([...path, 'step'], `must be one of the steps: ${steps.map((s) => s.name).join(', ')}`);
+    const when = fields.when === undefined ? {} : this.#object(fields.when, [...path, 'when']);
+    for (const name of Object.keys(when)) this.#placeholder(name, [...path, 'when', name], parameters, true);
+    return { step, message: this.#text(fields.message, [...path, 'message']), when };
+  }
+
+  #placeholders(template: unknown, path: Path, parameters: Parameters): void {
+    if (typeof template === 'string')
+      for (const name of placeholdersIn(template)) this.#placeholder(name, path, parameters, false);
+    else if (typeof template === 'object' && template !== null)
+      for (const [key, value] of Object.entries(template))
+        this.#placeholders(value, [...path, Array.isArray(template) ? Number(key) : key], parameters);
+  }
+
+  /** Reports a placeholder that no input can fill. */
+  #placeholder(name: string, path: Path, parameters: Parameters, isAboutName: boolean): void {
+    if (parameters.has(name)) return;
+    const dot = name.lastIndexOf('.');
+    const owner = dot < 0 ? undefined : parameters.get(name.slice(0, dot));
+    const isDocument = owner?.type === 'document';
+    if (
+      isDocument
+        ? DOCUMENT_MEMBERS.includes(name.slice(dot + 1))
+        : ['object', 'array'].includes(owner?.type ?? '')
+    )
+      return;
+    const known = [
+      ...parameters.keys(),
+      ...(isDocument ? DOCUMENT_MEMBERS.map((member) => `${owner.name}.${member}`) : []),
+    ];
+    const nearest = findNearest(name, known);
+    const fix = nearest === undefined ? `expected ${known.join(', ') || 'none'}` : `did you mean ${nearest}?`;
+    const subject = isAboutName ? JSON.stringify(name) : `{{${name}}}`;
+    const place = isAboutName ? path.slice(0, -1) : path;
+    this.problems.push({
+      path,
+      isAboutName,
+      message: `${pathText(place)} has ${subject}, which is no parameter; ${fix}`,
+    });
+  }
+
+  #object(value: unknown, path: Path, known?: readonly string[]): Record<string, unknown> {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      this.#report(path, 'must be an object');
+      return {};
+    }
+    for (const name of Object.keys(value)) {
+      if (known === undefined || known.includes(name)) continue;
+      const message = `${pathText(path)} has an unknown field ${JSON.stringify(name)}; expected ${known.join(', ')}`;
+      this.problems.push({ path: [...path, name], isAboutName: true, message });
+    }
+    return value as Record<string, unknown>;
+  }
+
+  #list(value: unknown, path: Path): unknown[] {
+    const isList = Array.isArray(value);
+    if (!isList || value.length === 0) this.#report(path, isList ? 'is empty' : 'must be an array');
+    return isList ? value : [];
+  }
+
+  #text(value: unknown, path: Path): string {
+    if (typeof value === 'string' && value !== '') return value;
+    this.#report(path, 'must be a non-empty string');
+    return '';
+  }
+
+  #report(path: Path, problem: string): void {
+    this.problems.push({ path, isAboutName: false, message: `${pathText(path)} ${problem}` });
+  }
 }
 
-function assertObject(value: unknown, jsonPath: string, known?: readonly string[]): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new DefinitionError(jsonPath, 'must be an object');
-  }
-  const unknown = Object.keys(value).find((key) => known !== undefined && !known.includes(key));
-  if (unknown !== undefined) {
-    throw new DefinitionError(
-      jsonPath,
-      `has an unknown field ${JSON.stringify(unknown)}; expected ${known?.join(', ')}`,
-    );
-  }
-  return value as Record<string, unknown>;
-}
+const DOCUMENT_MEMBERS = ['bytes', 'mediaType', 'sha256'];
 
-function assertArray(value: unknown, jsonPath: string): unknown[] {
-  if (!Array.isArray(value)) throw new DefinitionError(jsonPath, 'must be an array');
-  return value;
-}
-
-function assertText(value: unknown, jsonPath: string): string {
-  if (typeof value !== 'string' || value === '')
-    throw new DefinitionError(jsonPath, 'must be a non-empty string');
-  return value;
+function pathText(path: Path): string {
+  const text = path.map((segment) => (typeof segment === 'number' ? `[${segment}]` : `.${segment}`)).join('');
+  return text.slice(1) || 'the file';
 }
 
 const PLACEHOLDER = /\{\{([^{}]+)\}\}/g;
@@ -154,6 +225,11 @@ export function wholePlaceholders(template: unknown): Set<string> {
   return new Set(Object.values(template).flatMap((value) => [...wholePlaceholders(value)]));
 }
 
+/** Returns the names of the placeholders in a text. */
+export function placeholdersIn(text: string): string[] {
+  return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+}
+
 function fillText(text: string, values: InputValues): unknown {
   const [, only] = ONLY_PLACEHOLDER.exec(text) ?? [];
   if (only !== undefined) {
@@ -167,7 +243,8 @@ function fillText(text: string, values: InputValues): unknown {
   });
 }
 
-function findValue(path: string, values: InputValues): unknown {
+/** Returns the value that a placeholder stands for; undefined for an unknown one. */
+export function findValue(path: string, values: InputValues): unknown {
   if (values.has(path)) return values.get(path);
   const dot = path.lastIndexOf('.');
   const owner = dot < 0 ? undefined : values.get(path.slice(0, dot));

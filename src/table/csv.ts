@@ -6,7 +6,7 @@ import { BatchFileError } from '../errors.js';
 import type { PathRules } from '../inputs/boundary.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
-import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
+import { digestOf, type Row, rowLabel, type TableFile, type WrittenTable } from './row.js';
 
 const NOT_UTF8 = 'has bytes that are not valid UTF-8; save the table as UTF-8';
 /** In UTF-16 without a byte order mark, every other byte of most tables is one. */
@@ -49,6 +49,43 @@ export async function csvColumns(file: TableFile): Promise<Columns> {
     return { label, headers: headsOf(record, label, delimiter) };
   }
   throw emptyTable(file.name);
+}
+
+/** Returns the cells as they are written, whatever separates them: the usual delimiters, or `other`. Throws BatchFileError. */
+export async function writtenCsv(file: TableFile, other: string | undefined): Promise<WrittenTable> {
+  const delimiter = await detectDelimiter(file, other);
+  const { headers } = await csvColumns({ ...file, delimiter });
+  const columns = headers.map(({ text }) => text);
+  return {
+    columns,
+    async *rows() {
+      let isHeader = true;
+      for await (const { cells, line } of recordsOf(file, delimiter)) {
+        if (!isHeader)
+          yield { number: line, label: rowLabel(file.name, line), cells: columns.map((_, at) => cells[at]) };
+        isHeader = false;
+      }
+    },
+  };
+}
+
+/** Returns the delimiter that gives the header the most cells. */
+async function detectDelimiter(file: TableFile, other: string | undefined): Promise<string> {
+  let best = delimiterOf(file);
+  let most = 0;
+  for (const delimiter of [best, ...(other === undefined ? [] : [other]), ...Object.keys(DELIMITERS)]) {
+    const count = await countHeaderCells(file, delimiter).catch(() => 0);
+    if (count > most) best = delimiter;
+    most = Math.max(most, count);
+  }
+  return best;
+}
+
+async function countHeaderCells(file: TableFile, delimiter: string): Promise<number> {
+  // The media type of a document follows a semicolon.
+  for await (const { cells } of recordsOf(file, delimiter))
+    return cells.filter((cell) => !cell.startsWith('type=')).length;
+  return 0;
 }
 
 function delimiterOf({ delimiter, name }: TableFile): string {

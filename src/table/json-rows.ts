@@ -1,8 +1,10 @@
 /** Reads rows from JSON Lines; each line has the format of an inputs file. */
 
+import { BatchFileError } from '../errors.js';
+import { parseMembers } from '../text/json/members.js';
 import { readLines } from '../text/read-lines.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { digestOf, type Row, rowLabel, type TableFile } from './row.js';
+import { digestOf, type Row, rowLabel, type TableFile, type WrittenTable } from './row.js';
 
 /** Reads the rows of a file; skips blank lines. */
 export async function* jsonRows({
@@ -11,15 +13,48 @@ export async function* jsonRows({
   paths,
   labelColumn,
 }: TableFile): AsyncGenerator<Row, void, void> {
-  for await (const line of readLines(open())) {
-    const json = line.number === 1 ? stripByteOrderMark(line.bytes) : line.bytes;
-    if (json.every(isBlank)) continue;
+  for await (const { number, json } of objectsOf(open())) {
     yield {
-      number: line.number,
-      label: rowLabel(name, line.number, labelColumn === undefined ? '' : memberText(json, labelColumn)),
+      number,
+      label: rowLabel(name, number, labelColumn === undefined ? '' : memberText(json, labelColumn)),
       digest: digestOf([json.toString('latin1')]),
       inputs: { items: [], json, paths },
     };
+  }
+}
+
+/** Returns the members as they are written; the columns are all names, in the order in which they appear. */
+export async function writtenJson({ name, open }: TableFile): Promise<WrittenTable> {
+  const columns = new Set<string>();
+  for await (const { json } of objectsOf(open()))
+    for (const member of membersOf(json)) columns.add(member.name);
+  if (columns.size === 0) throw new BatchFileError(`${name}: has no rows`);
+  return {
+    columns: [...columns],
+    async *rows() {
+      for await (const { number, json } of objectsOf(open())) {
+        const values = new Map(membersOf(json).map((member) => [member.name, member.value]));
+        const cells = [...columns].map((column) => values.get(column));
+        yield { number, label: rowLabel(name, number), cells };
+      }
+    },
+  };
+}
+
+/** Reads the lines that are not blank. */
+async function* objectsOf(bytes: AsyncIterable<Buffer>) {
+  for await (const line of readLines(bytes)) {
+    const json = line.number === 1 ? stripByteOrderMark(line.bytes) : line.bytes;
+    if (!json.every(isBlank)) yield { number: line.number, json };
+  }
+}
+
+/** Returns the members of a row; none of an invalid one, which its outcome reports. */
+function membersOf(json: Buffer) {
+  try {
+    return parseMembers(json) ?? [];
+  } catch {
+    return [];
   }
 }
 

@@ -16,6 +16,17 @@ export interface Row {
   inputs: RowInputs | { problem: string };
 }
 
+/** A cell as the file has it: a text, or a JSON value (UTF-8); undefined if the row has none. */
+export type WrittenCell = string | Uint8Array | undefined;
+
+/** A table as people wrote it. */
+export interface WrittenTable {
+  /** As its file names them. */
+  columns: readonly string[];
+  /** Reads the rows, with a cell for each column. */
+  rows(): AsyncGenerator<Pick<Row, 'number' | 'label'> & { cells: readonly WrittenCell[] }, void, void>;
+}
+
 /** A file with rows. */
 export interface TableFile {
   /** As the user wrote it, for messages. */

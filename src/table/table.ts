@@ -2,7 +2,7 @@
 import { BatchFileError } from '../errors.js';
 import type { Columns } from '../inputs/check-declared.js';
 import { FileError } from '../inputs/files.js';
-import { digestOf, type Row, type TableFile } from './row.js';
+import { digestOf, type Row, type TableFile, type WrittenTable } from './row.js';
 
 /** Can be read more than once. */
 export interface Table {
@@ -38,9 +38,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
  * otherwise JSON Lines.
  */
 export async function tableOfFile(file: TableFile): Promise<Table> {
-  const isNamedCsv = file.delimiter !== undefined || /\.[ct]sv$/i.test(file.name);
-  const isCsv = isNamedCsv || !(await beginsWithObject(file));
-  const { csvRows, csvColumns } = isCsv ? await import('./csv.js') : {};
+  const { csvRows, csvColumns } = (await isCsv(file)) ? await import('./csv.js') : {};
   const { jsonRows } = await import('./json-rows.js');
   return {
     columns: async () => csvColumns?.(file).catch(throwTableError),
@@ -48,8 +46,26 @@ export async function tableOfFile(file: TableFile): Promise<Table> {
   };
 }
 
+/**
+ * Returns the cells of a file as they are written. `delimiter` may separate those of CSV, beside the usual ones. Throws
+ * BatchFileError, and so do its rows.
+ */
+export async function writtenTable(file: TableFile, delimiter: string | undefined): Promise<WrittenTable> {
+  const { writtenCsv } = (await isCsv(file)) ? await import('./csv.js') : {};
+  const { writtenJson } = await import('./json-rows.js');
+  const table = await (writtenCsv?.(file, delimiter) ?? writtenJson(file)).catch(throwTableError);
+  return { ...table, rows: () => readableRows(table.rows()) };
+}
+
+async function isCsv(file: TableFile): Promise<boolean> {
+  const isNamedCsv = file.delimiter !== undefined || /\.[ct]sv$/i.test(file.name);
+  return isNamedCsv || !(await beginsWithObject(file));
+}
+
 /** Adds the last row that was read to the error of an unreadable file. Throws BatchFileError. */
-async function* readableRows(rows: AsyncGenerator<Row, void, void>): AsyncGenerator<Row, void, void> {
+async function* readableRows<R extends { label: string }>(
+  rows: AsyncGenerator<R, void, void>,
+): AsyncGenerator<R, void, void> {
   let last = '';
   try {
     for await (const row of rows) {

@@ -282,7 +282,6 @@ describe('wfr sandbox --workflows', () => {
       n: '{{n}}',
       text: 'n is {{n}}, o is {{o}}',
       size: '{{d.x.bytes}}',
-      unknown: '{{nothing}}',
       deep: [{ s: '{{s}}' }],
     },
   };
@@ -308,7 +307,6 @@ describe('wfr sandbox --workflows', () => {
       n: 1.5,
       text: 'n is 1.5, o is {"k":1}',
       size: 5,
-      unknown: '{{nothing}}',
       deep: [{ s: 'text' }],
     });
   });
@@ -373,7 +371,8 @@ describe('wfr sandbox --workflows', () => {
   });
 
   test.each<[unknown, string]>([
-    ['{', 'w.json: '],
+    ['{', 'w.json:1:2: '],
+    ['{"workflows": [], "workflows": []}', 'w.json:1:19: duplicate name "workflows"'],
     [{}, 'workflows must be an array'],
     [{ workflows: [] }, 'workflows is empty'],
     [{ workflows: [], more: 1 }, 'the file has an unknown field "more"'],
@@ -436,6 +435,58 @@ describe('wfr sandbox --workflows', () => {
     const { exitCode, stderr } = await sandboxWith(definition);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(text);
+  });
+
+  test('wfr sandbox --workflows: all mistakes of a file are reported at once, with line and column', async () => {
+    const text = `{
+  "workflows": [
+    {
+      "id": "w",
+      "versionName": 1,
+      "parameters": { "amount": "number", "scan": "document", "meta": "object" },
+      "steps": [{ "name": "Read", "duration": "1" , "durations": "1s" }],
+      "output": {
+        "total": "{{amout}}",
+        "ok": "{{amount}} {{scan}} {{scan.bytes}} {{meta.any}}",
+        "list": ["{{scan.byte}}", "{{other}}"]
+      },
+      "failure": { "step": "Read", "message": "m", "when": { "amuont": 1 } }
+    }
+  ]
+}`;
+    const { stderr, exitCode } = await sandboxWith(text.replace('"1" ,', '"x",'));
+    expect(exitCode).toBe(2);
+    expect(stderr.match(/w\.json:.*/g)).toEqual([
+      'w.json:5:22: workflows[0].versionName must be a non-empty string',
+      'w.json:7:47: workflows[0].steps[0].duration must be a duration such as "1.5s"',
+      'w.json:7:52: workflows[0].steps[0] has an unknown field "durations"; expected name, duration',
+      'w.json:9:18: workflows[0].output.total has {{amout}}, which is no parameter; did you mean amount?',
+      'w.json:11:18: workflows[0].output.list[0] has {{scan.byte}}, which is no parameter; did you mean scan.bytes?',
+      'w.json:11:35: workflows[0].output.list[1] has {{other}}, which is no parameter; expected amount, scan, meta',
+      'w.json:13:62: workflows[0].failure.when has "amuont", which is no parameter; did you mean amount?',
+    ]);
+  });
+
+  test('wfr sandbox --workflows: with "when", only runs with these values of inputs fail', async () => {
+    const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
+    const when = { s: 'X', 'd.x.bytes': 2 };
+    const failing = { ...valid, failure: { step: 'only', message: 'no total', when } };
+    const { env, clock } = await startTestSandbox({ workflows: parseWorkflows({ workflows: [failing] }) });
+    const cwd = temporaryFolder();
+    writeFileSync(join(cwd, 'two.txt'), 'ab');
+    writeFileSync(join(cwd, 'one.txt'), 'a');
+    for (const [text, file, expected] of [
+      ['X', 'two', 1],
+      ['X', 'one', 0],
+      ['x', 'two', 0],
+    ] as const) {
+      const inputs = [`s=${text}`, `d.x@${file}.txt`, 'n:=1', 'o:={}', 'a:=[]', 'b:=true'];
+      const { exitCode, stderr } = await runCli(['run', valid.id, ...inputs], { env, clock, cwd });
+      expect({ exitCode, hasReason: stderr.includes('no total') }).toEqual({
+        exitCode: expected,
+        hasReason: expected === 1,
+      });
+    }
   });
 
   test('wfr sandbox --workflows: a missing file exits 2', async () => {

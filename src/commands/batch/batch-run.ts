@@ -4,6 +4,7 @@ import { InterruptedError, OutputError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOf, STATES, wordOf } from '../../outcome/outcome.js';
+import type { RowFiles } from '../../output-documents/row-files.js';
 import { forEachConcurrent } from '../../runs/for-each-concurrent.js';
 import type { Gate } from '../../runs/gate.js';
 import type { Log } from '../../runs/log/log.js';
@@ -27,6 +28,7 @@ export class BatchRun {
   readonly #log: Log;
   readonly #session: Session;
   readonly #gate: Gate;
+  readonly #files: RowFiles | undefined;
   readonly #source: RowSource;
   readonly #runner: RowRunner;
   /** How the rows of this command ended. */
@@ -38,7 +40,8 @@ export class BatchRun {
   /** What ended the batch early, in order. */
   readonly #failures: unknown[] = [];
 
-  constructor(plan: BatchPlan, log: Log, gate: Gate, session: Session) {
+  constructor(plan: BatchPlan, log: Log, gate: Gate, session: Session, files: RowFiles | undefined) {
+    this.#files = files;
     this.#plan = plan;
     this.#log = log;
     this.#gate = gate;
@@ -48,7 +51,7 @@ export class BatchRun {
     // Every watched run adds a listener.
     setMaxListeners(0, stopWatching);
     const isStopped = () => this.#isStopped();
-    this.#runner = new RowRunner(plan, { session, log, gate, stopWatching, isStopped });
+    this.#runner = new RowRunner(plan, { session, log, gate, files, stopWatching, isStopped });
   }
 
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
@@ -110,7 +113,8 @@ export class BatchRun {
   /** The exits of the rows, and of what ended the batch early. */
   exits(): Exit[] {
     const { received } = this.#session.interruption;
-    const failures = this.#failures.map((failure) => {
+    const unsaved = this.#files?.failure === undefined ? [] : [this.#files.failure];
+    const failures = [...this.#failures, ...unsaved].map((failure) => {
       const error = factsOf(failure);
       return exitOf({ state: error.state, error });
     });
@@ -122,6 +126,8 @@ export class BatchRun {
     const notes = [...(this.#gate.stopReason ?? [])];
     if (this.#session.interruption.received !== undefined) notes.push('Interrupted.');
     const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
+    const { unsaved = 0 } = this.#files ?? {};
+    if (unsaved > 0) notes.push(`The files of ${unsaved} ${unsaved === 1 ? 'row' : 'rows'} were not saved.`);
     if (rows.length > 0) notes.push(`In progress when it stopped: ${rows.join(', ')}.`);
     return notes;
   }

@@ -4,6 +4,7 @@ import { requireToken } from '../../config/credentials.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
+import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { Gate } from '../../runs/gate.js';
@@ -11,7 +12,9 @@ import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { recordInputs } from '../../runs/log/common-inputs.js';
 import { Log, NO_SINK, stdoutSink } from '../../runs/log/log.js';
 import { openResultsFile } from '../../runs/log/results-file.js';
+import { shellCommand } from '../../text/shell-quote.js';
 import { adoptRuns } from '../shared/adopt-runs.js';
+import { openRowFiles } from '../shared/output-flags.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { hasFreeStdout } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
@@ -29,6 +32,7 @@ export function batch(
   workflow: string,
   files: readonly string[],
   flags: BatchFlags,
+  args: readonly string[],
   context: Context,
 ): Promise<Exit> {
   const subjects = [{ id: undefined, workflowId: workflow }];
@@ -46,11 +50,24 @@ export function batch(
       if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, context));
       await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
       if (flags.results === undefined) await assertSingleRow(plan);
-      return await sendRows(plan, flags, await command.openSession(plan));
+      const rowFiles = await openRowFiles(flags, () => listLabels(plan), eachFiles(files, flags), context);
+      return await sendRows(plan, flags, await command.openSession(plan), rowFiles, args);
     } finally {
       await plan.close();
     }
   });
+}
+
+/** Returns the labels of all rows, also of other shards: a name is the same in each. */
+async function listLabels({ table }: BatchPlan): Promise<string[]> {
+  const labels: string[] = [];
+  for await (const { label } of table.rows()) labels.push(label);
+  return labels;
+}
+
+/** Returns the files of --each as the user wrote them, with a file in the folder of each pattern. */
+function eachFiles(files: readonly string[], { each }: BatchFlags): string[] | undefined {
+  return each === undefined ? undefined : files.map((file) => file.replace(/[*?[].*$/s, 'file'));
 }
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
@@ -108,7 +125,13 @@ async function assertSingleRow(plan: BatchPlan): Promise<void> {
 }
 
 /** Sends and watches the rows, and prints the summary. */
-async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): Promise<CommandOutcome> {
+async function sendRows(
+  plan: BatchPlan,
+  flags: BatchFlags,
+  session: Session,
+  rowFiles: RowFiles | undefined,
+  args: readonly string[],
+): Promise<CommandOutcome> {
   const { reporter, context } = session;
   const file = resultsFile(flags.results, context);
   const log = await session.interruption.raceToOpen(openLog(plan, flags.results, session));
@@ -119,7 +142,7 @@ async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): P
     onWait: (cause, delay) => reporter.waitingForService(cause, delay),
   });
   const gated = withGate(gate, session);
-  const run = new BatchRun(plan, log, gate, gated);
+  const run = new BatchRun(plan, log, gate, gated, rowFiles);
   try {
     await validateDecisions(plan, log.rows, file);
     await adoptRuns(plan.adoptions, log, gated);
@@ -129,11 +152,19 @@ async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): P
     gate.close();
     await log.close().catch((error) => run.fail(error));
   }
-  const failure = run.failure === undefined ? undefined : factsOf(run.failure);
-  if (failure?.code === 'internal') throw run.failure;
+  for (const warning of rowFiles?.warnings ?? []) reporter.warn(warning);
+  const failed = run.failure ?? rowFiles?.failure;
+  const failure = failed === undefined ? undefined : factsOf(failed);
+  if (failure?.code === 'internal') throw failed;
   if (failure !== undefined) reporter.error(failure);
   const { total } = run;
-  const summary = summarize(log.rows, { total, notes: run.notes(), results: file?.name, isBatch: true });
+  const summary = summarize(log.rows, {
+    total,
+    notes: run.notes(),
+    results: file?.name,
+    command: nextCommand(args, flags, context),
+    isBatch: true,
+  });
   const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;
@@ -142,6 +173,30 @@ async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): P
   if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);
   return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };
+}
+
+/** The longest command line that is printed to be pasted. */
+const MAX_COMMAND = 1_000;
+
+/** Returns this command with other flags; undefined if that could contain a secret, is long, or cannot be continued. */
+function nextCommand(args: readonly string[], { header, input, results }: BatchFlags, { platform }: Context) {
+  if (header !== undefined || input !== undefined || results === undefined || results === '-')
+    return undefined;
+  const kept = args.filter((arg, index) => {
+    const decided = /^--(adopt|resend-unknown)(=.*)?$/;
+    // The value of --resend-unknown is optional.
+    return (
+      !decided.test(arg) &&
+      !(/^--(adopt|resend-unknown)$/.test(args[index - 1] ?? '') && /^\d[\d,=\s-]*/.test(arg))
+    );
+  });
+  const end = kept.includes('--') ? kept.indexOf('--') : kept.length;
+  const command = (...flags: string[]) => {
+    const text = shellCommand(['wfr', ...kept.slice(0, end)], platform);
+    const rest = end < kept.length ? [shellCommand(kept.slice(end), platform)] : [];
+    return [text, ...flags.filter((flag) => !kept.includes(flag)), ...rest].join(' ');
+  };
+  return command().length > MAX_COMMAND ? undefined : command;
 }
 
 /** Adds the batch's gate to a session, and silences messages about single requests, which would hide the rest. */

@@ -1,7 +1,9 @@
 /** The flags and the help of `wfr batch`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
+  addDocumentFlags,
   addErrorDataFlag,
+  addOutputsFlag,
   addReportFlags,
   addServiceFlags,
   addTriggerFlags,
@@ -69,6 +71,8 @@ function define(command: Command, start: Start): void {
     );
   addTriggerFlags(command);
   addWaitFlags(command);
+  addOutputsFlag(command);
+  addDocumentFlags(command);
   addReportFlags(command);
   addErrorDataFlag(command);
   addServiceFlags(command)
@@ -76,7 +80,8 @@ function define(command: Command, start: Start): void {
     .action((workflow: string, files: string[]) =>
       start(async (context) => {
         const { batch } = await import('./batch.js');
-        return batch(workflow, files, rawFlags<BatchFlags>(command), context);
+        const args = (command.parent as Command & { rawArgs?: readonly string[] })?.rawArgs ?? [];
+        return batch(workflow, files, rawFlags<BatchFlags>(command), args, context);
       }),
     );
 }

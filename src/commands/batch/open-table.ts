@@ -5,6 +5,7 @@ import { FileError, openRereadable } from '../../inputs/files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { type Table, tableOfFile, tableOfFiles } from '../../table/table.js';
+import { parseDelimiter } from '../shared/output-flags.js';
 import { type FilesUnderFlags, openBoundary } from './files-under.js';
 
 export interface TableFlags extends FilesUnderFlags {
@@ -87,12 +88,4 @@ function assertNoTableFlags({ delimiter, label }: TableFlags): void {
       : [`--label ${label}: requires --rows; the rows of --each are named by their files`]),
   ];
   if (problems.length > 0) throw new UsageError(problems);
-}
-
-/** Parses the value of `--delimiter`: one character, or `tab`. Throws UsageError. */
-function parseDelimiter(raw: string | undefined): string | undefined {
-  if (raw === undefined) return undefined;
-  if (['tab', '\\t', '\t'].includes(raw)) return '\t';
-  if (/^[^"\s\w]$/u.test(raw)) return raw;
-  throw new UsageError([`--delimiter ${JSON.stringify(raw)}: expected one character, such as ";", or tab`]);
 }

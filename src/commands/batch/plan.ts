@@ -21,13 +21,20 @@ import { resolvePath } from '../../platform/files.js';
 import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
 import { digestOf, type Row } from '../../table/row.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import type { DocumentFlags } from '../shared/output-flags.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
 import type { CommandResources } from '../shared/session.js';
 import { assertTable } from './files-under.js';
 import { openTable, type TableFlags } from './open-table.js';
 import { parseAdoptions, parseResendUnknown } from './unknown-rows.js';
 
-export interface BatchFlags extends ServiceFlags, WaitFlags, PresentationFlags, ReportFlags, TableFlags {
+export interface BatchFlags
+  extends ServiceFlags,
+    WaitFlags,
+    PresentationFlags,
+    ReportFlags,
+    TableFlags,
+    DocumentFlags {
   input?: string[];
   results?: string;
   concurrency?: string;

@@ -5,6 +5,7 @@ import type { Exit } from '../../exit-code.js';
 import { type CommonInputs, type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
 import { exitOf, type Facts, type State, stateOfRun } from '../../outcome/outcome.js';
+import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
 import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
@@ -27,6 +28,8 @@ export interface RowTools {
   session: Session;
   log: Log;
   gate: Gate;
+  /** Where the files of finished rows are saved. */
+  files: RowFiles | undefined;
   /** Whether no further request may be completed. */
   isStopped(): boolean;
   /** Ends the watching of runs: a signal arrived, or the log cannot be written. */
@@ -114,8 +117,8 @@ export class RowRunner {
   }
 
   /** Watches a run. One that the service no longer knows is lost; any other stays `running`, and a later call watches it. */
-  async #watch({ number }: Row, id: string, accepted: Run | undefined): Promise<RowResult> {
-    const { log, session, stopWatching } = this.#tools;
+  async #watch({ number, label }: Row, id: string, accepted: Run | undefined): Promise<RowResult> {
+    const { log, session, files, stopWatching } = this.#tools;
     const { wait } = this.#plan;
     const place = session.service.memory.place();
     const options = {
@@ -135,6 +138,8 @@ export class RowRunner {
       // A signal that stopped the watching says nothing about the run.
       else if (error.signal === undefined) log.rows.setReason(number, recorded);
     } else if (run !== undefined && hasEnded(run)) {
+      // Before it is recorded: a command that continues leaves ended rows alone.
+      await files?.save(label, run);
       log.record({ event: 'ended', row: number, run });
       const { status } = run;
       session.history.recordStatus({ id, baseUrl: session.service.baseUrl.href, status }, { isNew: true });

@@ -1,6 +1,15 @@
 /** The flags and the help of `wfr results`. */
 import type { Command } from 'commander';
-import { addReportFlags, type CommandEntry, rawFlags, type Start } from '../shared/flags.js';
+import {
+  addDocumentFlags,
+  addOutputsFlag,
+  addReportFlags,
+  type CommandEntry,
+  collect,
+  rawFlags,
+  type Start,
+  TypedOption,
+} from '../shared/flags.js';
 import type { ResultsFlags } from './results.js';
 
 const HELP = `
@@ -11,7 +20,7 @@ the counts and the reasons of failures, too.
 
 Examples:
   wfr results out.jsonl
-  wfr results out.jsonl --output csv > out.csv
+  wfr results out.jsonl -o csv --get /total --rows table.csv --excel > out.csv
   wfr results shard-*.jsonl --report html=report.html --report junit=report.xml`;
 
 export const RESULTS: CommandEntry = {
@@ -27,7 +36,24 @@ function define(command: Command, start: Start): void {
     .optionsGroup('Output:')
     .option('-o, --output <format>', 'format of stdout: text, json, jsonl, csv or id (default: text)')
     .option('--json', 'same as --output json')
-    .option('--csv-safe', 'escape cells that a spreadsheet would take for a formula');
+    .addOption(
+      new TypedOption(
+        'JSON Pointer',
+        '--get <pointer>',
+        'print this value of each output, such as /total; repeatable',
+      ).argParser(collect),
+    )
+    .addOption(
+      new TypedOption(
+        'path',
+        '--rows <file|->',
+        'print the columns and rows of the table, also those never sent',
+      ),
+    )
+    .option('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF')
+    .option('--delimiter <char>', "separator of CSV cells, such as ';' or tab (default: ,)");
+  addOutputsFlag(command);
+  addDocumentFlags(command);
   addReportFlags(command)
     .addHelpText('after', HELP)
     .action((files: string[]) =>

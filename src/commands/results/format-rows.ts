@@ -1,14 +1,19 @@
-/** The formats of `wfr results`: one JSON object, JSON Lines, CSV, and the ids of the runs. */
-import { OutputError } from '../../errors.js';
+/** The formats of `wfr results`: one JSON object, JSON Lines, CSV, values as text, and the ids of the runs. */
+import { type NoSuchValueError, OutputError } from '../../errors.js';
 import { type Exit, toExitCode } from '../../exit-code.js';
 import { type Outcome, wordOf } from '../../outcome/outcome.js';
-import { type JoinedFiles, readOutcomes } from '../../runs/join-files.js';
+import { type JoinedFiles, OutcomeReader, readOutcomes } from '../../runs/join-files.js';
 import { shownState } from '../../runs/log/reduce.js';
+import type { WrittenCell, WrittenTable } from '../../table/row.js';
 import { ChunkWriter } from '../../text/json/chunk-writer.js';
 import { compactJson, formatJson, type JsonColors } from '../../text/json/format-json.js';
+import { decodeString } from '../../text/json/members.js';
+import { followPointer } from '../../text/json/pointer.js';
 import { withoutLabel } from '../../text/reason-groups.js';
-import { escapeControls, isSanitized, sanitizeJson } from '../../text/sanitize.js';
+import { escapeControls, isSanitized, sanitize, sanitizeJson } from '../../text/sanitize.js';
 import type { BatchSummary } from '../../view/batch-summary.js';
+import type { ValuePointer } from '../shared/output-flags.js';
+import { noSuchValue } from '../shared/print-value.js';
 
 type Piece = string | Uint8Array;
 type Pieces = AsyncGenerator<Piece, void, void>;
@@ -18,23 +23,50 @@ export type ResultsFormat = (typeof RESULTS_FORMATS)[number];
 
 export interface RowsLayout {
   jsonColors: JsonColors | undefined;
-  /** Escapes cells that a spreadsheet would take for a formula. */
-  csvSafe: boolean;
+  /** The values of an output to show instead of it; none shows the output. */
+  pointers: readonly ValuePointer[];
+  /** The table whose rows are shown, with their cells; undefined shows the rows of the results. */
+  table: WrittenTable | undefined;
+  csv: CsvLayout;
+  /** Returns the output to show of a finished row. */
+  outputOf(outcome: Outcome): Uint8Array | undefined;
 }
+
+interface CsvLayout {
+  delimiter: string;
+  /** For spreadsheets: a byte order mark, CRLF, and a `'` before what would be a formula. */
+  excel: boolean;
+}
+
+/** What was found while the rows were formatted. */
+export interface RowsFound {
+  /** Rows of the table that the results have. */
+  inTable: number;
+  /** By pointer, where no output has such a value: what the first one has. */
+  missing: Map<ValuePointer, NoSuchValueError | undefined>;
+  /** The first row with a cell that spreadsheets cut. */
+  cutRow: number | undefined;
+}
+
+/** The characters of a cell that Excel and LibreOffice keep. */
+export const MAX_CELL = 32_767;
 
 /** Yields the results in a format, in chunks. Throws BatchFileError, OutputError and the system's error. */
 export async function* formatRows(
-  format: Exclude<ResultsFormat, 'text'>,
+  format: ResultsFormat,
   joined: JoinedFiles,
   summary: BatchSummary,
   exit: Exit,
-  { jsonColors, csvSafe }: RowsLayout,
+  layout: RowsLayout,
+  found: RowsFound,
 ): AsyncGenerator<Buffer, void, void> {
   const writer = new ChunkWriter();
+  const rows = () => resultRows(joined, layout, found);
   const pieces = {
-    json: () => jsonPieces(joined, summary, exit, jsonColors),
-    jsonl: () => jsonLines(joined, jsonColors),
-    csv: () => csvPieces(joined, csvSafe),
+    json: () => jsonPieces(rows(), headOf(joined, summary, exit), layout),
+    jsonl: () => jsonLines(rows(), layout),
+    csv: () => csvPieces(rows(), layout, found),
+    text: () => textLines(rows()),
     id: () => idPieces(joined),
   }[format]();
   for await (const piece of pieces) yield* writer.add(Buffer.from(piece));
@@ -42,22 +74,16 @@ export async function* formatRows(
 }
 
 /** The rows are last, so that a reader of the stream knows the counts and the reasons before them. */
-async function* jsonPieces(
-  joined: JoinedFiles,
-  summary: BatchSummary,
-  exit: Exit,
-  colors: JsonColors | undefined,
-): Pieces {
-  const head = Buffer.concat([
-    ...formatJson(Buffer.from(sanitizeJson(headOf(joined, summary, exit))), colors),
-  ]);
+async function* jsonPieces(rows: Rows, head: object, layout: RowsLayout): Pieces {
+  const { jsonColors } = layout;
+  const text = Buffer.concat([...formatJson(Buffer.from(sanitizeJson(head)), jsonColors)]);
   // Without the closing brace, which follows the rows.
-  yield head.subarray(0, head.lastIndexOf('\n', -2));
+  yield text.subarray(0, text.lastIndexOf('\n', -2));
   yield `,\n  "rows": [`;
   let separator = '\n    ';
-  for await (const row of resultRows(joined)) {
+  for await (const row of rows) {
     yield separator;
-    const line = Buffer.concat([...formatRow(row, colors)]);
+    const line = Buffer.concat([...formatRow(row, layout)]);
     yield line.subarray(0, -1);
     separator = ',\n    ';
   }
@@ -78,7 +104,7 @@ function headOf({ rows, total, period }: JoinedFiles, { counts }: BatchSummary, 
   };
 }
 
-/** The columns of a row, in the order of `-o json` and of `-o csv`; the output follows. */
+/** The columns of a row, in the order of `-o json` and of `-o csv`; the output or its values follow. */
 const COLUMNS: Readonly<Record<Column, (outcome: Outcome) => string | number | null>> = {
   row: ({ row = 0 }) => row,
   label: ({ label = null }) => label,
@@ -98,57 +124,190 @@ const COLUMNS: Readonly<Record<Column, (outcome: Outcome) => string | number | n
 
 type Column = 'row' | 'label' | 'id' | 'outcome' | 'status' | 'step' | 'message' | 'started' | 'duration';
 
-/** A row: the values of its columns, and the JSON text of its output. */
+/** A row as it is shown. */
 interface ResultRow {
-  values: readonly (string | number | null)[];
-  output: Uint8Array | undefined;
+  /** Those of the table. */
+  cells: readonly WrittenCell[];
+  /** By column. */
+  values: Readonly<Record<string, string | number | null>>;
+  /** JSON (UTF-8): of each pointer the value, or the output alone; undefined where there is none. */
+  output: readonly (Uint8Array | undefined)[];
 }
 
-const COLUMN_NAMES = Object.keys(COLUMNS);
-const COLUMN_READERS = Object.values(COLUMNS);
+const COLUMN_READERS = Object.entries(COLUMNS);
 
-async function* resultRows(joined: JoinedFiles): AsyncGenerator<ResultRow, void, void> {
-  for await (const outcome of readOutcomes(joined)) {
-    const { run, state } = outcome;
-    const values = COLUMN_READERS.map((read) => read(outcome));
-    yield { values, output: state === 'finished' ? run?.output : undefined };
+type Rows = AsyncGenerator<ResultRow, void, void>;
+
+async function* resultRows(
+  joined: JoinedFiles,
+  { table, pointers, outputOf }: RowsLayout,
+  found: RowsFound,
+): Rows {
+  for (const pointer of pointers) found.missing.set(pointer, undefined);
+  const rows = table === undefined ? rowsWithoutTable(joined) : rowsOfTable(joined, table, found);
+  for await (const { outcome, cells } of rows) {
+    const values: Record<string, string | number | null> = {};
+    for (const [name, read] of COLUMN_READERS) values[name] = read(outcome);
+    const output = outcome.run?.status === 'FINISHED' ? outputOf(outcome) : undefined;
+    yield {
+      cells,
+      values,
+      output: pointers.length === 0 ? [output] : pointers.map((pointer) => findValue(output, pointer, found)),
+    };
   }
 }
 
-async function* jsonLines(joined: JoinedFiles, colors: JsonColors | undefined): Pieces {
-  for await (const row of resultRows(joined)) yield* formatRow(row, colors);
+async function* rowsWithoutTable(joined: JoinedFiles) {
+  for await (const outcome of readOutcomes(joined)) yield { outcome, cells: [] };
+}
+
+/** Yields the rows of the table in its order, also those that the results do not have. */
+async function* rowsOfTable(joined: JoinedFiles, table: WrittenTable, found: RowsFound) {
+  const rowOfLine = await rowsByLine(joined);
+  const reader = new OutcomeReader(joined);
+  try {
+    for await (const { number, label, cells } of table.rows()) {
+      const row = rowOfLine.get(number);
+      if (row !== undefined) found.inTable++;
+      yield { outcome: row === undefined ? neverSent(number, label) : await reader.read(row), cells };
+    }
+  } finally {
+    await reader.close();
+  }
+}
+
+/** Returns the row that the results have of each line of the table: their labels say where rows are, or were last. */
+async function rowsByLine(joined: JoinedFiles): Promise<Map<number, number>> {
+  const rows = new Map<number, number>();
+  for await (const { row = 0, label, state } of readOutcomes(joined)) {
+    const [, line = row] = /:(\d+)(?: \(.*)?$/s.exec(label ?? '') ?? [];
+    if (wordOf(state) !== 'gone') rows.set(Number(line), row);
+  }
+  return rows;
+}
+
+const neverSent = (row: number, label: string): Outcome => {
+  return {
+    state: 'waiting',
+    row,
+    label,
+    id: undefined,
+    workflowId: undefined,
+    run: undefined,
+    durationMs: 0,
+  };
+};
+
+function findValue(output: Uint8Array | undefined, pointer: ValuePointer, found: RowsFound) {
+  if (output === undefined) return undefined;
+  const target = followPointer(output, pointer.segments);
+  if (target.depth < pointer.segments.length) {
+    if (found.missing.has(pointer) && found.missing.get(pointer) === undefined)
+      found.missing.set(pointer, noSuchValue(pointer, 'output', target));
+    return undefined;
+  }
+  found.missing.delete(pointer);
+  return target.value;
+}
+
+async function* jsonLines(rows: Rows, layout: RowsLayout): Pieces {
+  for await (const row of rows) yield* formatRow(row, layout);
 }
 
 /** Yields a row as JSON on one line. */
-function formatRow({ values, output }: ResultRow, colors: JsonColors | undefined): Iterable<Buffer> {
-  const fields = Object.fromEntries(COLUMN_NAMES.map((name, index) => [name, values[index]]));
-  const head = sanitizeJson(fields).slice(0, -1);
-  const json = [Buffer.from(`${head},"output":`), output ?? Buffer.from('null'), Buffer.from('}')];
-  return compactJson(Buffer.concat(json), colors);
+function formatRow(
+  { cells, values, output }: ResultRow,
+  { table, pointers, jsonColors }: RowsLayout,
+): Iterable<Buffer> {
+  const written = cells.map((cell) => (typeof cell === 'string' ? Buffer.from(sanitizeJson(cell)) : cell));
+  const json = [
+    Buffer.from(sanitizeJson(values).slice(0, -1)),
+    ...(table === undefined ? [] : [Buffer.from(',"table":'), ...objectOf(table.columns, written)]),
+    Buffer.from(pointers.length === 0 ? ',"output":' : ',"values":'),
+    ...(pointers.length === 0
+      ? [output[0] ?? NULL]
+      : objectOf(
+          pointers.map(({ text }) => text),
+          output.map((value) => value ?? NULL),
+        )),
+    Buffer.from('}'),
+  ];
+  return compactJson(Buffer.concat(json), jsonColors);
 }
 
-async function* csvPieces(joined: JoinedFiles, safe: boolean): Pieces {
-  yield `${[...COLUMN_NAMES, 'output'].join(',')}\n`;
-  for await (const { values, output } of resultRows(joined)) {
-    yield `${values.map((value) => cell(value, safe)).join(',')},`;
-    if (output !== undefined) yield* outputCell(output, safe);
-    yield '\n';
+const NULL = Buffer.from('null');
+
+/** Returns the pieces of an object, without the members that have no value. */
+function objectOf(names: readonly string[], values: readonly (Uint8Array | undefined)[]): Uint8Array[] {
+  const members = names.flatMap((name, index) => {
+    const value = values[index];
+    return value === undefined ? [] : [Buffer.from(`,${sanitizeJson(name)}:`), value];
+  });
+  const [first = Buffer.from(','), ...others] = members;
+  return [Buffer.from('{'), first.subarray(1), ...others, Buffer.from('}')];
+}
+
+/** Yields for each row its label, its outcome and the values, separated by tabs. */
+async function* textLines(rows: Rows): Pieces {
+  for await (const { values, output } of rows) {
+    const { label, outcome } = values;
+    yield `${[String(label ?? ''), String(outcome), ...output.map(textOf)].map(sanitize).join('\t')}\n`;
   }
+}
+
+async function* csvPieces(rows: Rows, { table, pointers, csv }: RowsLayout, found: RowsFound): Pieces {
+  const lineEnd = csv.excel ? '\r\n' : '\n';
+  if (csv.excel) yield '\ufeff';
+  const columns = table?.columns ?? [];
+  const header = [
+    ...columns,
+    // A column of the table may have the same name.
+    ...Object.keys(COLUMNS).map((name) => (columns.includes(name) ? `wfr.${name}` : name)),
+    ...(pointers.length === 0 ? ['output'] : pointers.map(({ text }) => text || 'output')),
+  ];
+  yield header.map((name) => cell(name, csv)).join(csv.delimiter) + lineEnd;
+  for await (const { cells, values, output } of rows) {
+    const shown = pointers.length === 0 ? [] : output;
+    const texts = [...cells.map(textOf), ...Object.values(values), ...shown.map(textOf)];
+    const lengths = texts.map((text) => (typeof text === 'string' ? text.length : 0));
+    if (Math.max(...lengths, output[0]?.length ?? 0) > MAX_CELL) found.cutRow ??= Number(values.row);
+    yield texts.map((text) => cell(text, csv)).join(csv.delimiter);
+    if (pointers.length === 0) {
+      yield csv.delimiter;
+      if (output[0] !== undefined) yield* outputCell(output[0]);
+    }
+    yield lineEnd;
+  }
+}
+
+/** Returns what a cell stands for: the text of a JSON string, other JSON as it is, nothing for null. */
+function textOf(value: WrittenCell): string {
+  if (value === undefined || typeof value === 'string') return value ?? '';
+  const first = String.fromCharCode(value[0] ?? 0);
+  if (first === '"') return decodeString(value);
+  return first === 'n'
+    ? ''
+    : Buffer.concat([...compactJson(value)])
+        .toString('utf8')
+        .trimEnd();
 }
 
 /** Matches the start of a cell that a spreadsheet would take for a formula, also with wide characters or after a tab. */
 const FORMULA = /^[=+\-@＝＋－＠\t\r\n]/;
+/** Matches what is a number, and no formula. */
+const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
 /** Returns a cell, quoted where it must be (RFC 4180, section 2). Control characters other than white space are escaped. */
-function cell(value: string | number | null, safe: boolean): string {
+function cell(value: string | number | null, { delimiter, excel }: CsvLayout): string {
   if (typeof value !== 'string') return value === null ? '' : String(value);
-  const text = escapeControls(safe && FORMULA.test(value) ? `'${value}` : value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const isFormula = excel && FORMULA.test(value) && !NUMBER.test(value);
+  const text = escapeControls(isFormula ? `'${value}` : value);
+  return /[",\r\n]/.test(text) || text.includes(delimiter) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Yields the JSON of an output as a quoted cell, without a text of its length. */
-function* outputCell(output: Uint8Array, safe: boolean): Generator<Piece, void, void> {
-  yield safe && FORMULA.test(String.fromCharCode(output[0] ?? 0)) ? `"'` : '"';
+/** Yields the JSON of an output as a quoted cell, without a text of its length; no JSON is a formula. */
+function* outputCell(output: Uint8Array): Generator<Piece, void, void> {
+  yield '"';
   for (const chunk of compactJson(output)) {
     // A character for each byte: the chunk may end inside one of several bytes. The only line feed is the last byte.
     const text = chunk.toString('latin1').replaceAll('"', '""').replace('\n', '');

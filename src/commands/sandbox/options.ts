@@ -15,6 +15,8 @@ import {
   parseWorkflows,
   type Workflow,
 } from '../../sandbox/workflow.js';
+import { findPositions, lineAndColumn, type Positions, pointerTo } from '../../text/json/positions.js';
+import { JsonSyntaxError } from '../../text/json/scanner.js';
 
 /** The raw flags. */
 export interface SandboxFlags {
@@ -71,12 +73,41 @@ async function loadWorkflows(
   }
   if (path === undefined) return BUILT_IN_WORKFLOWS;
   const file = absolutePath(path, context.cwd);
+  const bytes = await readFile(file).catch((error) => {
+    throw new UsageError([`${path}: ${describeSystemError(error)}`]);
+  });
+  const at = (offset: number, message: string) => {
+    const { line, column } = lineAndColumn(bytes, offset);
+    return `${path}:${line}:${column}: ${message}`;
+  };
   try {
-    return parseWorkflows(JSON.parse(await readFile(file, 'utf8')));
+    const { positions, duplicates } = findPositions(bytes);
+    if (duplicates.length > 0)
+      throw new UsageError(
+        duplicates.map(({ offset, name }) => at(offset, `duplicate name ${JSON.stringify(name)}`)),
+      );
+    try {
+      return parseWorkflows(JSON.parse(bytes.toString('utf8')));
+    } catch (error) {
+      if (!(error instanceof DefinitionError)) throw error;
+      const located = error.problems.map(({ path: names, isAboutName, message }) => {
+        return { offset: offsetOf(names, isAboutName ? 'name' : 'value', positions), message };
+      });
+      throw new UsageError(
+        located.sort((a, b) => a.offset - b.offset).map(({ offset, message }) => at(offset, message)),
+      );
+    }
   } catch (error) {
-    const isOurs = error instanceof DefinitionError || error instanceof SyntaxError;
-    throw new UsageError([`${path}: ${isOurs ? error.message : describeSystemError(error)}`]);
+    if (error instanceof JsonSyntaxError) throw new UsageError([at(error.offset, error.reason)]);
+    throw error;
   }
+}
+
+/** Returns where a value is, or that of which it is missing. */
+function offsetOf(path: readonly (string | number)[], part: 'name' | 'value', positions: Positions): number {
+  const found = positions.get(path.map(String).reduce(pointerTo, ''));
+  if (found !== undefined) return found[part];
+  return path.length === 0 ? 0 : offsetOf(path.slice(0, -1), 'value', positions);
 }
 
 function applyFailStep(step: string | undefined, workflows: readonly Workflow[]): readonly Workflow[] {

@@ -127,7 +127,8 @@ async function startService(options: SandboxOptions) {
 }
 
 function describeWorkflow({ id, versionName, parameters = new Map(), steps, failure }: Workflow): string {
-  const end = failure === undefined ? '' : `; fails at ${failure.step}`;
+  const some = Object.keys(failure?.when ?? {}).length > 0 ? ', for some inputs' : '';
+  const end = failure === undefined ? '' : `; fails at ${failure.step}${some}`;
   const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
   const optional = optionalItems(parameters);
   return [

@@ -102,8 +102,18 @@ function documentFlags(): Option[] {
       '--save-documents <folder>',
       'save the documents in the output as files; stdout has their paths instead',
     ),
-    new Option('--force', 'let --save-documents overwrite existing files'),
+    new Option('--force', 'overwrite existing files of --save-documents and --save-outputs'),
   ];
+}
+
+/** Adds --save-outputs, for commands with several runs. */
+export function addOutputsFlag(command: Command): Command {
+  const flag = new TypedOption(
+    'path',
+    '--save-outputs <folder>',
+    'save the output of each finished run as JSON',
+  );
+  return addAll(command, [flag], OUTPUT_GROUP);
 }
 
 function reportFlags(): Option[] {

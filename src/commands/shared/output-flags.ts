@@ -1,7 +1,12 @@
 /** The flags that decide what stdout carries and where documents go: validated before anything is sent. */
-import { UsageError } from '../../errors.js';
+import { realpath } from 'node:fs/promises';
+import { collectUsageErrors, UsageError } from '../../errors.js';
+import { isInside } from '../../inputs/boundary.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
+import type { RowFiles } from '../../output-documents/row-files.js';
+import type { SaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
+import { resolvePath } from '../../platform/files.js';
 
 export const OUTPUT_FORMATS = ['text', 'json', 'jsonl', 'id'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
@@ -45,34 +50,87 @@ export async function parseGet(
   severalRuns: boolean,
 ): Promise<ValuePointer | undefined> {
   if (get === undefined) return undefined;
-  const { parsePointer } = await import('../../text/json/pointer.js');
-  const segments = parsePointer(get);
-  if (segments === undefined)
-    throw new UsageError([
-      `--get ${JSON.stringify(get)}: is not a JSON Pointer, which is empty or begins with /, such as /total; in a name, write ~1 for / and ~0 for ~`,
-    ]);
+  const pointer = await parseValuePointer(get);
   if (severalRuns) throw new UsageError([`--get ${get}: prints a value of one run; pass one id`]);
   const { output: format } = output;
   if (format === 'jsonl' || format === 'id')
     throw new UsageError([`--get and --output ${format} exclude each other`]);
-  return { text: get, segments };
+  return pointer;
+}
+
+/** Parses a JSON Pointer. Throws UsageError for an invalid one. */
+export async function parseValuePointer(text: string): Promise<ValuePointer> {
+  const { parsePointer } = await import('../../text/json/pointer.js');
+  const segments = parsePointer(text);
+  if (segments !== undefined) return { text, segments };
+  throw new UsageError([
+    `--get ${JSON.stringify(text)}: is not a JSON Pointer, which is empty or begins with /, such as /total; in a name, write ~1 for / and ~0 for ~`,
+  ]);
+}
+
+/** Parses the value of `--delimiter`: one character, or `tab`. Throws UsageError. */
+export function parseDelimiter(raw: string | undefined): string | undefined {
+  if (raw === undefined) return undefined;
+  if (['tab', '\\t', '\t'].includes(raw)) return '\t';
+  if (/^[^"\s\w]$/u.test(raw)) return raw;
+  throw new UsageError([`--delimiter ${JSON.stringify(raw)}: expected one character, such as ";", or tab`]);
 }
 
 export interface DocumentFlags {
   saveDocuments?: string;
+  saveOutputs?: string;
   force?: boolean;
 }
 
 /** Creates the folder of --save-documents; undefined without that flag. Throws UsageError. */
 export async function openDocumentFolder(
-  { saveDocuments, force }: DocumentFlags,
+  { saveDocuments, saveOutputs, force }: DocumentFlags,
   severalRuns: boolean,
   context: Context,
 ): Promise<DocumentFolder | undefined> {
   if (saveDocuments === undefined) {
-    if (force === true) throw new UsageError(['--force requires --save-documents']);
+    if (force === true && saveOutputs === undefined)
+      throw new UsageError(['--force requires --save-documents or --save-outputs']);
     return undefined;
   }
   const { DocumentFolder } = await import('../../output-documents/document-folder.js');
   return DocumentFolder.open({ folder: saveDocuments, force: force === true, severalRuns }, context);
+}
+
+/** Creates the folder of --save-outputs; undefined without that flag. Throws UsageError. */
+export async function openOutputsFolder(
+  { saveOutputs, force }: DocumentFlags,
+  context: Context,
+): Promise<SaveFolder | undefined> {
+  if (saveOutputs === undefined) return undefined;
+  const { SaveFolder } = await import('../../output-documents/save-folder.js');
+  return SaveFolder.open({ flag: '--save-outputs', folder: saveOutputs, force: force === true }, context);
+}
+
+/**
+ * Opens the folders for the files of rows with these labels; undefined without a flag for them. `files` are those of --each, or
+ * patterns, if they are known. Throws UsageError, also for a folder inside that one: its files would be inputs of a later command.
+ */
+export async function openRowFiles(
+  flags: DocumentFlags,
+  labels: () => Promise<readonly string[]>,
+  files: readonly string[] | undefined,
+  context: Context,
+): Promise<RowFiles | undefined> {
+  const folders = await collectUsageErrors({
+    outputs: () => openOutputsFolder(flags, context),
+    documents: () => openDocumentFolder(flags, true, context),
+  });
+  const roots = Object.values(folders).flatMap((folder) => folder?.root ?? []);
+  if (roots.length === 0) return undefined;
+  const { RowFiles, RowNames } = await import('../../output-documents/row-files.js');
+  const names = new RowNames(await labels(), files);
+  for (const name of names.inputFolders) {
+    const inputs = await realpath(resolvePath(name, context.cwd, context)).catch(() => undefined);
+    if (inputs !== undefined && roots.some((root) => isInside(root, inputs)))
+      throw new UsageError([
+        `--save-outputs and --save-documents: the folder must not be inside ${name}, which has the files of --each`,
+      ]);
+  }
+  return new RowFiles(folders, names);
 }

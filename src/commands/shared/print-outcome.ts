@@ -23,6 +23,9 @@ import type { RunPrinter } from './print-run.js';
 import type { CommandOutcome } from './session.js';
 import { type WatchOutcome, withError } from './watch-run.js';
 
+/** What is saved in folders, as the flags of another command. */
+type SavedFiles = Pick<DocumentFolder, 'flagsFor'>;
+
 /** Commands that continue with runs, quoted for a shell. */
 export interface ResumeCommands {
   watch: string;
@@ -33,7 +36,7 @@ export interface ResumeCommands {
 export function resumeCommands(
   ids: readonly string[],
   { resumeFlags, platform }: Pick<ServiceSettings, 'resumeFlags' | 'platform'>,
-  documents: DocumentFolder | undefined,
+  documents: SavedFiles | undefined,
 ): ResumeCommands {
   const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
   const command = (name: string, flags: readonly string[] = []) =>
@@ -68,7 +71,7 @@ interface ResumePlan {
   settings: ServiceSettings;
   format: OutputFormat;
   pointer?: ValuePointer | undefined;
-  documents?: DocumentFolder | undefined;
+  documents?: SavedFiles | undefined;
 }
 
 /** Returns the command that watches those of the runs again whose end is not known, for programs; none if there are none. */

@@ -4,7 +4,7 @@ import { outputOf, type Run } from '../../service/run.js';
 import { rawString } from '../../text/json/chunk-writer.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { pickMembers } from '../../text/json/members.js';
-import { countElements, followPointer, pointerOf } from '../../text/json/pointer.js';
+import { countElements, followPointer, type PointerTarget, pointerOf } from '../../text/json/pointer.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/log-commands.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { ResultOutput } from './session.js';
@@ -20,17 +20,17 @@ const ESCAPED =
 export async function printValue(
   run: Run,
   format: OutputFormat,
-  { text, segments }: ValuePointer,
+  pointer: ValuePointer,
   { stdout, layout, reporter, isLogged }: ResultOutput,
 ): Promise<boolean> {
   const isFinished = run.status === 'FINISHED';
   const ofRun = format === 'json';
   if (!ofRun && !isFinished) return false;
-  const { value, depth } = followPointer(ofRun ? run.json : outputOf(run), segments);
-  if (depth < segments.length) {
+  const target = followPointer(ofRun ? run.json : outputOf(run), pointer.segments);
+  const { value, depth } = target;
+  if (depth < pointer.segments.length) {
     if (!isFinished) return false;
-    const prefix = pointerOf(segments.slice(0, depth));
-    throw new NoSuchValueError(text, ofRun ? 'Run' : 'output', prefix, describeValue(value));
+    throw noSuchValue(pointer, ofRun ? 'Run' : 'output', target);
   }
   if (value[0] !== QUOTE) {
     await stdout.write(formatJson(value, layout.jsonColors));
@@ -53,6 +53,15 @@ export async function printValue(
   if (hasEscapes) reporter.warn(ESCAPED);
   if (hasCommands && isLogged) reporter.warn(COMMANDS_WARNING);
   return true;
+}
+
+/** Returns the error of a pointer that leads no further than to `value`. */
+export function noSuchValue(
+  { text, segments }: ValuePointer,
+  subject: 'output' | 'Run',
+  { value, depth }: PointerTarget,
+): NoSuchValueError {
+  return new NoSuchValueError(text, subject, pointerOf(segments.slice(0, depth)), describeValue(value));
 }
 
 function describeValue(value: Uint8Array): FoundValue {

@@ -26,6 +26,8 @@ export interface SummaryFacts {
   results?: string | undefined;
   /** The file of `run --once`, if it has them. */
   onceFile?: string | undefined;
+  /** Returns the command that continues with these flags, where it can be printed in full. */
+  command?: ((...flags: string[]) => string) | undefined;
   /** Whether wfr batch itself says it, so that "the same command" is that one. */
   isBatch: boolean;
 }
@@ -74,8 +76,13 @@ function stateReason({ state, rows: numbers, ...reason }: RowReason, rows: RowSt
   };
 }
 
-function nextSteps(rows: RowStates, total: number, { onceFile, isBatch }: SummaryFacts): NextStep[] {
-  const command = onceFile === undefined ? 'wfr batch …' : `wfr run … --once ${onceFile}`;
+function nextSteps(
+  rows: RowStates,
+  total: number,
+  { onceFile, isBatch, command: full }: SummaryFacts,
+): NextStep[] {
+  const short = onceFile === undefined ? 'wfr batch …' : `wfr run … --once ${onceFile}`;
+  const command = full ?? ((flag: string) => `${short} ${flag}`);
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const steps: NextStep[] = [];
   if (has('unknown')) {
@@ -84,13 +91,13 @@ function nextSteps(rows: RowStates, total: number, { onceFile, isBatch }: Summar
     const row = onceFile === undefined ? `${unknown[0]}=` : '';
     steps.push(
       { text: 'For each unknown row, check in the service whether its run exists.' },
-      { text: 'To continue with a run that exists', command: `${command} --adopt ${row}<id>` },
-      { text: 'To send rows again that have none', command: `${command} --resend-unknown${which}` },
+      { text: 'To continue with a run that exists', command: command(`--adopt ${row}<id>`) },
+      { text: 'To send rows again that have none', command: command(`--resend-unknown${which}`) },
     );
   }
   if (has('lost')) {
     const text = 'Check the base URL and the service. To run lost rows again';
-    steps.push({ text, command: `${command} --retry-lost` });
+    steps.push({ text, command: command('--retry-lost') });
   }
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const retried = (Object.keys(ROW_STATES) as RowState[]).filter(
@@ -102,14 +109,17 @@ function nextSteps(rows: RowStates, total: number, { onceFile, isBatch }: Summar
       ? 'the same wfr batch command'
       : 'the same wfr run command';
   if (has('invalid')) steps.push({ text: `Fix the invalid rows, and run ${same} again.` });
-  else if (isOpen) steps.push({ text: `To continue, run ${same} again.` });
+  else if (isOpen) {
+    const text = `To continue, run ${same} again`;
+    steps.push(full === undefined ? { text: `${text}.` } : { text, command: full() });
+  }
   if (retried.length > 0) {
     const again = retried
       .reverse()
       .map((state) => wordOf(shownState(state)))
       .join(' and ');
     const text = isOpen ? `To continue with ${again} rows, too` : `To run ${again} rows again`;
-    steps.push({ text, command: `${command} --retry-failed` });
+    steps.push({ text, command: command('--retry-failed') });
   }
   return steps;
 }

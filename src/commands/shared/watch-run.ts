@@ -6,7 +6,14 @@ import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import { followRun } from '../../service/follow-run.js';
 import { getRun, getRunInPlace } from '../../service/get-run.js';
 import type { ResponsePlace } from '../../service/response-memory.js';
-import { type EndedRun, hasEnded, isKnownStatus, type Run, withoutJson } from '../../service/run.js';
+import {
+  type EndedRun,
+  hasEnded,
+  isKnownStatus,
+  outputOf,
+  type Run,
+  withoutJson,
+} from '../../service/run.js';
 import type { ProgressView } from '../../view/progress/run-progress.js';
 import type { RunPrinter } from './print-run.js';
 import type { Session } from './session.js';
@@ -118,6 +125,8 @@ export interface RunDisplay {
   progress: ProgressView;
   /** The folder of --save-documents; undefined leaves documents in the output. */
   documents: DocumentFolder | undefined;
+  /** Saves the output of a finished run; undefined without --save-outputs. Throws UnsavedDocumentError. */
+  saveOutput?: ((id: string, output: Uint8Array) => Promise<void>) | undefined;
 }
 
 /**
@@ -126,7 +135,7 @@ export interface RunDisplay {
  */
 export async function watchAndShow(
   { onEnd, ...options }: Omit<WatchOptions, 'onChange'> & { onEnd?(run: EndedRun): void },
-  { printer, progress, documents }: RunDisplay,
+  { printer, progress, documents, saveOutput }: RunDisplay,
   session: Session,
 ): Promise<WatchOutcome> {
   const { id } = options;
@@ -136,6 +145,7 @@ export async function watchAndShow(
     const { run, error } = await saveDocuments(id, seen, documents, session);
     await printer.printChange(run);
     if (error !== undefined) throw error;
+    if (run.status === 'FINISHED') await saveOutput?.(id, outputOf(run));
     return run;
   };
   const outcome = await watchRun({ ...options, onChange }, session);

@@ -4,6 +4,7 @@ import {
   addDocumentFlags,
   addGetFlag,
   addOutputFlags,
+  addOutputsFlag,
   addReportFlags,
   addServiceFlags,
   addWaitFlags,
@@ -36,6 +37,7 @@ function define(command: Command, start: Start): void {
   addWaitFlags(command);
   addOutputFlags(command);
   addGetFlag(command);
+  addOutputsFlag(command);
   addDocumentFlags(command);
   addReportFlags(command);
   addServiceFlags(command)

@@ -1,4 +1,5 @@
 /** `wfr watch`: waits for runs that already exist. */
+import { join } from 'node:path';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
 import { resolveWaitSettings, type WaitFlags } from '../../config/resolve-setting.js';
@@ -8,8 +9,12 @@ import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { History, idShortener } from '../../history/history.js';
 import { continuesText, type Outcome } from '../../outcome/outcome.js';
+import type { DocumentFolder } from '../../output-documents/document-folder.js';
+import { FileNames } from '../../output-documents/file-name.js';
+import type { SaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { withoutJson } from '../../service/run.js';
+import { formatJson } from '../../text/json/format-json.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import {
@@ -17,6 +22,7 @@ import {
   type GetFlags,
   type OutputFlags,
   openDocumentFolder,
+  openOutputsFolder,
   parseGet,
   parseOutputFormat,
 } from '../shared/output-flags.js';
@@ -51,7 +57,7 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   const severalRuns = another !== undefined;
   const progress = await (severalRuns ? showSeveral(plan, session) : session.reporter.startProgress());
   const printer = new RunPrinter(session, { format, pointer, severalRuns });
-  const display = { printer, progress, documents };
+  const display = { printer, progress, documents, saveOutput: outputSaver(plan) };
   return id === undefined || severalRuns
     ? watchSeveral(plan, display, session)
     : watchOne(id, plan, display, session);
@@ -66,6 +72,25 @@ async function showSeveral({ ids, nameOf }: WatchPlan, { reporter, history, serv
     return { id, name: label ?? nameOf(workflow) };
   });
   return reporter.startRunsProgress(runs, idShortener([...ids, ...past.map(({ id }) => id)]));
+}
+
+/** Returns the flags with which another command saves the same files. */
+function savedFiles(documents: DocumentFolder | undefined, { folder }: SaveFolder, { force }: WatchFlags) {
+  return {
+    flagsFor: (ids: readonly string[]) => [
+      ...['--save-outputs', folder],
+      ...(documents?.flagsFor(ids) ?? (force === true ? ['--force'] : [])),
+    ],
+  };
+}
+
+/** Returns what saves outputs, each run's in a file of its own whenever the command is repeated. */
+function outputSaver({ ids, outputs }: WatchPlan) {
+  if (outputs === undefined) return undefined;
+  const names = new FileNames();
+  const paths = new Map(ids.map((id) => [id, join(outputs.folder, `${names.forRun(id)}.json`)]));
+  return (id: string, output: Uint8Array) =>
+    outputs.save([{ path: paths.get(id) ?? '', bytes: () => formatJson(output) }]);
 }
 
 const subjectsOf = (ids: readonly string[]) => ids.map((id) => ({ id, workflowId: undefined }));
@@ -88,6 +113,7 @@ async function planWatch(
     pointer: () => parseGet(flags, severalRuns),
     presentation: () => decidePresentation(flags, context),
     documents: () => openDocumentFolder(flags, severalRuns, context),
+    outputs: () => openOutputsFolder(flags, context),
     isReported: () => reports.open().then(() => flags.report !== undefined),
     credentials: () => loadCredentials(flags, profile, context),
     settings: () => resolveServiceOfRuns(rawIds, flags, profile, context),
@@ -96,8 +122,9 @@ async function planWatch(
   const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
   // Runs end in any order; each gets the same folder whenever the command is repeated.
   for (const id of ids) plan.documents?.runFolder(id);
+  const saved = plan.outputs === undefined ? plan.documents : savedFiles(plan.documents, plan.outputs, flags);
   const nameOf = workflowNames(profile);
-  return { ...plan, ids, notes, history, nameOf, warnings: [], subjects: subjectsOf(ids) };
+  return { ...plan, saved, ids, notes, history, nameOf, warnings: [], subjects: subjectsOf(ids) };
 }
 
 async function watchOne(
@@ -108,13 +135,13 @@ async function watchOne(
 ): Promise<CommandOutcome> {
   const outcome = await watchAndShow({ id, wait: plan.wait }, display, session);
   session.reporter.stopProgress();
-  const commands = resumeCommands([id], plan.settings, plan.documents);
+  const commands = resumeCommands([id], plan.settings, plan.saved);
   const runs = [await printOutcome(outcome, commands, display.printer, session.reporter)];
-  return { runs, ...resumeOf(runs, plan) };
+  return { runs, ...resumeOf(runs, { ...plan, documents: plan.saved }) };
 }
 
 async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Session): Promise<CommandOutcome> {
-  const { ids, wait, settings, documents } = plan;
+  const { ids, wait, settings, saved } = plan;
   const { reporter, interruption, service } = session;
   const started = service.clock.monotonic();
   const runs = await Promise.all(
@@ -136,10 +163,10 @@ async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Sessi
     if (interruption.received !== undefined) reporter.notice(interruptionText(open, ids.length));
     if (remaining.length > 0) {
       const them = remaining.length === 1 ? 'it' : 'them';
-      reporter.continuation(`To watch ${them}: ${resumeCommands(remaining, settings, documents).watch}`);
+      reporter.continuation(`To watch ${them}: ${resumeCommands(remaining, settings, saved).watch}`);
     }
   }
-  return { runs, ...resumeOf(runs, plan) };
+  return { runs, ...resumeOf(runs, { ...plan, documents: plan.saved }) };
 }
 
 function interruptionText(open: readonly Outcome[], total: number): string {

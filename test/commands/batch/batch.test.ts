@@ -517,7 +517,7 @@ describe('batch: the closing block', () => {
   const ROWS = 'n\n1\n2\n3\n4\n5\n6\n';
 
   /** Runs a batch whose rows end in several ways. */
-  async function runMixed(options: CliOptions = {}) {
+  async function runMixed(options: CliOptions = {}, flags: readonly string[] = []) {
     const { wfr } = await startBatchService(async (request, reply) => {
       const { n } = JSON.parse((await request.body()).toString()).inputs;
       if (n === '1') return reply.send(201, aFinishedRun());
@@ -529,7 +529,10 @@ describe('batch: the closing block', () => {
     });
     const cwd = folderWith({ 'rows.csv': ROWS });
     const args = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl', '--rate', '0'];
-    return wfr([...args, '--concurrency', '1', '--workflow-id-field', 'workflowId'], { cwd, ...options });
+    return wfr([...args, '--concurrency', '1', '--workflow-id-field', 'workflowId', ...flags], {
+      cwd,
+      ...options,
+    });
   }
 
   test('batch: the closing block groups the reasons with their rows, and names the commands that continue', async () => {
@@ -543,9 +546,9 @@ describe('batch: the closing block', () => {
     expect(stderr).toContain(`
     rows.csv:3
 For each unknown row, check in the service whether its run exists.
-To continue with a run that exists: wfr batch … --adopt 3=<id>
-To send rows again that have none: wfr batch … --resend-unknown 3
-To run failed and rejected rows again: wfr batch … --retry-failed
+To continue with a run that exists: wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId --adopt 3=<id>
+To send rows again that have none: wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId --resend-unknown 3
+To run failed and rejected rows again: wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId --retry-failed
 To see all rows: wfr results out.jsonl --report html=out.html
 `);
   });
@@ -580,11 +583,29 @@ To see all rows: wfr results out.jsonl --report html=out.html
     expect(stderr).toContain('30 rows: 30 rejected');
   });
 
+  test('batch: a command with headers or inputs, which may be secrets, is not printed in full', async () => {
+    for (const flags of [
+      ['-H', 'x-key: s3cret'],
+      ['-i', 'key=s3cret'],
+    ]) {
+      const { stderr } = await runMixed({}, flags);
+      expect(stderr).toContain('To run failed and rejected rows again: wfr batch … --retry-failed');
+      expect(stderr).not.toContain('s3cret');
+    }
+  });
+
+  test('batch: the next command has no flag twice', async () => {
+    const { stderr } = await runMixed({}, ['--retry-failed']);
+    expect(stderr).toMatch(
+      /rows again: wfr batch w --rows .* --workflow-id-field workflowId --retry-failed\n/,
+    );
+  });
+
   test('batch: outcomes and commands are colored on a terminal', async () => {
-    const { stderr } = await runMixed({ terminal: 100, env: { TERM: 'xterm' } });
+    const { stderr } = await runMixed({ terminal: 200, env: { TERM: 'xterm' } });
     expect(stderr).toContain('\u001b[32m1 finished\u001b[39m');
     expect(stderr).toContain('\u001b[31m2 failed\u001b[39m');
-    expect(stderr).toContain('\u001b[1mwfr batch … --retry-failed\u001b[22m');
+    expect(stderr).toMatch(/\u001b\[1mwfr batch w --rows rows\.csv .*--retry-failed\u001b\[22m/);
   });
 });
 

@@ -272,7 +272,7 @@ describe('results --output', () => {
     expect(stdout).toContain(',\\u001b]0;x\\u0007\\u009b\\u007f ok,');
   });
 
-  test('results -o csv --csv-safe: no cell from outside begins like a formula', async () => {
+  test('results -o csv --excel: no cell from outside begins like a formula', async () => {
     const starts = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     const events = starts.flatMap((start, index) => [
       intent(index + 1, `${start}1+1`),
@@ -281,14 +281,14 @@ describe('results --output', () => {
     ]);
     const last = starts.length + 1;
     const all = [...events, intent(last, 'plain'), accepted(last), finished(last, -5)];
-    const { stdout } = await results(all, last, '-o', 'csv', '--csv-safe');
-    const rows = parse(stdout, { columns: true }) as Record<string, string>[];
+    const { stdout } = await results(all, last, '-o', 'csv', '--excel');
+    const rows = parse(stdout, { columns: true, bom: true }) as Record<string, string>[];
     for (const [index, start] of starts.entries()) {
       const { label, step, message } = rows[index] ?? {};
       expect(message).toBe(`'${start}cmd|' /C calc'!A0`);
       expect({ label, step }).toEqual({ label: `'${start}1+1`, step: `'${start}x` });
     }
-    expect(rows.at(-1)).toMatchObject({ label: 'plain', output: "'-5", duration: '10' });
+    expect(rows.at(-1)).toMatchObject({ label: 'plain', output: '-5', duration: '10' });
   });
 
   test('results -o id: the ids of the runs, in the order of the table', async () => {
@@ -357,7 +357,13 @@ describe('results --output', () => {
 
   test.each([
     [['-o', 'xml'], '--output xml: choose one of text, json, jsonl, csv, id'],
-    [['--csv-safe'], '--csv-safe requires --output csv'],
+    [['--excel'], '--excel requires --output csv'],
+    [['--delimiter', ';'], '--delimiter ;: requires --output csv or --rows'],
+    [['-o', 'csv', '--delimiter', 'xy'], '--delimiter "xy": expected one character'],
+    [['-o', 'csv', '--get', 'total', '--get', '/a~2'], '--get "total": is not a JSON Pointer'],
+    [['-o', 'id', '--get', '/total'], '--get and --output id exclude each other'],
+    [['--rows', 'out.jsonl'], '--rows out.jsonl: requires --output csv, json or jsonl, or --get'],
+    [['-o', 'csv', '--rows', 'none.csv'], '--rows none.csv: no such file'],
     [['-o', 'csv', '--json'], '--json and --output csv exclude each other'],
     [['-o', 'csv', '--report', 'json=-'], '--output csv and a report to stdout exclude each other'],
   ])('results: %j exits 2 with the message "%s"', async (args, message) => {

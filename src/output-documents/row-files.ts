@@ -1,0 +1,111 @@
+/** --save-outputs and --save-documents of several rows or runs: where the files of each are, and what was not saved. */
+import { hash } from 'node:crypto';
+import { dirname, join, normalize, relative, sep } from 'node:path';
+import type { Run } from '../service/run.js';
+import { formatJson } from '../text/json/format-json.js';
+import type { DocumentFolder } from './document-folder.js';
+import { toSafeName } from './file-name.js';
+import type { SaveFolder } from './save-folder.js';
+
+/** The label of a row of a table, such as `rows.csv:12 (ACME)`; any other one is the path of a file. */
+const TABLE_LABEL = /^.*:(\d+)(?: \((.*)\))?$/s;
+
+/** The names of rows in a folder, which follow from their labels alone: of a table its text, of files their tree. */
+export class RowNames {
+  /** The folders that the files are in; none for the rows of a table. */
+  readonly inputFolders: readonly string[];
+  readonly #base: string;
+  readonly #seen = new Set<string>();
+  readonly #ambiguous = new Set<string>();
+
+  /** The tree is that below the folder that `files` have in common: by default, those that labels are. */
+  constructor(
+    all: readonly string[],
+    files: readonly string[] = all.filter((label) => !TABLE_LABEL.test(label)),
+  ) {
+    this.#base = commonFolder(files);
+    this.inputFolders = inputFoldersOf(files, this.#base);
+    for (const label of new Set(all)) {
+      const key = this.#name(label).toLowerCase();
+      (this.#seen.has(key) ? this.#ambiguous : this.#seen).add(key);
+    }
+  }
+
+  /** Returns a relative path, always the same for one label and never that of another one. */
+  nameOf(label: string): string {
+    const name = this.#name(label);
+    if (!this.#ambiguous.has(name.toLowerCase())) return name;
+    const [, line] = TABLE_LABEL.exec(label) ?? [];
+    return line === undefined ? `${name}-${hash('sha256', label, 'hex').slice(0, 8)}` : `row-${line}`;
+  }
+
+  #name(label: string): string {
+    const [, line, text = ''] = TABLE_LABEL.exec(label) ?? [];
+    // A text like the name of another row is none.
+    if (line !== undefined) return toSafeName(text).replace(/^row-\d+$/i, '') || `row-${line}`;
+    const segments = relative(this.#base, label).split(/[\\/]/);
+    return join(...segments.filter((segment) => segment !== '..').map((one) => toSafeName(one) || 'file'));
+  }
+}
+
+/** Returns the folder that all files are in; below the working folder or the root, the folders in it that have files. */
+function inputFoldersOf(files: readonly string[], base: string): string[] {
+  const isWide = base === '.' || base === sep;
+  const isDirect = files.some((file) => dirname(normalize(file)) === base);
+  if (files.length === 0 || isDirect || !isWide) return files.length === 0 ? [] : [base];
+  return [...new Set(files.map((file) => join(base, relative(base, file).split(sep)[0] ?? '')))];
+}
+
+/** Returns the folder that all files are in, `.` where that is the working folder. */
+function commonFolder(files: readonly string[]): string {
+  const folders = files.map((file) => dirname(normalize(file)).split(sep));
+  const [first = ['.']] = folders;
+  const end = first.findIndex((name, index) => folders.some((folder) => folder[index] !== name));
+  const common = (end < 0 ? first : first.slice(0, end)).join(sep);
+  return common || (first[0] === '' ? sep : '.');
+}
+
+export interface RowFolders {
+  outputs: SaveFolder | undefined;
+  documents: DocumentFolder | undefined;
+}
+
+const MAX_WARNINGS = 20;
+
+/** Saves the files of rows. */
+export class RowFiles {
+  readonly #folders: RowFolders;
+  readonly #names: RowNames;
+  /** Why the first row was not saved, and how many were not. */
+  failure: unknown;
+  unsaved = 0;
+  /** The first ones. */
+  readonly warnings: string[] = [];
+
+  constructor(folders: RowFolders, names: RowNames) {
+    this.#folders = folders;
+    this.#names = names;
+  }
+
+  /** Saves what a finished run has. Never throws: the `failure` is what the first one failed with. */
+  async save(label: string, run: Run): Promise<void> {
+    const { outputs, documents } = this.#folders;
+    const name = this.#names.nameOf(label);
+    try {
+      const { run: saved, warnings } = (await documents?.save(run.id, run, name)) ?? { run, warnings: [] };
+      if (this.warnings.length < MAX_WARNINGS) this.warnings.push(...warnings);
+      const { output } = saved;
+      if (outputs !== undefined && output !== undefined && saved.status === 'FINISHED')
+        await outputs.save([{ path: join(outputs.folder, `${name}.json`), bytes: () => formatJson(output) }]);
+    } catch (error) {
+      this.failure ??= error;
+      this.unsaved++;
+    }
+  }
+
+  /** Returns an output with the paths of its documents, where these are saved. */
+  outputOf(label: string, run: Run): Uint8Array | undefined {
+    const { documents } = this.#folders;
+    return (documents?.withPaths(run.id, run, this.#names.nameOf(label)) ?? run).output;
+  }
+}

@@ -1,0 +1,182 @@
+/** A folder of the user that files are saved in: whole or not at all, and never over files with other content. */
+import { randomBytes } from 'node:crypto';
+import { promises } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { UnsavedDocumentError, UsageError } from '../errors.js';
+import type { Context } from '../platform/context.js';
+import { absolutePath, createFile, mkdirp, renameFile } from '../platform/files.js';
+import { resolveTrusted } from '../platform/ownership.js';
+import { describeSystemError, errorCode } from '../platform/system-error.js';
+
+export interface FileToSave {
+  /** In the folder: relative to the working folder, as messages and outputs show it. */
+  path: string;
+  /** Yields the same bytes each time. */
+  bytes(): Iterable<Uint8Array>;
+}
+
+export interface FolderFlag {
+  /** `--save-documents` or `--save-outputs`. */
+  flag: string;
+  /** As the user wrote it. */
+  folder: string;
+  /** Overwrite existing files. */
+  force: boolean;
+}
+
+export class SaveFolder {
+  readonly #options: FolderFlag;
+  readonly #context: Context;
+  /** The folder without links. */
+  readonly root: string;
+
+  private constructor(options: FolderFlag, root: string, context: Context) {
+    this.#options = options;
+    this.root = root;
+    this.#context = context;
+  }
+
+  /** Creates the folder, so that errors appear before anything is sent. Throws UsageError. */
+  static async open(options: FolderFlag, context: Context): Promise<SaveFolder> {
+    const { flag, folder } = options;
+    if (folder === '') throw new UsageError([`${flag}: pass a folder, such as ${flag} out`]);
+    const path = absolutePath(folder, context.cwd);
+    try {
+      const root = await resolveTrusted(path, context.uid);
+      await mkdirp(root);
+      await promises.access(root, promises.constants.W_OK);
+      return new SaveFolder(options, root, context);
+    } catch (error) {
+      // "No such file" would be confusing for a folder that is to be created.
+      const reason =
+        errorCode(error) === 'ENOENT'
+          ? 'the file system takes no folder there (ENOENT)'
+          : describeSystemError(error);
+      throw new UsageError([`${flag} ${folder}: ${reason}`]);
+    }
+  }
+
+  /** As the user wrote it. */
+  get folder(): string {
+    return this.#options.folder;
+  }
+
+  /** Saves all files, or none. Throws UnsavedDocumentError, whose cause is EEXIST if a file has other content. */
+  async save(files: readonly FileToSave[]): Promise<void> {
+    for (const folder of new Set(files.map(({ path }) => dirname(path)))) await this.#makeFolders(folder);
+    await this.#writeAll(this.#options.force ? files : await this.#unsavedFiles(files));
+  }
+
+  /** Creates a folder in this one. Those on the way may exist, but not as links, which could lead out of it. */
+  async #makeFolders(path: string): Promise<void> {
+    const way = relative(this.#options.folder, path);
+    if (way === '') return;
+    await this.#makeFolders(dirname(path));
+    await this.#attempt(path, makeFolder);
+  }
+
+  /** Returns the files that an earlier command has not saved. Throws UnsavedDocumentError if one exists with other content. */
+  async #unsavedFiles(files: readonly FileToSave[]): Promise<FileToSave[]> {
+    const unsaved: FileToSave[] = [];
+    for (const file of files) {
+      if (await hasContent(this.#resolve(file.path), file)) continue;
+      await this.#attempt(file.path, assertAbsent);
+      unsaved.push(file);
+    }
+    return unsaved;
+  }
+
+  async #writeAll(files: readonly FileToSave[]): Promise<void> {
+    const writtenPaths: string[] = [];
+    try {
+      for (const file of files) {
+        await this.#attempt(file.path, (absolute) => this.#write(absolute, file));
+        writtenPaths.push(file.path);
+      }
+    } catch (error) {
+      // Files that remain would make the next attempt fail, because they exist.
+      if (!this.#options.force) {
+        for (const path of writtenPaths) await promises.rm(this.#resolve(path)).catch(() => {});
+      }
+      throw error;
+    }
+  }
+
+  /** Writes a new file under a hidden name, then gives it its own: a process that is killed leaves no part of a file there. */
+  async #write(path: string, { bytes }: FileToSave): Promise<void> {
+    const hidden = join(dirname(path), `.wfr-${randomBytes(6).toString('hex')}`);
+    const file = await createFile(hidden);
+    try {
+      for (const chunk of bytes()) await file.appendFile(chunk);
+      await file.close();
+      await (this.#options.force ? renameFile(hidden, path, this.#context) : this.#name(hidden, path));
+    } catch (error) {
+      await file.close().catch(() => {});
+      await promises.rm(hidden, { force: true });
+      throw error;
+    }
+  }
+
+  /** Gives a file its name, which no other may have. */
+  async #name(hidden: string, path: string): Promise<void> {
+    try {
+      await promises.link(hidden, path);
+    } catch (error) {
+      if (errorCode(error) === 'EEXIST') throw error;
+      // Not every file system has links.
+      await assertAbsent(path);
+      return renameFile(hidden, path, this.#context);
+    }
+    await promises.rm(hidden);
+  }
+
+  /** Returns the path without links of what is in the folder. */
+  #resolve(path: string): string {
+    return join(this.root, relative(this.#options.folder, path));
+  }
+
+  async #attempt(path: string, action: (absolute: string) => Promise<unknown>): Promise<void> {
+    await action(this.#resolve(path)).catch((error) => {
+      throw new UnsavedDocumentError(error, path);
+    });
+  }
+}
+
+/** Creates a folder. It may exist, but not as a link, which could lead out of the user's folder. */
+async function makeFolder(path: string): Promise<void> {
+  await mkdirp(dirname(path));
+  try {
+    await promises.mkdir(path);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+    const stats = await promises.lstat(path);
+    if (!stats.isDirectory())
+      throw new Error(`it is ${stats.isSymbolicLink() ? 'a symbolic link' : 'not a folder'}`);
+  }
+}
+
+/** Returns whether a regular file has exactly these bytes. */
+async function hasContent(path: string, file: FileToSave): Promise<boolean> {
+  const stats = await promises.lstat(path).catch(() => undefined);
+  if (stats?.isFile() !== true) return false;
+  const handle = await promises.open(path, 'r').catch(() => undefined);
+  if (handle === undefined) return false;
+  try {
+    let size = 0;
+    for (const bytes of file.bytes()) {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes.length), 0, bytes.length, size);
+      if (bytesRead < bytes.length || !buffer.equals(bytes)) return false;
+      size += bytes.length;
+    }
+    return size === stats.size;
+  } catch {
+    return false;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function assertAbsent(path: string): Promise<void> {
+  const stats = await promises.lstat(path).catch(() => undefined);
+  if (stats !== undefined) throw Object.assign(new Error('it already exists'), { code: 'EEXIST' });
+}

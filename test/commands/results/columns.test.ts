@@ -1,0 +1,228 @@
+/** `wfr results --get`, `--rows` and `--excel`: values of outputs beside the table that people know. */
+import { parse } from 'csv-parse/sync';
+import { describe, expect, test } from 'vitest';
+import { runCli } from '../../helpers/cli.js';
+import { folderWith } from '../../helpers/files.js';
+
+const begun = (row: number) => [
+  { event: 'intent', row, label: `t.csv:${row}`, digest: '0123456789abcdef' },
+  { event: 'accepted', row, id: `run-${row}` },
+];
+const finished = (row: number, output: string) => [
+  ...begun(row),
+  `{"event":"ended","row":${row},"run":{"id":"run-${row}","status":"FINISHED","output":${output}}}`,
+];
+const failed = (row: number, message: string) => [
+  ...begun(row),
+  { event: 'ended', row, run: { id: `run-${row}`, status: 'FAILED', output: null, error: { message } } },
+];
+
+/** Runs `wfr results` on a file with these events, in a folder with these files. */
+function results(
+  events: readonly (object | string)[],
+  files: Record<string, string | Buffer>,
+  ...args: string[]
+) {
+  const head = { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
+  const lines = [head, ...events].map((event) => (typeof event === 'string' ? event : JSON.stringify(event)));
+  const cwd = folderWith({ ...files, 'out.jsonl': `${lines.join('\n')}\n` });
+  return runCli(['results', 'out.jsonl', ...args], { cwd });
+}
+
+const records = (csv: string) => parse(csv, { columns: true, bom: true }) as Record<string, string>[];
+const OUTPUT =
+  '{"total":12345678901234567890.10,"vat":{"amount":-1.0},"name":"Müller, \\"A\\"","none":null,"lines":[1, 2]}';
+
+describe('results --get', () => {
+  test('results -o csv --get: a column per pointer replaces the output: strings raw, other values token for token', async () => {
+    const gets = ['/total', '/vat/amount', '/name', '/none', '/lines', '/vat'].flatMap((pointer) => [
+      '--get',
+      pointer,
+    ]);
+    const { stdout, stderr } = await results(
+      [...finished(2, OUTPUT), ...failed(3, 'no')],
+      {},
+      '-o',
+      'csv',
+      ...gets,
+    );
+    const [first, second] = records(stdout);
+    expect(first).toMatchObject({
+      '/total': '12345678901234567890.10',
+      '/vat/amount': '-1.0',
+      '/name': 'Müller, "A"',
+      '/none': '',
+      '/lines': '[1,2]',
+      '/vat': '{"amount":-1.0}',
+    });
+    expect(first).not.toHaveProperty('output');
+    expect(second).toMatchObject({ outcome: 'failed', message: 'no', '/total': '', '/name': '' });
+    expect(stderr).not.toContain('warning');
+  });
+
+  test.each(['jsonl', 'json'])(
+    'results -o %s --get: the values are members by pointer, null where there is none',
+    async (format) => {
+      const { stdout } = await results(
+        [...finished(2, OUTPUT), ...failed(3, 'no')],
+        {},
+        ...['-o', format, '--get', '/total', '--get', '/name'],
+      );
+      expect(stdout).toMatch(/"\/total": ?12345678901234567890\.10/);
+      const rows =
+        format === 'json'
+          ? JSON.parse(stdout).rows
+          : stdout
+              .trimEnd()
+              .split('\n')
+              .map((line) => JSON.parse(line));
+      expect(rows[0].values['/name']).toBe('Müller, "A"');
+      expect(rows[1].values).toEqual({ '/total': null, '/name': null });
+      expect(rows[0]).not.toHaveProperty('output');
+    },
+  );
+
+  test('results --get: text has a line per row with its label, outcome and values, separated by tabs; the summary is on stderr', async () => {
+    const output = '{"a":"x\\ty\\nz\\u001b","b":1.0}';
+    const { stdout, stderr, exitCode } = await results(
+      [...finished(2, output), ...failed(3, 'no'), { event: 'table', rows: 2 }],
+      {},
+      ...['--get', '/a', '--get', '/b'],
+    );
+    expect(stdout).toBe('t.csv:2\tfinished\tx\\u0009y\\u000az\\u001b\t1.0\nt.csv:3\tfailed\t\t\n');
+    expect(stderr).toContain('1 failed');
+    expect(exitCode).toBe(3);
+  });
+
+  test('results --get: a value that no output has is an empty column, and a warning with the keys of the first output', async () => {
+    const events = [...finished(2, '{"total":1}'), ...finished(3, '{"total":2,"vat":3}')];
+    const { stdout, stderr } = await results(events, {}, ...['-o', 'csv', '--get', '/totl', '--get', '/vat']);
+    expect(records(stdout).map((row) => [row['/totl'], row['/vat']])).toEqual([
+      ['', ''],
+      ['', '3'],
+    ]);
+    expect(stderr).toContain('warning: --get /totl: no row has this value');
+    expect(stderr).toContain('total');
+    expect(stderr).not.toContain('--get /vat');
+  });
+});
+
+describe('results --rows', () => {
+  const TABLE = 'customer,amount:=,id\nACME,007,a\n\n"Smith, ""Inc.""\nLtd.",-5,b\nnever,1,c\n';
+
+  test('results -o csv --rows: the columns and rows of the table in its order, also those that were never sent', async () => {
+    const events = [...failed(4, 'no total'), ...finished(2, '{"total":1}')];
+    const { stdout, stderr } = await results(
+      events,
+      { 't.csv': TABLE },
+      ...['-o', 'csv', '--rows', 't.csv', '--get', '/total'],
+    );
+    expect(stdout.split('\n')[0]).toBe(
+      'customer,amount:=,id,row,label,wfr.id,outcome,status,step,message,started,duration,/total',
+    );
+    expect(
+      records(stdout).map((row) => [
+        row.customer,
+        row['amount:='],
+        row.id,
+        row.outcome,
+        row['wfr.id'],
+        row.message,
+        row['/total'],
+      ]),
+    ).toEqual([
+      ['ACME', '007', 'a', 'finished', 'run-2', '', '1'],
+      ['Smith, "Inc."\nLtd.', '-5', 'b', 'failed', 'run-4', 'no total', ''],
+      ['never', '1', 'c', 'waiting', '', '', ''],
+    ]);
+    expect(stderr).not.toContain('warning');
+  });
+
+  test('results --rows: the delimiter of the table is found, whatever that of the output', async () => {
+    const table = 'customer;"scan@;type=application/pdf"\nA,B;1\n';
+    const files = {
+      't.csv': table,
+      't.tsv': 'customer\tscan\nA,B\t1\n',
+      'pipe.csv': 'customer|scan\nA,B|1\n',
+    };
+    for (const [args, separator] of [
+      [['--rows', 't.csv'], ','],
+      [['--rows', 't.tsv'], ','],
+      [['--rows', 'pipe.csv', '--delimiter', '|'], '|'],
+      [['--rows', 't.csv', '--delimiter', 'tab'], '\t'],
+    ] as const) {
+      const { stdout } = await results(begun(2), files, '-o', 'csv', ...args);
+      const [head, row] = parse(stdout, { delimiter: separator }) as string[][];
+      expect(head?.[0]).toBe('customer');
+      expect(row?.slice(0, 3)).toEqual(['A,B', '1', '2']);
+    }
+  });
+
+  test('results --rows: the members of JSON Lines are columns, in the order in which they appear', async () => {
+    const table = '{"a":"x","n":1.0}\n{"b":{"$document":"s.pdf"},"a":"y"}\nbroken\n';
+    const { stdout } = await results(
+      finished(1, '{}'),
+      { 't.jsonl': table },
+      '-o',
+      'csv',
+      '--rows',
+      't.jsonl',
+    );
+    expect(stdout.split(',').slice(0, 4)).toEqual(['a', 'n', 'b', 'row']);
+    expect(records(stdout).map(({ a, n, b, outcome }) => [a, n, b, outcome])).toEqual([
+      ['x', '1.0', '', 'finished'],
+      ['y', '', '{"$document":"s.pdf"}', 'waiting'],
+      ['', '', '', 'waiting'],
+    ]);
+  });
+
+  test('results -o jsonl --rows: the cells are in "table", and standard input can be the table', async () => {
+    const head = { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
+    const events = [head, ...begun(2), ...begun(9)].map((event) => `${JSON.stringify(event)}\n`);
+    const cwd = folderWith({ 'out.jsonl': events.join('') });
+    const { stdout, stderr } = await runCli(['results', 'out.jsonl', '-o', 'jsonl', '--rows', '-'], {
+      cwd,
+      stdin: 'a,b\nx,\n',
+    });
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([{ row: 2, outcome: 'running', table: { a: 'x', b: '' }, output: null }]);
+    expect(stderr).toContain('warning: 1 row of the results is not in -');
+  });
+});
+
+describe('results --excel', () => {
+  test('results -o csv --excel: a byte order mark, CRLF, the delimiter, and no formula in cells of the table or of outputs', async () => {
+    const { stdout } = await results(
+      finished(2, '{"a":"=1+1","b":-5,"c":"-5.5e3","d":"a;b"}'),
+      { 't.csv': 'name,-x\n@SUM(A1),+49 30 1\n' },
+      ...['-o', 'csv', '--excel', '--delimiter', ';', '--rows', 't.csv'],
+      ...['--get', '/a', '--get', '/b', '--get', '/c', '--get', '/d'],
+    );
+    expect(stdout.startsWith("\ufeffname;'-x;row;")).toBe(true);
+    expect(stdout.split('\r\n').length).toBe(3);
+    expect(stdout.replaceAll('\r\n', '')).not.toContain('\n');
+    const [row] = parse(stdout, { columns: true, bom: true, delimiter: ';' }) as Record<string, string>[];
+    expect(row).toMatchObject({
+      name: "'@SUM(A1)",
+      "'-x": "'+49 30 1",
+      '/a': "'=1+1",
+      '/b': '-5',
+      '/c': '-5.5e3',
+      '/d': 'a;b',
+    });
+  });
+
+  test('results -o csv --excel: a cell that spreadsheets cut is a warning that names its row', async () => {
+    const output = `{"scan":"${'A'.repeat(32_768)}"}`;
+    const { stderr } = await results(finished(2, output), {}, '-o', 'csv', '--excel');
+    expect(stderr).toContain(
+      'warning: row 2 has a cell of more than 32767 characters, which a spreadsheet cuts',
+    );
+    const short = await results(finished(2, '{"scan":"A"}'), {}, '-o', 'csv', '--excel', '--get', '/scan');
+    expect(short.stderr).not.toContain('warning');
+  });
+});
