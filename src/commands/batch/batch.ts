@@ -138,7 +138,7 @@ async function sendRows(plan: BatchPlan, flags: BatchFlags, session: Session): P
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;
   if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors)) reporter.batchSummary(summary);
-  const rows = endingOfRows(log.rows, summary, total);
+  const rows = { ...endingOfRows(log.rows, summary, total), retryAfter: run.retryAfter };
   if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);
   return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };

@@ -219,17 +219,28 @@ With -o json, -o jsonl or --json, whatever ends a command with an exit code
 other than 0 is one JSON line, the last of stderr, in place of the message:
 
   {"error":{"code":"still-running","exitCode":8,"message":"…","details":[],
-  "hints":[],"retryable":false,"runMayExist":false,"runId":"…",
-  "resume":"wfr watch …","service":null}}
+  "hints":[],"retryable":false,"retryAfterMs":null,"attempts":null,
+  "runMayExist":false,"candidateId":null,"runId":"…","step":null,
+  "differs":[],"resume":"wfr watch …","service":null,
+  "runCount":1,"runs":[{"id":"…","code":"still-running"}]}}
 
   code, exitCode     what happened, in one word: see below
   message, details   what happened, in one sentence, and more lines about it
-  hints              how to fix it
+  hints              how to fix it, and what to add to resume
   retryable          the same command, run again, might succeed and triggers no
                      second run
+  retryAfterMs       how long the service asks to wait before that
+  attempts           how many requests to trigger the run were sent
   runMayExist        a run may exist whose id is unknown: check the service
+  candidateId        an id that it may have
   runId, resume      the run, and the command that continues with it
+  step               where the run failed
+  differs            the inputs that are not those that --once recorded
   service            the response: its status, message and requestId
+  runCount, runs     the runs and rows that did not succeed; at most 1,000
+                     are listed: id, code, row and label
+
+Programs must ignore members that they do not know.
 
 --report json has the same object, also for exit code 2. The package has its
 schema, error.schema.json.

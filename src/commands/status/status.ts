@@ -88,7 +88,7 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
   const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
   const nameOf = workflowNames(profile);
   const exitStatus = flags.exitStatus === true;
-  return { ...plan, ids, notes, history, nameOf, exitStatus, warnings: [], subjects: [] };
+  return { ...plan, flags, ids, notes, history, nameOf, exitStatus, warnings: [], subjects: [] };
 }
 
 /** Prints one run, or why it could not be read; returns its outcome. Throws OutputError, and internal errors. */

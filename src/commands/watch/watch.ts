@@ -98,7 +98,7 @@ async function planWatch(
   // Runs end in any order; each gets the same folder whenever the command is repeated.
   for (const id of ids) plan.documents?.runFolder(id);
   const nameOf = workflowNames(profile);
-  return { ...plan, ids, notes, history, nameOf, warnings: [], subjects: subjectsOf(ids) };
+  return { ...plan, flags, ids, notes, history, nameOf, warnings: [], subjects: subjectsOf(ids) };
 }
 
 async function watchOne(
