@@ -33,7 +33,7 @@ wfr help config.
 
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
-  pdfunite *.pdf - | wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\
+  gunzip -c scan.pdf.gz | wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\
     'invoice@-;type=application/pdf' customer=ACME
 `;
 
@@ -227,23 +227,18 @@ other than 0 is one JSON line, the last of stderr, in place of the message:
   code, exitCode     what happened, in one word: see below
   message, details   what happened, in one sentence, and more lines about it
   hints              how to fix it, and what to add to resume
-  retryable          the same command, run again, might succeed and triggers no
-                     second run
+  retryable          the same command is safe to run again, and might succeed
   retryAfterMs       how long the service asks to wait before that
   attempts           how many requests to trigger the run were sent
-  runMayExist        a run may exist whose id is unknown: check the service
-  candidateId        an id that it may have
+  runMayExist        a run may exist; candidateId is an id that it may have
   runId, resume      the run, and the command that continues with it
   step               where the run failed
   differs            the inputs that are not those that --once recorded
   service            the response: its status, message and requestId
-  runCount, runs     the runs and rows that did not succeed; at most 1,000
-                     are listed: id, code, row and label
+  runCount, runs     what did not succeed: id, code, row, label
 
-Programs must ignore members that they do not know.
-
---report json has the same object, also for exit code 2. The package has its
-schema, error.schema.json.
+Ignore other members. --report json has the same object, also for exit code 2.
+The package has its schema, error.schema.json.
 
 ${rows.join('\n')}
 

@@ -90,7 +90,7 @@ export function recordedError(
     reason: secrets.mask(reason),
     ...(status !== undefined && { status }),
     ...(requestId !== undefined && { requestId: secrets.mask(requestId) }),
-    ...(candidateId !== undefined && { candidateId }),
+    ...(candidateId !== undefined && { candidateId: secrets.mask(candidateId) }),
   };
 }
 
