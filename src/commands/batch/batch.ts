@@ -13,7 +13,7 @@ import { Log, NO_SINK, stdoutSink } from '../../runs/log/log.js';
 import { openResultsFile } from '../../runs/log/results-file.js';
 import { adoptRuns } from '../shared/adopt-runs.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
-import { hasFreeStdout } from '../shared/reports.js';
+import { hasFreeStdout, isReportOnStdout } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
@@ -43,7 +43,7 @@ export function batch(
       throw error;
     });
     try {
-      if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, context));
+      if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, flags, context));
       await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
       if (flags.results === undefined) await assertSingleRow(plan);
       return await sendRows(plan, flags, await command.openSession(plan));
@@ -54,7 +54,7 @@ export function batch(
 }
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
-async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutcome> {
+async function checkRows(plan: BatchPlan, flags: BatchFlags, context: Context): Promise<CommandOutcome> {
   /** The first line with each mistake, and how many other rows have the same. */
   const mistakes = new Map<string, { first: string; others: number }>();
   /** What is not about one row, such as what the workflow takes. */
@@ -87,7 +87,8 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
       ...(rows > 1 ? [`${invalid} of ${rows} rows ${invalid === 1 ? 'is' : 'are'} invalid`] : []),
     ]);
   }
-  await context.stderr.write(`${rows} ${rows === 1 ? 'row' : 'rows'} valid; nothing sent\n`);
+  const output = isReportOnStdout(flags) ? context.stderr : context.stdout;
+  await output.write(`${rows} ${rows === 1 ? 'row' : 'rows'} valid; nothing sent\n`);
   return { runs: [], exit: ExitCode.ok };
 }
 

@@ -55,6 +55,7 @@ describe('help --json', () => {
       [...new Set(typed.filter(({ type }) => type === wanted).map(({ name }) => name))].sort();
     expect(namesOf('path')).toEqual(
       [
+        '--cacert',
         '--files-under',
         '--header-file',
         '--inputs-file',
