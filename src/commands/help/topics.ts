@@ -199,8 +199,8 @@ For several runs, the first that applies of a signal, 70, 74, 6, 4, 7, 8; else
 0, 1 or 5 if all are the same; else 3.
 
 Example:
-  wfr run "$workflow" invoice@scan.pdf > output.json
-  case $? in
+  code=0; wfr run "$workflow" invoice@scan.pdf > output.json || code=$?
+  case $code in
     0) echo "done" ;;
     6) echo "check the service first" ;;
     *) echo "failed" ;;

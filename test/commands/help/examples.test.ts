@@ -32,7 +32,7 @@ function examplesIn(help: string): string[] {
     .replace(/\\\n\s+/g, '')
     .trimEnd()
     .split('\n');
-  if (lines.some((line) => line.includes('case $?'))) return [lines.join('\n')];
+  if (lines.some((line) => line.includes('case $code'))) return [lines.join('\n')];
   return lines.map((line) => line.trim());
 }
 
