@@ -43,8 +43,11 @@ function printInternalError(error) {
 function printError({ code, exitCode }, text, details = []) {
   process.exitCode = exitCode;
   const message = text.replace(/^error: /, '');
-  const outcome = { retryable: false, runMayExist: false, runId: null, resume: null, service: null };
-  const error = Object.assign({ code, exitCode, message, details, hints: [] }, outcome);
+  const error = { code, exitCode, message, details, hints: [] };
+  // All members that src/outcome/error-data.ts has, in its order.
+  Object.assign(error, { retryable: false, retryAfterMs: null, attempts: null, runMayExist: false });
+  Object.assign(error, { candidateId: null, runId: null, step: null, differs: [], resume: null });
+  Object.assign(error, { service: null, runCount: 0, runs: [] });
   const lines = requestsData() ? [JSON.stringify({ error })] : [`wfr: ${text}`].concat(details);
   process.stderr.write(`${lines.join('\n')}\n`);
 }

@@ -14,10 +14,14 @@ export interface ErrorResponse {
   message?: string | undefined;
   /** The id that the service gave the request, unsanitized. */
   requestId?: string | undefined;
+  /** Retry-After in milliseconds. */
+  retryAfter?: number | undefined;
 }
 
 export abstract class WfrError extends Error {
   abstract readonly code: ErrorCode;
+  /** How many requests to trigger the run were sent; undefined if the error is not about a trigger. */
+  attempts?: number;
 
   /** Whether a run may exist whose id is unknown. */
   get runMayExist(): boolean {
@@ -35,6 +39,11 @@ export abstract class WfrError extends Error {
   }
 
   get response(): ErrorResponse | undefined {
+    return undefined;
+  }
+
+  /** An id that a response named and the service did not confirm. */
+  get candidateId(): string | undefined {
     return undefined;
   }
 
@@ -59,6 +68,19 @@ export class UsageError extends WfrError {
     readonly quoted?: string,
   ) {
     super(problems.join('\n'));
+  }
+}
+
+/** The file of `run --once` belongs to another command than this one. */
+export class OtherCommandError extends UsageError {
+  constructor(
+    problems: readonly string[],
+    /** The names of the inputs that are not those of the recorded command. */
+    readonly differs: readonly string[],
+    /** The run of the recorded command, if it is known. */
+    readonly runId: string | undefined,
+  ) {
+    super(problems);
   }
 }
 
@@ -271,7 +293,7 @@ export class HttpError extends WfrError {
   }
 }
 
-/** A trigger that certainly created no run. `attempts` is the number of requests. */
+/** A trigger that certainly created no run. */
 export class NotTriggeredError extends WfrError {
   readonly code = 'not-triggered';
 
@@ -290,7 +312,7 @@ export class NotTriggeredError extends WfrError {
   constructor(
     override readonly cause: NetworkError | HttpError,
     readonly sendState: SendState,
-    readonly attempts: number,
+    override readonly attempts: number,
     /** Share of the body that was handed to the socket, 0 to 1. */
     readonly progress: number,
     /** Retry-After in milliseconds, if it was too long to wait. */
@@ -324,6 +346,10 @@ export class UnknownOutcomeError extends WfrError {
     return this.cause.response;
   }
 
+  override get candidateId(): string | undefined {
+    return this.evidence?.ids[0];
+  }
+
   constructor(
     override readonly cause: NetworkError | HttpError | UnreadableResponseError,
     readonly evidence?: RunEvidence,
@@ -340,12 +366,17 @@ export class UnsettledRunError extends WfrError {
     return true;
   }
 
+  override get candidateId(): string | undefined {
+    return this.candidate;
+  }
+
   constructor(
     readonly file: string,
     /** When it was sent (ms since 1970), if known. */
     readonly sentAt: number | undefined,
     /** Why there is no answer, if the command recorded it. */
     readonly reason: string | undefined,
+    private readonly candidate: string | undefined,
   ) {
     super('a run may have been created by an earlier command');
   }
@@ -435,6 +466,10 @@ export class InterruptedError extends WfrError {
 
   override get isTemporary(): boolean {
     return true;
+  }
+
+  override get candidateId(): string | undefined {
+    return this.evidence?.ids[0];
   }
 
   constructor(

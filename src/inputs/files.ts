@@ -62,7 +62,7 @@ export async function readBytes(path: string, rules: FileRules, context: Context
 export async function openDocument(path: string, rules: FileRules, context: Context): Promise<Source> {
   if (path === '-') {
     const copy = await copyToTemporaryFile(await openStdin(context), '-', context);
-    return createCopySource(copy, '-');
+    return createCopySource(copy, '-', true);
   }
   const absolute = resolvePath(path, rules.base, context);
   const handle = await openFile(path, rules, context);
@@ -72,7 +72,7 @@ export async function openDocument(path: string, rules: FileRules, context: Cont
       return createFileSource(absolute, path, identity);
     }
     const copy = await copyToTemporaryFile(handle.createReadStream({ autoClose: false }), path, context);
-    return await createCopySource(copy, path);
+    return await createCopySource(copy, path, identity.isFIFO());
   } finally {
     await handle.close();
   }
@@ -222,9 +222,12 @@ async function openTemporaryFile(folder: string): Promise<FileHandle> {
   return handle;
 }
 
-async function createCopySource(copy: FileHandle, path: string): Promise<Source> {
+/** Throws FileError for nothing from a pipe: whatever should have written to it has probably failed. */
+async function createCopySource(copy: FileHandle, path: string, isPiped: boolean): Promise<Source> {
   const { size } = await copy.stat();
-  return createHandleSource(copy, size, formatPath(path));
+  if (size > 0 || !isPiped) return createHandleSource(copy, size, formatPath(path));
+  await copy.close();
+  throw new FileError(`${formatPath(path)} is empty; the command that writes to it may have failed`);
 }
 
 function formatPath(path: string): string {

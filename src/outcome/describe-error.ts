@@ -17,6 +17,7 @@ import {
   NoSuchRunError,
   NoSuchValueError,
   NotTriggeredError,
+  OtherCommandError,
   OutputError,
   type RunEvidence,
   UnknownOutcomeError,
@@ -32,7 +33,7 @@ import { describeSystemError, errorCode } from '../platform/system-error.js';
 import { BUGS_URL } from '../platform/version.js';
 import { formatDuration } from '../text/duration.js';
 import { formatBytes } from '../text/quantity.js';
-import { quoteLines, sanitize, sanitizeLines, sanitizeStack } from '../text/sanitize.js';
+import { quoteLines, sanitizeLine, truncate } from '../text/sanitize.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { isUuid, isUuidPrefix } from '../text/uuid.js';
 import { type Facts, stateOfCode } from './outcome.js';
@@ -52,14 +53,16 @@ export function formatError(facts: Facts): string[] {
   if (stack !== undefined)
     return [
       `wfr: internal error; please report it at ${BUGS_URL} with this (remove any secrets first):`,
-      ...stack,
+      ...stack.map(sanitizeLine),
     ];
   const start = code === 'interrupted' && !runMayExist ? 'wfr: ' : `wfr: ${ERROR_LABEL} `;
   return [
-    ...summary.map((line, index) => (index === 0 ? start : '  ') + line),
+    ...summary.map((line, index) => (index === 0 ? start : '  ') + sanitizeLine(line)),
     ...(serverMessage ? quoteLines(serverMessage).split('\n') : []),
-    ...(response?.requestId === undefined ? [] : [`  Request id: ${response.requestId}`]),
-    ...hints.map((line) => `  ${line}`),
+    ...(response?.requestId === undefined
+      ? []
+      : [`  Request id: ${sanitizeLine(truncate(response.requestId))}`]),
+    ...hints.map((line) => `  ${sanitizeLine(line)}`),
   ];
 }
 
@@ -67,8 +70,7 @@ export function formatError(facts: Facts): string[] {
 export function factsOf(error: unknown): Facts {
   const description = describeError(error);
   if (!(error instanceof WfrError) || description === undefined) return internalError(error);
-  const { code, runMayExist, createdNothing, isTemporary, response } = error;
-  const { status, message, requestId } = response ?? {};
+  const { code, runMayExist, createdNothing, isTemporary, response, attempts, candidateId } = error;
   const { summary } =
     error instanceof UnreachableRunError ? describeUnreachableRun(error, 'the run') : description;
   const { serverMessage } = description;
@@ -77,7 +79,10 @@ export function factsOf(error: unknown): Facts {
     code,
     state: error instanceof LostRunError ? 'lost' : stateOfCode(code),
     text: [...summary, ...(serverMessage ? [serverMessage] : [])].join('\n'),
-    ...(response && { response: { status, message, requestId: requestId && sanitize(requestId) } }),
+    ...(response && { response }),
+    ...(attempts !== undefined && { attempts }),
+    ...(candidateId !== undefined && { candidateId }),
+    ...(error instanceof OtherCommandError && { recorded: error }),
     runMayExist,
     createdNothing,
     isTemporary,
@@ -86,16 +91,19 @@ export function factsOf(error: unknown): Facts {
   };
 }
 
+/** Most lines of a stack that are shown: its message may contain text from outside. */
+const MAX_STACK_LINES = 100;
+
 function internalError(error: unknown): Facts {
   const message = error instanceof Error ? error.message : String(error);
-  const stack = sanitizeStack((error instanceof Error && error.stack) || String(error)).split('\n');
+  const stack = ((error instanceof Error && error.stack) || String(error)).split('\n');
   return {
     code: 'internal',
     state: 'internal',
-    summary: [`internal error: ${sanitize(message)}`],
+    summary: [`internal error: ${truncate(message)}`],
     text: `internal error: ${message}`,
     hints: [`Report it at ${BUGS_URL} with the details (remove any secrets first).`],
-    stack,
+    stack: stack.slice(0, MAX_STACK_LINES).map(truncate),
     runMayExist: false,
     createdNothing: false,
     isTemporary: false,
@@ -129,21 +137,21 @@ export function rowReason({ code, response, text }: Facts): string {
 function describeLocalError(error: unknown): Description | undefined {
   if (error instanceof UsageError) {
     return {
-      summary: error.problems.map((problem) => sanitize(problem)),
+      summary: error.problems.map((problem) => truncate(problem)),
       serverMessage: error.quoted,
       hints: error.hint === undefined ? [] : [`See: ${error.hint}`],
     };
   }
   if (error instanceof MissingTokenError) {
-    const lookedFor = `no access token: looked for ${sanitize(error.lookedFor.join(', '))}`;
+    const lookedFor = `no access token: looked for ${truncate(error.lookedFor.join(', '))}`;
     return {
-      summary: [lookedFor, ...(error.withheld === undefined ? [] : [sanitize(error.withheld)])],
+      summary: [lookedFor, ...(error.withheld === undefined ? [] : [truncate(error.withheld)])],
       hints: ['Set WFR_TOKEN or --token-file; to send no token, use --no-token.'],
     };
   }
   if (error instanceof FileChangedError) {
     return {
-      summary: [`${sanitize(error.path)} changed while being read; no run was created`],
+      summary: [`${truncate(error.path)} changed while being read; no run was created`],
       hints: ['Run the same command again once the file is complete.'],
     };
   }
@@ -151,7 +159,7 @@ function describeLocalError(error: unknown): Description | undefined {
   if (error instanceof UnsavedDocumentError) return describeUnsavedDocument(error);
   if (error instanceof OutputError) {
     return {
-      summary: [`cannot write ${sanitize(error.what)}: ${describeSystemError(error.cause)}`],
+      summary: [`cannot write ${truncate(error.what)}: ${describeSystemError(error.cause)}`],
       hints: [],
     };
   }
@@ -160,7 +168,7 @@ function describeLocalError(error: unknown): Description | undefined {
 
 function describeFileReadError({ path, cause, isTemporary }: FileReadError): Description {
   return {
-    summary: [`${sanitize(path)} cannot be read: ${describeSystemError(cause)}; no run was created`],
+    summary: [`${truncate(path)} cannot be read: ${describeSystemError(cause)}; no run was created`],
     hints: [
       isTemporary
         ? 'Run the same command again, with more open files (ulimit -n) or a smaller --concurrency.'
@@ -175,7 +183,7 @@ function describeUnsavedDocument({ what, cause }: UnsavedDocumentError): Descrip
       ? ['it exists already', 'overwrite it with --force']
       : [describeSystemError(cause), 'watch the run again once this is fixed'];
   return {
-    summary: [`cannot save ${sanitize(what)}: ${reason}`],
+    summary: [`cannot save ${truncate(what)}: ${reason}`],
     hints: [`Choose another folder, or ${fix}.`],
   };
 }
@@ -192,7 +200,7 @@ function describeTriggerError(error: unknown): Description | undefined {
   if (error instanceof LostRunError) {
     return {
       summary: [
-        `the service no longer knows run ${sanitize(error.id)} (404), recorded in ${sanitize(error.file)}`,
+        `the service no longer knows run ${truncate(error.id)} (404), recorded in ${truncate(error.file)}`,
       ],
       hints: ['Check the base URL and the service. The same command with --retry-lost triggers another run.'],
     };
@@ -246,8 +254,8 @@ function describeUnsettled({ file, sentAt, reason }: UnsettledRunError): Descrip
   return {
     summary: [
       'the outcome is unknown: a run may have been created',
-      `an earlier command sent the request${when} and recorded no answer in ${sanitize(file)}`,
-      ...sanitizeLines(reason ?? ''),
+      `an earlier command sent the request${when} and recorded no answer in ${truncate(file)}`,
+      ...truncate(reason ?? '').split('\n'),
     ].filter((line) => line !== ''),
     hints: [SETTLE_ONCE],
   };
@@ -259,7 +267,7 @@ const SETTLE_ONCE =
 
 function settleHint({ onceFile }: { onceFile?: string | undefined }): string {
   if (onceFile === undefined) return CHECK_FIRST;
-  return `The next command with --once ${sanitize(onceFile)} sends nothing. ${SETTLE_ONCE}`;
+  return `The next command with --once ${truncate(onceFile)} sends nothing. ${SETTLE_ONCE}`;
 }
 
 function describeInterruption({ sendState, evidence, onceFile }: InterruptedError): Description {
@@ -276,8 +284,8 @@ function describeInterruption({ sendState, evidence, onceFile }: InterruptedErro
 function evidenceLines(evidence: RunEvidence | undefined): string[] {
   const { ids = [], location } = evidence ?? {};
   return [
-    ...ids.map((id) => `the response names the id ${sanitize(id)}, which the service did not confirm`),
-    ...(location === undefined ? [] : [`the response points to ${sanitize(location)}`]),
+    ...ids.map((id) => `the response names the id ${truncate(id)}, which the service did not confirm`),
+    ...(location === undefined ? [] : [`the response points to ${truncate(location)}`]),
   ];
 }
 
@@ -296,7 +304,7 @@ const MIN_SHORT_ID = 4;
 function describeWatchError(error: unknown): Description | undefined {
   if (error instanceof NoSuchRunError) {
     return {
-      summary: [`the service has no run ${sanitize(error.id)} (404)`],
+      summary: [`the service has no run ${truncate(error.id)} (404)`],
       serverMessage: error.info.message,
       hints: [
         ...(error.id.length < MIN_SHORT_ID && isUuidPrefix(error.id)
@@ -306,12 +314,12 @@ function describeWatchError(error: unknown): Description | undefined {
       ],
     };
   }
-  if (error instanceof UnreachableRunError) return describeUnreachableRun(error, `run ${sanitize(error.id)}`);
+  if (error instanceof UnreachableRunError) return describeUnreachableRun(error, `run ${truncate(error.id)}`);
   if (error instanceof NoSuchValueError) return describeNoSuchValue(error);
   if (error instanceof UnknownStatusError) {
     const duration = formatDuration(error.forMs);
     return {
-      summary: [`the status ${sanitize(error.status)} is unknown to wfr and has not changed for ${duration}`],
+      summary: [`the status ${truncate(error.status)} is unknown to wfr and has not changed for ${duration}`],
       hints: ["Check the service's documentation; a newer wfr may know this status."],
     };
   }
@@ -326,9 +334,9 @@ function describeUnreachableRun(error: UnreachableRunError, subject: string): De
 }
 
 function describeNoSuchValue({ pointer, subject, prefix, found }: NoSuchValueError): Description {
-  const parent = prefix === '' ? `the ${subject}` : sanitize(prefix);
+  const parent = prefix === '' ? `the ${subject}` : truncate(prefix);
   return {
-    summary: [`the ${subject} has no value at ${sanitize(pointer)}`, `${parent} ${describeFound(found)}`],
+    summary: [`the ${subject} has no value at ${truncate(pointer)}`, `${parent} ${describeFound(found)}`],
     hints: [],
   };
 }
@@ -371,7 +379,7 @@ function httpErrorTexts(
   if (status >= 300 && status <= 399) return redirectTexts(info, request);
   if (status === 401 || status === 403) return tokenErrorTexts(info);
   if (status === 404) {
-    return [`the service has nothing at ${sanitize(url)} (404)`, workflowHint(info)];
+    return [`the service has nothing at ${truncate(url)} (404)`, workflowHint(info)];
   }
   if (status === 413) {
     return [
@@ -388,7 +396,7 @@ function redirectTexts(
   request: string,
 ): [string, string] {
   return [
-    `the service redirects ${request} to ${sanitize(location ?? 'nowhere')} (${status}); wfr does not follow redirects`,
+    `the service redirects ${request} to ${truncate(location ?? 'nowhere')} (${status}); wfr does not follow redirects`,
     isRunLocation === true
       ? 'The target may be the run that was created.'
       : "Set the base URL to the service's own address.",
@@ -399,15 +407,15 @@ function tokenErrorTexts({ status, tokenSource, tokenFix }: HttpErrorInfo): [str
   return [
     tokenSource === undefined
       ? `the service requires an access token (${status}), and none was sent`
-      : `the service rejected the access token (${status}); it came from ${sanitize(tokenSource)}`,
-    sanitize(tokenFix ?? 'Set WFR_TOKEN or --token-file to a token with permission for this.'),
+      : `the service rejected the access token (${status}); it came from ${truncate(tokenSource)}`,
+    truncate(tokenFix ?? 'Set WFR_TOKEN or --token-file to a token with permission for this.'),
   ];
 }
 
 /** A name that a profile would resolve is sent as it is where there is none. */
 function workflowHint({ workflowId = '' }: HttpErrorInfo): string {
   if (workflowId === '' || isUuid(workflowId)) return 'Check the base URL and the workflow.';
-  return `"${sanitize(workflowId)}" is no UUID; names of workflows come from a profile of the config file: see wfr help config`;
+  return `"${truncate(workflowId)}" is no UUID; names of workflows come from a profile of the config file: see wfr help config`;
 }
 
 /** A 400 may come from a server that is not the service; a 422 has understood the request. */
@@ -436,9 +444,9 @@ function rejectionHints({ method, status }: HttpErrorInfo, variantHint: HttpErro
 function describeUnreadableResponse({ reason, facts }: UnreadableResponseError): Description {
   const { status, contentType, excerpt, fields } = facts;
   const found = fields === undefined ? '' : `; its fields are ${formatFields(fields)}`;
-  const type = contentType === undefined ? '' : `, content type ${sanitize(contentType)}`;
+  const type = contentType === undefined ? '' : `, content type ${truncate(contentType)}`;
   return {
-    summary: [`the response (${status ?? 'no status'}${type}) is not a run: ${sanitize(reason)}${found}`],
+    summary: [`the response (${status ?? 'no status'}${type}) is not a run: ${truncate(reason)}${found}`],
     serverMessage: fields === undefined ? excerpt : undefined,
     hints: /html/i.test(contentType ?? '')
       ? ['The response is a web page: check the base URL, and the network for a sign-in page.']
@@ -448,7 +456,7 @@ function describeUnreadableResponse({ reason, facts }: UnreadableResponseError):
 
 function formatFields({ names, omitted }: FieldNames): string {
   const more = omitted > 0 ? [`… (${omitted} more)`] : [];
-  return [...names.map(sanitize), ...more].join(', ') || '(none)';
+  return [...names.map(truncate), ...more].join(', ') || '(none)';
 }
 
 type FaultText = (error: NetworkError) => string;
@@ -518,7 +526,7 @@ function describeNetworkError(error: NetworkError): Description {
   const subject = proxy && !fault.startsWith('proxy-') ? ' (the proxy)' : '';
   const problem = fault === 'certificate' ? CERTIFICATE_PROBLEMS[code ?? ''] : undefined;
   const reason = problem === undefined ? '' : `: ${problem}`;
-  const shownCode = code === undefined || fault === 'too-large' ? '' : ` (${sanitize(code)})`;
+  const shownCode = code === undefined || fault === 'too-large' ? '' : ` (${truncate(code)})`;
   const received = status === undefined || proxy ? '' : `, after the status ${status}`;
   const hint =
     proxy && fault !== 'certificate' ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : FAULT_HINTS[fault];

@@ -3,15 +3,32 @@
  * schema is error.schema.json.
  */
 import { ERROR_CODES, type ErrorCode, type Exit, ExitCode, toExitCode } from '../exit-code.js';
-import { sanitize, sanitizeJson, sanitizeLines } from '../text/sanitize.js';
+import { sanitizeJson, truncate } from '../text/sanitize.js';
 import type { SecretMask } from '../text/secret-mask.js';
-import { endOf, exitOf, type Facts, type Outcome, STATES, type State, stillText } from './outcome.js';
+import {
+  endOf,
+  exitOf,
+  type Facts,
+  MAX_LISTED_RUNS,
+  type Outcome,
+  STATES,
+  type State,
+  stillText,
+} from './outcome.js';
 
 /** The response that an error is about; null for what is unknown. */
 interface ServiceResponse {
   status: number | null;
   message: string | null;
   requestId: string | null;
+}
+
+/** A run, or a row of a batch, that did not succeed. */
+export interface RunData {
+  row?: number;
+  label?: string;
+  id: string | null;
+  code: ErrorCode;
 }
 
 export interface ErrorData {
@@ -22,15 +39,47 @@ export interface ErrorData {
   hints: readonly string[];
   /** Whether the same command may be run again without the danger of a second run, and might succeed. */
   retryable: boolean;
+  /** How long the service asks to wait before the next request. */
+  retryAfterMs: number | null;
+  /** How many requests to trigger the run were sent. */
+  attempts: number | null;
   /** Whether a run may exist whose id is unknown. */
   runMayExist: boolean;
+  /** An id that the run may have. */
+  candidateId: string | null;
   runId: string | null;
-  /** The step at which a run failed; only with `run-failed`. */
-  step?: string | null;
+  /** The step at which a run failed. */
+  step: string | null;
+  /** The inputs that are not those of the run that --once recorded. */
+  differs: readonly string[];
   /** A command that continues with the runs. */
   resume: string | null;
   service: ServiceResponse | null;
+  /** The number of runs and rows that did not succeed, and the first of them. */
+  runCount: number;
+  runs: readonly RunData[];
 }
+
+/** What every description begins with: it decides the order of the members. */
+const EMPTY: Omit<ErrorData, 'code' | 'exitCode' | 'message'> & Partial<ErrorData> = {
+  code: 'internal',
+  exitCode: ExitCode.internalError,
+  message: '',
+  details: [],
+  hints: [],
+  retryable: false,
+  retryAfterMs: null,
+  attempts: null,
+  runMayExist: false,
+  candidateId: null,
+  runId: null,
+  step: null,
+  differs: [],
+  resume: null,
+  service: null,
+  runCount: 0,
+  runs: [],
+};
 
 /** Why some rows did not succeed. */
 interface RowsReason {
@@ -50,6 +99,11 @@ export interface RowsEnding {
   hasUnknown: boolean;
   /** Whether the same command continues with rows that have not ended. */
   hasOpen: boolean;
+  /** The number of rows that did not succeed, and the first of them. */
+  runCount: number;
+  runs: readonly RunData[];
+  /** How long the service asked to wait, at most. */
+  retryAfter?: number | undefined;
 }
 
 /** How a command ended. */
@@ -63,6 +117,8 @@ export interface CommandEnding {
   rows?: RowsEnding | undefined;
   /** The command that continues with the runs. */
   resume?: string | undefined;
+  /** What to add to that command, one line each. */
+  resumeHints?: readonly string[] | undefined;
   /** Whether the same command would trigger another run if one exists. */
   triggersAgain: boolean;
   /** Whether an internal error may have come after a trigger was sent. */
@@ -85,7 +141,7 @@ const MAX_LISTED = 100;
 
 /** Describes a command whose exit code is not 0. */
 export function describeEnding(ending: CommandEnding): ErrorData {
-  const { exit, outcomes, failures, triggersAgain, resume = null } = ending;
+  const { exit, outcomes, failures, rows, triggersAgain, resume = null, resumeHints = [] } = ending;
   const exitCode = toExitCode(exit);
   const errors = [...describeWork(ending), ...failures.map((facts) => describeFacts(facts, ending))];
   const [only] = errors;
@@ -95,8 +151,22 @@ export function describeEnding(ending: CommandEnding): ErrorData {
       : joinErrors(errors, outcomes.length, exitCode);
   const isRepeatable =
     exitCode !== ExitCode.unknownOutcome && !(triggersAgain && outcomes.some(({ id }) => id !== undefined));
-  const runId = outcomes.length === 1 ? (outcomes[0]?.id ?? null) : null;
-  return { ...joined, retryable: joined.retryable && isRepeatable, runId, resume };
+  const runId = outcomes.length === 1 ? (outcomes[0]?.id ?? null) : joined.runId;
+  const hints = resume === null ? joined.hints : [...joined.hints, ...resumeHints];
+  const runs = rows ?? listRuns(outcomes);
+  const { runCount } = runs;
+  const retryable = joined.retryable && isRepeatable;
+  return { ...joined, hints, retryable, runId, resume, runCount, runs: runs.runs };
+}
+
+/** Returns the runs that did not succeed. */
+function listRuns(outcomes: readonly Outcome[]): Pick<ErrorData, 'runCount' | 'runs'> {
+  const failed = outcomes.filter((outcome) => exitOf(outcome) !== ExitCode.ok);
+  const runs = failed.slice(0, MAX_LISTED_RUNS).map(({ row, label, id = null, run, error }): RunData => {
+    const code = error?.code ?? endOf(run?.status)?.errorCode ?? 'still-running';
+    return { ...(row !== undefined && { row }), ...(label !== undefined && { label }), id, code };
+  });
+  return { runCount: failed.length, runs };
 }
 
 /** Describes the work of a command: as a whole, or each run that did not succeed. */
@@ -139,14 +209,18 @@ function describeFacts(
   const runMayExist = facts.runMayExist || (code === 'internal' && mayHaveSent);
   const isSafe = triggersAgain ? createdNothing : !runMayExist;
   return {
+    ...EMPTY,
     code,
     exitCode: toExitCode(exitOf({ state: facts.state, error: facts })),
     ...textsOf(facts),
     hints,
     retryable: isSafe && isTemporary,
+    retryAfterMs: facts.response?.retryAfter ?? null,
+    attempts: facts.attempts ?? null,
     runMayExist,
-    runId: null,
-    resume: null,
+    candidateId: facts.candidateId ?? null,
+    runId: facts.recorded?.runId ?? null,
+    differs: facts.recorded?.differs ?? [],
     service: serviceOf(facts),
   };
 }
@@ -156,7 +230,7 @@ function textsOf({ summary, serverMessage, response, stack }: Facts): Pick<Error
   const [message = '', ...details] = summary;
   // The service's message has a member of its own.
   const isOther = serverMessage !== undefined && textOrNull(response?.message) === null;
-  return { message, details: isOther ? [...details, ...sanitizeLines(serverMessage)] : details };
+  return { message, details: isOther ? [...details, ...linesOf(serverMessage)] : details };
 }
 
 function serviceOf({ response }: Facts): ServiceResponse | null {
@@ -170,26 +244,25 @@ function serviceOf({ response }: Facts): ServiceResponse | null {
 function describeOutcome({ id, run, error, durationMs }: Outcome, ending: CommandEnding): ErrorData {
   const runId = id ?? null;
   if (error !== undefined) return { ...describeFacts(error, ending), runId };
-  const known = { details: [], hints: [], runMayExist: false, runId, resume: null };
   const end = endOf(run?.status);
   if (end?.errorCode === undefined) {
     return {
-      ...known,
+      ...EMPTY,
       code: 'still-running',
       exitCode: ExitCode.stillRunning,
       message: stillText(run, durationMs),
       retryable: true,
-      service: null,
+      runId,
     };
   }
   const { message, step } = run?.error ?? {};
   return {
-    ...known,
+    ...EMPTY,
     code: end.errorCode,
     exitCode: end.exit,
-    message: step === undefined ? `the run ${end.state}` : `the run ${end.state} at step ${sanitize(step)}`,
-    retryable: false,
-    step: step === undefined ? null : sanitize(step),
+    message: step === undefined ? `the run ${end.state}` : `the run ${end.state} at step ${truncate(step)}`,
+    runId,
+    step: step === undefined ? null : truncate(step),
     service: { status: null, message: textOrNull(message), requestId: null },
   };
 }
@@ -228,24 +301,22 @@ const NEEDS_CHANGE: readonly number[] = [
 ];
 
 function describeRows(
-  { summary, hints, reasons, hasUnknown, hasOpen }: RowsEnding,
+  { summary, hints, reasons, hasUnknown, hasOpen, retryAfter }: RowsEnding,
   exitCode: number,
   { triggersAgain }: CommandEnding,
 ): ErrorData {
   const [message = '', ...details] = summary.map((line) => line.trim());
   const code = codeOfReasons(reasons, exitCode) ?? ROW_CODES[exitCode] ?? 'interrupted';
   return {
+    ...EMPTY,
     code,
     exitCode,
     message,
     details,
     hints: hints.map((line) => line.trim()),
     retryable: hasOpen && !triggersAgain && !NEEDS_CHANGE.includes(exitCode),
+    retryAfterMs: retryAfter ?? null,
     runMayExist: hasUnknown,
-    runId: null,
-    ...(code === 'run-failed' && { step: null }),
-    resume: null,
-    service: null,
   };
 }
 
@@ -258,17 +329,18 @@ function joinErrors(errors: readonly ErrorData[], runs: number, exitCode: number
   const lines = errors.slice(0, MAX_LISTED).map(errorText);
   const omitted = errors.length - lines.length;
   const isOfRuns = errors.every(({ runId }) => runId !== null);
+  const waits = errors.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
   return {
+    ...EMPTY,
     code,
     exitCode,
     message: isOfRuns ? `${errors.length} of ${runs} runs did not succeed` : (first?.message ?? ''),
     details: omitted > 0 ? [...lines, `and ${omitted} more`] : lines,
     hints: [...new Set(errors.flatMap(({ hints }) => hints))],
     retryable: errors.every(({ retryable }) => retryable),
+    retryAfterMs: waits.length > 0 ? Math.max(...waits) : null,
     runMayExist: errors.some(({ runMayExist }) => runMayExist),
-    runId: null,
-    ...(code === 'run-failed' && { step: steps.size === 1 ? (first?.step ?? null) : null }),
-    resume: null,
+    step: steps.size === 1 ? (first?.step ?? null) : null,
     service: deciding.length === 1 ? (first?.service ?? null) : null,
   };
 }
@@ -276,10 +348,17 @@ function joinErrors(errors: readonly ErrorData[], runs: number, exitCode: number
 /** Returns an error as one line: `run-1: rejected: …`. */
 function errorText({ runId, code, message, details, service }: ErrorData): string {
   const texts = [message, ...details, ...(service?.message == null ? [] : [service.message])];
-  const prefix = runId === null ? [] : [sanitize(runId)];
+  const prefix = runId === null ? [] : [truncate(runId)];
   return [...prefix, code, texts.join('; ').replaceAll('\n', '; ')].join(': ');
 }
 
 function textOrNull(text: string | undefined): string | null {
-  return text ? sanitizeLines(text).join('\n') : null;
+  return text ? linesOf(text).join('\n') : null;
+}
+
+/** Returns the lines of a text of the service. */
+function linesOf(text: string): string[] {
+  return truncate(text)
+    .replace(/(\r?\n)+$/, '')
+    .split(/\r?\n/);
 }

@@ -2,6 +2,7 @@
  * How one run or row stands, as plain data, and all that follows from it: one record, one table of states. Exit code, word,
  * color and texts are functions of these, for the screen, for programs and for every report.
  */
+import type { ErrorResponse } from '../errors.js';
 import { type ErrorCode, type Exit, ExitCode, type SignalName } from '../exit-code.js';
 import { isKnownStatus, type Run, type TerminalStatus } from '../service/run.js';
 import { formatDuration } from '../text/duration.js';
@@ -104,21 +105,33 @@ export function stateOfCode(code: ErrorCode): State {
   return STATE_BY_CODE[code];
 }
 
+/** Returns the code of a run in this state that has no error of its own; undefined if it is no failure. */
+export function codeOfState(state: State): ErrorCode | undefined {
+  if (state === 'running') return 'still-running';
+  return Object.values(ENDS).find((end) => end.state === state)?.errorCode;
+}
+
 /** What is known of an error, as plain data; describe-error.ts makes it of what was thrown. */
 export interface Facts {
   code: ErrorCode;
   /** The state that it leaves its run in. */
   state: State;
-  /** What happened, sanitized, one line each. */
+  /** What happened, one line each; not sanitized. */
   summary: readonly string[];
   /** The same and the service's message as one text, equal for all runs with the same error; not sanitized. */
   text: string;
-  /** How to fix it, one line each. */
+  /** How to fix it, one line each; not sanitized. */
   hints: readonly string[];
   /** The service's own message, or the start of a response that cannot be read; not sanitized. */
   serverMessage?: string | undefined;
-  /** The response that it is about; its message is not sanitized, its request id is. */
-  response?: { status?: number | undefined; message?: string | undefined; requestId?: string | undefined };
+  /** The response that it is about; not sanitized. */
+  response?: ErrorResponse;
+  /** How many requests to trigger the run were sent. */
+  attempts?: number;
+  /** An id that a response named and the service did not confirm; not sanitized. */
+  candidateId?: string;
+  /** The run that --once recorded for another command, and the inputs that differ; not sanitized. */
+  recorded?: { runId: string | undefined; differs: readonly string[] };
   /** Whether a run may exist whose id is unknown. */
   runMayExist: boolean;
   /** Whether it proves that the command created no run. */
@@ -127,11 +140,14 @@ export interface Facts {
   isTemporary: boolean;
   /** The signal that ended the work. */
   signal?: SignalName;
-  /** Where wfr itself failed, line by line. */
+  /** Where wfr itself failed, line by line; not sanitized. */
   stack?: readonly string[];
   /** Whether only a document of the output is missing: the printed output still contains it. */
   isDocumentUnsaved?: boolean;
 }
+
+/** Runs that are listed at most for programs. */
+export const MAX_LISTED_RUNS = 1_000;
 
 /** What is known of one run or row. */
 export interface Outcome {
@@ -206,7 +222,7 @@ export const NO_MESSAGE = '(the service gave no message)';
 export function problemLines({ state, error, run, durationMs }: Outcome, { elapsed = true } = {}): string[] {
   if (error !== undefined) return sanitizeLines(error.text);
   if (STATES[state].exit === ExitCode.ok) return [];
-  if (state === 'running') return [stillText(run, elapsed ? durationMs : undefined)];
+  if (state === 'running') return [sanitize(stillText(run, elapsed ? durationMs : undefined))];
   if (state === 'waiting') return ['it was not sent'];
   return sanitizeLines(run?.error?.message || NO_MESSAGE);
 }
@@ -223,11 +239,13 @@ export function requestLines({ error }: Outcome): string[] {
   return requestId === undefined ? [] : [`request id: ${sanitize(requestId)}`];
 }
 
-/** Returns `still RUNNING (1 of 4 steps) after 12s; the run continues`, for a run that wfr stopped waiting for. */
+/**
+ * Returns `still RUNNING (1 of 4 steps) after 12s; the run continues`, not sanitized, for a run that wfr stopped waiting for.
+ */
 export function stillText(run: Run | undefined, durationMs: number | undefined, subject = 'the run'): string {
   const time = durationMs === undefined ? '' : ` after ${formatDuration(durationMs)}`;
   const steps = run === undefined || durationMs === undefined ? '' : stepsText(run);
-  const status = run === undefined ? 'not seen' : statusText(run);
+  const status = run === undefined ? 'not seen' : (run.status ?? 'accepted');
   return `still ${status}${steps && ` (${steps})`}${time}; ${subject} ${continuesText(run)}`;
 }
 

@@ -10,6 +10,7 @@ import type { Clock } from '../platform/context.js';
 import { AwakeTime } from '../service/awake-time.js';
 import { backoff } from '../service/retry.js';
 import type { RequestGate } from '../service/service.js';
+import { formatDuration } from '../text/duration.js';
 import { isTooBusy, RateLimiter } from './rate-limiter.js';
 
 /** How long a service may be unreachable or too busy before the batch gives up (ms). */
@@ -146,6 +147,8 @@ export class Gate implements RequestGate {
         const cause = findOutageCause(error);
         if (cause === undefined) this.#endOutage(!this.#options.signal.aborted);
         else if (cause instanceof NetworkError && cause.isPermanent) this.#giveUp(error);
+        // The next row would be sent before the time that the service asks for.
+        if (error instanceof NotTriggeredError && error.retryAfter !== undefined) this.#giveUp(error);
         if (cause !== undefined && !this.givenUp.aborted) {
           this.#outage ??= startOutage(send, this.#options.clock);
           const { probe, over } = this.#outage;
@@ -201,6 +204,9 @@ export class Gate implements RequestGate {
       return [`${what}: ${NO_FURTHER}`, ...hints, KEEP_GOING];
     }
     const hasGivenUp = this.givenUp.aborted;
+    const reason: unknown = this.givenUp.reason;
+    if (reason instanceof NotTriggeredError && reason.retryAfter !== undefined)
+      return [`The service asks to wait ${formatDuration(reason.retryAfter)}: ${NO_FURTHER}`];
     if (hasGivenUp && error?.response?.status !== undefined)
       return [`The service was too busy for 5 minutes: ${NO_FURTHER}`];
     if (hasGivenUp || unreachable >= MAX_UNREACHABLE)

@@ -60,6 +60,11 @@ export interface TriggerLog {
   candidate(id: string): void;
 }
 
+/** How many requests one trigger has taken so far. */
+interface SentRequests {
+  count: number;
+}
+
 /**
  * Triggers a run, and records each step. Throws HttpError, NotTriggeredError or UnknownOutcomeError when no run was
  * confirmed, InterruptedError after a signal, FileChangedError or FileReadError when a document cannot be sent, and what
@@ -71,11 +76,13 @@ export async function createRun(
   interruption: Interruption,
   log: TriggerLog,
 ): Promise<Created> {
+  const sent: SentRequests = { count: 0 };
   try {
-    const created = await tryVariants(trigger, service, interruption, log);
+    const created = await tryVariants(trigger, service, interruption, log, sent);
     log.accepted(created.run);
     return created;
   } catch (error) {
+    if (error instanceof WfrError && sent.count > 0) error.attempts ??= sent.count;
     if (error instanceof WfrError && error.runMayExist) log.unknown(error);
     // What the log cannot record, it cannot record as refused either.
     else if (error instanceof WfrError && error.code !== 'output-not-written') log.refused(error, true);
@@ -88,11 +95,12 @@ async function tryVariants(
   service: Service,
   interruption: Interruption,
   log: TriggerLog,
+  sent: SentRequests,
 ): Promise<Created> {
   const variants = variantsOf(trigger.field);
   for (const [index, variant] of variants.entries()) {
     try {
-      const run = await sendUntilDecided(trigger, variant, service, interruption, log);
+      const run = await sendUntilDecided(trigger, variant, service, interruption, log, sent);
       return { run, variant, variantsTried: index + 1 };
     } catch (error) {
       const hint = error instanceof HttpError && variants.length > 1 ? getVariantHint(error) : undefined;
@@ -111,11 +119,13 @@ async function sendUntilDecided(
   service: Service,
   interruption: Interruption,
   log: TriggerLog,
+  sent: SentRequests,
 ): Promise<Run> {
   const earlier: Attempt[] = [];
   let isNewToken = false;
   for (;;) {
     const body = new TriggerBody({ fields: fieldsFor(variant, trigger.workflowId), inputs: trigger.inputs });
+    sent.count++;
     const { run, failure, token } = await sendOnce(body, service, interruption, log);
     if (run !== undefined) return run;
     // Not twice in a row: a service may reject every new token.

@@ -73,25 +73,23 @@ export function sanitizeLines(text: string): string[] {
     .map(sanitizeLine);
 }
 
-/** Most lines of a stack that are shown. */
-const MAX_STACK_LINES = 100;
-
-/** Sanitizes the stack of an internal error, line by line: its message may contain text from outside. */
-export function sanitizeStack(stack: string): string {
-  return stack.split('\n').slice(0, MAX_STACK_LINES).map(sanitize).join('\n');
-}
-
 /** Escapes the control characters of a text that is kept as it is otherwise: all but white space. */
 export function escapeControls(text: string): string {
   return text.replace(/[^\P{Cc}\t\n\v\f\r]/gu, (character) => escapeCodePoint(character.charCodeAt(0)));
 }
 
-/** Returns the JSON text of a value on one line, with unsafe code points escaped. */
+/** Returns the JSON text of a value on one line, with unsafe code points escaped, and lone surrogates replaced. */
 export function sanitizeJson(value: unknown): string {
-  return escapeUnsafe(JSON.stringify(value), () => false);
+  const text = JSON.stringify(value);
+  // JSON.stringify escapes surrogates only where they are alone, which other parsers reject.
+  const valid = text.includes('\\ud')
+    ? text.replace(/(\\\\)|\\ud[89a-f][0-9a-f]{2}/g, (_escape, backslash?: string) => backslash ?? '\ufffd')
+    : text;
+  return escapeUnsafe(valid, () => false);
 }
 
-function sanitizeLine(line: string): string {
+/** Escapes the unsafe code points of one line, whatever its length. */
+export function sanitizeLine(line: string): string {
   const escaped = escapeUnsafe(line, () => false);
   // A command may have white space before it.
   return escaped.replace(/^(\s*):(?=:)/, (_match, space: string) => space + escapeCodePoint(0x3a));
@@ -108,7 +106,8 @@ export function quoteLines(text: string): string {
     .join('\n');
 }
 
-function truncate(text: string): string {
+/** Returns a field, truncated visibly if it is long. */
+export function truncate(text: string): string {
   if (text.length <= MAX_FIELD_LENGTH) return text;
   const end = /[\ud800-\udbff]/.test(text.charAt(MAX_FIELD_LENGTH - 1))
     ? MAX_FIELD_LENGTH - 1

@@ -3,7 +3,7 @@
 import type { ErrorCode } from '../exit-code.js';
 import { STATES, type State, WORDS, wordOf } from '../outcome/outcome.js';
 import { formatCount } from '../text/quantity.js';
-import { sanitize, sanitizeLines } from '../text/sanitize.js';
+import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
 import { type Paint, paintOf, type Style } from './style.js';
 
@@ -53,7 +53,7 @@ export function formatBatchSummary(summary: BatchSummary, style: Style, width: n
     countsLine(summary, style),
     ...reasons.slice(0, MAX_REASONS).flatMap((reason) => reasonLines(reason, style)),
     ...moreReasons(reasons.slice(MAX_REASONS)),
-    ...notes.map((text) => ({ text })),
+    ...notes.map((text) => ({ text: sanitizeLine(text) })),
     ...next.flatMap((step) => stepLines(step, style, width)),
   ];
   return lines.flatMap((line) => paintedLines(line, width));

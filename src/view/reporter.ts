@@ -101,7 +101,7 @@ export class Reporter {
 
   /** Reports that a poll failed and is retried after `delay` ms; `id` is given where there are several runs. */
   retryingPoll(failure: WfrError, delay: number, id: string | undefined): void {
-    const reason = factsOf(failure).summary.join(', ');
+    const reason = sanitize(factsOf(failure).summary.join(', '));
     const subject = id === undefined ? '' : `${sanitize(id)}: `;
     this.progress(`wfr: ${subject}${reason}; retrying in ${formatDuration(delay)}`);
   }
@@ -130,7 +130,7 @@ export class Reporter {
       if (!this.presentation.live) this.progress(`wfr: service busy (${cause.info.status}): waiting ${wait}`);
       return;
     }
-    const reason = factsOf(cause).summary.join(', ');
+    const reason = sanitize(factsOf(cause).summary.join(', '));
     this.progress(`wfr: ${reason}; no row is sent until the service can be reached; trying again in ${wait}`);
   }
 

@@ -30,7 +30,7 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       isDeprecationKnown = true;
     },
     retrying(cause, sendState, delay, count) {
-      const reason = factsOf(cause).summary.join(', ');
+      const reason = sanitize(factsOf(cause).summary.join(', '));
       const detail = sendState === 'partial' ? '; the request was incomplete, so no run can exist' : '';
       reporter.progress(
         `wfr: ${reason}${detail}; sending again in ${formatDuration(delay)} (${count}/${MAX_RESENDS})`,

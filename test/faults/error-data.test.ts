@@ -579,7 +579,7 @@ describe('errors as data: what wfr itself cannot do', () => {
     const { stderr } = await runCli(['run', 'w', '--json'], { env, clock });
     const error = errorData(stderr);
     expect(error).toMatchObject({ exitCode: 70, code: 'internal', retryable: false, runMayExist: true });
-    expect(error.details[0]).toBe('Error: broken \\u001b[31m clock');
+    expect(error.details[0]).toBe('Error: broken \u001b[31m clock');
   });
 });
 

@@ -199,6 +199,13 @@ describe('inputs: a value that looks like a file', () => {
 });
 
 describe('inputs: standard input', () => {
+  test('inputs: an empty document from a pipe exits 2 and sends nothing; an empty file is a document', async () => {
+    const piped = await send(['a@-;type=application/pdf'], {}, { stdin: '' });
+    expect([piped.exitCode, piped.requests.length]).toEqual([2, 0]);
+    expect(piped.stderr).toContain('standard input is empty; the command that writes to it may have failed');
+    expect((await send(['a@e.pdf'], { 'e.pdf': '' })).inputs).toEqual({ a: 'data:application/pdf;base64,' });
+  });
+
   test('inputs: standard input is sent as a document if its media type is given', async () => {
     const { inputs } = await send(['a@-;type=application/pdf'], {}, { stdin: PDF });
     expect(inputs).toEqual({ a: dataUri('application/pdf', PDF) });

@@ -84,9 +84,10 @@ describe('the commands in README.md and docs/', () => {
       writeFileSync(join(cwd, 'wfr/config.json'), blocks('docs/configuration.md', 'json')[0] ?? '');
       mkdirSync(join(cwd, '.secrets'));
       writeFileSync(join(cwd, '.secrets/workflows-test'), 'the token of the example');
-      const isFailing = task.includes('case $?');
+      const isFailing = task.includes('case $code');
       const { exitCode, stdout, stderr } = await bash(
-        JQ + task,
+        // As GitHub Actions runs a step.
+        `set -e\n${JQ}${task}`,
         { ...env, HOME: cwd, XDG_CONFIG_HOME: cwd },
         { cwd },
       );

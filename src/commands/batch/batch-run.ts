@@ -37,6 +37,8 @@ export class BatchRun {
   readonly #ended = new Map<RowState, number>();
   /** The rows in progress; once the results cannot be written, it keeps those that were in progress then. */
   readonly #inProgress = new Set<number>();
+  /** How long the service asked to wait, at most (ms). */
+  retryAfter: number | undefined;
   /** What ended the batch early, in order. */
   readonly #failures: unknown[] = [];
 
@@ -154,6 +156,8 @@ export class BatchRun {
 
   #rowEnded({ number, label }: Row, { exit, id, reason, error }: RowResult, view: BatchView): void {
     this.#exits.add(exit);
+    const { retryAfter } = error?.response ?? {};
+    if (retryAfter !== undefined) this.retryAfter = Math.max(this.retryAfter ?? 0, retryAfter);
     const state = this.#log.rows.state(number);
     this.#ended.set(state, (this.#ended.get(state) ?? 0) + 1);
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;

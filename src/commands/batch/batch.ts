@@ -16,7 +16,7 @@ import { shellCommand } from '../../text/shell-quote.js';
 import { adoptRuns } from '../shared/adopt-runs.js';
 import { openRowFiles } from '../shared/output-flags.js';
 import { ownedFileOptions } from '../shared/owned-file-options.js';
-import { hasFreeStdout } from '../shared/reports.js';
+import { hasFreeStdout, isReportOnStdout } from '../shared/reports.js';
 import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
@@ -47,7 +47,7 @@ export function batch(
       throw error;
     });
     try {
-      if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, context));
+      if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, flags, context));
       await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
       if (flags.results === undefined) await assertSingleRow(plan);
       const rowFiles = await openRowFiles(flags, () => listLabels(plan), eachFiles(files, flags), context);
@@ -71,7 +71,7 @@ function eachFiles(files: readonly string[], { each }: BatchFlags): string[] | u
 }
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
-async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutcome> {
+async function checkRows(plan: BatchPlan, flags: BatchFlags, context: Context): Promise<CommandOutcome> {
   /** The first line with each mistake, and how many other rows have the same. */
   const mistakes = new Map<string, { first: string; others: number }>();
   /** What is not about one row, such as what the workflow takes. */
@@ -104,7 +104,8 @@ async function checkRows(plan: BatchPlan, context: Context): Promise<CommandOutc
       ...(rows > 1 ? [`${invalid} of ${rows} rows ${invalid === 1 ? 'is' : 'are'} invalid`] : []),
     ]);
   }
-  await context.stderr.write(`${rows} ${rows === 1 ? 'row' : 'rows'} valid; nothing sent\n`);
+  const output = isReportOnStdout(flags) ? context.stderr : context.stdout;
+  await output.write(`${rows} ${rows === 1 ? 'row' : 'rows'} valid; nothing sent\n`);
   return { runs: [], exit: ExitCode.ok };
 }
 
@@ -169,7 +170,7 @@ async function sendRows(
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;
   if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors)) reporter.batchSummary(summary);
-  const rows = endingOfRows(log.rows, summary, total);
+  const rows = { ...endingOfRows(log.rows, summary, total), retryAfter: run.retryAfter };
   if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);
   return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };

@@ -16,6 +16,7 @@ import { createRun, type Trigger } from '../../service/create-run.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import type { Row } from '../../table/row.js';
 import { withoutLabel } from '../../text/reason-groups.js';
+import { sanitize } from '../../text/sanitize.js';
 import type { Session } from '../shared/session.js';
 import { watchRun } from '../shared/watch-run.js';
 
@@ -94,7 +95,7 @@ export class RowRunner {
       const names = inputs.inputs.map(({ name }) => name);
       log.record({ event: 'intent', row: number, label, digest, inputs: names });
       const accepted = await this.#trigger(number, inputs.inputs);
-      this.#addToHistory(label, accepted, names);
+      this.#announce(label, accepted, names);
       return await this.#watch(row, accepted.id, accepted);
     } finally {
       await inputs.close();
@@ -160,11 +161,13 @@ export class RowRunner {
     return { state, exit: exitOf({ state, error }), reason: withoutLabel(rowReason(error), label), error };
   }
 
-  /** Later commands refer to the run with @last. */
-  #addToHistory(label: string, { id, status }: Run, inputs: readonly string[]): void {
-    const { history, service, context } = this.#tools.session;
+  /** Prints the id with --quiet, and records it: later commands refer to the run with @last. */
+  #announce(label: string, { id, status }: Run, inputs: readonly string[]): void {
+    const { history, service, context, reporter } = this.#tools.session;
     const { workflowId: workflow } = this.#plan;
     context.secrets.keep(id);
+    // Else the line of a row that has ended has it.
+    if (reporter.presentation.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
     history.recordTrigger({ id, workflow, baseUrl: service.baseUrl.href, inputs, status, label });
   }
 }

@@ -105,7 +105,7 @@ wfr help config.
 
 Examples:
   wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e invoice@scan.pdf customer=ACME
-  pdfunite *.pdf - | wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\
+  gunzip -c scan.pdf.gz | wfr run 5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\
     'invoice@-;type=application/pdf' customer=ACME
 `;
 
@@ -233,8 +233,8 @@ For several runs, the first that applies of a signal, 70, 74, 6, 4, 7, 8; else
 0, 1 or 5 if all are the same; else 3.
 
 Example:
-  wfr run "$workflow" invoice@scan.pdf > output.json
-  case $? in
+  code=0; wfr run "$workflow" invoice@scan.pdf > output.json || code=$?
+  case $code in
     0) echo "done" ;;
     6) echo "check the service first" ;;
     *) echo "failed" ;;
@@ -253,20 +253,26 @@ With -o json, -o jsonl or --json, whatever ends a command with an exit code
 other than 0 is one JSON line, the last of stderr, in place of the message:
 
   {"error":{"code":"still-running","exitCode":8,"message":"…","details":[],
-  "hints":[],"retryable":false,"runMayExist":false,"runId":"…",
-  "resume":"wfr watch …","service":null}}
+  "hints":[],"retryable":false,"retryAfterMs":null,"attempts":null,
+  "runMayExist":false,"candidateId":null,"runId":"…","step":null,
+  "differs":[],"resume":"wfr watch …","service":null,
+  "runCount":1,"runs":[{"id":"…","code":"still-running"}]}}
 
   code, exitCode     what happened, in one word: see below
   message, details   what happened, in one sentence, and more lines about it
-  hints              how to fix it
-  retryable          the same command, run again, might succeed and triggers no
-                     second run
-  runMayExist        a run may exist whose id is unknown: check the service
+  hints              how to fix it, and what to add to resume
+  retryable          the same command is safe to run again, and might succeed
+  retryAfterMs       how long the service asks to wait before that
+  attempts           how many requests to trigger the run were sent
+  runMayExist        a run may exist; candidateId is an id that it may have
   runId, resume      the run, and the command that continues with it
+  step               where the run failed
+  differs            the inputs that are not those that --once recorded
   service            the response: its status, message and requestId
+  runCount, runs     what did not succeed: id, code, row, label
 
---report json has the same object, also for exit code 2. The package has its
-schema, error.schema.json.
+Ignore other members. --report json has the same object, also for exit code 2.
+The package has its schema, error.schema.json.
 
 ${layOutTerms(rows, 28).join('\n')}
 

@@ -6,6 +6,7 @@ import {
   InterruptedError,
   LostRunError,
   NoSuchRunError,
+  OtherCommandError,
   OutputError,
   UnknownOutcomeError,
   UnsettledRunError,
@@ -103,10 +104,11 @@ async function assertSameCommand(
   const { state, digests = {}, id, before } = record();
   if (hasNoRun(state)) return;
   const target = targetOf(plan);
+  const inputDifferences = differentInputs(digests, await inputs.digests());
   const differences = [
     ...differentTarget('workflow', header.workflow, target.workflow),
     ...differentTarget('service', header.baseUrl, target.baseUrl),
-    ...differentInputs(digests, await inputs.digests()),
+    ...inputDifferences.values(),
   ];
   if (differences.length === 0) return;
   const known = id ?? before?.id;
@@ -114,23 +116,26 @@ async function assertSameCommand(
     known === undefined
       ? 'for another run, use another file'
       : `to watch its run: ${resumeCommands([known], plan.settings, undefined).watch}; for another run, use another file`;
-  throw new UsageError([
+  const problems = [
     ...differences.map((difference) => `--once ${name}: ${difference}`),
     `--once ${name}: was recorded by another command; ${next}`,
-  ]);
+  ];
+  throw new OtherCommandError(problems, [...inputDifferences.keys()], known);
 }
 
 function differentTarget(what: string, recorded: string, actual: string): string[] {
   return recorded === actual ? [] : [`the ${what} is ${actual}, and was ${recorded}`];
 }
 
-function differentInputs(recorded: InputDigests, actual: InputDigests): string[] {
-  const names = [...new Set([...Object.keys(recorded), ...Object.keys(actual)])];
-  return names.flatMap((name) => {
-    if (!Object.hasOwn(recorded, name)) return [`the input "${name}" is new`];
-    if (!Object.hasOwn(actual, name)) return [`the input "${name}" is missing`];
-    return recorded[name] === actual[name] ? [] : [`the input "${name}" has changed`];
-  });
+/** Returns what is different about each input, by its name. */
+function differentInputs(recorded: InputDigests, actual: InputDigests): Map<string, string> {
+  const differences = new Map<string, string>();
+  for (const name of new Set([...Object.keys(recorded), ...Object.keys(actual)])) {
+    if (!Object.hasOwn(recorded, name)) differences.set(name, `the input "${name}" is new`);
+    else if (!Object.hasOwn(actual, name)) differences.set(name, `the input "${name}" is missing`);
+    else if (recorded[name] !== actual[name]) differences.set(name, `the input "${name}" has changed`);
+  }
+  return differences;
 }
 
 /** Records the run of --adopt. Throws UsageError if the outcome is not unknown. */
@@ -203,7 +208,8 @@ async function send(
 function continueRun({ record }: OnceFile, plan: RunPlan, once: OncePlan, session: Session): KnownRun {
   const { state, id, run, sentAt, error } = record();
   const { name } = once.file;
-  if (state === 'unknown' || id === undefined) throw new UnsettledRunError(name, sentAt, error?.reason);
+  if (state === 'unknown' || id === undefined)
+    throw new UnsettledRunError(name, sentAt, error?.reason, error?.candidateId);
   if (state === 'lost' && !plan.detached) throw new LostRunError(name, id);
   const { reporter } = session;
   reporter.notice(`Run ${reporter.style.bold(sanitize(id))}, recorded in ${sanitize(name)}`);

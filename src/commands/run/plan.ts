@@ -97,6 +97,7 @@ export async function planRun(
   const resend503 = mayResend503(flags, profile, context);
   return {
     ...plan,
+    flags,
     trigger: { workflowId: id, inputs: resolved.inputs, field, resend503 },
     detached: isDetached(flags),
     warnings: resolved.warnings,

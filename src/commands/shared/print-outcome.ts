@@ -1,6 +1,7 @@
 /** The end of a watched run: the closing block on stderr, the result on stdout, and the exit. */
 
-import type { ServiceSettings } from '../../config/service.js';
+import type { ServiceFlags, ServiceSettings } from '../../config/service.js';
+import type { WaitFlags } from '../../config/wait.js';
 import { ExitCode } from '../../exit-code.js';
 import {
   continuesText,
@@ -14,12 +15,14 @@ import {
 } from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { formatDuration } from '../../text/duration.js';
+import { formatDuration, parseDuration } from '../../text/duration.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { isCopyable, shellCommand } from '../../text/shell-quote.js';
+import type { PresentationFlags } from '../../view/presentation.js';
 import type { Reporter } from '../../view/reporter.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { RunPrinter } from './print-run.js';
+import type { ReportFlags } from './reports.js';
 import type { CommandOutcome } from './session.js';
 import { type WatchOutcome, withError } from './watch-run.js';
 
@@ -66,28 +69,56 @@ export async function printOutcome(
   return outcome;
 }
 
-/** What continues with runs: the same service, documents, format and value. */
+/** What continues with runs: the same service, documents, format, value, waiting and messages. */
 interface ResumePlan {
   settings: ServiceSettings;
   format: OutputFormat;
   pointer?: ValuePointer | undefined;
   documents?: SavedFiles | undefined;
+  /** As the user wrote them. */
+  flags: ServiceFlags & WaitFlags & PresentationFlags & ReportFlags;
 }
 
-/** Returns the command that watches those of the runs again whose end is not known, for programs; none if there are none. */
+/**
+ * Returns the command that watches those of the runs again whose end is not known, for programs, and what must be added to
+ * it; nothing if there are none.
+ */
 export function resumeOf(
   runs: readonly Outcome[],
-  { settings, format, pointer, documents }: ResumePlan,
-): Pick<CommandOutcome, 'resume'> {
+  { settings, format, pointer, documents, flags }: ResumePlan,
+): Pick<CommandOutcome, 'resume' | 'resumeHints'> {
   const ids = runs.filter(canResume).flatMap(({ id }) => id ?? []);
   const hasNoValue = runs.some(({ state }) => state === 'noValue');
   const resumeFlags = [
     ...settings.resumeFlags,
     ...(format === 'text' ? [] : ['--output', format]),
     ...(pointer === undefined || hasNoValue ? [] : ['--get', pointer.text]),
+    ...watchFlags(flags),
   ];
   const resume = resumeCommands(ids, { ...settings, resumeFlags }, documents).watch;
-  return ids.length > 0 && isCopyable(ids.join('')) ? { resume } : {};
+  return ids.length > 0 && isCopyable(ids.join('')) ? { resume, resumeHints: secretFlags(flags) } : {};
+}
+
+/** Returns the flags of waiting, messages and reports. Without --timeout 0, which would never wait. */
+function watchFlags(flags: ResumePlan['flags']): string[] {
+  const { interval, maxInterval, timeout, quiet, verbose, color, report = [] } = flags;
+  const valued = { '--interval': interval, '--max-interval': maxInterval, '--color': color };
+  return [
+    ...Object.entries(valued).flatMap(([flag, value]) => (value === undefined ? [] : [flag, value])),
+    ...(timeout === undefined || parseDuration(timeout) === 0 ? [] : ['--timeout', timeout]),
+    ...(quiet === true ? ['--quiet'] : []),
+    ...(verbose === true ? ['--verbose'] : []),
+    ...report.flatMap((value) => ['--report', value]),
+  ];
+}
+
+/** Returns what a command must be given again that cannot be printed. */
+function secretFlags({ header = [], tokenFile }: ResumePlan['flags']): string[] {
+  const names = header.map((line) => line.split(':', 1)[0]?.trim() ?? '');
+  return [
+    ...(tokenFile === '-' ? ['To resume, add --token-file -, with the token on standard input.'] : []),
+    ...names.map((name) => `To resume, add -H ${name}, with its value.`),
+  ];
 }
 
 /** Returns whether watching a run again may show its end. */
@@ -106,7 +137,7 @@ function printEnd(
   const { id, run, durationMs } = outcome;
   if (run !== undefined && showsEnds) return;
   if (run !== undefined && hasEnded(run)) return printEnded(run, outcome, commands, reporter);
-  const text = stillText(run, durationMs, `run ${sanitize(id)}`);
+  const text = sanitize(stillText(run, durationMs, `run ${id}`));
   reporter.block([`S${text.slice(1)}.`]);
   if (commands !== undefined) reporter.continuation(`To watch it: ${commands.watch}`);
 }

@@ -1,7 +1,7 @@
 /** The end of a batch, from the states of its rows: what is said about it, and its exits. */
 import { type Exit, exitOfSeveral } from '../../exit-code.js';
-import type { RowsEnding } from '../../outcome/error-data.js';
-import { STATES, WORDS, wordOf } from '../../outcome/outcome.js';
+import type { RowsEnding, RunData } from '../../outcome/error-data.js';
+import { codeOfState, MAX_LISTED_RUNS, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
 import { ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { RowReason, RowStates } from '../../runs/log/row-states.js';
 import { shellCommand } from '../../text/shell-quote.js';
@@ -142,7 +142,23 @@ export function endingOfRows(rows: RowStates, summary: BatchSummary, total: numb
     reasons: summary.reasons,
     hasUnknown: rows.count('unknown') > 0,
     hasOpen: total === undefined || rows.known - open < total,
+    ...listRows(rows),
   };
+}
+
+/** Returns the rows that were sent, or could not be, and have not finished. */
+function listRows(rows: RowStates): Pick<RowsEnding, 'runCount' | 'runs'> {
+  const runs: RunData[] = [];
+  const runCount = rows.known - rows.count('finished') - rows.count('waiting');
+  for (const [row, state] of runCount === 0 ? [] : rows.entries()) {
+    if (runs.length === MAX_LISTED_RUNS) break;
+    const code = rows.code(row) ?? codeOfState(shownState(state));
+    if (code === undefined) continue;
+    // The id of a row that was sent again is not that of the request without a response.
+    const hasRun = state === 'running' || state === 'failed' || state === 'lost';
+    runs.push({ row, label: rows.label(row), id: (hasRun && rows.id(row)) || null, code });
+  }
+  return { runCount, runs };
 }
 
 /** Returns the exit of each row state that occurs; rows that wait have none. */

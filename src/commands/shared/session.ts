@@ -63,8 +63,9 @@ export interface CommandOutcome {
   /** Whether that error is still to be printed. */
   isUnprinted?: boolean;
   rows?: RowsEnding;
-  /** The command that continues with the runs. */
+  /** The command that continues with the runs, and what to add to it. */
   resume?: string | undefined;
+  resumeHints?: readonly string[] | undefined;
 }
 
 interface CommandFrame {

@@ -9,6 +9,7 @@ import { History } from '../../history/history.js';
 import { type Outcome, stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { type Run, withoutJson } from '../../service/run.js';
+import { parseTime } from '../../text/duration.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import {
@@ -88,7 +89,7 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
   const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
   const nameOf = workflowNames(profile);
   const exitStatus = flags.exitStatus === true;
-  return { ...plan, ids, notes, history, nameOf, exitStatus, warnings: [], subjects: [] };
+  return { ...plan, flags, ids, notes, history, nameOf, exitStatus, warnings: [], subjects: [] };
 }
 
 /** Prints one run, or why it could not be read; returns its outcome. Throws OutputError, and internal errors. */
@@ -107,7 +108,9 @@ async function print(
       await printStatus(session, format, run, { severalRuns, workflow, now: service.clock.now() });
     const hasValue = pointer === undefined || (await printValueNow(run, format, pointer, session));
     // It was read, which is what was asked for.
-    return { ...outcome, state: exitStatus || !hasValue ? stateOfRun(run) : 'accepted' };
+    const age = service.clock.now() - parseTime(run.createdAt ?? '');
+    const durationMs = age >= 0 ? age : outcome.durationMs;
+    return { ...outcome, durationMs, state: exitStatus || !hasValue ? stateOfRun(run) : 'accepted' };
   }
   if (error === undefined || error.code === 'internal') throw thrown;
   reporter.error(error);

@@ -124,7 +124,7 @@ async function planWatch(
   for (const id of ids) plan.documents?.runFolder(id);
   const saved = plan.outputs === undefined ? plan.documents : savedFiles(plan.documents, plan.outputs, flags);
   const nameOf = workflowNames(profile);
-  return { ...plan, saved, ids, notes, history, nameOf, warnings: [], subjects: subjectsOf(ids) };
+  return { ...plan, flags, saved, ids, notes, history, nameOf, warnings: [], subjects: subjectsOf(ids) };
 }
 
 async function watchOne(

@@ -23,6 +23,8 @@ export interface RecordedError {
   /** The HTTP status of the response, and the id that the service gave the request. */
   status?: number;
   requestId?: string;
+  /** An id that the response names and the service did not confirm. */
+  candidateId?: string;
 }
 
 /** What happened to a row; a run outside of a batch is row 1. */
@@ -77,13 +79,18 @@ export function isRowEvent<E extends Event>(event: E): event is E & RowEvent {
 }
 
 /** Returns an error as it is recorded, without secrets. */
-export function recordedError({ code, response }: Facts, reason: string, secrets: SecretMask): RecordedError {
+export function recordedError(
+  { code, response, candidateId }: Facts,
+  reason: string,
+  secrets: SecretMask,
+): RecordedError {
   const { status, requestId } = response ?? {};
   return {
     code,
     reason: secrets.mask(reason),
     ...(status !== undefined && { status }),
     ...(requestId !== undefined && { requestId: secrets.mask(requestId) }),
+    ...(candidateId !== undefined && { candidateId: secrets.mask(candidateId) }),
   };
 }
 
@@ -231,7 +238,14 @@ const INPUTS: Check = {
   expected: 'salted digests by input',
 };
 const OWNER: Check = { accepts: (value) => isClaim({ owner: value, file: '' }), expected: 'a process' };
-const ERROR = { row: ROW, code: CODE, reason: TEXT, status: STATUS, requestId: OPTIONAL_TEXT };
+const ERROR = {
+  row: ROW,
+  code: CODE,
+  reason: TEXT,
+  status: STATUS,
+  requestId: OPTIONAL_TEXT,
+  candidateId: OPTIONAL_TEXT,
+};
 
 /** Events that are not listed come from a newer wfr and are ignored. */
 const MEMBERS: Readonly<Record<Event['event'] | 'open' | 'close', Readonly<Record<string, Check>>>> = {

@@ -102,8 +102,9 @@ export class Log {
       },
       accepted: ({ id }) => this.record({ event: 'accepted', row, id }),
       candidate: (id) => {
+        const candidateId = secrets.mask(id);
         const reason = secrets.mask(`the response names the id ${id}, which the service did not confirm`);
-        this.record({ event: 'unknown', row, code: 'unknown-outcome', reason });
+        this.record({ event: 'unknown', row, code: 'unknown-outcome', reason, candidateId });
         this.#awaiting.add(row);
       },
     };

@@ -30,6 +30,8 @@ const MAX_LISTED_ROWS = 20;
 const MAX_REASONS = 1_000;
 /** Labels that are kept, of rows that did not succeed. */
 const MAX_LABELS = 10_000;
+/** Ids that are kept, of runs that have failed. */
+const MAX_FAILED_IDS = 1_000;
 
 export class RowStates {
   readonly #states = new PagedArray((size) => new Uint8Array(size));
@@ -68,9 +70,14 @@ export class RowStates {
     return (this.#digests.get(row) ?? 0n).toString(16).padStart(16, '0');
   }
 
-  /** Returns the run id of a row that is `running` or `lost`. */
+  /** Returns the run id of a row that is `running` or `lost`, and of the first that have failed. */
   id(row: number): string | undefined {
     return this.#ids.get(row);
+  }
+
+  /** Returns the code of a row's error; undefined if it has none. */
+  code(row: number): ErrorCode | undefined {
+    return this.#codes.get((this.#reasonIds.get(row) ?? 0) - 1);
   }
 
   /** Returns how users know a row, such as `rows.csv:12`. */
@@ -133,8 +140,9 @@ export class RowStates {
       if (before !== 'new') this.#reasonIdsBefore.set(row, this.#reasonIds.get(row) ?? 0);
     }
     if (event.event === 'accepted') this.#ids.set(row, event.id);
-    if (event.event === 'ended') this.#ids.delete(row);
     this.#setState(row, state);
+    if (event.event === 'ended' && (state === 'finished' || this.count(state) > MAX_FAILED_IDS))
+      this.#ids.delete(row);
     if (this.#stateBefore(row) !== before) this.#before.set(row, NUMBERED.indexOf(before));
     const isRestored = before !== 'new' && (event.event === 'intent' || event.event === 'refused');
     if (isRestored) this.#reasonIds.set(row, this.#reasonIdsBefore.get(row) ?? 0);

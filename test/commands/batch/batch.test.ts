@@ -15,11 +15,30 @@ import {
 } from '../../helpers/batch.js';
 import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
-import { ROOT } from '../../helpers/process.js';
+import { bash, ROOT } from '../../helpers/process.js';
 import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 import { aFinishedRun, aRun, type Handler } from '../../helpers/service.js';
+import { LACKS } from '../../helpers/system.js';
 
 describe('batch: rows and tables', () => {
+  test('batch --quiet: prints the id of each run as soon as it is known', async () => {
+    const { wfr } = await startBatchService();
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const { stderr } = await wfr([...BATCH_ARGS, '--quiet'], { cwd });
+    const [first, second] = readEvents(join(cwd, 'out.jsonl')).flatMap(({ event, row, id }) =>
+      event === 'accepted' ? [`Run ${id} (rows.jsonl:${row})`] : [],
+    );
+    expect(stderr.split('\n').slice(0, 3).sort()).toEqual([first, second, '2 rows: 2 finished'].sort());
+  });
+
+  test.skipIf(LACKS.fullDevice)('batch --check: a result that cannot be written exits 74', async () => {
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
+    const env = { WFR_BASE_URL: 'http://127.0.0.1:1' };
+    const script = 'wfr batch w --rows rows.jsonl --check > /dev/full';
+    const { stderr, exitCode } = await bash(script, env, { cwd });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 74, stderr: expect.stringContaining('no space left') });
+  });
+
   test('batch: rows of JSON Lines run in the sandbox, and the results file records each step', async () => {
     const { env, clock, posts } = await startTestSandbox();
     const cwd = folderWith({
@@ -144,7 +163,7 @@ describe('batch: rows and tables', () => {
     );
     writeFileSync(join(cwd, 'rows.csv'), 'a,b:=\n1,2\n');
     const right = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
-    expect(right).toMatchObject({ exitCode: 0, stderr: '1 row valid; nothing sent\n' });
+    expect(right).toMatchObject({ exitCode: 0, stdout: '1 row valid; nothing sent\n' });
     expect(requests).toEqual([]);
   });
 
@@ -420,7 +439,6 @@ describe('batch: the progress of rows that did not succeed', () => {
       'failed',
       (_request, reply) => reply.send(201, aRun({ id: 'run-1', status: 'FAILED', error: { message: 'no' } })),
     ],
-    ['unreachable', (_request, reply) => reply.send(429, {}, { 'retry-after': '9999' })],
   ])('batch: the live line counts a row that is %s', async (outcome, handler) => {
     const { wfr } = await startBatchService(async (request, reply) => {
       const { inputs } = JSON.parse((await request.body()).toString());

@@ -417,8 +417,8 @@ describe('batch: no row is sent twice or reported wrongly', () => {
     const cwd = temporaryFolder();
     // The character is cut by the end of the first block of the file.
     writeFileSync(join(cwd, 'rows.csv'), `name\n${'a'.repeat(65_536 - 7)}\ufffd\n`);
-    const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '1 row valid; nothing sent\n' });
+    const { exitCode, stdout } = await wfr(['batch', 'w', '--rows', 'rows.csv', '--check'], { cwd });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '1 row valid; nothing sent\n' });
   });
 
   test('batch --check: tables in Latin-1, with missing cells or with semicolons are invalid', async () => {

@@ -397,8 +397,9 @@ describe('batch: row states and flags decide which rows are sent', () => {
     'sent',
     'accepted',
     'lost',
-    'intent',
     'bad',
+    // It stops the batch.
+    'intent',
     'new',
   ] as const;
   type State = (typeof STATES)[number];
@@ -417,7 +418,7 @@ describe('batch: row states and flags decide which rows are sent', () => {
     };
     const responses: Responses = { post: (row) => posts[row], get: (id) => [200, aRun({ id })] };
     const service = await startService(responses);
-    const begun = numberedRows(8).replace('{"n":8}', '{"n":8,"d":{"$document":"missing.pdf"}}');
+    const begun = numberedRows(8).replace('{"n":7}', '{"n":7,"d":{"$document":"missing.pdf"}}');
     const cwd = folderWith({ 'rows.jsonl': begun });
     await service.wfr([...ARGS, '--timeout', '0'], { cwd });
     responses.get = (id) => (id === 'lost' ? NOT_FOUND : [200, aRun({ id })]);

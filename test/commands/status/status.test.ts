@@ -5,6 +5,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
+import { errorData } from '../../helpers/error-data.js';
 import { aRun, type Handler, scriptedService, showRun } from '../../helpers/service.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
@@ -121,6 +122,12 @@ describe('status', () => {
     ['PAUSED', 8],
   ])('status --exit-status: a run that is %s exits %i', async (state, code) => {
     expect((await status(showRun({ status: state }), ['run-1', '--exit-status'])).exitCode).toBe(code);
+  });
+
+  test('status --exit-status: says how long the run has existed', async () => {
+    const created = { createdAt: '2026-01-02T01:00:00Z' };
+    const { stderr } = await status(showRun(created), ['run-1', '--exit-status', '--json']);
+    expect(errorData(stderr).message).toBe('still RUNNING (1 of 4 steps) after 2h 4m; the run continues');
   });
 
   test('status: the output formats json, jsonl and id', async () => {
