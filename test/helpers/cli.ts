@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { type SignalName, SIGNAL_EXIT_CODES } from '../../src/exit-code.js';
+import { SIGNAL_EXIT_CODES, type SignalName } from '../../src/exit-code.js';
 import { main } from '../../src/main.js';
 import { type Clock, type Context, DEFAULT_LIMITS, type Limits } from '../../src/platform/context.js';
 import { exec } from '../../src/platform/exec.js';
