@@ -55,6 +55,7 @@ describe('help --json', () => {
       [...new Set(typed.filter(({ type }) => type === wanted).map(({ name }) => name))].sort();
     expect(namesOf('path')).toEqual(
       [
+        '--cacert',
         '--files-under',
         '--header-file',
         '--inputs-file',
@@ -62,6 +63,7 @@ describe('help --json', () => {
         '--results',
         '--rows',
         '--save-documents',
+        '--save-outputs',
       ].concat(['--token-file', '--workflows']),
     );
     expect(namesOf('URL')).toEqual(['--base-url']);
