@@ -102,17 +102,13 @@ function documentFlags(): Option[] {
       '--save-documents <folder>',
       'save the documents in the output as files; stdout has their paths instead',
     ),
-    new Option('--force', 'overwrite existing files of --save-documents and --save-outputs'),
+    new Option('--force', 'let files that are saved replace others'),
   ];
 }
 
 /** Adds --save-outputs, for commands with several runs. */
 export function addOutputsFlag(command: Command): Command {
-  const flag = new TypedOption(
-    'path',
-    '--save-outputs <folder>',
-    'save the output of each finished run as JSON',
-  );
+  const flag = new TypedOption('path', '--save-outputs <folder>', 'save outputs as JSON files');
   return addAll(command, [flag], OUTPUT_GROUP);
 }
 

@@ -1,5 +1,5 @@
 /** `wfr batch --save-outputs` and `--save-documents`, and `wfr watch --save-outputs`: files as runs end. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startBatchService } from '../../helpers/batch.js';
@@ -35,15 +35,17 @@ describe('batch --save-outputs', () => {
     expect(read('r.jsonl')).toContain(uri('page'));
   });
 
-  test('batch --save-outputs: the file is there before the end of the row is recorded, so that a kill loses none', async () => {
+  test('batch --save-outputs: a command that continues saves the rows whose end was not recorded', async () => {
     const { each, cwd, wfr, read } = await prepare();
     await each('--results', 'r.jsonl', '--save-outputs', 'saved');
     const withoutEnds = read('r.jsonl')
       .split('\n')
       .filter((line) => !/"(ended|table|close)"/.test(line.slice(0, 20)));
     writeFileSync(join(cwd, 'r.jsonl'), withoutEnds.join('\n'));
+    rmSync(join(cwd, 'saved'), { recursive: true });
     const again = await each('--results', 'r.jsonl', '--save-outputs', 'saved');
     expect(again.exitCode).toBe(0);
+    expect(existsSync(join(cwd, 'saved/b/2.pdf.json'))).toBe(true);
     const { exitCode } = await wfr(['results', 'r.jsonl', '--save-outputs', 'saved'], { cwd });
     expect(exitCode).toBe(0);
   });

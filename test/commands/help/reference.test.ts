@@ -63,6 +63,7 @@ describe('help --json', () => {
         '--results',
         '--rows',
         '--save-documents',
+        '--save-outputs',
       ].concat(['--token-file', '--workflows']),
     );
     expect(namesOf('URL')).toEqual(['--base-url']);
