@@ -50,3 +50,18 @@ export function isOtherOrigin(baseUrl: RawSetting | undefined, profile: Profile 
 function originOf(url: string | undefined): string | undefined {
   return url === undefined ? undefined : parseUrl(url)?.origin;
 }
+
+/** Returns the page of a run, for people; undefined if it has none. */
+export type RunPages = (id: string) => string | undefined;
+
+/** Returns what gives the pages of the runs at the service in use. */
+export function resolveRunPages(
+  flags: SettingFlags,
+  profile: Profile | undefined,
+  context: Pick<Context, 'env'>,
+): RunPages {
+  const template = resolveSetting('runUrl', flags, profile, context)?.text;
+  // An id with a lone surrogate has no URL.
+  return (id) =>
+    /\p{Surrogate}/u.test(id) ? undefined : template?.replace('{id}', () => encodeURIComponent(id));
+}

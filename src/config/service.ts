@@ -8,7 +8,7 @@ import { baseUrlProblem, redactUrl } from './base-url.js';
 import { parseHeaders, readHeaderLines } from './headers.js';
 import type { Profile, ProfileFlags } from './profile.js';
 import { findProxy } from './proxy.js';
-import { isOn, type RawSetting, resolveSetting } from './resolve-setting.js';
+import { isOn, type RawSetting, type RunPages, resolveRunPages, resolveSetting } from './resolve-setting.js';
 import { formatSource } from './setting-source.js';
 import { checkTokenFile } from './token-file.js';
 import { findTokenSource, type TokenFlags } from './token-source.js';
@@ -37,6 +37,7 @@ export interface ServiceSettings {
   resumeFlags: string[];
   /** Decides how that command is quoted. */
   platform: NodeJS.Platform;
+  pageOf: RunPages;
 }
 
 /** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
@@ -75,6 +76,7 @@ export async function resolveServiceSettings(
     notes: trace.notes,
     resumeFlags: findResumeFlags(flags),
     platform,
+    pageOf: resolveRunPages(flags, profile, context),
   };
 }
 

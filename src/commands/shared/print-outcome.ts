@@ -26,22 +26,25 @@ import type { ReportFlags } from './reports.js';
 import type { CommandOutcome } from './session.js';
 import { type WatchOutcome, withError } from './watch-run.js';
 
-/** Commands that continue with runs, quoted for a shell. */
+/** Commands that continue with runs, quoted for a shell, and the page of the only one. */
 export interface ResumeCommands {
   watch: string;
   status: string;
+  page: string | undefined;
 }
 
 /** Returns the commands for `ids`: they use the same service and save the same documents as this one. */
 export function resumeCommands(
   ids: readonly string[],
-  { resumeFlags, platform }: Pick<ServiceSettings, 'resumeFlags' | 'platform'>,
+  { resumeFlags, platform, pageOf }: Pick<ServiceSettings, 'resumeFlags' | 'platform' | 'pageOf'>,
   documents: DocumentFolder | undefined,
 ): ResumeCommands {
   const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
   const command = (name: string, flags: readonly string[] = []) =>
     shellCommand(['wfr', name, ...resumeFlags, ...flags, ...separator, ...ids], platform);
-  return { watch: command('watch', documents?.flagsFor(ids)), status: command('status') };
+  const [id = '', another] = ids;
+  const page = another === undefined ? pageOf(id) : undefined;
+  return { watch: command('watch', documents?.flagsFor(ids)), status: command('status'), page };
 }
 
 /**
@@ -62,6 +65,8 @@ export async function printOutcome(
   if (exitOf(outcome) === ExitCode.ok || reporter.presentation.showsErrors) {
     if (error === undefined) printEnd(outcome, commands, printer, reporter);
     else printWatchError(outcome, error, commands, isPrinted, reporter);
+    const isKnown = run !== undefined && commands?.page !== undefined;
+    if (isKnown && !reporter.presentation.quiet) reporter.notice(`Page: ${commands.page}`);
   }
   return outcome;
 }
