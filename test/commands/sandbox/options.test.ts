@@ -147,7 +147,7 @@ describe('--from-profile', () => {
       env,
       clock,
       spawn: async (_command, _args, settings) => {
-        result = runCli(args, { clock, env: { ...env, ...settings } });
+        result = runCli(args, { clock, stdin: 'x', env: { ...env, ...settings } });
         return { exited: result.then((inner) => inner.exitCode), kill: () => {} };
       },
     });
