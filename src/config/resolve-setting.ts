@@ -87,3 +87,18 @@ export function resolveWaitSettings(flags: WaitFlags, profile: Profile | undefin
   if (problems.length > 0) throw new UsageError(problems);
   return { interval, maxInterval: Math.max(interval, maxInterval), timeout };
 }
+
+/** Returns the page of a run, for people; undefined if it has none. */
+export type RunPages = (id: string) => string | undefined;
+
+/** Returns what gives the pages of the runs at the service in use. */
+export function resolveRunPages(
+  flags: SettingFlags,
+  profile: Profile | undefined,
+  context: Pick<Context, 'env'>,
+): RunPages {
+  const template = resolveSetting('runUrl', flags, profile, context)?.text;
+  // An id with a lone surrogate has no URL.
+  return (id) =>
+    /\p{Surrogate}/u.test(id) ? undefined : template?.replace('{id}', () => encodeURIComponent(id));
+}

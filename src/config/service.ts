@@ -12,7 +12,7 @@ import { baseUrlProblem, redactUrl } from './base-url.js';
 import { parseHeaders, readHeaderLines, traceContext } from './headers.js';
 import { formatSource, type Profile, type ProfileFlags } from './profile.js';
 import { findProxy } from './proxy.js';
-import { isOn, type RawSetting, resolveSetting } from './resolve-setting.js';
+import { isOn, type RawSetting, type RunPages, resolveRunPages, resolveSetting } from './resolve-setting.js';
 import { SETTINGS, type Setting } from './settings-table.js';
 import { findTokenSource, type TokenFlags, type TokenLocation } from './token-source.js';
 
@@ -38,6 +38,7 @@ export interface ServiceSettings {
   resumeFlags: string[];
   /** Decides how that command is quoted. */
   platform: NodeJS.Platform;
+  pageOf: RunPages;
 }
 
 /** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
@@ -76,6 +77,7 @@ export async function resolveServiceSettings(
     notes: trace.notes,
     resumeFlags: findResumeFlags(flags),
     platform,
+    pageOf: resolveRunPages(flags, profile, context),
   };
 }
 

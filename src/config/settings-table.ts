@@ -64,6 +64,7 @@ const ARGUMENT = new RegExp(
 );
 const DURATION = /^(\d{1,9}ms|(\d{1,9}(\.\d{1,3})?|\.\d{1,3})[smh]?)$/;
 const POSITIVE_DURATION = new RegExp(`^(?=.*[1-9])${DURATION.source.slice(1)}`);
+const RUN_URL = /^https?:\/\/[^\s/@{}<>|"'\\`]+\/[^\s{}<>|"'\\`]*\{id\}[^\s{}<>|"'\\`]*$/;
 const UUID = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
 const NOT_UUID_URL_OR_FLAG = /^(?!.*:\/\/)(?!.*[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12})[^-]/;
 
@@ -169,6 +170,15 @@ const ROWS = {
     isBoundToBaseUrl: true,
     requires: 'certFile',
     isSensitive: true,
+  },
+  runUrl: {
+    type: 'string',
+    title: 'a URL with {id}',
+    description:
+      'The page of a run, for people: {id} stands for its id. wfr prints it, and links to it in reports.',
+    pattern: RUN_URL,
+    examples: ['https://app.example.com/runs/{id}'],
+    isBoundToBaseUrl: true,
   },
   workflowIdField: {
     type: 'string',

@@ -158,6 +158,8 @@ export interface Outcome {
   label?: string;
   /** Undefined if the service never returned it. */
   id: string | undefined;
+  /** The page of the run, for people, if it has one. */
+  page?: string | undefined;
   /** Undefined for a run that was only watched, as a Run does not name its workflow. */
   workflowId: string | undefined;
   /** The names of its inputs, if known. */

@@ -20,7 +20,7 @@ type Chunks = Generator<string | Uint8Array, void, void>;
 
 /**
  * Yields `{exitCode, error, runs: [{id, workflowId, outcome, exitCode, durationMs, error, requestId, run}]}`. Batches add
- * `row` and `label`; unknown values are null. The first `error` is what error-data.ts describes.
+ * `row` and `label`, and a profile with runUrl `page`; unknown values are null. The first `error` is what error-data.ts describes.
  */
 export function* renderJson({ runs, exit, error }: CommandResult): Chunks {
   yield `${REPORT_START}${toExitCode(exit)},\n  "error": ${sanitizeJson(error ?? null)},\n  "runs": [`;
@@ -32,11 +32,12 @@ export function* renderJson({ runs, exit, error }: CommandResult): Chunks {
 }
 
 function* renderRun(outcome: Outcome): Chunks {
-  const { row, label, id, workflowId, state, durationMs, error, run } = outcome;
+  const { row, label, id, page, workflowId, state, durationMs, error, run } = outcome;
   const known = {
     ...(row !== undefined && { row, label }),
     id,
     workflowId,
+    ...(page !== undefined && { page }),
     outcome: wordOf(state),
     exitCode: toExitCode(exitOf(outcome)),
     durationMs: Math.round(durationMs),

@@ -23,10 +23,14 @@ export function* renderMarkdown({ runs }: CommandResult): Generator<string, void
 
 /** Returns one run's row, with its line feed. */
 export function renderTableRow(reported: Outcome): string {
-  const { label, id, workflowId = '', run, state, durationMs } = reported;
-  const names = [label, id].filter((name) => name !== undefined);
+  const { label, id, page, workflowId = '', run, state, durationMs } = reported;
+  const names = [label, id].flatMap((name) => (name === undefined ? [] : escapeMarkdown(sanitize(name))));
+  const last = names.length - 1;
+  const linked = names.map((name, index) =>
+    page !== undefined && index === last ? `[${name}](<${page}>)` : name,
+  );
   const cells = [
-    names.map((name) => escapeMarkdown(sanitize(name))).join('<br>'),
+    linked.join('<br>'),
     escapeMarkdown(sanitize(workflowId)),
     escapeMarkdown(sanitize(run?.versionName ?? '')),
     wordOf(state),

@@ -37,12 +37,18 @@ export function layOutSummaryLine(run: Run, { style, width }: Layout): string {
 export interface SummaryFacts {
   /** The name or id of its workflow, if known. */
   workflow: string | undefined;
+  /** Its page, for people, if it has one. */
+  page: string | undefined;
   /** Milliseconds since 1970. */
   now: number;
 }
 
 /** Returns a row for each known field, whose text is wrapped to the width of the layout. */
-export function runSummary(run: Run, { workflow, now }: SummaryFacts, { style, width }: Layout): string {
+export function runSummary(
+  run: Run,
+  { workflow, page, now }: SummaryFacts,
+  { style, width }: Layout,
+): string {
   const steps = totalSteps(run);
   const created = run.createdAt === undefined ? undefined : createdText(run.createdAt, now, width);
   const rows: [string, string | undefined][] = [
@@ -54,6 +60,7 @@ export function runSummary(run: Run, { workflow, now }: SummaryFacts, { style, w
     ['created', created],
     ['failed at', run.error?.step],
     ['message', run.error?.message],
+    ['page', page],
   ];
   return rows
     .flatMap(([label, text]) => (text === undefined ? [] : [[label, formatRow(label, text, width)] as const]))

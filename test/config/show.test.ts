@@ -69,6 +69,7 @@ describe('wfr config show', () => {
       caFile: { value: null, source: 'default' },
       certFile: { value: null, source: 'default' },
       keyFile: { value: null, source: 'default' },
+      runUrl: { value: null, source: 'default' },
       workflowIdField: at('both', 12),
       resend503: at('true', 13),
       interval: at('3s', 14),

@@ -1,5 +1,6 @@
 /** `wfr history`: lists the runs that this user triggered on this machine. */
 import { chooseProfile, type Profile, type ProfileFlags } from '../../config/profile.js';
+import { resolveRunPages } from '../../config/resolve-setting.js';
 import { resolveWorkflowId, workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -26,7 +27,7 @@ export interface HistoryFlags extends OutputFlags, ProfileFlags, PresentationFla
 }
 
 /** A run of the history, with the name of its workflow in the profile. */
-type ListedRun = PastRun & { workflowName?: string | undefined };
+type ListedRun = PastRun & { workflowName?: string | undefined; page?: string | undefined };
 
 const DEFAULT_LIMIT = 20;
 
@@ -63,7 +64,11 @@ async function planHistory(flags: HistoryFlags, context: Context) {
     presentation,
     isWanted: (run: PastRun) =>
       isOfWorkflow(run) && (status === undefined || statusOf(run).toLowerCase() === status),
-    withName: (run: PastRun): ListedRun => ({ ...run, workflowName: nameOf(run.workflow) }),
+    withName: (run: PastRun): ListedRun => ({
+      ...run,
+      workflowName: nameOf(run.workflow),
+      page: resolveRunPages({ baseUrl: run.baseUrl }, profile, context)(run.id),
+    }),
   };
 }
 
@@ -173,9 +178,11 @@ function formatRuns(
     },
     { header: 'LABEL', text: ({ label = '' }) => cell(label), isOptional: true },
     { header: 'INPUTS', text: ({ inputs }) => cell(inputs.join(', ')), isOptional: true },
+    { header: 'PAGE', text: ({ page = '' }) => cell(page), isOptional: true },
     { header: 'SERVICE', text: ({ baseUrl }) => cell(baseUrl), isOptional: true },
   ];
   const isShown: Readonly<Record<string, boolean>> = {
+    PAGE: runs.some(({ page }) => page !== undefined),
     LABEL: runs.some(({ label = '' }) => label !== ''),
     SERVICE: new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1,
   };

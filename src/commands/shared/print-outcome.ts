@@ -1,7 +1,7 @@
 /** The end of a watched run: the closing block on stderr, the result on stdout, and the exit. */
 
+import type { WaitFlags } from '../../config/resolve-setting.js';
 import type { ServiceFlags, ServiceSettings } from '../../config/service.js';
-import type { WaitFlags } from '../../config/wait.js';
 import { ExitCode } from '../../exit-code.js';
 import {
   continuesText,
@@ -29,22 +29,25 @@ import { type WatchOutcome, withError } from './watch-run.js';
 /** What is saved in folders, as the flags of another command. */
 type SavedFiles = Pick<DocumentFolder, 'flagsFor'>;
 
-/** Commands that continue with runs, quoted for a shell. */
+/** Commands that continue with runs, quoted for a shell, and the page of the only one. */
 export interface ResumeCommands {
   watch: string;
   status: string;
+  page: string | undefined;
 }
 
 /** Returns the commands for `ids`: they use the same service and save the same documents as this one. */
 export function resumeCommands(
   ids: readonly string[],
-  { resumeFlags, platform }: Pick<ServiceSettings, 'resumeFlags' | 'platform'>,
+  { resumeFlags, platform, pageOf }: Pick<ServiceSettings, 'resumeFlags' | 'platform' | 'pageOf'>,
   documents: SavedFiles | undefined,
 ): ResumeCommands {
   const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
   const command = (name: string, flags: readonly string[] = []) =>
     shellCommand(['wfr', name, ...resumeFlags, ...flags, ...separator, ...ids], platform);
-  return { watch: command('watch', documents?.flagsFor(ids)), status: command('status') };
+  const [id = '', another] = ids;
+  const page = another === undefined ? pageOf(id) : undefined;
+  return { watch: command('watch', documents?.flagsFor(ids)), status: command('status'), page };
 }
 
 /**
@@ -65,6 +68,8 @@ export async function printOutcome(
   if (exitOf(outcome) === ExitCode.ok || reporter.presentation.showsErrors) {
     if (error === undefined) printEnd(outcome, commands, printer, reporter);
     else printWatchError(outcome, error, commands, isPrinted, reporter);
+    const isKnown = run !== undefined && commands?.page !== undefined;
+    if (isKnown && !reporter.presentation.quiet) reporter.notice(`Page: ${commands.page}`);
   }
   return outcome;
 }

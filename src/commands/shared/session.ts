@@ -101,12 +101,16 @@ export async function runCommand(
         return failedOutcome(error, resources.subjects, startedAt, elapsed());
       });
     const { exit = exitOfRuns(outcome.runs), period = { startedAt, durationMs: elapsed() } } = outcome;
-    const { mayHaveSent } = resources;
-    const ending = { ...outcome, outcomes: outcome.runs, exit, failures: [], triggersAgain, mayHaveSent };
+    const { mayHaveSent, pageOf } = resources;
+    const runs = outcome.runs.map((run) => ({
+      ...run,
+      page: run.id === undefined ? undefined : pageOf(run.id),
+    }));
+    const ending = { ...outcome, outcomes: runs, exit, failures: [], triggersAgain, mayHaveSent };
     if (outcome.isUnprinted && outcome.failure !== undefined && !context.errorsAsData)
       await print([outcome.failure], flags, context);
     const error = flags.report === undefined ? undefined : await describe(ending, context);
-    const unwritten = await resources.reports.write({ runs: outcome.runs, exit, ...period, error });
+    const unwritten = await resources.reports.write({ runs, exit, ...period, error });
     const failures = unwritten.map(factsOf);
     const finalExit = exitOfSeveral([exit, ...failures.map((facts) => exitOf({ ...facts, error: facts }))]);
     if (context.errorsAsData) await printData({ ...ending, exit: finalExit, failures }, context);
@@ -167,6 +171,8 @@ const exitOfRuns = (runs: readonly Outcome[]) => exitOfSeveral(runs.map(exitOf))
 class CommandResources {
   readonly interruption: Interruption;
   readonly reports: RequestedReports;
+  /** Returns the page of a run, for people, if it has one. */
+  pageOf: ServiceSettings['pageOf'] = () => undefined;
   #closeSession = async () => {};
   #isOpen = false;
 
@@ -184,6 +190,7 @@ class CommandResources {
   async openSession(plan: SessionPlan): Promise<Session> {
     const { context, interruption } = this;
     this.subjects = plan.subjects;
+    this.pageOf = plan.settings.pageOf;
     this.#isOpen = true;
     keepOwnWords(this.flags, plan.subjects, context);
     const reporter = await Reporter.open(plan.presentation, context);

@@ -96,7 +96,7 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
 async function print(
   outcome: WatchOutcome,
   workflow: string | undefined,
-  { ids, format, pointer, exitStatus }: StatusPlan,
+  { ids, format, pointer, exitStatus, settings }: StatusPlan,
   session: Session,
 ): Promise<Outcome> {
   const { reporter, history, service } = session;
@@ -105,7 +105,12 @@ async function print(
   if (run !== undefined) {
     history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
     if (pointer === undefined)
-      await printStatus(session, format, run, { severalRuns, workflow, now: service.clock.now() });
+      await printStatus(session, format, run, {
+        severalRuns,
+        workflow,
+        page: settings.pageOf(id),
+        now: service.clock.now(),
+      });
     const hasValue = pointer === undefined || (await printValueNow(run, format, pointer, session));
     // It was read, which is what was asked for.
     const age = service.clock.now() - parseTime(run.createdAt ?? '');

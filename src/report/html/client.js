@@ -24,7 +24,8 @@ const [
   INPUTS,
   OUTPUT,
   REQUEST_ID,
-] = Array(16).keys();
+  PAGE,
+] = Array(17).keys();
 
 /** The rank of each text, so that rows are compared by number. */
 const order = Intl.Collator('en', { numeric: true }).compare;
@@ -255,6 +256,13 @@ function createDetails(index) {
     const value = createElement('dd', kind);
     value.append(createElement(name === 'Message' || name === 'Output' ? 'pre' : 'span', '', text));
     list.append(createElement('dt', kind, name), value);
+  }
+  if (row[PAGE] !== undefined) {
+    const page = createElement('a', '', row[PAGE]);
+    page.href = row[PAGE];
+    const value = document.createElement('dd');
+    value.append(page);
+    list.append(createElement('dt', '', 'Page'), value);
   }
   const link = createElement('a', '', 'Link to this run');
   link.href = `#run-${index + 1}`;

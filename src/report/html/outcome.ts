@@ -48,6 +48,8 @@ export interface Entry {
   message: string;
   /** The id of the request that failed; empty if unknown. */
   requestId: string;
+  /** The page of the run; empty if it has none. */
+  page: string;
   /** JSON text (UTF-8), if there is one. */
   output: Uint8Array | undefined;
   succeeded: boolean;
@@ -75,6 +77,7 @@ export function toEntry(outcome: Outcome, index: number): Entry {
     failingStep: escapeUnencodable(failingStepOf(outcome)),
     message: escapeUnencodable(withoutLabel(message, label && sanitize(label))),
     requestId: toLine(error?.response?.requestId ?? ''),
+    page: outcome.page ?? '',
     // Read only where it is shown: all outputs of a batch may not fit into memory.
     get output() {
       return run?.status === 'FINISHED' ? run.output : undefined;

@@ -11,7 +11,7 @@ const MAX_OUTPUTS = 16 * 1024 * 1024;
 
 /**
  * Yields `{rows, outputs, texts, outcomes}`. A row is `[id, workflow, version, outcome, status, steps, started, duration,
- * formatted duration, failing step, message, group, label, inputs, output, request id]`: the outcome is an index of
+ * formatted duration, failing step, message, group, label, inputs, output, request id, page]`: the outcome is an index of
  * `outcomes`, times are milliseconds, the output is an index of `outputs`, and the others but the ids, the group and the
  * label are indexes of `texts`, because thousands of runs share a few texts. The group is null for a run that succeeded,
  * and the output for a run without one; -1 is an output that is not on the page.
@@ -41,7 +41,8 @@ export function* serializeRows(
       texts.indexOf(entry.inputs),
       entry.output === undefined ? null : outputs.indexOf(excerptOutput(entry.output)),
       // Few runs have one.
-      ...(entry.requestId === '' ? [] : [entry.requestId]),
+      ...(entry.requestId === '' && entry.page === '' ? [] : [entry.requestId]),
+      ...(entry.page === '' ? [] : [entry.page]),
     ];
     yield `${index === 0 ? '\n' : ',\n'}${toScriptJson(row)}`;
   }

@@ -17,7 +17,7 @@ async function under(flags: readonly string[], args: readonly string[], env = {}
   const { exitCode, stderr } = await runCli(['sandbox', ...flags, '--', 'wfr'], {
     clock,
     spawn: async (_command, _args, settings) => {
-      result = runCli(args, { clock, env: { ...settings, ...env } });
+      result = runCli(args, { clock, stdin: 'x', env: { ...settings, ...env } });
       return { exited: result.then((inner) => inner.exitCode), kill: () => {} };
     },
   });
@@ -94,7 +94,7 @@ describe('--from-profile', () => {
     const { stdout, exitCode } = await run('order', SCAN, 'amount:=5');
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
-      scan: { mediaType: 'text/plain', bytes: 0 },
+      scan: { mediaType: 'text/plain', bytes: 1 },
       copy: { mediaType: null },
       amount: 5,
     });
@@ -147,7 +147,7 @@ describe('--from-profile', () => {
       env,
       clock,
       spawn: async (_command, _args, settings) => {
-        result = runCli(args, { clock, env: { ...env, ...settings } });
+        result = runCli(args, { clock, stdin: 'x', env: { ...env, ...settings } });
         return { exited: result.then((inner) => inner.exitCode), kill: () => {} };
       },
     });
