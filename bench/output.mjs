@@ -1,57 +1,46 @@
-/** Measures printing an output of 200 MB of JSON, compared with jq. */
+/** Measures printing the output of a run, of rows and of one string, compared with jq and with JSON.parse and stringify. */
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import {
   BIN,
   isInstalled,
   measure,
   measureInTurn,
-  median,
   number,
-  ratio,
-  table,
+  printComparison,
+  startServer,
   temporaryFolder,
   title,
 } from './lib.mjs';
 
 const ROUNDS = Number(process.argv[2] ?? 3);
-const SIZE = 200e6;
+const PARSE =
+  'console.log(JSON.stringify(JSON.parse(require("fs").readFileSync(process.argv[1], "utf8")), null, 2))';
 
 title('Output');
-const rows = [];
-for (let size = 0, n = 0; size < SIZE; n++) {
-  const row = JSON.stringify({
-    id: n,
-    name: `customer number ${n}`,
-    tags: ['a', 'b\u00e9', null],
-    total: n / 7,
-    nested: { text: 'x'.repeat(n % 200) },
-  });
-  rows.push(row);
-  size += row.length + 1;
-}
-const json = `[${rows.join(',')}]`;
-const run = Buffer.from(`{"id":"r","status":"FINISHED","steps":1,"stepsCompleted":1,"output":${json}}`);
+const row = (n) => ({ id: n, name: `customer number ${n}`, tags: ['a', 'b\u00e9', null], total: n / 7 });
 const file = join(temporaryFolder(), 'output.json');
-writeFileSync(file, json);
-const server = createServer((_request, response) => response.end(run)).listen(0, '127.0.0.1');
-await new Promise((resolve) => server.once('listening', resolve));
-const env = { WFR_BASE_URL: `http://127.0.0.1:${server.address().port}` };
-
-const candidates = [
-  { name: 'wfr watch', run: () => measure(process.execPath, [BIN, 'watch', '-q', 'r'], { env }) },
-];
-if (isInstalled('jq')) candidates.push({ name: 'jq .', run: () => measure('jq', ['.', file]) });
-const results = await measureInTurn(candidates, ROUNDS);
-table(
-  [`${number(json.length / 1e6)} MB`, 'median s', 'time of wfr / time', 'peak MB', 'peak / size'],
-  candidates.map(({ name }) => [
-    name,
-    number(median(results[name].map(({ seconds }) => seconds)), 2),
-    number(ratio(results['wfr watch'], results[name]), 2),
-    number(median(results[name].map(({ peak }) => peak))),
-    number((median(results[name].map(({ peak }) => peak)) * 1e6) / json.length, 1),
-  ]),
-);
-server.close();
+for (const [label, value] of [
+  ['rows', Array.from({ length: 600_000 }, (_, n) => row(n))],
+  ['one string', 'x'.repeat(100e6)],
+]) {
+  const json = JSON.stringify(value);
+  const run = Buffer.from(`{"id":"r","status":"FINISHED","steps":1,"stepsCompleted":1,"output":${json}}`);
+  writeFileSync(file, json);
+  const server = await startServer((_request, response) => response.end(run));
+  const wfr = () => measure(process.execPath, [BIN, 'watch', '-q', 'r'], { env: server.env });
+  const candidates = [
+    { name: 'wfr watch', run: wfr },
+    { name: 'JSON.parse, JSON.stringify', run: () => measure(process.execPath, ['-e', PARSE, file]) },
+  ];
+  if (isInstalled('jq')) candidates.push({ name: 'jq .', run: () => measure('jq', ['.', file]) });
+  const results = await measureInTurn(candidates, ROUNDS);
+  printComparison(
+    `${number(json.length / 1e6)} MB, ${label}`,
+    results,
+    'wfr watch',
+    ({ cpu }) => cpu,
+    'CPU seconds',
+  );
+  server.stop();
+}
