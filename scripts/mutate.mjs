@@ -49,8 +49,7 @@ process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
 
 console.log(`${mutants.length} changes, seed ${values.seed}`);
-if (!(await run('build.mjs')) || !(await passes('test')))
-  throw new Error('the tests fail without a change');
+if (!(await run('build.mjs')) || !(await passes('test'))) throw new Error('the tests fail without a change');
 const counts = { noticed: 0, MISSED: 0 };
 for (const mutant of mutants) {
   const outcome = (await isNoticed(mutant)) ? 'noticed' : 'MISSED';
