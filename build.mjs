@@ -1,17 +1,19 @@
 /**
  * Bundles src/ and its dependencies into dist/: an installation is one package. The files are CommonJS, which Node
  * starts faster than modules, one for each part that a command loads on its own. They are not minified and have source
- * maps, so that stack traces can be read.
+ * maps, so that stack traces can be read. `node build.mjs <folder> scripts/executable-main.cjs` makes the one file of an
+ * executable.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { billOfMaterials, licences } from './scripts/bundled-packages.mjs';
 
-const [directory = 'dist'] = process.argv.slice(2);
+const [directory = 'dist', entry = 'src/main.ts'] = process.argv.slice(2);
+const isOneFile = entry !== 'src/main.ts';
 const { rolldown } = await importRolldown();
 
 const bundle = await rolldown({
-  input: { main: 'src/main.ts' },
+  input: { main: entry },
   platform: 'node',
   // Its module for import() asks for its own path, which a file inside an executable does not have.
   resolve: { alias: { fdir: resolve(import.meta.dirname, 'node_modules/fdir/dist/index.cjs') } },
@@ -20,8 +22,8 @@ const bundle = await rolldown({
     replaceUnusedParts(),
     leaveOutMaps(),
     compileEagerly(),
-    exportValues(),
     escapeNonAscii(),
+    isOneFile && requireLate(),
     addPackageFiles(),
   ],
   // A warning fails the build. Other messages are dropped, as every installation from git runs this.
@@ -41,7 +43,7 @@ await bundle.write({
   dynamicImportInCjs: false,
   // Groups name folders, never files: moving a file inside its folder does not change what a start loads.
   // Other modules get a file for each `import()`; each file that a start loads costs it a third of a millisecond.
-  codeSplitting: {
+  codeSplitting: !isOneFile && {
     groups: [
       // Everything that main.ts imports statically; every command loads it.
       { name: 'start', tags: ['$initial'] },
@@ -167,27 +169,6 @@ function compileEagerly() {
   };
 }
 
-/**
- * Exports values where rolldown exports getters, which V8 takes longer to make and to call. They differ only for a variable
- * that is assigned again, which fails the build.
- */
-function exportValues() {
-  const GETTER =
-    /Object\.defineProperty\(exports, "([^"]+)", \{\s+enumerable: true,\s+get: function\(\) \{\s+return (\w+);\s+\}\s+\}\);/g;
-  const toValues = (code) =>
-    code.replace(GETTER, (_getter, name, variable) => {
-      if (new RegExp(`(?<!(?:const|let|var) |[.$\\w])${variable} [-+*/%&|^?]*= `).test(code))
-        throw new Error(`${variable} is assigned again: its value cannot be exported once`);
-      return `exports.${name} = ${variable};`;
-    });
-  return {
-    name: 'export-values',
-    generateBundle(_options, bundle) {
-      for (const chunk of Object.values(bundle)) chunk.code &&= toValues(chunk.code);
-    },
-  };
-}
-
 /** Escapes letters beyond ASCII: with one of them, V8 holds the whole file as UTF-16, which is slower to decode and hash. */
 function escapeNonAscii() {
   const escaped = (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -195,6 +176,22 @@ function escapeNonAscii() {
     name: 'escape-non-ascii',
     generateBundle(_options, bundle) {
       for (const chunk of Object.values(bundle)) chunk.code &&= chunk.code.replaceAll(/[^\0-\x7f]/g, escaped);
+    },
+  };
+}
+
+/** Requires a module of Node where it is used. rolldown does so at the start of the file, which would load half of Node. */
+function requireLate() {
+  const AT_START = /^let (node_\w+) = require\("([\w:/]+)"\);\n(?!\1 = )/gm;
+  return {
+    name: 'require-late',
+    renderChunk(code) {
+      const names = new Map(Array.from(code.matchAll(AT_START), ([, name, id]) => [name, id]));
+      const uses = new RegExp(`(?<![.\\w])(${[...names.keys()].join('|')})\\.`, 'g');
+      const late = code
+        .replaceAll(AT_START, '')
+        .replaceAll(uses, (_, name) => `require("${names.get(name)}").`);
+      return { code: late, map: null };
     },
   };
 }

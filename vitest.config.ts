@@ -51,7 +51,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'soak', include: ['test/soak/*.long.ts'], fileParallelism: false },
+        test: {
+          name: 'soak',
+          include: ['test/soak/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 3_600_000,
+          env: { SOAK: '1' },
+        },
       },
     ],
   },

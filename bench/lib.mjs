@@ -1,6 +1,8 @@
 /** Helpers of the benchmarks: measure whole processes in alternating rounds, and print Markdown tables. */
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -48,7 +50,7 @@ export function measure(command, args, { env = {}, expect = 0 } = {}) {
   });
 }
 
-/** Measures all candidates in each round, after one warm-up round; resolves with `{name: [{seconds, peak}]}`. */
+/** Measures all candidates in each round, after one warm-up round; resolves with `{name: [{seconds, cpu, peak}]}`. */
 export async function measureInTurn(candidates, rounds) {
   const results = Object.fromEntries(candidates.map(({ name }) => [name, []]));
   for (let round = -1; round < rounds; round++) {
@@ -66,9 +68,18 @@ export function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Returns the median of the ratios within each round. */
-export function ratio(of, to, value = ({ seconds }) => seconds) {
-  return median(of.map((figures, round) => value(figures) / value(to[round])));
+/**
+ * Prints a table of what was measured in turn: medians of `value`, by default seconds, the medians of the ratios to `base`
+ * within each round, and the peaks.
+ */
+export function printComparison(label, results, base, value = ({ seconds }) => seconds, unit = 'seconds') {
+  const cells = (figures) => [
+    number(median(figures.map(value)), 3),
+    number(median(figures.map((each, round) => value(each) / value(results[base][round]))), 2),
+    number(median(figures.map(({ peak }) => peak))),
+  ];
+  const rows = Object.entries(results).map(([name, figures]) => [name, ...cells(figures)]);
+  table([label, unit, `${unit} / those of ${base}`, 'peak MB'], rows);
 }
 
 /** Prints a Markdown table. */
@@ -94,6 +105,14 @@ export function temporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'wfr-bench-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** Starts a service in this process. */
+export async function startServer(handle) {
+  const server = createServer(handle).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const env = { WFR_BASE_URL: `http://127.0.0.1:${server.address().port}` };
+  return { env, stop: () => server.close() };
 }
 
 /** Starts a service and waits for its first output. */

@@ -2,18 +2,7 @@
  * Measures the start-up time of commands, compared with `node -e 0` and other tools. With WFR_BIN, also that executable,
  * which must contain the Node that runs this.
  */
-import {
-  BIN,
-  isInstalled,
-  measure,
-  measureInTurn,
-  median,
-  number,
-  ratio,
-  startService,
-  table,
-  title,
-} from './lib.mjs';
+import { BIN, isInstalled, measure, measureInTurn, printComparison, startService, title } from './lib.mjs';
 
 const ROUNDS = Number(process.argv[2] ?? 21);
 const node = process.execPath;
@@ -48,13 +37,5 @@ if (isInstalled('http'))
   candidates.push({ name: 'http --version', run: () => measure('http', ['--version']) });
 
 const results = await measureInTurn(candidates, ROUNDS);
-table(
-  ['whole process', 'median ms', 'ratio to `node -e 0`', 'peak MB'],
-  candidates.map(({ name }) => [
-    name,
-    number(median(results[name].map(({ seconds }) => seconds)) * 1000, 1),
-    number(ratio(results[name], results['node -e 0']), 2),
-    number(median(results[name].map(({ peak }) => peak))),
-  ]),
-);
+printComparison('whole process', results, 'node -e 0');
 sandbox.stop();

@@ -1,14 +1,13 @@
-/** Makes an executable of wfr: a Node with bin/ and dist/ inside it, and what V8 compiles of them where that Node runs here. */
+/** Makes an executable of wfr: a Node with one bundle of bin/ and src/ inside it, compiled where that Node runs here. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { component } from './bundled-packages.mjs';
 
-const SCRIPTS = import.meta.dirname;
-const ROOT = dirname(SCRIPTS);
+const ROOT = dirname(import.meta.dirname);
 const HOST = `${process.platform}-${process.arch}`.replace('win32', 'win');
-const NODE = JSON.parse(readFileSync(join(SCRIPTS, 'node-binaries.json'), 'utf8'));
+const NODE = JSON.parse(readFileSync(join(import.meta.dirname, 'node-binaries.json'), 'utf8'));
 
 /** What runs a foreign Node, where it is installed. */
 const EMULATORS = {
@@ -18,56 +17,33 @@ const EMULATORS = {
 export const TARGETS = Object.keys(NODE.integrity);
 
 /**
- * Makes `directory/wfr` (or wfr.exe) of the build in `dist`, with the licences and the bill of materials beside it. It has a
- * code cache, and is tried out, if programs of the target run here.
+ * Makes `directory/wfr` (or wfr.exe) of the bundle in `bundle`, with the licences and the bill of materials beside it. It has
+ * a code cache, and is tried out, if programs of the target run here.
  */
-export function makeExecutable(target, dist, directory) {
+export function makeExecutable(target, bundle, directory) {
   const node = nodeBinary(target);
   const hostNode = nodeBinary(HOST);
-  const stage = `${directory}.stage`;
-  const names = stageFiles(dist, stage);
   const emulator = emulatorFor(target, node);
-  if (emulator) writeCodeCache(emulator, node, stage);
   const output = join(directory, target.startsWith('win') ? 'wfr.exe' : 'wfr');
-  const assets = Object.fromEntries(
-    names.flatMap((name) => [name, `${name}.cache`]).map((name) => [name, join(stage, name)]),
-  );
   const config = {
-    main: join(SCRIPTS, 'executable-main.cjs'),
+    main: join(bundle, 'main.js'),
     executable: node,
     output,
     disableExperimentalSEAWarning: true,
-    useCodeCache: target === HOST,
-    assets,
+    // V8 accepts what the same build of Node has compiled alone.
+    useCodeCache: emulator !== undefined,
   };
   mkdirSync(directory, { recursive: true });
-  writeFileSync(join(stage, 'sea.json'), JSON.stringify(config));
-  run(hostNode, ['--build-sea', join(stage, 'sea.json')]);
+  writeFileSync(`${directory}.json`, JSON.stringify(config));
+  const [command, ...args] = emulator ? [...emulator, node] : [hostNode];
+  run(command, [...args, '--build-sea', `${directory}.json`]);
   if (emulator) tryOut(emulator, output);
   copyFileSync(join(ROOT, 'LICENSE'), join(directory, 'LICENSE'));
-  copyFileSync(join(dist, 'LICENSES.txt'), join(directory, 'LICENSES.txt'));
+  copyFileSync(join(bundle, 'LICENSES.txt'), join(directory, 'LICENSES.txt'));
   // The package for Windows lacks it; it is the same for all systems.
   copyFileSync(join(dirname(hostNode), '../LICENSE'), join(directory, 'LICENSE-node.txt'));
-  writeFileSync(join(directory, 'sbom.cdx.json'), billWithNode(target, dist));
+  writeFileSync(join(directory, 'sbom.cdx.json'), billWithNode(target, bundle));
   return { isTriedOut: emulator !== undefined };
-}
-
-/** Fills `stage` with the sources in the wrapper of CommonJS; returns their names. */
-function stageFiles(dist, stage) {
-  const sources = new Map([
-    ['bin/wfr.js', readFileSync(join(ROOT, 'bin/wfr.js'), 'latin1').replace(/^#!.*/, '')],
-  ]);
-  for (const file of readdirSync(dist).filter((name) => name.endsWith('.js')))
-    sources.set(`dist/${file}`, readFileSync(join(dist, file), 'latin1'));
-  for (const [name, source] of sources) {
-    if (/[^\0-\x7f]/.test(source)) throw new Error(`${name} has characters beyond ASCII`);
-    mkdirSync(dirname(join(stage, name)), { recursive: true });
-    writeFileSync(join(stage, name), `(function (exports, require, module) {${source}\n})`);
-    writeFileSync(join(stage, `${name}.cache`), '');
-  }
-  const names = [...sources.keys()];
-  writeFileSync(join(stage, 'names.json'), JSON.stringify(names));
-  return names;
 }
 
 /** Returns what stands before a program of the target on a command line here, or undefined if it does not run here. */
@@ -75,12 +51,6 @@ function emulatorFor(target, node) {
   const emulator = target === HOST ? [] : (EMULATORS[target] ?? []);
   const [command, ...args] = [...emulator, node, '-e', '0'];
   return spawnSync(command, args).status === 0 ? emulator : undefined;
-}
-
-/** Writes the code caches; V8 accepts them from the same build of Node alone. */
-function writeCodeCache(emulator, node, stage) {
-  const [command, ...args] = [...emulator, node, join(SCRIPTS, 'code-cache.cjs'), stage];
-  run(command, args, { XDG_CONFIG_HOME: stage, XDG_STATE_HOME: stage });
 }
 
 /** Throws if the executable does not print its version. */
@@ -108,8 +78,8 @@ function nodeBinary(target) {
   return node;
 }
 
-function billWithNode(target, dist) {
-  const bill = JSON.parse(readFileSync(join(dist, 'sbom.cdx.json'), 'utf8'));
+function billWithNode(target, bundle) {
+  const bill = JSON.parse(readFileSync(join(bundle, 'sbom.cdx.json'), 'utf8'));
   const node = { name: `node-${target}`, version: NODE.version, license: 'MIT' };
   const entry = component('platform', node, NODE.integrity[target]);
   bill.components.push(entry);
@@ -118,9 +88,9 @@ function billWithNode(target, dist) {
 }
 
 /** Runs a command in the project. Throws with what it printed if it fails. */
-export function run(command, args, env = {}) {
-  const { WFR_TOKEN, WFR_BASE_URL, NODE_OPTIONS, ...others } = process.env;
-  const result = spawnSync(command, args, { cwd: ROOT, encoding: 'utf8', env: { ...others, ...env } });
+export function run(command, args) {
+  const { WFR_TOKEN, WFR_BASE_URL, NODE_OPTIONS, ...env } = process.env;
+  const result = spawnSync(command, args, { cwd: ROOT, encoding: 'utf8', env });
   if (result.status === 0) return result.stdout;
   throw new Error(`${command} ${args.join(' ')}: ${result.error?.message ?? result.stderr}`);
 }

@@ -17,7 +17,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { makeExecutable, run, TARGETS } from './executable.mjs';
-import { writeZip } from './zip.mjs';
 
 const ROOT = dirname(import.meta.dirname);
 const MAX_PACKAGE_BYTES = 600_000;
@@ -80,7 +79,9 @@ function release(out) {
   const dist = buildTwice();
   pack(dist, out);
   cpSync(join(dist, 'sbom.cdx.json'), join(out, `wfr-${manifest.version}.cdx.json`));
-  for (const target of flags.targets.split(',').filter(Boolean)) archiveExecutable(target, dist, out);
+  const bundle = join(work, 'bundle');
+  run(process.execPath, ['build.mjs', bundle, 'scripts/executable-main.cjs']);
+  for (const target of flags.targets.split(',').filter(Boolean)) archiveExecutable(target, bundle, out);
   const files = readdirSync(out).sort();
   const sums = files.map((file) => `${sha256(join(out, file))}  ${file}\n`);
   writeFileSync(join(out, 'SHA256SUMS'), sums.join(''));
@@ -111,16 +112,15 @@ function pack(dist, out) {
     throw new Error(`the package has ${size} bytes, more than ${MAX_PACKAGE_BYTES}`);
 }
 
-function archiveExecutable(target, dist, out) {
+function archiveExecutable(target, bundle, out) {
   const directory = join(work, target);
-  const { isTriedOut } = makeExecutable(target, dist, directory);
+  const { isTriedOut } = makeExecutable(target, bundle, directory);
   if (!isTriedOut)
     console.error(`warning: ${target} does not run here: its executable is untested and has no code cache`);
-  const archive = join(out, `wfr-${manifest.version}-${target}`);
-  const files = readdirSync(directory).sort();
-  if (target.startsWith('win')) return writeZip(`${archive}.zip`, directory, files);
+  const archive = join(out, `wfr-${manifest.version}-${target}.tar.gz`);
   const reproducible = ['--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--mode=u+w,go-w'];
-  run('tar', ['-c', '-I', 'gzip -9n', '-f', `${archive}.tar.gz`, ...reproducible, '-C', directory, ...files]);
+  const files = readdirSync(directory).sort();
+  run('tar', ['-c', '-I', 'gzip -9n', '-f', archive, ...reproducible, '-C', directory, ...files]);
 }
 
 function sha256(path) {

@@ -226,7 +226,7 @@ export function wholePlaceholders(template: unknown): Set<string> {
 }
 
 /** Returns the names of the placeholders in a text. */
-export function placeholdersIn(text: string): string[] {
+function placeholdersIn(text: string): string[] {
   return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
 }
 

@@ -1,5 +1,8 @@
 /** The rules of the source tree: imports go down a list of folders, and each outside thing has one importer. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ROOT } from '../helpers/process.js';
 import { findImports, type Import, readSources } from '../helpers/source-tree.js';
 
 /** Data flows down this list, and imports go the same way. */
@@ -50,6 +53,12 @@ describe('the source tree', () => {
     expect(files.filter((file) => layerOf(file) < 0)).toEqual([]);
     expect(own.length).toBeGreaterThan(100);
     expect(imports.filter(({ to }) => to.endsWith('.ts') && !sources.has(to))).toEqual([]);
+  });
+
+  test('docs/architecture.md lists the layers in their order', () => {
+    const doc = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
+    const listed = Array.from(doc.matchAll(/^\| `([a-z-]+(?:\.ts|\/))/gm), ([, layer]) => layer);
+    expect([...new Set(listed)]).toEqual(LAYERS);
   });
 
   test('no file imports from a layer above its own, not even a type', () => {
