@@ -1,6 +1,7 @@
 /** Keeps the paths in a table inside certain folders: the table may be from somebody else. */
 import { lstat, realpath } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { basename, dirname, join } from 'node:path';
+import { isInside } from '../platform/files.js';
 import { errorCode } from '../platform/system-error.js';
 import { FileError, toFileError } from './files.js';
 
@@ -51,11 +52,4 @@ async function isLink(path: string): Promise<boolean> {
     (stats) => stats.isSymbolicLink(),
     () => false,
   );
-}
-
-/** Returns whether a real path is a folder or in it. */
-export function isInside(path: string, folder: string): boolean {
-  const way = relative(folder, path);
-  // On Windows, the way to another drive is absolute.
-  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

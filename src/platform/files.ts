@@ -1,7 +1,7 @@
 /** Paths and folders of the file system. */
 import { promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from './context.js';
 import { errorCode } from './system-error.js';
@@ -33,6 +33,13 @@ export function absolutePath(path: string, base: string): string {
   throw new UsageError([
     `${path}: is a relative path, and the working folder no longer exists; give an absolute path`,
   ]);
+}
+
+/** Returns whether a real path is a folder or in it. */
+export function isInside(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  // On Windows, the way to another drive is absolute.
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 /**

@@ -34,9 +34,9 @@ The parameters of a workflow are string, document, number, boolean, object or
 array, and optional with a ? after the name. With them, inputs are checked
 before anything is sent.
 
-Other settings: tokenFile, headerFile, caFile, certFile, keyFile, runUrl, allowHttp,
-workflowIdField, resend503, interval, maxInterval. A flag overrides the
-environment, and both override the profile. A profile's token, headers and
+Other settings: tokenFile, headerFile, caFile, certFile, keyFile, runUrl,
+allowHttp, workflowIdField, resend503, interval, maxInterval. A flag overrides
+the environment, and both override the profile. A profile's token, headers and
 certificates are only for the origin of its baseUrl. The file must not contain
 the token itself.
 

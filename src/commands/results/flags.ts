@@ -20,7 +20,7 @@ the counts and the reasons of failures, too.
 
 Examples:
   wfr results out.jsonl
-  wfr results out.jsonl -o csv --get /total --rows table.csv --excel > out.csv
+  wfr results out.jsonl -o csv --rows customers.csv --excel > out.csv
   wfr results shard-*.jsonl --report html=report.html --report junit=report.xml`;
 
 export const RESULTS: CommandEntry = {

@@ -61,7 +61,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     const files = names.map((name) => ({ name, path: resolvePath(name, context.cwd, context) }));
     const { format, pointers, delimiter } = await collectUsageErrors({
       format: () => parseResultsFormat(flags),
-      pointers: () => Promise.all((flags.get ?? []).map(parseValuePointer)),
+      pointers: () => (flags.get ?? []).map(parseValuePointer),
       delimiter: () => parseDelimiter(flags.delimiter),
       files: () => assertDistinct(files, flags, context),
       reports: () => reports.open({ hasStdout: true }),

@@ -1,12 +1,12 @@
 /** The flags that decide what stdout carries and where documents go: validated before anything is sent. */
 import { realpath } from 'node:fs/promises';
 import { collectUsageErrors, UsageError } from '../../errors.js';
-import { isInside } from '../../inputs/boundary.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import type { SaveFolder } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/files.js';
+import { isInside, resolvePath } from '../../platform/files.js';
+import { parsePointer } from '../../text/json/pointer.js';
 
 export const OUTPUT_FORMATS = ['text', 'json', 'jsonl', 'id'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
@@ -45,12 +45,12 @@ export interface ValuePointer {
 }
 
 /** Returns the pointer of --get; undefined without it. Throws UsageError for an invalid one, or one that cannot be used. */
-export async function parseGet(
+export function parseGet(
   { get, ...output }: GetFlags & OutputFlags,
   severalRuns: boolean,
-): Promise<ValuePointer | undefined> {
+): ValuePointer | undefined {
   if (get === undefined) return undefined;
-  const pointer = await parseValuePointer(get);
+  const pointer = parseValuePointer(get);
   if (severalRuns) throw new UsageError([`--get ${get}: prints a value of one run; pass one id`]);
   const { output: format } = output;
   if (format === 'jsonl' || format === 'id')
@@ -59,8 +59,7 @@ export async function parseGet(
 }
 
 /** Parses a JSON Pointer. Throws UsageError for an invalid one. */
-export async function parseValuePointer(text: string): Promise<ValuePointer> {
-  const { parsePointer } = await import('../../text/json/pointer.js');
+export function parseValuePointer(text: string): ValuePointer {
   const segments = parsePointer(text);
   if (segments !== undefined) return { text, segments };
   throw new UsageError([
