@@ -114,7 +114,8 @@ describe('--cacert and caFile', () => {
     const { stderr } = await runCli(['run', 'w', '--detach', '--cacert', SELF_SIGNED], {
       env: { WFR_BASE_URL: service.baseUrl },
     });
-    expect(stderr).toContain(`To watch it: wfr watch --cacert ${SELF_SIGNED} run-1`);
+    // A path with spaces is quoted.
+    expect(stderr.replaceAll("'", '')).toContain(`To watch it: wfr watch --cacert ${SELF_SIGNED} run-1`);
   });
 
   test.each([

@@ -188,9 +188,9 @@ describe('config check: what the file names', () => {
       clock: new VirtualClock(Date.UTC(2026, 10, 21)),
     }).result();
     expect(exitCode).toBe(0);
-    expect(stderr).toMatch(/^\S+:5:14: "caFile" "\S+\/ca\.pem": expires on 2126-10-28$/m);
+    expect(stderr).toMatch(/^\S+:5:14: "caFile" ".+\/ca\.pem": expires on 2126-10-28$/m);
     expect(stderr).toMatch(
-      /^wfr: warning: \S+:6:16: "certFile" "\S+\/expired\.pem": expired on \d{4}-\d\d-\d\d$/m,
+      /^wfr: warning: \S+:6:16: "certFile" ".+\/expired\.pem": expired on \d{4}-\d\d-\d\d$/m,
     );
     const clock = new VirtualClock(Date.UTC(2126, 9, 8));
     expect((await checkProfile({ caFile: CA_FILE }, { clock }).result()).stderr).toMatch(
