@@ -112,6 +112,16 @@ function play(row: number, history: readonly (readonly [TestEvent, TestEvent | u
   return { lines, known, isBegun: lines.length > 0 };
 }
 
+/** The first reason must not be shown for the last attempt. */
+const UNKNOWN_BEFORE_AND_AFTER_A_RUN: [TestEvent, TestEvent | undefined][] = [
+  [{ event: 'attempt', ends: 'unknown', id: 'r-aaa', message: 'no total' }, undefined],
+  [
+    { event: 'attempt', ends: 'accepted', id: 'r-aaa', message: 'no total' },
+    { event: 'ended', status: 'FAILED', message: 'no total' },
+  ],
+  [{ event: 'attempt', ends: 'sent', id: 'r-aaa', message: 'no total' }, undefined],
+];
+
 const EXITS: Readonly<Record<string, number>> = {
   finished: 0,
   failed: 1,
@@ -189,6 +199,7 @@ describe('one record of a run', () => {
         const markdown = readFileSync(join(cwd, 'r.md'), 'utf8').trimEnd().split('\n').slice(2);
         expect(markdown.map((line) => line.split(' | ')[3])).toEqual(words);
       }),
+      { examples: [[[UNKNOWN_BEFORE_AND_AFTER_A_RUN]]] },
     );
   });
 });

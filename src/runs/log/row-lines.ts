@@ -48,6 +48,8 @@ export class RowLines {
     const found = this.#offsets[kind];
     // 0 means that there is none.
     if (kind === 'first' ? !found.get(row) : !isRestored) found.set(row, start + 1);
+    // What an earlier attempt ended with says nothing of the attempts after a run.
+    if (kind === 'accepted' && this.#offsets.cause.get(row)) this.#offsets.cause.set(row, 0);
   }
 
   /** Reads what a file says of a row. Throws BatchFileError if it has changed, and the system's error. */
