@@ -165,6 +165,7 @@ async function sendRows(
     results: file?.name,
     command: nextCommand(args, flags, context),
     isBatch: true,
+    isLimited: run.unsent > 0,
   });
   const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.
@@ -184,11 +185,11 @@ function nextCommand(args: readonly string[], { header, input, results }: BatchF
   if (header !== undefined || input !== undefined || results === undefined || results === '-')
     return undefined;
   const kept = args.filter((arg, index) => {
-    const decided = /^--(adopt|resend-unknown)(=.*)?$/;
+    const decided = /^--(adopt|resend-unknown|limit)(=.*)?$/;
     // The value of --resend-unknown is optional.
     return (
       !decided.test(arg) &&
-      !(/^--(adopt|resend-unknown)$/.test(args[index - 1] ?? '') && /^\d[\d,=\s-]*/.test(arg))
+      !(/^--(adopt|resend-unknown|limit)$/.test(args[index - 1] ?? '') && /^\d[\d,=\s-]*/.test(arg))
     );
   });
   const end = kept.includes('--') ? kept.indexOf('--') : kept.length;

@@ -24,7 +24,8 @@ rows that failed or are unknown, see wfr help tables.
 Examples:
   wfr batch invoice --each invoice scans/*.pdf --results out.jsonl
   wfr batch invoice --rows customers.csv -i region=EU --results out.jsonl
-  wfr batch invoice --rows customers.csv --check`;
+  wfr batch invoice --rows customers.csv --check
+  wfr batch invoice --rows customers.csv --limit 5 --results out.jsonl`;
 
 export const BATCH: CommandEntry = {
   name: 'batch',
@@ -47,6 +48,7 @@ function define(command: Command, start: Start): void {
     .option('--each <parameter>', 'one run for each file, sent as this document')
     .addOption(new Option('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect))
     .option('--shard <i/n>', 'only the rows of shard i of n, such as 2/5')
+    .addOption(new TypedOption('number', '--limit <number>', 'send at most so many rows never sent before'))
     .option('--check', 'check all rows and files, and send nothing')
     .optionsGroup('Results:')
     .addOption(new TypedOption('path', '--results <file|->', 'record of each row, to continue from'))

@@ -40,6 +40,7 @@ export interface BatchFlags
   concurrency?: string;
   rate?: string;
   shard?: string;
+  limit?: string;
   workflowIdField?: string;
   resend503?: boolean;
   /** False for --no-check-parameters. */
@@ -83,6 +84,7 @@ export async function planBatch(
     concurrency: () => parseInteger('--concurrency', flags.concurrency, 8, 1, 100_000),
     rate: () => parseRate(flags.rate),
     shard: () => parseShard(flags.shard),
+    limit: () => parseInteger('--limit', flags.limit, Number.POSITIVE_INFINITY, 1, 100_000_000),
     adoptions: () => parseAdoptions(flags.adopt, flags.results),
     resendUnknown: () => parseResendUnknown(flags.resendUnknown),
     reports: () => openReports(reports, flags),
