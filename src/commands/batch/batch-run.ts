@@ -137,7 +137,7 @@ export class BatchRun {
     const notes = [...(this.#gate.stopReason ?? [])];
     if (this.#session.interruption.received !== undefined) notes.push('Interrupted.');
     if (this.unsent > 0)
-      notes.push(`${formatCount(this.unsent)} rows wait because of --limit ${this.#plan.limit}.`);
+      notes.push(`Waiting because of --limit ${this.#plan.limit}: ${formatCount(this.unsent)}.`);
     const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
     const { unsaved = 0 } = this.#files ?? {};
     if (unsaved > 0) notes.push(`The files of ${unsaved} ${unsaved === 1 ? 'row' : 'rows'} were not saved.`);

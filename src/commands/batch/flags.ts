@@ -22,10 +22,10 @@ continues after any interruption and sends no row twice. For tables, and for
 rows that failed or are unknown, see wfr help tables.
 
 Examples:
-  wfr batch invoice --each invoice scans/*.pdf --results out.jsonl
+  wfr batch invoice --each invoice scans/*.pdf
   wfr batch invoice --rows customers.csv -i region=EU --results out.jsonl
   wfr batch invoice --rows customers.csv --check
-  wfr batch invoice --rows customers.csv --limit 5 --results out.jsonl`;
+  wfr batch invoice --rows customers.csv --limit 5`;
 
 export const BATCH: CommandEntry = {
   name: 'batch',
@@ -51,7 +51,9 @@ function define(command: Command, start: Start): void {
     .addOption(new TypedOption('number', '--limit <number>', 'send at most so many rows never sent before'))
     .option('--check', 'check all rows and files, and send nothing')
     .optionsGroup('Results:')
-    .addOption(new TypedOption('path', '--results <file|->', 'record of each row, to continue from'))
+    .addOption(
+      new TypedOption('path', '--results <file|->', 'record of each row (default: a file beside the table)'),
+    )
     .addOption(
       new Option('--adopt <row>=<id>', 'the run found for an unknown row; repeatable').argParser(collect),
     )

@@ -12,7 +12,7 @@ describe('batch --limit', () => {
     const { exitCode, stderr } = await wfr([...BATCH_ARGS, '--limit', '5'], { cwd });
     expect(exitCode).toBe(0);
     expect(ns(triggered)).toEqual([1, 2, 3, 4, 5]);
-    expect(stderr).toContain('60 rows: 5 finished, 55 waiting\n55 rows wait because of --limit 5.\n');
+    expect(stderr).toContain('60 rows: 5 finished, 55 waiting\nWaiting because of --limit 5: 55.\n');
     expect(stderr).toMatch(
       /To send the waiting rows, run the command without --limit: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0\n$/,
     );
