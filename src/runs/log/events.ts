@@ -57,8 +57,8 @@ export type FileEvent =
   | ({ event: 'batch' } & Header)
   /** All rows of the shard were begun; the whole table has this many rows. */
   | { event: 'table'; rows: number }
-  /** The batch stopped before that. `code` is set where an error of the table is the reason. */
-  | { event: 'stopped'; rows?: number; code?: ErrorCode };
+  /** The batch stopped before that: `code` is that of an error of the table, `limit` the number of rows to send at most. */
+  | { event: 'stopped'; rows?: number; code?: ErrorCode; limit?: number };
 
 export type Event = RowEvent | FileEvent;
 
@@ -273,6 +273,7 @@ const MEMBERS: Readonly<Record<Event['event'] | 'open' | 'close', Readonly<Recor
   stopped: {
     rows: { ...COUNT, accepts: optional(COUNT.accepts) },
     code: { ...CODE, accepts: optional(CODE.accepts) },
+    limit: { ...COUNT, accepts: optional(COUNT.accepts) },
   },
 };
 
