@@ -1,7 +1,7 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
 import { type Parameters, parseParameters } from '../parameters/declaration.js';
-import { parseDuration } from '../text/duration.js';
 import { findNearest } from '../text/nearest.js';
+import { parseDuration } from '../text/quantity.js';
 import type { InputValues } from './read-trigger.js';
 
 interface Step {

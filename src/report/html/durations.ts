@@ -1,5 +1,5 @@
 /** The page's section on durations: statistics and a histogram of the runs that FINISHED or FAILED. */
-import { formatDuration } from '../../text/duration.js';
+import { formatDuration } from '../../text/quantity.js';
 import { type Markup, markup, pluralize } from './markup.js';
 import type { Entry } from './outcome.js';
 

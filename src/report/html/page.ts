@@ -1,8 +1,9 @@
 /** `--report html`: a self-contained page for people, opened from disk without a network. */
+
 import { createHash } from 'node:crypto';
 import type { CommandResult } from '../../outcome/error-data.js';
-import { VERSION } from '../../platform/version.js';
-import { formatDuration, formatUtc } from '../../text/duration.js';
+import { VERSION } from '../../platform/context.js';
+import { formatDuration, formatUtc } from '../../text/quantity.js';
 import script from './client.js?raw';
 import { renderDurations } from './durations.js';
 import { groupFailures, renderFailures } from './failures.js';

@@ -1,8 +1,7 @@
 /** The progress of runs as text, for the live line (live.ts) and for plain lines (plain.ts). */
 import { type State, statusText, stepsText, wordOf } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
-import { formatDuration } from '../../text/duration.js';
-import { formatBytes, formatCount } from '../../text/quantity.js';
+import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
 
 /** One of several runs, as people know it. */
