@@ -1,19 +1,13 @@
 /** Turns items and pieces of an inputs file into parts of a request body: JSON text and open documents. */
 import type { ParameterType } from '../parameters/declaration.js';
 import type { Context } from '../platform/context.js';
-import { type NamedFile, resolvePath } from '../platform/files.js';
+import type { NamedFile } from '../platform/files.js';
+import { resolvePath } from '../platform/files.js';
 import type { Part, Source } from '../service/body.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import {
-  assertInside,
-  assertLeadsInside,
-  assertRegular,
-  type FileRules,
-  openDocument,
-  type PathRules,
-  readBytes,
-} from './files.js';
+import { assertInside, assertLeadsInside, type PathRules } from './boundary.js';
+import { assertRegular, type FileRules, openDocument, readBytes } from './files.js';
 import { checkJson, decodeUtf8, type Segment, TextError } from './inputs-file.js';
 import { escapeName, type Item } from './item.js';
 

@@ -1,7 +1,7 @@
 /** A row of a table, and the file that it is read from: what the readers of CSV and of JSON Lines share. */
 import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { PathRules } from '../inputs/files.js';
+import type { PathRules } from '../inputs/boundary.js';
 import type { RowInputs } from '../inputs/resolve.js';
 
 /** A row of the table. */
