@@ -6,9 +6,8 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
-import { readValues } from './check-inputs.js';
-import { type InputValues, type ReceivedTrigger, Rejection, readTrigger } from './read-trigger.js';
-import { fillTemplate, findValue, type Workflow } from './workflow.js';
+import { type ReceivedTrigger, Rejection, readTrigger, readValues } from './read-trigger.js';
+import { fillTemplate, findValue, type InputValues, type Workflow } from './workflow.js';
 
 export const FIELD_SPELLINGS = ['worfklowId', 'workflowId', 'either'] as const;
 export type FieldSpelling = (typeof FIELD_SPELLINGS)[number];
