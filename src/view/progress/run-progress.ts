@@ -3,6 +3,7 @@ import { type State, statusText, stepsText, wordOf } from '../../outcome/outcome
 import type { Run } from '../../service/run.js';
 import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
+import { isUuid } from '../../text/url.js';
 
 /** One of several runs, as people know it. */
 export interface WatchedRun {
@@ -41,7 +42,7 @@ export function uploadText({ sent, total, isBase64 }: Upload): string {
 
 /** Returns the start of a UUID, which wfr takes in place of the whole; other ids are returned unchanged. */
 export function shortId(id: string): string {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id) ? id.slice(0, 8) : id;
+  return isUuid(id) ? id.slice(0, 8) : id;
 }
 
 /** One of several runs, and whether it is no longer watched. */
