@@ -31,7 +31,7 @@ import {
 } from '../errors.js';
 import { BUGS_URL } from '../platform/context.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
-import { formatBytes, formatDuration, pluralize } from '../text/quantity.js';
+import { formatBytes, formatDuration } from '../text/quantity.js';
 import { quoteLines, sanitizeLine, truncate } from '../text/sanitize.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { isUuid, isUuidPrefix } from '../text/url.js';
@@ -342,7 +342,8 @@ function describeNoSuchValue({ pointer, subject, prefix, found }: NoSuchValueErr
 
 function describeFound(found: FoundValue): string {
   if (found.type === 'object') return `has the keys ${formatFields(found.keys)}`;
-  if (found.type === 'array') return `is an array of ${pluralize(found.length, 'value')}`;
+  if (found.type === 'array')
+    return `is an array of ${found.length} ${found.length === 1 ? 'value' : 'values'}`;
   return found.type === 'null' ? 'is null' : `is a ${found.type}`;
 }
 
