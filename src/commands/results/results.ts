@@ -13,11 +13,9 @@ import {
 } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/files.js';
+import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
 import type { Output } from '../../platform/output.js';
-import { assertDistinctFiles } from '../../platform/same-file.js';
-import type { Interruption } from '../../platform/signals.js';
-import { openStdoutQueue } from '../../platform/stdout-queue.js';
+import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import {
   type JoinedFiles,
   joinFiles,
@@ -26,13 +24,10 @@ import {
   readOutcomes,
 } from '../../runs/join-files.js';
 import type { Run } from '../../service/run.js';
-import { formatDuration, formatUtc } from '../../text/duration.js';
-import { COMMANDS_WARNING, createCommandFinder } from '../../text/log-commands.js';
-import { sanitize } from '../../text/sanitize.js';
+import { formatDuration, formatUtc } from '../../text/quantity.js';
+import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
-import { openLayout } from '../../view/layout.js';
-import type { PresentationFlags } from '../../view/presentation.js';
-import { isInCi } from '../../view/presentation.js';
+import { isInCi, openLayout, type PresentationFlags } from '../../view/presentation.js';
 import {
   type DocumentFlags,
   type OutputFlags,

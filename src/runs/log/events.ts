@@ -9,9 +9,9 @@ import { parseRun } from '../../service/parse-run.js';
 import type { Run } from '../../service/run.js';
 import { compactJson } from '../../text/json/format-json.js';
 import { parseMembers } from '../../text/json/members.js';
-import { isBlank, readLines } from '../../text/read-lines.js';
 import { sanitizeJson } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
+import { isBlank, readLines } from '../../text/utf8.js';
 import type { RecordedInputs } from './common-inputs.js';
 import { followsTornLine, isClaim, Ownership } from './ownership.js';
 
