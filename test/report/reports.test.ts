@@ -18,6 +18,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { REPORT_CHOICES } from '../../src/report/formats.js';
 import { type CliOptions, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { readPageRows } from '../helpers/page.js';
 import { bash } from '../helpers/process.js';
@@ -463,7 +464,7 @@ describe('--report: mistakes are reported together, before anything is sent', ()
   }
 
   test.for<[raw: string, message: string | RegExp, isLacking?: boolean]>([
-    ['pdf=x', 'unknown report; use github, junit=<file>, markdown=<file>, json=<file> or html=<file>'],
+    ['pdf=x', `unknown report; use ${REPORT_CHOICES}`],
     ['html', 'a file is required, such as --report html=report.html'],
     ['', 'unknown report'],
     ['constructor=x', 'unknown report'],
