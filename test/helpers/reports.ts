@@ -19,14 +19,17 @@ export const HOSTILE_TEXT = [
   '```',
 ].join('\r\n');
 
-/** The flags for a report file of every kind: r.xml, r.md, r.json, … */
-export const REPORT_FILES = Object.entries(FILE_FORMATS).flatMap(([kind, { example }]) => [
+/** A report file of every kind: r.xml, r.md, r.json, … */
+export const REPORT_NAMES = Object.values(FILE_FORMATS).map(({ example }) => `r${extname(example)}`);
+
+/** The flags for them. */
+export const REPORT_FILES = Object.keys(FILE_FORMATS).flatMap((kind, index) => [
   '--report',
-  `${kind}=r${extname(example)}`,
+  `${kind}=${REPORT_NAMES[index]}`,
 ]);
 
 /** The same, and the GitHub report. */
-export const ALL_REPORTS = ['--report', 'github', ...REPORT_FILES];
+const ALL_REPORTS = ['--report', 'github', ...REPORT_FILES];
 
 export interface ReportedResult extends CliResult {
   cwd: string;
