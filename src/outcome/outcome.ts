@@ -149,21 +149,25 @@ export interface Facts {
 /** Runs that are listed at most for programs. */
 export const MAX_LISTED_RUNS = 1_000;
 
+/** What is known of a run before the service has responded: each of its outcomes has it. */
+export interface Subject {
+  /** Undefined if the service never returned it. */
+  id: string | undefined;
+  /** Undefined for a run that was only watched, as a Run does not name its workflow. */
+  workflowId: string | undefined;
+  /** The names of its inputs, if known. */
+  inputs?: readonly string[];
+}
+
 /** What is known of one run or row. */
-export interface Outcome {
+export interface Outcome extends Subject {
   state: State;
   /** In a batch: the row's number, from 1. */
   row?: number;
   /** In a batch: the row's file and line, such as `rows.csv:12`, or the path of its document. */
   label?: string;
-  /** Undefined if the service never returned it. */
-  id: string | undefined;
   /** The page of the run, for people, if it has one. */
   page?: string | undefined;
-  /** Undefined for a run that was only watched, as a Run does not name its workflow. */
-  workflowId: string | undefined;
-  /** The names of its inputs, if known. */
-  inputs?: readonly string[];
   /** The last response for it. */
   run: Run | undefined;
   /** What ended the work on it, or why there is no run. */

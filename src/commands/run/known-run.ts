@@ -38,7 +38,7 @@ export function announceAccepted(
 }
 
 /** Returns the history's record of the run, which @last refers to. */
-function pastRun({ id, status }: Run, { trigger, settings }: RunPlan): Omit<PastRun, 'triggered'> {
-  const inputs = trigger.inputs.map(({ name }) => name);
-  return { id, workflow: trigger.workflowId, baseUrl: settings.baseUrl.href, inputs, status };
+function pastRun({ id, status }: Run, { subject, settings }: RunPlan): Omit<PastRun, 'triggered'> {
+  const { workflowId: workflow, ...described } = subject;
+  return { ...described, id, workflow, baseUrl: settings.baseUrl.href, status };
 }

@@ -94,13 +94,15 @@ export async function planRun(
     throw error;
   });
   const resend503 = mayResend503(flags, profile, context);
+  const subject = { id: undefined, workflowId: id, inputs: resolved.inputs.map(({ name }) => name) };
   return {
     ...plan,
     flags,
     trigger: { workflowId: id, inputs: resolved.inputs, field, resend503 },
     detached: isDetached(flags),
     warnings: resolved.warnings,
-    subjects: [{ id: undefined, workflowId: id }],
+    subject,
+    subjects: [subject],
     close: () => resolved.close(),
   };
 }

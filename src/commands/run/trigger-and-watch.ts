@@ -41,10 +41,9 @@ async function detach(
   plan: RunPlan,
   session: Session,
 ): Promise<CommandOutcome> {
-  const { workflowId } = plan.trigger;
   const run = accepted ?? ended;
   const startedAt = session.context.clock.now();
-  const known = { id, workflowId, inputs: namesOf(plan.trigger), run, startedAt, durationMs: 0 };
+  const known = { ...plan.subject, id, run, startedAt, durationMs: 0 };
   try {
     await (accepted === undefined ? printId(session, { id }) : printAccepted(session, plan.format, accepted));
     return { runs: [{ ...known, state: run?.status === 'FINISHED' ? 'finished' : 'accepted' }] };
@@ -63,7 +62,7 @@ async function watch(
   plan: RunPlan,
   session: Session,
 ): Promise<CommandOutcome> {
-  const { trigger, settings, wait, format, pointer, documents } = plan;
+  const { settings, wait, format, pointer, documents } = plan;
   const { reporter } = session;
   const seen = accepted ?? ended;
   const exists = accepted === undefined;
@@ -81,10 +80,6 @@ async function watch(
   const printed = await printOutcome(outcome, resumeCommands([id], settings, documents), printer, reporter);
   // Last: a file system that hangs must not keep back the result.
   if (received !== undefined) await recorder?.ended(received);
-  const runs = [{ ...printed, workflowId: trigger.workflowId, inputs: namesOf(trigger) }];
+  const runs = [{ ...printed, ...plan.subject, id }];
   return { runs, ...resumeOf(runs, plan) };
-}
-
-function namesOf({ inputs }: RunPlan['trigger']): string[] {
-  return inputs.map(({ name }) => name);
 }

@@ -2,7 +2,6 @@
 
 import { collectUsageErrors } from '../../errors.js';
 import type { CommandResult } from '../../outcome/error-data.js';
-import type { Outcome } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
 import type { Reports } from '../../report/reports.js';
@@ -14,9 +13,6 @@ export interface ReportFlags {
   results?: string;
   once?: string;
 }
-
-/** What is known of a run before the service has responded. */
-export type ReportSubject = Pick<Outcome, 'id' | 'workflowId'>;
 
 export class RequestedReports {
   #reports: Reports | undefined;

@@ -5,7 +5,7 @@ import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code
 import { History, HistoryTimeoutError } from '../../history/history.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { CommandEnding, CommandResult, ErrorData, RowsEnding } from '../../outcome/error-data.js';
-import { exitOf, type Facts, type Outcome } from '../../outcome/outcome.js';
+import { exitOf, type Facts, type Outcome, type Subject } from '../../outcome/outcome.js';
 import { type Context, setV8Flags, VERSION } from '../../platform/context.js';
 import { Interruption, openStdoutQueue, type StdoutQueue } from '../../platform/signals.js';
 import { describeSystemError } from '../../platform/system-error.js';
@@ -21,7 +21,7 @@ import {
 } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { serviceLogger } from '../../view/service-logger.js';
-import { type ReportFlags, type ReportSubject, RequestedReports } from './reports.js';
+import { type ReportFlags, RequestedReports } from './reports.js';
 
 /** What a command has validated before it opens a session. */
 interface SessionPlan {
@@ -33,7 +33,7 @@ interface SessionPlan {
   /** Printed before the warnings, even with --quiet. */
   notes?: readonly string[];
   /** The runs to report if the command fails before any of them was seen. */
-  subjects: readonly ReportSubject[];
+  subjects: readonly Subject[];
   /** The history that planning has read. */
   history?: History;
 }
@@ -72,7 +72,7 @@ export interface CommandOutcome {
 
 interface CommandFrame {
   /** What is reported if the command fails before any run was seen. */
-  subjects: readonly ReportSubject[];
+  subjects: readonly Subject[];
   /** Whether the same command would trigger another run if one exists. */
   triggersAgain?: boolean;
   /** Whether nothing but a report may be on stdout. */
@@ -129,7 +129,7 @@ export async function runCommand(
 /** Returns the error that ended a command as the outcome of each run that was planned. */
 function failedOutcome(
   error: unknown,
-  subjects: readonly ReportSubject[],
+  subjects: readonly Subject[],
   startedAt: number,
   durationMs: number,
 ): CommandOutcome {
@@ -180,7 +180,7 @@ class CommandResources {
 
   constructor(
     private readonly flags: ReportFlags,
-    public subjects: readonly ReportSubject[],
+    public subjects: readonly Subject[],
     isStdoutFree: boolean,
     private readonly context: Context,
   ) {
@@ -228,7 +228,7 @@ export type { CommandResources };
 const SECRET_FLAGS = ['header', 'input'];
 
 /** Keeps ids, codes and the values of flags as they are, also if a header has the same value. */
-function keepOwnWords(flags: object, subjects: readonly ReportSubject[], { secrets }: Context): void {
+function keepOwnWords(flags: object, subjects: readonly Subject[], { secrets }: Context): void {
   const values = Object.entries(flags).filter(([name]) => !SECRET_FLAGS.includes(name));
   const ids = subjects.flatMap(({ id, workflowId }) => [id, workflowId]);
   for (const word of [...values.flatMap(([, value]) => value), ...ids, ...Object.keys(ERROR_CODES)])
