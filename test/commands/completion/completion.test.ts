@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { REPORT_KINDS } from '../../../src/report/formats.js';
 import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
+import { COMMANDS } from '../../helpers/commands.js';
 import { writeTestConfig } from '../../helpers/config.js';
 import { ROOT, start } from '../../helpers/process.js';
 import { scriptedService } from '../../helpers/service.js';
@@ -57,23 +58,10 @@ async function complete(args: readonly string[], options: CliOptions = optionsWi
 }
 
 const valuesIn = (lines: readonly string[]) => lines.map((line) => line.split('\t')[0]);
-const COMMANDS = [
-  'run',
-  'status',
-  'watch',
-  'batch',
-  'results',
-  'history',
-  'sandbox',
-  'config',
-  'completion',
-  'help',
-];
-
 describe('completion: candidates', () => {
   test.each<[string[], string[]]>([
-    [[''], COMMANDS],
-    [[], COMMANDS],
+    [[''], [...COMMANDS]],
+    [[], [...COMMANDS]],
     [['s'], ['status', 'sandbox']],
     [['--profile', 'test', '-v', 'wa'], ['watch']],
     [['nonsense', ''], []],

@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { runCli } from '../../helpers/cli.js';
+import * as wfr from '../../helpers/commands.js';
 import { folderWith } from '../../helpers/files.js';
 import { bash, ROOT } from '../../helpers/process.js';
 import { INVOICE, SLOW } from '../../helpers/sandbox.js';
 import { aFinishedRun, type Handler, scriptedService } from '../../helpers/service.js';
 import { LACKS } from '../../helpers/system.js';
 
-const COMMANDS = ['run', 'status', 'watch', 'batch', 'results', 'history', 'config', 'sandbox'];
+const COMMANDS = wfr.COMMANDS.filter((name) => !['help', 'completion'].includes(name));
 const TOPICS = ['inputs', 'tables', 'output', 'once', 'exit-codes', 'errors', 'environment', 'scripting'];
 const PARTS = ['config path', 'config show', 'config check', 'config init'];
 

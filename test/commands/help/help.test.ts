@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { EXIT_CODE_MEANINGS, ExitCode } from '../../../src/exit-code.js';
 import { runCli } from '../../helpers/cli.js';
+import * as wfr from '../../helpers/commands.js';
 import { errorData } from '../../helpers/error-data.js';
 
-const COMMANDS = ['run', 'status', 'watch', 'batch', 'results', 'history', 'sandbox', 'config', 'completion'];
+const COMMANDS = wfr.COMMANDS.filter((name) => name !== 'help');
 const PARTS = ['batch rows', 'run inputs', 'run once', 'sandbox workflows'];
 const TOPICS = ['inputs', 'tables', 'output', 'once', 'exit-codes', 'errors', 'environment'];
 

@@ -3,19 +3,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { SUBTOPICS, TOPICS } from '../../../src/commands/help/topics.js';
 import { runCli } from '../../helpers/cli.js';
+import { COMMANDS } from '../../helpers/commands.js';
 
-const COMMANDS = [
-  'run',
-  'status',
-  'watch',
-  'batch',
-  'results',
-  'history',
-  'sandbox',
-  'config',
-  'completion',
-  'help',
-];
 const PARTS = Object.entries(SUBTOPICS).flatMap(([command, parts]) =>
   Object.keys(parts).map((part) => `${command} ${part}`),
 );
