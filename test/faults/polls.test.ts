@@ -8,7 +8,15 @@ import { startTimer } from '../helpers/elapsed.js';
 import { errorData } from '../helpers/error-data.js';
 import { folderWith } from '../helpers/files.js';
 import { startWfr } from '../helpers/process.js';
-import { aFinishedRun, aRun, type Handler, inTurn, scriptedService, showRun } from '../helpers/service.js';
+import {
+  aFinishedRun,
+  aRun,
+  type Handler,
+  inTurn,
+  scriptedService,
+  showRun,
+  stillRunning,
+} from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
 
 const finished: Handler = (_request, reply) => reply.send(200, aFinishedRun());
@@ -419,7 +427,7 @@ describe('run and watch: --timeout', () => {
   test('run: --timeout prints the status of the run and the watch command (fault 43)', async () => {
     const { exitCode, stderr } = await runAgainst([...RUN, '--timeout', '1m'], [showRun()]);
     expect(exitCode).toBe(8);
-    expect(stderr).toContain('Still RUNNING (1 of 4 steps) after 1m; run run-1 continues.\n');
+    expect(stderr).toContain(`${stillRunning(60_000, 'run run-1')}.\n`);
     expect(stderr.endsWith(RESUME)).toBe(true);
   });
 

@@ -2,6 +2,8 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
+import { stillText } from '../../src/outcome/outcome.js';
+import type { Run } from '../../src/service/run.js';
 import type { VirtualClock } from './clock.js';
 
 interface SeenRequest {
@@ -209,6 +211,11 @@ export function aRun(changes: Record<string, unknown> = {}): Record<string, unkn
 /** Returns a FINISHED Run object. */
 export function aFinishedRun(output: unknown = { total: 1 }): Record<string, unknown> {
   return aRun({ status: 'FINISHED', stepsCompleted: 4, output });
+}
+
+/** Returns what is said of a run with these changes that wfr stopped waiting for; reports.test.ts has the words. */
+export function stillRunning(durationMs: number | undefined, subject?: string, changes = {}): string {
+  return stillText(aRun(changes) as unknown as Run, durationMs, subject).slice(1);
 }
 
 /** Returns a handler that answers with a run that has these `changes`. */

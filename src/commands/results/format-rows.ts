@@ -117,7 +117,7 @@ function headOf({ rows, total, period }: JoinedFiles, { counts }: BatchSummary, 
 }
 
 /** The columns of a row, in the order of `-o json` and of `-o csv`; the output or its values follow. */
-const COLUMNS: Readonly<Record<Column, (outcome: Outcome) => string | number | null>> = {
+const COLUMNS: Readonly<Record<string, (outcome: Outcome) => string | number | null>> = {
   row: ({ row = 0 }) => row,
   label: ({ label = null }) => label,
   id: ({ id = null }) => id,
@@ -133,8 +133,6 @@ const COLUMNS: Readonly<Record<Column, (outcome: Outcome) => string | number | n
   /** From then until its end was seen, in seconds. */
   duration: ({ run, durationMs }) => (run === undefined ? null : durationMs / 1_000),
 };
-
-type Column = 'row' | 'label' | 'id' | 'outcome' | 'status' | 'step' | 'message' | 'started' | 'duration';
 
 /** A row as it is shown. */
 interface ResultRow {

@@ -143,7 +143,7 @@ function printEnd(
   if (run !== undefined && showsEnds) return;
   if (run !== undefined && hasEnded(run)) return printEnded(run, outcome, commands, reporter);
   const text = sanitize(stillText(run, durationMs, `run ${id}`));
-  reporter.block([`S${text.slice(1)}.`]);
+  reporter.block([`${text.charAt(0).toUpperCase()}${text.slice(1)}.`]);
   if (commands !== undefined) reporter.continuation(`To watch it: ${commands.watch}`);
 }
 

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { errorData } from '../../helpers/error-data.js';
-import { aRun, type Handler, scriptedService, showRun } from '../../helpers/service.js';
+import { aRun, type Handler, scriptedService, showRun, stillRunning } from '../../helpers/service.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
@@ -127,7 +127,7 @@ describe('status', () => {
   test('status --exit-status: says how long the run has existed', async () => {
     const created = { createdAt: '2026-01-02T01:00:00Z' };
     const { stderr } = await status(showRun(created), ['run-1', '--exit-status', '--json']);
-    expect(errorData(stderr).message).toBe('still RUNNING (1 of 4 steps) after 2h 4m; the run continues');
+    expect(errorData(stderr).message).toContain(stillRunning(7_440_000));
   });
 
   test('status: the output formats json, jsonl and id', async () => {

@@ -7,7 +7,15 @@ import { DEFAULT_LIMITS } from '../../../src/platform/context.js';
 import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { parseTableRows, runWithReports } from '../../helpers/reports.js';
-import { aFinishedRun, aRun, type Handler, inTurn, scriptedService, showRun } from '../../helpers/service.js';
+import {
+  aFinishedRun,
+  aRun,
+  type Handler,
+  inTurn,
+  scriptedService,
+  showRun,
+  stillRunning,
+} from '../../helpers/service.js';
 
 const finished: Handler = (_request, reply) => reply.send(200, aFinishedRun());
 
@@ -101,9 +109,7 @@ describe('watch: the interval of polls', () => {
       'markdown=run.md',
     );
     expect(watched.exitCode).toBe(8);
-    expect(watched.stderr).toContain(
-      'Still finished (1 of 4 steps) after 0ms; run run-1 may still be running.\n',
-    );
+    expect(watched.stderr).toContain(`${stillRunning(0, 'run run-1', { status: 'finished' })}.\n`);
     const status = await wfr('status', '--exit-status', '--json', 'run-1');
     expect(status.stderr).toContain('; the run may still be running"');
     const signals = new Signals();
@@ -124,9 +130,7 @@ describe('watch: the interval of polls', () => {
     const { gaps, exitCode, stderr } = await watch(inTurn(showRun()), ['--timeout', '6s']);
     expect(exitCode).toBe(8);
     expect(gaps).toEqual([2000, 3000, 1000]);
-    expect(stderr).toContain(
-      'Still RUNNING (1 of 4 steps) after 6.0s; run run-1 continues.\nTo watch it: wfr watch run-1\n',
-    );
+    expect(stderr).toContain(`${stillRunning(6_000, 'run run-1')}.\nTo watch it: wfr watch run-1\n`);
   });
 
   test('watch: --timeout 0 makes one poll', async () => {
