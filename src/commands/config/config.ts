@@ -28,12 +28,10 @@ const ACTIONS = {
   init,
 } as const;
 
+export type ConfigAction = keyof typeof ACTIONS;
+
 /** Throws UsageError if the file cannot be read or does not have the profile, and from `show` with every error in it. */
-export async function config(
-  action: keyof typeof ACTIONS,
-  flags: ConfigFlags,
-  context: Context,
-): Promise<Exit> {
+export async function config(action: ConfigAction, flags: ConfigFlags, context: Context): Promise<Exit> {
   const location = locateConfig(context);
   if (location === undefined) {
     throw new UsageError(['no home folder to find the config file in; set HOME or WFR_CONFIG']);

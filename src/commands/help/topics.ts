@@ -311,7 +311,7 @@ const SANDBOX_WORKFLOWS = `Workflows of the sandbox
 Parameters are string, document, number, boolean, object or array, and optional
 with a ? after the name. A text of the output that is one placeholder returns
 the value of an input; {{scan.bytes}}, {{scan.sha256}} and {{scan.mediaType}}
-describe a document. "failure": {"step": "Read", "message": "no pages"} lets
+describe a document. "failure": {"step": "Read", "message": "no pages"} makes
 every run fail at that step.
 
 --from-profile <name> serves the workflows of a profile of the config file, with

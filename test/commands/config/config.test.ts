@@ -11,7 +11,7 @@ import { type Handler, scriptedService, showRun } from '../../helpers/service.js
 import { LACKS } from '../../helpers/system.js';
 import { CA_FILE, CERTIFICATES } from '../../helpers/tls.js';
 
-test.each([['wfr config'], ['wfr config what'], ['wfr config path extra']])(
+test.each([['wfr config what'], ['wfr config path extra']])(
   'config: the command line "%s" exits 2',
   async (line) => {
     const { exitCode, stderr } = await runCli(line.split(' ').slice(1));
