@@ -36,7 +36,7 @@ const SURROUNDINGS: Variables = [
   [['WFR_HISTORY=0'], 'keep no history of runs'],
   [['XDG_STATE_HOME'], 'where the history is stored (default: ~/.local/state)'],
   [['NO_COLOR'], 'turn colors off'],
-  [['FORCE_COLOR'], 'turn colors on without a terminal'],
+  [['FORCE_COLOR', 'CLICOLOR_FORCE'], 'turn colors of messages on without a terminal'],
   [['CI', 'TERM=dumb'], 'print a line for each change instead of a live line'],
   [['GITHUB_STEP_SUMMARY', 'GITHUB_OUTPUT'], 'the files that --report github appends to'],
 ];
