@@ -3,7 +3,13 @@ import { describeParameter, type Parameter } from '../parameters/declaration.js'
 import type { Context } from '../platform/context.js';
 import { redactUrl } from './base-url.js';
 import { formatSource, type Profile } from './profile.js';
-import { isOn, resolveSetting, type SettingFlags, type SettingName } from './resolve-setting.js';
+import {
+  isOn,
+  type RawSetting,
+  resolveSetting,
+  type SettingFlags,
+  type SettingName,
+} from './resolve-setting.js';
 import { type ProfileSettings, SETTINGS } from './settings-table.js';
 import {
   findTokenSource,
@@ -20,6 +26,8 @@ export interface EffectiveSetting {
   value: string | undefined;
   /** Such as `--base-url`, `WFR_BASE_URL`, `profile x in path:line`, `default`. */
   source: string;
+  /** The values that this one overrides. */
+  overridden?: readonly { value: string; source: string }[];
 }
 
 /** Resolves the effective settings, in the order of the table. */
@@ -51,11 +59,26 @@ function plainSetting(
   profile: Profile | undefined,
   context: Context,
 ): EffectiveSetting {
+  const describe = (raw: RawSetting) => {
+    const text = name === 'baseUrl' ? redactUrl(raw.text) : raw.text;
+    const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
+    return { value, source: formatSource(raw.source) };
+  };
   const raw = resolveSetting(name, flags, profile, context);
-  const source = formatSource(raw?.source ?? { kind: 'default' });
-  if (raw === undefined) return { name, value: undefined, source };
-  if (SETTINGS[name].type === 'boolean') return { name, value: String(isOn(raw)), source };
-  return { name, value: name === 'baseUrl' ? redactUrl(raw.text) : raw.text, source };
+  if (raw === undefined) return { name, value: undefined, source: formatSource({ kind: 'default' }) };
+  const { kind } = raw.source;
+  const below = [
+    ...(kind === 'flag' ? [resolveSetting(name, {}, profile, context)] : []),
+    ...(kind === 'flag' || kind === 'variable' ? [resolveSetting(name, {}, profile, { env: {} })] : []),
+  ];
+  const overridden = new Map(
+    below.flatMap((one) => {
+      if (one === undefined || one.source.kind === 'default') return [];
+      const other = describe(one);
+      return [[other.source, other] as const];
+    }),
+  );
+  return { name, ...describe(raw), ...(overridden.size > 0 && { overridden: [...overridden.values()] }) };
 }
 
 function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {

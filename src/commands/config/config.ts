@@ -57,17 +57,26 @@ async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Conte
     value: path,
     source: existsSync(path) ? 'exists' : 'does not exist',
   };
-  await context.stdout.write(flags.json === true ? asJson([file, ...settings]) : asText([file, ...settings]));
+  await context.stdout.write(
+    flags.json === true ? asJson([file, ...settings]) : asText([file, ...settings], path),
+  );
   return ExitCode.ok;
 }
 
 function asJson(settings: readonly EffectiveSetting[]): string {
-  const entries = settings.map(({ name, value, source }) => [name, { value: value ?? null, source }]);
+  const entries = settings.map(({ name, value, ...rest }) => [name, { value: value ?? null, ...rest }]);
   return `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`;
 }
 
-function asText(settings: readonly EffectiveSetting[]): string {
-  const rows = settings.map(({ name, value, source }) => [name, value ?? '-', source].map(sanitize));
+/** Returns a line for each setting, and below it one for each that it overrides. The path is in the first line alone. */
+function asText(settings: readonly EffectiveSetting[], path: string): string {
+  const place = (source: string) => source.replaceAll(` in ${path}:`, ', line ');
+  const rows = settings
+    .flatMap(({ name, value, source, overridden = [] }) => [
+      [name, value ?? '-', place(source)],
+      ...overridden.map((one) => ['', one.value, `${place(one.source)} (overridden)`]),
+    ])
+    .map((row) => row.map(sanitize));
   const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const [names, values] = [width(0), width(1)];
   return rows

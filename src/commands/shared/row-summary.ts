@@ -81,8 +81,15 @@ function nextSteps(
   total: number,
   { onceFile, isBatch, command: full }: SummaryFacts,
 ): NextStep[] {
-  const short = onceFile === undefined ? 'wfr batch …' : `wfr run … --once ${onceFile}`;
-  const command = full ?? ((flag: string) => `${short} ${flag}`);
+  const same = isBatch
+    ? 'the same command'
+    : onceFile === undefined
+      ? 'the same wfr batch command'
+      : 'the same wfr run command';
+  const step = (text: string, ...flags: string[]): NextStep =>
+    full === undefined
+      ? { text: `${text}, add to ${same}`, command: flags.join(' ') }
+      : { text, command: full(...flags) };
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const steps: NextStep[] = [];
   if (has('unknown')) {
@@ -91,26 +98,20 @@ function nextSteps(
     const row = onceFile === undefined ? `${unknown[0]}=` : '';
     steps.push(
       { text: 'For each unknown row, check in the service whether its run exists.' },
-      { text: 'To continue with a run that exists', command: command(`--adopt ${row}<id>`) },
-      { text: 'To send rows again that have none', command: command(`--resend-unknown${which}`) },
+      step('To continue with a run that exists', `--adopt ${row}<id>`),
+      step('To send rows again that have none', `--resend-unknown${which}`),
     );
   }
   if (has('lost')) {
     const text = 'Check the base URL and the service. To run lost rows again';
-    steps.push({ text, command: command('--retry-lost') });
+    steps.push(step(text, '--retry-lost'));
   }
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const retried = (Object.keys(ROW_STATES) as RowState[]).filter(
     (state) => ROW_STATES[state].again === 'retry-failed' && has(state),
   );
-  const same = isBatch
-    ? 'the same command'
-    : onceFile === undefined
-      ? 'the same wfr batch command'
-      : 'the same wfr run command';
-  if (has('invalid')) steps.push({ text: `Fix the invalid rows, and run ${same} again.` });
-  else if (isOpen) {
-    const text = `To continue, run ${same} again`;
+  if (has('invalid') || isOpen) {
+    const text = `${has('invalid') ? 'Fix the invalid rows, and' : 'To continue,'} run ${same} again`;
     steps.push(full === undefined ? { text: `${text}.` } : { text, command: full() });
   }
   if (retried.length > 0) {
@@ -119,7 +120,7 @@ function nextSteps(
       .map((state) => wordOf(shownState(state)))
       .join(' and ');
     const text = isOpen ? `To continue with ${again} rows, too` : `To run ${again} rows again`;
-    steps.push({ text, command: command('--retry-failed') });
+    steps.push(step(text, '--retry-failed'));
   }
   return steps;
 }
