@@ -20,6 +20,7 @@ const bundle = await rolldown({
   plugins: [
     importRawText(),
     replaceUnusedParts(),
+    !isOneFile && requireFallbackLate(),
     leaveOutMaps(),
     compileEagerly(),
     escapeNonAscii(),
@@ -58,13 +59,14 @@ await bundle.write({
           'history',
           'outcome',
           'platform',
-          'runs',
           'service',
           'text',
           'view',
         ),
         minShareCount: 3,
       },
+      // What the commands load that write or read a record of runs.
+      { name: 'runs', test: inFolders('runs'), minShareCount: 2 },
     ],
   },
   comments: { legal: true, jsdoc: false, annotation: false },
@@ -140,6 +142,20 @@ function replaceUnusedParts() {
       return name && `\0${name}`;
     },
     load: (id) => STAND_INS[id.slice(1)],
+  };
+}
+
+/** Puts undici's parser for processors without SIMD into a file of its own, which only they load. */
+function requireFallbackLate() {
+  const FALLBACK = 'llhttp-wasm.js';
+  const path = resolve(import.meta.dirname, 'node_modules/undici/lib/llhttp', FALLBACK);
+  return {
+    name: 'require-fallback-late',
+    resolveId: (id) =>
+      id.endsWith(`/llhttp/${FALLBACK}`) ? { id: `./${FALLBACK}`, external: true } : undefined,
+    generateBundle() {
+      this.emitFile({ type: 'asset', fileName: FALLBACK, source: readFileSync(path, 'utf8') });
+    },
   };
 }
 

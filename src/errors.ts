@@ -18,38 +18,37 @@ export interface ErrorResponse {
   retryAfter?: number | undefined;
 }
 
-export abstract class WfrError extends Error {
+/** What programs and later commands need to know of an error; what is not given is not so, or not known. */
+interface ErrorFacts {
+  /** Whether a run may exist whose id is unknown. */
+  runMayExist?: boolean;
+  /** Whether the error proves that the command created no run. */
+  createdNothing?: boolean;
+  /** Whether the same command might succeed without any change. */
+  isTemporary?: boolean;
+  response?: ErrorResponse | undefined;
+  /** An id that a response named and the service did not confirm. */
+  candidateId?: string | undefined;
+}
+
+export abstract class WfrError extends Error implements ErrorFacts {
   abstract readonly code: ErrorCode;
   /** How many requests to trigger the run were sent; undefined if the error is not about a trigger. */
   attempts?: number;
+  readonly runMayExist: boolean;
+  readonly createdNothing: boolean;
+  readonly isTemporary: boolean;
+  readonly response: ErrorResponse | undefined;
+  readonly candidateId: string | undefined;
 
-  /** Whether a run may exist whose id is unknown. */
-  get runMayExist(): boolean {
-    return false;
-  }
-
-  /** Whether the error proves that the command created no run. */
-  get createdNothing(): boolean {
-    return false;
-  }
-
-  /** Whether the same command might succeed without any change. */
-  get isTemporary(): boolean {
-    return false;
-  }
-
-  get response(): ErrorResponse | undefined {
-    return undefined;
-  }
-
-  /** An id that a response named and the service did not confirm. */
-  get candidateId(): string | undefined {
-    return undefined;
-  }
-
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, facts: ErrorFacts = {}, options?: ErrorOptions) {
     super(message, options);
     this.name = new.target.name;
+    this.runMayExist = facts.runMayExist ?? false;
+    this.createdNothing = facts.createdNothing ?? false;
+    this.isTemporary = facts.isTemporary ?? false;
+    this.response = facts.response;
+    this.candidateId = facts.candidateId;
   }
 }
 
@@ -57,17 +56,13 @@ export abstract class WfrError extends Error {
 export class UsageError extends WfrError {
   readonly code = 'usage';
 
-  override get createdNothing(): boolean {
-    return true;
-  }
-
   constructor(
     readonly problems: readonly string[],
     readonly hint?: string,
     /** The stderr of a program that failed, unsanitized. */
     readonly quoted?: string,
   ) {
-    super(problems.join('\n'));
+    super(problems.join('\n'), { createdNothing: true });
   }
 }
 
@@ -176,15 +171,6 @@ export class NetworkError extends WfrError {
     return PERMANENT_FAULTS.includes(this.fault);
   }
 
-  override get isTemporary(): boolean {
-    return !this.isPermanent && this.fault !== 'too-large';
-  }
-
-  override get response(): ErrorResponse | undefined {
-    const { status, proxy, requestId } = this.facts;
-    return status === undefined || proxy ? undefined : { status, requestId };
-  }
-
   constructor(
     readonly fault: NetworkFault,
     readonly facts: {
@@ -201,7 +187,15 @@ export class NetworkError extends WfrError {
     },
     options?: ErrorOptions,
   ) {
-    super(`${fault} ${facts.code ?? ''}`, options);
+    const { status, proxy, requestId } = facts;
+    super(
+      `${fault} ${facts.code ?? ''}`,
+      {
+        isTemporary: !PERMANENT_FAULTS.includes(fault) && fault !== 'too-large',
+        response: status === undefined || proxy ? undefined : { status, requestId },
+      },
+      options,
+    );
   }
 }
 
@@ -215,15 +209,6 @@ export interface FieldNames {
 export class UnreadableResponseError extends WfrError {
   readonly code = 'unreachable';
 
-  override get isTemporary(): boolean {
-    return true;
-  }
-
-  override get response(): ErrorResponse | undefined {
-    const { status, excerpt, fields, requestId } = this.facts;
-    return { status, requestId, message: fields === undefined ? excerpt : undefined };
-  }
-
   constructor(
     readonly reason: string,
     readonly facts: {
@@ -236,7 +221,9 @@ export class UnreadableResponseError extends WfrError {
       received?: ReceivedResponse;
     } = {},
   ) {
-    super(reason);
+    const { status, excerpt, fields, requestId } = facts;
+    const message = fields === undefined ? excerpt : undefined;
+    super(reason, { isTemporary: true, response: { status, requestId, message } });
   }
 }
 
@@ -280,34 +267,18 @@ export class HttpError extends WfrError {
     return status === 408 || status === 425 || status === 429 || status >= 500;
   }
 
-  override get response(): ErrorResponse {
-    return this.info;
-  }
-
   constructor(
     readonly info: HttpErrorInfo,
     /** `rejected`: every variant of the workflow's field was rejected. `possible`: the variant may be the reason. */
     readonly variantHint?: 'rejected' | 'possible',
   ) {
-    super(`${info.method} failed with status ${info.status}`);
+    super(`${info.method} failed with status ${info.status}`, { response: info });
   }
 }
 
 /** A trigger that certainly created no run. */
 export class NotTriggeredError extends WfrError {
   readonly code = 'not-triggered';
-
-  override get createdNothing(): boolean {
-    return true;
-  }
-
-  override get isTemporary(): boolean {
-    return mayPass(this.cause);
-  }
-
-  override get response(): ErrorResponse | undefined {
-    return this.cause.response;
-  }
 
   constructor(
     override readonly cause: NetworkError | HttpError,
@@ -318,7 +289,8 @@ export class NotTriggeredError extends WfrError {
     /** Retry-After in milliseconds, if it was too long to wait. */
     readonly retryAfter?: number | undefined,
   ) {
-    super('no run was created');
+    const { response } = cause;
+    super('no run was created', { createdNothing: true, isTemporary: mayPass(cause), response });
   }
 }
 
@@ -338,23 +310,12 @@ export class UnknownOutcomeError extends WfrError {
   /** The file of `run --once`, if it records that the outcome is unknown. */
   onceFile?: string;
 
-  override get runMayExist(): boolean {
-    return true;
-  }
-
-  override get response(): ErrorResponse | undefined {
-    return this.cause.response;
-  }
-
-  override get candidateId(): string | undefined {
-    return this.evidence?.ids[0];
-  }
-
   constructor(
     override readonly cause: NetworkError | HttpError | UnreadableResponseError,
     readonly evidence?: RunEvidence,
   ) {
-    super('a run may have been created');
+    const { response } = cause;
+    super('a run may have been created', { runMayExist: true, response, candidateId: evidence?.ids[0] });
   }
 }
 
@@ -362,23 +323,15 @@ export class UnknownOutcomeError extends WfrError {
 export class UnsettledRunError extends WfrError {
   readonly code = 'unknown-outcome';
 
-  override get runMayExist(): boolean {
-    return true;
-  }
-
-  override get candidateId(): string | undefined {
-    return this.candidate;
-  }
-
   constructor(
     readonly file: string,
     /** When it was sent (ms since 1970), if known. */
     readonly sentAt: number | undefined,
     /** Why there is no answer, if the command recorded it. */
     readonly reason: string | undefined,
-    private readonly candidate: string | undefined,
+    candidateId: string | undefined,
   ) {
-    super('a run may have been created by an earlier command');
+    super('a run may have been created by an earlier command', { runMayExist: true, candidateId });
   }
 }
 
@@ -400,21 +353,13 @@ export class UnreachableRunError extends WfrError {
     return this.cause.code === 'output-not-written' ? 'output-not-written' : 'unreachable';
   }
 
-  override get isTemporary(): boolean {
-    return mayPass(this.cause);
-  }
-
-  override get response(): ErrorResponse | undefined {
-    return this.cause.response;
-  }
-
   constructor(
     readonly id: string,
     override readonly cause: NetworkError | HttpError | UnreadableResponseError,
     readonly seen: boolean,
     readonly unreachableMs: number,
   ) {
-    super('the run is unreachable');
+    super('the run is unreachable', { isTemporary: mayPass(cause), response: cause.response });
   }
 }
 
@@ -422,15 +367,11 @@ export class UnreachableRunError extends WfrError {
 export class NoSuchRunError extends WfrError {
   readonly code = 'no-such-run';
 
-  override get response(): ErrorResponse {
-    return this.info;
-  }
-
   constructor(
     readonly id: string,
     readonly info: HttpErrorInfo,
   ) {
-    super('no such run');
+    super('no such run', { response: info });
   }
 }
 
@@ -438,15 +379,11 @@ export class NoSuchRunError extends WfrError {
 export class UnknownStatusError extends WfrError {
   readonly code = 'unknown-status';
 
-  override get isTemporary(): boolean {
-    return true;
-  }
-
   constructor(
     readonly status: string,
     readonly forMs: number,
   ) {
-    super('unknown status');
+    super('unknown status', { isTemporary: true });
   }
 }
 
@@ -456,29 +393,18 @@ export class InterruptedError extends WfrError {
   /** The file of `run --once`, if it records that a run may exist. */
   onceFile?: string;
 
-  override get runMayExist(): boolean {
-    return this.sendState === 'complete';
-  }
-
-  override get createdNothing(): boolean {
-    return this.sendState === 'unsent' || this.sendState === 'partial';
-  }
-
-  override get isTemporary(): boolean {
-    return true;
-  }
-
-  override get candidateId(): string | undefined {
-    return this.evidence?.ids[0];
-  }
-
   constructor(
     readonly signal: SignalName,
     readonly sendState?: SendState,
     /** Set if the signal came while wfr was confirming the id in an unusable response. */
     readonly evidence?: RunEvidence,
   ) {
-    super(signal);
+    super(signal, {
+      runMayExist: sendState === 'complete',
+      createdNothing: sendState === 'unsent' || sendState === 'partial',
+      isTemporary: true,
+      candidateId: evidence?.ids[0],
+    });
   }
 }
 
@@ -520,15 +446,11 @@ export class OutputError extends WfrError {
 export class MissingTokenError extends WfrError {
   readonly code = 'no-token';
 
-  override get createdNothing(): boolean {
-    return true;
-  }
-
   constructor(
     readonly lookedFor: readonly string[],
     readonly withheld?: string,
   ) {
-    super('no access token');
+    super('no access token', { createdNothing: true });
   }
 }
 
@@ -536,16 +458,8 @@ export class MissingTokenError extends WfrError {
 export class FileChangedError extends WfrError {
   readonly code = 'usage';
 
-  override get createdNothing(): boolean {
-    return true;
-  }
-
-  override get isTemporary(): boolean {
-    return true;
-  }
-
   constructor(readonly path: string) {
-    super('changed while being read');
+    super('changed while being read', { createdNothing: true, isTemporary: true });
   }
 }
 
@@ -555,19 +469,11 @@ export class FileReadError extends WfrError {
     return this.isTemporary ? 'not-triggered' : 'usage';
   }
 
-  override get createdNothing(): boolean {
-    return true;
-  }
-
-  override get isTemporary(): boolean {
-    return isResourceExhaustion(this.cause);
-  }
-
   constructor(
     readonly path: string,
     override readonly cause: Error,
   ) {
-    super('cannot be read');
+    super('cannot be read', { createdNothing: true, isTemporary: isResourceExhaustion(cause) });
   }
 }
 

@@ -17,8 +17,7 @@ import { STATUS } from './commands/status/flags.js';
 import { WATCH } from './commands/watch/flags.js';
 import type { UsageError } from './errors.js';
 import { type Exit, ExitCode } from './exit-code.js';
-import type { Context } from './platform/context.js';
-import { VERSION } from './platform/version.js';
+import { type Context, VERSION } from './platform/context.js';
 
 const COMMANDS: readonly CommandEntry[] = [
   RUN,

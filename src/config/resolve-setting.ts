@@ -1,7 +1,7 @@
 /** Resolves one setting: a flag overrides the environment, which overrides the profile, which overrides the default. */
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { parseDuration } from '../text/duration.js';
+import { parseDuration } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
 import { formatSource, type Profile, type SettingSource } from './profile.js';
 import { type ProfileSettings, SETTINGS } from './settings-table.js';

@@ -4,7 +4,7 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { ExecResult } from '../platform/exec.js';
 import { describeSystemError } from '../platform/system-error.js';
-import { formatDuration } from '../text/duration.js';
+import { formatDuration } from '../text/quantity.js';
 import { checkToken, formatTokenCommand, formatTokenSource, type TokenLocation } from './token-source.js';
 
 /** Returns the first line that the command prints. Throws UsageError with its stderr, or the signal's reason. */

@@ -5,7 +5,7 @@
 import { isAbsolute, join } from 'node:path';
 import type { Clock, Context } from '../platform/context.js';
 import type { SecretMask } from '../text/secret-mask.js';
-import { isUuid, isUuidPrefix } from '../text/uuid.js';
+import { isUuid, isUuidPrefix } from '../text/url.js';
 import { appendRecords, findLogRisk, type LogFolder, readRecords } from './log.js';
 
 /** A run that this user triggered. */

@@ -1,8 +1,8 @@
 /** Turns items and pieces of an inputs file into parts of a request body: JSON text and open documents. */
 import type { ParameterType } from '../parameters/declaration.js';
 import type { Context } from '../platform/context.js';
+import type { NamedFile } from '../platform/files.js';
 import { resolvePath } from '../platform/files.js';
-import type { NamedFile } from '../platform/same-file.js';
 import type { Part, Source } from '../service/body.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';

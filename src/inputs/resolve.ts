@@ -2,8 +2,8 @@
 import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
+import type { NamedFile } from '../platform/files.js';
 import { resolvePath } from '../platform/files.js';
-import type { NamedFile } from '../platform/same-file.js';
 import type { Input, Part } from '../service/body.js';
 import type { PathRules } from './boundary.js';
 import {

@@ -30,11 +30,10 @@ import {
   WfrError,
 } from '../errors.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
-import { formatDuration } from '../text/duration.js';
-import { formatBytes } from '../text/quantity.js';
+import { formatBytes, formatDuration } from '../text/quantity.js';
 import { quoteLines, sanitizeLine, truncate } from '../text/sanitize.js';
 import { shellCommand } from '../text/shell-quote.js';
-import { isUuid, isUuidPrefix } from '../text/uuid.js';
+import { isUuid, isUuidPrefix } from '../text/url.js';
 import { type Facts, stateOfCode } from './outcome.js';
 
 /** What happened, the service's own message, and how to fix it. */

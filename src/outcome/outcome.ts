@@ -5,7 +5,7 @@
 import type { ErrorResponse } from '../errors.js';
 import { type ErrorCode, type Exit, ExitCode, type SignalName } from '../exit-code.js';
 import { isKnownStatus, type Run, type TerminalStatus } from '../service/run.js';
-import { formatDuration } from '../text/duration.js';
+import { formatDuration } from '../text/quantity.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 
 /** How good a state is: succeeded, still open, uncertain or not triggered, failed. */

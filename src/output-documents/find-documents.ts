@@ -1,7 +1,6 @@
-/** Finds the documents in JSON text: strings that are data URIs. */
-import { decodeStart } from '../text/json/members.js';
+/** Finds the documents in JSON text: strings that are data URIs (RFC 2397), in the variants that services write. */
+import { decodeStart, decodeStringBytes } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
-import { type DataUri, parseDataUri } from './data-uri.js';
 
 /** The names and indexes that lead to a value; "…" is the last one of a path that is cut. */
 export type JsonPath = readonly (string | number)[];
@@ -75,4 +74,98 @@ export function formatJsonPath(jsonPath: JsonPath): string {
     if (typeof segment === 'string' && /^[A-Za-z_$][\w$]*$/.test(segment)) return `${text}.${segment}`;
     return `${text}[${JSON.stringify(segment)}]`;
   }, 'output');
+}
+
+interface DataUri {
+  /** `type/subtype`, in lower case. */
+  mediaType: string;
+  /** Decodes the content, in blocks that are valid until the next one is requested. */
+  bytes(): Generator<Buffer, void, void>;
+}
+
+/** Characters; longer than the header of any real data URI. */
+const MAX_HEADER_LENGTH = 4000;
+/** The optional media type, and the parameters. */
+const HEADER = /^data:([\w.!#$&^+-]+\/[\w.!#$&^+-]+)? *((?:;[^;]*)*)$/i;
+const DEFAULT_MEDIA_TYPE = 'text/plain';
+/** A multiple of four, so that each piece is base64 by itself. */
+const PIECE_LENGTH = 64 * 1024;
+/** Bytes that are decoded at once. */
+const BLOCK_SIZE = 1024 * 1024;
+const PERCENT = 0x25;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+
+const isSpace = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+
+/** Parses a JSON string token. Returns undefined if it is not a data URI, 'invalid' if its base64 cannot be decoded. */
+function parseDataUri(token: Uint8Array): DataUri | 'invalid' | undefined {
+  if (!/^data:/i.test(latin1(token.subarray(1, 6)))) return undefined;
+  // JSON often escapes slashes, and base64 may contain line breaks.
+  const text = token.includes(BACKSLASH) ? decodeStringBytes(token) : token.subarray(1, -1);
+  const comma = text.subarray(0, MAX_HEADER_LENGTH).indexOf(COMMA);
+  if (comma < 0) return undefined;
+  const header = latin1(text.subarray(0, comma));
+  const data = text.subarray(comma + 1);
+  return /; *base64 *$/i.test(header) ? parseBase64(header, data) : parsePlain(header, data);
+}
+
+function parseBase64(header: string, data: Uint8Array): DataUri | 'invalid' {
+  const [whole, mediaType = DEFAULT_MEDIA_TYPE] = HEADER.exec(header) ?? [];
+  if (whole === undefined) return 'invalid';
+  const bytes = decodeBase64(data) ?? decodeBase64(decodePercent(data, isSpace));
+  return bytes === undefined ? 'invalid' : { mediaType: mediaType.toLowerCase(), bytes };
+}
+
+/** Prose may begin with `data:` too, so everything that a data URI requires is checked. */
+function parsePlain(header: string, data: Uint8Array): DataUri | undefined {
+  const [whole, mediaType, parameters = ''] = HEADER.exec(header) ?? [];
+  if (whole === undefined || !/^(; *[^\s;=]+=[^;]*)*$/.test(parameters)) return undefined;
+  if (mediaType === undefined && data.some(isSpace)) return undefined;
+  return {
+    mediaType: (mediaType ?? DEFAULT_MEDIA_TYPE).toLowerCase(),
+    *bytes() {
+      yield decodePercent(data);
+    },
+  };
+}
+
+function decodeBase64(data: Uint8Array): DataUri['bytes'] | undefined {
+  for (let from = 0; from < data.length; from += PIECE_LENGTH) {
+    const isLast = from + PIECE_LENGTH >= data.length;
+    const piece = latin1(data.subarray(from, from + PIECE_LENGTH));
+    const valid = isLast ? /^([\w+/-]{4})*([\w+/-]{2}(==)?|[\w+/-]{3}=?)?$/ : /^[\w+/-]*$/;
+    if (!valid.test(piece)) return undefined;
+  }
+  return function* () {
+    const block = Buffer.allocUnsafe(Math.min(BLOCK_SIZE, data.length));
+    let used = 0;
+    for (let from = 0; from < data.length; from += PIECE_LENGTH) {
+      used += block.write(latin1(data.subarray(from, from + PIECE_LENGTH)), used, 'base64');
+      if (used + PIECE_LENGTH <= block.length) continue;
+      yield block.subarray(0, used);
+      used = 0;
+    }
+    yield block.subarray(0, used);
+  };
+}
+
+/** Works on bytes: decoding 100 MB as text would block the event loop for many seconds. */
+function decodePercent(data: Uint8Array, isSkipped = (_byte: number) => false): Buffer {
+  const decoded = Buffer.allocUnsafe(data.length);
+  let length = 0;
+  for (let index = 0; index < data.length; index++) {
+    let byte = data[index] as number;
+    const hex = byte === PERCENT ? latin1(data.subarray(index + 1, index + 3)) : undefined;
+    if (hex !== undefined && /^[0-9a-f]{2}$/i.test(hex)) {
+      byte = Number.parseInt(hex, 16);
+      index += 2;
+    }
+    if (!isSkipped(byte)) decoded[length++] = byte;
+  }
+  return decoded.subarray(0, length);
+}
+
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }

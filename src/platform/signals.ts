@@ -1,4 +1,4 @@
-/** Turns SIGINT, SIGTERM and SIGHUP into abort signals that the work of a command can listen to. */
+/** Turns SIGINT, SIGTERM and SIGHUP into abort signals, which also end the waiting for a slow reader of stdout. */
 import { setMaxListeners } from 'node:events';
 import { InterruptedError } from '../errors.js';
 import type { SignalName } from '../exit-code.js';
@@ -110,4 +110,28 @@ export class Interruption {
       this.#stopTimer = this.#clock.after(MAX_ENDING, () => this.#overdue.abort(error));
     });
   }
+}
+
+export interface StdoutQueue {
+  /** Writes all chunks before those of any later call. Throws OutputError or InterruptedError. */
+  write(chunks: Iterable<string | Uint8Array>): Promise<void>;
+  /** Writes text for people, without secrets; data is written as the service sent it. */
+  writeSummary(text: string): Promise<void>;
+}
+
+/** Opens a queue for the outputs of runs that end at the same time, to a reader that may be slow. */
+export function openStdoutQueue(
+  { stdout, secrets }: Pick<Context, 'stdout' | 'secrets'>,
+  interruption: Interruption,
+): StdoutQueue {
+  let last: Promise<void> = Promise.resolve();
+  const writeAll = async (chunks: Iterable<string | Uint8Array>) => {
+    for (const chunk of chunks) await interruption.raceWithSignal(stdout.write(chunk));
+  };
+  const write: StdoutQueue['write'] = (chunks) => {
+    const written = last.then(() => writeAll(chunks));
+    last = written.catch(() => {});
+    return written;
+  };
+  return { write, writeSummary: (text) => write([secrets.mask(text)]) };
 }

@@ -6,7 +6,7 @@
 
 import type { CommandResult } from '../outcome/error-data.js';
 import { type Outcome, problemLinesWithStep, requestLines, verdictOf, wordOf } from '../outcome/outcome.js';
-import { VERSION } from '../platform/version.js';
+import { VERSION } from '../platform/context.js';
 import { escapeCodePoint, sanitize } from '../text/sanitize.js';
 
 export function* renderJunit({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {

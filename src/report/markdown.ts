@@ -9,7 +9,7 @@ import {
   stepsOf,
   wordOf,
 } from '../outcome/outcome.js';
-import { formatDuration } from '../text/duration.js';
+import { formatDuration } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 
 export const TABLE_HEAD = `| Run | Workflow | Version | Outcome | Steps | Duration | Failing step | Message |

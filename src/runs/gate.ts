@@ -10,7 +10,7 @@ import type { Clock } from '../platform/context.js';
 import { AwakeTime } from '../service/awake-time.js';
 import { backoff } from '../service/retry.js';
 import type { RequestGate } from '../service/service.js';
-import { formatDuration } from '../text/duration.js';
+import { formatDuration } from '../text/quantity.js';
 import { isTooBusy, RateLimiter } from './rate-limiter.js';
 
 /** How long a service may be unreachable or too busy before the batch gives up (ms). */

@@ -1,8 +1,7 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
 import { type Parameters, parseParameters } from '../parameters/declaration.js';
-import { parseDuration } from '../text/duration.js';
 import { findNearest } from '../text/nearest.js';
-import type { InputValues } from './read-trigger.js';
+import { parseDuration } from '../text/quantity.js';
 
 interface Step {
   name: string;
@@ -35,6 +34,9 @@ interface Failure {
   /** Only runs whose inputs have these values fail, by placeholder such as `customer` or `scan.bytes`; by default all. */
   when?: Readonly<Record<string, unknown>>;
 }
+
+/** The values of inputs by name; an optional parameter without an input is null. */
+export type InputValues = ReadonlyMap<string, unknown>;
 
 type Path = readonly (string | number)[];
 

@@ -1,6 +1,6 @@
 /** Decides what may be sent again and when: pure functions over the attempts so far. */
 import { type NetworkFault, PERMANENT_FAULTS, type SendState } from '../errors.js';
-import { parseTime } from '../text/duration.js';
+import { parseTime } from '../text/quantity.js';
 
 /** How one request failed: without a usable response, or with a status that is not 2xx. */
 export type Attempt = { sendState: SendState; fault: NetworkFault } | RejectedAttempt;

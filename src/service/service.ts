@@ -9,7 +9,7 @@ import {
 } from '../errors.js';
 import type { SignalName } from '../exit-code.js';
 import type { Clock, Limits } from '../platform/context.js';
-import { parseTime } from '../text/duration.js';
+import { parseTime } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
 import { errorMessage } from './error-message.js';
 import { type IdTypes, parseRun } from './parse-run.js';

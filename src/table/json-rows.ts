@@ -2,8 +2,7 @@
 
 import { BatchFileError } from '../errors.js';
 import { parseMembers } from '../text/json/members.js';
-import { readLines } from '../text/read-lines.js';
-import { stripByteOrderMark } from '../text/utf8.js';
+import { readLines, stripByteOrderMark } from '../text/utf8.js';
 import { digestOf, type Row, rowLabel, type TableFile, type WrittenTable } from './row.js';
 
 /** Reads the rows of a file; skips blank lines. */

@@ -1,4 +1,4 @@
-/** Numbers for people. */
+/** Durations, times, sizes and counts as people write them. */
 
 /** Returns `1.2 MB`: decimal units. */
 export function formatBytes(bytes: number): string {
@@ -13,7 +13,67 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
+/** Returns `1 run` or `10,000 runs`. */
+export function pluralize(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** Returns `1,204`. */
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, '': 1_000 };
+
+/** Parses `500ms`, `2s`, `1.5m`, `1h` or a bare number of seconds into milliseconds; undefined for anything else. */
+export function parseDuration(text: string): number | undefined {
+  const [, number, unit] = /^(\d+(?:\.\d+)?|\.\d+)(ms|s|m|h|)$/.exec(text.trim()) ?? [];
+  const factor = unit === undefined ? undefined : UNITS[unit];
+  return number === undefined || factor === undefined ? undefined : Number(number) * factor;
+}
+
+/** A zone after a time of day. */
+const ZONE = /:\d\d.*(?:[+-]\d\d|z|gmt|ut|[ecmp][sd]t)/i;
+/** Characters; longer than any date. */
+const MAX_DATE_LENGTH = 100;
+
+/** Parses a date and time, which is UTC if it names no zone, as milliseconds since 1970; NaN for anything else. */
+export function parseTime(text: string): number {
+  const time = text.trim().slice(0, MAX_DATE_LENGTH);
+  return Date.parse(ZONE.test(time) ? time : `${time}Z`);
+}
+
+/** Formats milliseconds, rounded for people: `850ms`, `4.2s`, `2m 5s`, `1h 3m`, `2d 3h`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)}ms`;
+  if (ms < 9_950) return `${(ms / 1_000).toFixed(1)}s`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3_600) return formatUnits(Math.floor(seconds / 60), 'm', seconds % 60, 's');
+  const hours = Math.floor(seconds / 3_600);
+  if (hours < 48) return formatUnits(hours, 'h', Math.floor((seconds % 3_600) / 60), 'm');
+  return formatUnits(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+/** Formats how long ago something was (ms), for a table: `now`, `12s ago`, `3m ago`, `2h ago`, `5d ago`. */
+export function formatAge(ms: number): string {
+  const units = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'm'],
+    [1_000, 's'],
+  ] as const;
+  const [length, unit] = units.find(([length]) => ms >= length) ?? [];
+  // The clock of another machine may be ahead of ours.
+  return length === undefined ? 'now' : `${Math.floor(ms / length)}${unit} ago`;
+}
+
+function formatUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit} ${small}${smallUnit}`;
+}
+
+/** Formats milliseconds since 1970 as `2026-01-02 03:04:05 UTC`. */
+export function formatUtc(ms: number): string {
+  const iso = new Date(ms).toISOString();
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
 }

@@ -1,25 +1,40 @@
 /**
  * Escapes what a terminal or a CI log would act on, or what a reader cannot see, in text from outside: control, bidi and
  * invisible characters, and the commands of GitHub's, Azure's and TeamCity's runners (`##[`, `##vso[`, `##teamcity[`
- * anywhere, `::` at the start of a line).
+ * anywhere, `::` at the start of a line). Finds such commands in output that is printed as it is.
  */
 
-/** Control characters and line separators; and what shows nothing, without the signs of Arabic and Egyptian that are seen. */
-const UNSAFE =
-  /(?![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}\u{13430}-\u{1343f}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
-/** What joins or varies a character before it, as scripts and emoji need it. */
-const JOINER = /\u200c|\u200d|[\ufe00-\ufe0f]|[\u180b-\u180d\u180f]|[\u{e0100}-\u{e01ef}]/u;
-/** A joiner where scripts and emoji have none: not between letters, or not after a character that it can vary. */
-const LOOSE_JOINER = new RegExp(
-  [
-    String.raw`(?<![\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])(\u200c|\u200d)`,
-    String.raw`(\u200c|\u200d)(?![\p{L}\p{M}\p{Extended_Pictographic}])`,
-    String.raw`(?<![\p{S}\p{Emoji}]|(?!\p{Script=Latin})\p{L})[\ufe00-\ufe0f]`,
-    String.raw`(?<!\p{Script=Mongolian})[\u180b-\u180d\u180f]`,
-    String.raw`(?<!\p{Script=Han})[\u{e0100}-\u{e01ef}]`,
-  ].join('|'),
-  'gu',
-);
+/** Printable ASCII: the expressions for all other text take longer to build than most commands sanitize. */
+const PLAIN = /^[ -~]*$/;
+
+/** Returns whether a character is a control character or line separator, or shows nothing, as not all signs of Arabic do. */
+function isHidden(character: string): boolean {
+  return /(?![\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}\u{13430}-\u{1343f}])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u.test(
+    character,
+  );
+}
+
+/** Returns whether a character joins or varies the one before it, as scripts and emoji need it. */
+function isJoiner(character: string): boolean {
+  return /\u200c|\u200d|[\ufe00-\ufe0f]|[\u180b-\u180d\u180f]|[\u{e0100}-\u{e01ef}]/u.test(character);
+}
+
+/** Matches a joiner where scripts and emoji have none: not between letters, or not after a character that it can vary. */
+let looseJoiner: RegExp | undefined;
+
+function findLooseJoiners(): RegExp {
+  looseJoiner ??= new RegExp(
+    [
+      String.raw`(?<![\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])(\u200c|\u200d)`,
+      String.raw`(\u200c|\u200d)(?![\p{L}\p{M}\p{Extended_Pictographic}])`,
+      String.raw`(?<![\p{S}\p{Emoji}]|(?!\p{Script=Latin})\p{L})[\ufe00-\ufe0f]`,
+      String.raw`(?<!\p{Script=Mongolian})[\u180b-\u180d\u180f]`,
+      String.raw`(?<!\p{Script=Han})[\u{e0100}-\u{e01ef}]`,
+    ].join('|'),
+    'gu',
+  );
+  return looseJoiner;
+}
 
 /** Tells most letters, signs and emoji apart quickly: in these ranges everything is safe. */
 function isCommon(codePoint: number): boolean {
@@ -38,7 +53,7 @@ export function isUnsafe(codePoint: number): boolean {
   if (codePoint < 0x80) return codePoint < 0x20 || codePoint === 0x7f;
   if (isCommon(codePoint)) return false;
   const character = String.fromCodePoint(codePoint);
-  return UNSAFE.test(character) && !JOINER.test(character);
+  return isHidden(character) && !isJoiner(character);
 }
 
 /** Characters of one field; longer text is truncated. */
@@ -116,11 +131,41 @@ export function truncate(text: string): string {
 }
 
 function escapeUnsafe(text: string, isKept: (character: string) => boolean): string {
+  if (PLAIN.test(text)) return escapeCommands(text);
   let escaped = '';
-  const joined = text.replace(LOOSE_JOINER, (character) => escapeCodePoint(character.codePointAt(0) ?? 0));
+  const joined = text.replace(findLooseJoiners(), (character) =>
+    escapeCodePoint(character.codePointAt(0) ?? 0),
+  );
   for (const character of joined) {
     const codePoint = character.codePointAt(0) ?? 0;
     escaped += isUnsafe(codePoint) && !isKept(character) ? escapeCodePoint(codePoint) : character;
   }
-  return escaped.replace(LOG_COMMAND, `#${escapeCodePoint(0x23)}`);
+  return escapeCommands(escaped);
+}
+
+function escapeCommands(text: string): string {
+  return text.replace(LOG_COMMAND, `#${escapeCodePoint(0x23)}`);
+}
+
+/** A line that begins with `::`, or `##[`, `##vso[` and the like anywhere, in a text that begins with a line feed. */
+const COMMAND = /[\r\n][^\S\r\n]*::|##[A-Za-z]*\[/;
+/** Characters in which a command begins that a chunk divides. */
+const MAX_START = 200;
+
+/** What to say about output with such commands: it is exact, so the danger is the reader's. */
+export const COMMANDS_WARNING =
+  'the output has lines that a CI runner acts on where it is printed to the log, such as ::add-mask:: or ##vso[; write it to a file instead';
+
+/** Returns a function that takes the chunks of an output one by one, and returns whether a command was in one so far. */
+export function createCommandFinder(): (chunk: string | Uint8Array) => boolean {
+  let tail = '\n';
+  let isFound = false;
+  return (chunk) => {
+    if (isFound) return true;
+    // A character for each byte: a chunk may end within one of several bytes.
+    const text = tail + (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString('latin1'));
+    isFound = COMMAND.test(text);
+    tail = text.slice(-MAX_START);
+    return isFound;
+  };
 }

@@ -4,9 +4,6 @@
  */
 import { LOG_COMMAND, sanitize } from './sanitize.js';
 
-/** Control, invisible, private and unassigned characters, and half surrogate pairs: no shell shows or takes them all. */
-const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/u;
-
 /** Returns a command line quoted for the platform's shells; one with invisible characters is sanitized, and says so. */
 export function shellCommand(args: readonly string[], platform: NodeJS.Platform = 'linux'): string {
   const command = args.map(platform === 'win32' ? quoteForWindows : quote).join(' ');
@@ -16,9 +13,12 @@ export function shellCommand(args: readonly string[], platform: NodeJS.Platform 
     : `${sanitize(args.join(' '))} (this command cannot be copied: it contains control characters)`;
 }
 
-/** Returns whether shellCommand quotes a text exactly. */
+/**
+ * Returns whether shellCommand quotes a text exactly. No shell shows or takes all control, invisible, private and
+ * unassigned characters, and half surrogate pairs; the expression for them is built only for text beyond ASCII.
+ */
 export function isCopyable(text: string): boolean {
-  return !INVISIBLE.test(text);
+  return /^[ -~]*$/.test(text) || !/[\p{C}\p{Zl}\p{Zp}]/u.test(text);
 }
 
 function quote(text: string): string {

@@ -1,4 +1,4 @@
-/** Parses URLs and examines host names. */
+/** URLs, host names and UUIDs (RFC 9562) as text. */
 
 /** Parses a URL, relative to `base` if given; undefined if it is invalid. URL.parse requires Node 22. */
 export function parseUrl(text: string, base?: string): URL | undefined {
@@ -13,4 +13,16 @@ export function isLoopback(hostname: string): boolean {
 /** Removes the brackets around an IPv6 address in a URL. */
 export function stripBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const NIL = '00000000-0000-0000-0000-000000000000';
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+/** Returns whether a text is the beginning of a UUID, but not a whole one. */
+export function isUuidPrefix(text: string): boolean {
+  return text.length < NIL.length && isUuid(text + NIL.slice(text.length));
 }

@@ -1,4 +1,4 @@
-/** The encoding of files and responses: UTF-8, with or without a byte order mark. */
+/** The bytes of text: UTF-8, with or without a byte order mark, and their lines, for files larger than memory. */
 
 /** Returns the bytes without the byte order mark that some programs put before UTF-8 text. */
 export function stripByteOrderMark(bytes: Buffer): Buffer {
@@ -14,4 +14,38 @@ export function findInvalidUtf8(bytes: Buffer): number {
     if (bytes.readUIntBE(offset, Math.min(3, bytes.length - offset)) !== 0xefbfbd) return offset;
   }
   return 0;
+}
+
+export interface Line {
+  bytes: Buffer;
+  /** From 1. */
+  number: number;
+  /** Offset of its first byte. */
+  start: number;
+  /** Whether a line feed ends it; false at most for the last one. */
+  isComplete: boolean;
+}
+
+/** Returns whether a line has only spaces. */
+export function isBlank(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0x20);
+}
+
+/** Reads the lines of a stream, without their line feeds. */
+export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<Line, void, void> {
+  let rest: Buffer[] = [];
+  let number = 0;
+  let start = 0;
+  for await (const chunk of stream) {
+    let from = 0;
+    for (let feed = chunk.indexOf(0x0a); feed >= 0; feed = chunk.indexOf(0x0a, from)) {
+      const bytes = Buffer.concat([...rest, chunk.subarray(from, feed)]);
+      rest = [];
+      from = feed + 1;
+      yield { bytes, number: ++number, start, isComplete: true };
+      start += bytes.length + 1;
+    }
+    if (from < chunk.length) rest.push(Buffer.from(chunk.subarray(from)));
+  }
+  if (rest.length > 0) yield { bytes: Buffer.concat(rest), number: number + 1, start, isComplete: false };
 }

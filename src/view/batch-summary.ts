@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from '../exit-code.js';
 import { STATES, type State, WORDS, wordOf } from '../outcome/outcome.js';
-import { formatCount } from '../text/quantity.js';
+import { formatCount, pluralize } from '../text/quantity.js';
 import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
 import { type Paint, paintOf, type Style } from './style.js';
@@ -63,7 +63,7 @@ function countsLine({ counts }: BatchSummary, style: Style): Line {
   const rows = counts.reduce((sum, [, count]) => sum + count, 0);
   const texts = counts.map(([word, count]) => `${formatCount(count)} ${word}`);
   return {
-    text: `${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}: ${texts.join(', ') || 'the table is empty'}`,
+    text: `${pluralize(rows, 'row')}: ${texts.join(', ') || 'the table is empty'}`,
     words: counts.map(([word], index) => [texts[index] ?? '', paintOf(WORDS.get(word) ?? 'doubt', style)]),
   };
 }
@@ -85,8 +85,7 @@ function reasonLines({ state, count, step, message, rows }: StateReason, style: 
 function moreReasons(reasons: readonly StateReason[]): Line[] {
   if (reasons.length === 0) return [];
   const rows = reasons.reduce((sum, { count }) => sum + count, 0);
-  const subject = reasons.length === 1 ? '1 more reason' : `${formatCount(reasons.length)} more reasons`;
-  return [{ text: `  ${subject}, of ${rows === 1 ? '1 row' : `${formatCount(rows)} rows`}` }];
+  return [{ text: `  ${pluralize(reasons.length, 'more reason')}, of ${pluralize(rows, 'row')}` }];
 }
 
 /** The indent of commands, and of what wrapLines adds to the next line. */

@@ -1,7 +1,9 @@
-/** How messages are shown, decided once from the flags, the terminal, CI, NO_COLOR and TERM. */
+/** How messages and results are shown: colors, width, live lines; from the flags, the terminals, CI, NO_COLOR and TERM. */
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { Output } from '../platform/output.js';
+import type { JsonColors } from '../text/json/format-json.js';
+import { createStyle, JSON_COLORS, type Style } from './style.js';
 
 export interface PresentationFlags {
   quiet?: boolean;
@@ -96,4 +98,24 @@ function hasTerminalProgress(env: Context['env']): boolean {
       // iTerm2 lists its features, each a capital letter and its details; P is progress.
       (env.TERM_PROGRAM === 'iTerm.app' && /P(?![a-z])/.test(env.TERM_FEATURES ?? '')),
   );
+}
+
+export interface Layout {
+  style: Style;
+  jsonColors: JsonColors | undefined;
+  /** The columns that a line may have; 0 where it may have any number. */
+  width: number;
+}
+
+/** Returns the layout of stdout; `color` is the value of --color. A pipe has colors only with --color always. */
+export async function openLayout(
+  color: string | undefined,
+  { stdout, env }: Pick<Context, 'stdout' | 'env'>,
+): Promise<Layout> {
+  const isColored = color === 'always' || (stdout.isTerminal && hasColor(color, env, stdout));
+  return {
+    style: await createStyle(isColored),
+    jsonColors: isColored ? JSON_COLORS : undefined,
+    width: stdout.isTerminal ? stdout.columns : 0,
+  };
 }

@@ -6,7 +6,7 @@ import type { Clock, Context, OnSuspend } from '../platform/context.js';
 import type { Output } from '../platform/output.js';
 import { hasEnded, type Run } from '../service/run.js';
 import type { WorkflowIdField } from '../service/workflow-id-field.js';
-import { formatDuration } from '../text/duration.js';
+import { formatDuration } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';

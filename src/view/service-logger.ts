@@ -2,8 +2,7 @@
 import { factsOf } from '../outcome/describe-error.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import type { Deprecation, ServiceEvents } from '../service/service.js';
-import { formatDuration } from '../text/duration.js';
-import { formatBytes } from '../text/quantity.js';
+import { formatBytes, formatDuration } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { shellCommand } from '../text/shell-quote.js';
 import type { Reporter } from './reporter.js';

@@ -2,10 +2,10 @@
 
 import { stepsDone, totalSteps } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
-import { formatAge, parseTime } from '../text/duration.js';
+import { formatAge, parseTime } from '../text/quantity.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
-import type { Layout } from './layout.js';
+import type { Layout } from './presentation.js';
 import { statusPaint } from './style.js';
 
 /** Returns one line: id, status, steps, and the step and message of a failure. */

@@ -192,6 +192,19 @@ describe('batch: the lock of a results file', () => {
   });
 });
 
+type Write = (data: Buffer) => Promise<{ bytesWritten: number; buffer: Buffer }>;
+
+/** Replaces how files write that are opened from now on; `write` is a file's own function. */
+function replaceWrites(replaced: (data: Buffer, write: Write, path: string) => ReturnType<Write>): void {
+  const { open } = promises;
+  replaceFunction(promises, 'open', async (path, ...rest) => {
+    const handle = await open(path, ...rest);
+    const write = handle.write.bind(handle) as Write;
+    handle.write = ((data: Buffer) => replaced(data, write, String(path))) as typeof handle.write;
+    return handle;
+  });
+}
+
 describe('batch: a process that has lost its results file', () => {
   /** Runs a batch in which `onFirstPost` is called when the first row has been sent. Its run does not end by default. */
   async function runInterruptedBatch(
@@ -221,20 +234,14 @@ describe('batch: a process that has lost its results file', () => {
   });
 
   test('batch: a claim right after a line of the owner is noticed with that line', async () => {
-    const { open } = promises;
     let isClaimed = false;
-    replaceFunction(promises, 'open', async (path, ...rest) => {
-      const handle = await open(path, ...rest);
-      const write = handle.write.bind(handle) as (data: Buffer) => ReturnType<typeof handle.write>;
-      handle.write = (async (data: Buffer) => {
-        const written = await write(data);
-        if (!isClaimed && data.includes('"accepted"')) {
-          isClaimed = true;
-          appendClaim(String(path), {}, { after: readLatestToken(String(path)) });
-        }
-        return written;
-      }) as typeof handle.write;
-      return handle;
+    replaceWrites(async (data, write, path) => {
+      const written = await write(data);
+      if (!isClaimed && data.includes('"accepted"')) {
+        isClaimed = true;
+        appendClaim(path, {}, { after: readLatestToken(path) });
+      }
+      return written;
     });
     const { exitCode, stderr, completePosts } = await runInterruptedBatch(() => {});
     expect({ exitCode, completePosts }).toEqual({ exitCode: 74, completePosts: 1 });
@@ -334,20 +341,14 @@ describe('batch: a process that has lost its results file', () => {
   });
 
   test('batch: the rest of a line is not written after the claim of another process', async () => {
-    const { open } = promises;
     let isClaimed = false;
-    replaceFunction(promises, 'open', async (path, ...rest) => {
-      const handle = await open(path, ...rest);
-      const write = handle.write.bind(handle) as (data: Buffer) => ReturnType<typeof handle.write>;
-      handle.write = (async (data: Buffer) => {
-        if (isClaimed || !data.includes('"ended"')) return write(data);
-        isClaimed = true;
-        const written = await write(data.subarray(0, data.length / 2));
-        const claim = claimLine(String(path), {}, { after: readLatestToken(path as string), torn: true });
-        appendFileSync(path as string, `\n${claim}`);
-        return written;
-      }) as typeof handle.write;
-      return handle;
+    replaceWrites(async (data, write, path) => {
+      if (isClaimed || !data.includes('"ended"')) return write(data);
+      isClaimed = true;
+      const written = await write(data.subarray(0, data.length / 2));
+      const claim = claimLine(path, {}, { after: readLatestToken(path), torn: true });
+      appendFileSync(path, `\n${claim}`);
+      return written;
     });
     const { cwd, path, exitCode } = await runInterruptedBatch(() => {}, {
       rows: 1,
@@ -359,18 +360,12 @@ describe('batch: a process that has lost its results file', () => {
   });
 
   test('batch: with results on a file system that hangs, a second signal ends wfr and names the run', async () => {
-    const { open } = promises;
     const signals = new Signals();
-    replaceFunction(promises, 'open', async (path, ...rest) => {
-      const handle = await open(path, ...rest);
-      const write = handle.write.bind(handle) as (data: Buffer) => ReturnType<typeof handle.write>;
-      handle.write = (async (data: Buffer) => {
-        if (!data.includes('"accepted"')) return write(data);
-        signals.raise('SIGINT');
-        signals.raise('SIGINT');
-        return new Promise(() => {});
-      }) as typeof handle.write;
-      return handle;
+    replaceWrites(async (data, write) => {
+      if (!data.includes('"accepted"')) return write(data);
+      signals.raise('SIGINT');
+      signals.raise('SIGINT');
+      return new Promise(() => {});
     });
     const { cwd, wfr } = await prepareBatch(1);
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd, signals, clock: realClock });

@@ -1,5 +1,4 @@
 /** Errors as data: whatever ends a command with another exit code than 0 is one valid line of JSON at the end of stderr. */
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -11,7 +10,7 @@ import { type SandboxOptions, startSandbox } from '../../src/sandbox/server.js';
 import { type CliOptions, NO_HOME, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { CLOSED_URL } from '../helpers/closed-port.js';
-import { errorData } from '../helpers/error-data.js';
+import { argumentsOf, errorData } from '../helpers/error-data.js';
 import { folderWith } from '../helpers/files.js';
 import { FAILING, SLOW } from '../helpers/sandbox.js';
 import {
@@ -24,14 +23,6 @@ import {
   showRun,
 } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
-
-/** Returns the arguments that a shell would give to the command. */
-function argumentsOf(command: string): string[] {
-  // No word of these commands needs quotation marks.
-  if (LACKS.bash) return command.split(' ').slice(1);
-  const script = `wfr() { printf '%s\\0' "$@"; }; ${command}`;
-  return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
-}
 
 /** Starts a sandbox whose faults end with `heal`. */
 async function startFaultySandbox(faults: Partial<SandboxOptions>, workflow: string) {

@@ -1,11 +1,10 @@
 /** A program that knows nothing but the data of errors sends nothing too early and nothing twice. */
-import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import schema from '../../error.schema.json' with { type: 'json' };
 import type { ErrorData } from '../../src/outcome/error-data.js';
 import { type CliOptions, runCli } from '../helpers/cli.js';
 import { VirtualClock } from '../helpers/clock.js';
-import { errorData } from '../helpers/error-data.js';
+import { argumentsOf, errorData } from '../helpers/error-data.js';
 import { folderWith } from '../helpers/files.js';
 import {
   acceptThenShow,
@@ -15,14 +14,6 @@ import {
   inTurn,
   scriptedService,
 } from '../helpers/service.js';
-import { LACKS } from '../helpers/system.js';
-
-/** Returns the arguments that a shell would give to the command. */
-function argumentsOf(command: string): string[] {
-  if (LACKS.bash) return command.split(' ').slice(1);
-  const script = `wfr() { printf '%s\\0' "$@"; }; ${command}`;
-  return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
-}
 
 /** Time between two commands if the service asks for none. */
 const PAUSE = 1_000;

@@ -1,7 +1,9 @@
-/** Errors as data: the last line of stderr with --json. */
+/** Errors as data: the last line of stderr with --json, and the commands in it. */
+import { execFileSync } from 'node:child_process';
 import { type Schema, Validator } from '@cfworker/json-schema';
 import schema from '../../error.schema.json' with { type: 'json' };
 import type { ErrorData } from '../../src/outcome/error-data.js';
+import { LACKS } from './system.js';
 
 const validator = new Validator(schema as Schema, '2020-12');
 
@@ -16,4 +18,12 @@ export function errorData(stderr: string): ErrorData {
   const { valid, errors } = validator.validate(value);
   if (!valid) throw new Error(`${JSON.stringify(errors)}: ${last}`);
   return value.error;
+}
+
+/** Returns the arguments that a shell would give to the command. */
+export function argumentsOf(command: string): string[] {
+  // No word of these commands needs quotation marks.
+  if (LACKS.bash) return command.split(' ').slice(1);
+  const script = `wfr() { printf '%s\\0' "$@"; }; ${command}`;
+  return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }

@@ -13,6 +13,7 @@ import { basename, dirname, join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
 import { BIN, ROOT, start } from '../helpers/process.js';
+import { aFinishedRun, aRun, scriptedService, showRun } from '../helpers/service.js';
 
 const LEFT_OUT = ['.git', 'dist', 'node_modules', 'release', 'test'];
 
@@ -71,6 +72,14 @@ describe('the build', () => {
     const loaded = stdout.split('\n').filter((line) => line.startsWith(join(ROOT, 'dist')));
     const expected = ['main.js', 'start.js', 'rolldown-runtime.js', ...others];
     expect(loaded.map((path) => basename(path)).sort()).toEqual(expected.sort());
+  });
+
+  // The flag is one of V8 for this architecture alone.
+  test.skipIf(process.arch !== 'x64')('on a processor without SIMD, wfr reads responses', async () => {
+    const { baseUrl } = await scriptedService(showRun(aFinishedRun()));
+    const command = ['--no-enable-sse4-1', BIN, 'status', aRun().id as string];
+    const { exitCode, stdout } = await start(process.execPath, command, { WFR_BASE_URL: baseUrl }).ended;
+    expect({ exitCode, stdout }).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('FINISHED') });
   });
 
   test('no file asks for its own path, which it does not have inside an executable', () => {

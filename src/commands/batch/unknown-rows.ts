@@ -7,7 +7,7 @@ import { shownState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { isSelected, parseRowSelection, type RowSelection } from '../../runs/next-action.js';
 import { isUsableId } from '../../service/parse-run.js';
-import type { Adoption } from '../shared/adopt-runs.js';
+import type { Adoption } from '../shared/record-file.js';
 
 const EXAMPLE_ID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
@@ -23,8 +23,7 @@ const MAX_PROBLEMS = 20;
 export function parseAdoptions(raw: readonly string[] = [], results: string | undefined): Adoption[] {
   const problems: string[] = [];
   const adoptions: Adoption[] = [];
-  if (raw.length > 0 && (results === undefined || results === '-'))
-    problems.push('--adopt requires --results <file.jsonl>');
+  if (raw.length > 0 && results === '-') problems.push('--adopt requires --results <file.jsonl>');
   for (const text of raw) {
     const [, number = '', id = ''] = /^(\d{1,15})=(.*)$/s.exec(text) ?? [];
     const row = Number(number);

@@ -1,6 +1,5 @@
 /** The values that each placeholder of the help, such as `<file>` or `<run-id>`, completes to. */
-import { loadConfig } from '../../config/load-config.js';
-import { chooseProfile, type Profile } from '../../config/profile.js';
+import { chooseProfile, loadConfig, type Profile } from '../../config/profile.js';
 import { resolveSetting } from '../../config/resolve-setting.js';
 import { findDeclaredWorkflow, namedWorkflows, workflowNames } from '../../config/workflow.js';
 import { History } from '../../history/history.js';

@@ -3,7 +3,14 @@ import { Argument, type Command } from 'commander';
 import { ExitCode } from '../../exit-code.js';
 import type { CommandEntry, Start } from '../shared/flags.js';
 
-const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
+/** By shell: a script that calls `wfr __complete` on every Tab. */
+const SCRIPTS = {
+  bash: () => import('./wfr.bash?raw'),
+  zsh: () => import('./wfr.zsh?raw'),
+  fish: () => import('./wfr.fish?raw'),
+  powershell: () => import('./wfr.ps1?raw'),
+};
+const SHELLS = Object.keys(SCRIPTS) as (keyof typeof SCRIPTS)[];
 
 const HELP = `
 Completes commands, flags and their values, profiles, workflow names, declared
@@ -35,10 +42,10 @@ function define(command: Command, start: Start): void {
   command
     .description('Print a script that completes wfr commands on Tab.')
     .addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS))
-    .action((shell: (typeof SHELLS)[number]) =>
+    .action((shell: keyof typeof SCRIPTS) =>
       start(async (context) => {
-        const { SCRIPTS } = await import('./scripts.js');
-        await context.stdout.write(SCRIPTS[shell]);
+        const script = await SCRIPTS[shell]();
+        await context.stdout.write(script.default);
         return ExitCode.ok;
       }),
     );
@@ -51,8 +58,7 @@ function defineCallback(command: Command, start: Start): void {
     .allowUnknownOption()
     .action((shell: string | undefined, words: readonly string[]) =>
       start(async (context) => {
-        const { findCursor } = await import('./complete.js');
-        const { complete } = await import('./complete.js');
+        const { complete, findCursor } = await import('./complete.js');
         return complete(() => findCursor(words, command.parent ?? command), shell !== 'bash', context);
       }),
     );

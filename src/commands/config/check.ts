@@ -1,7 +1,6 @@
 /** `wfr config check`: checks the config file and what it names, and with --connect asks the service. */
 import { loadCredentials, requireToken } from '../../config/credentials.js';
-import { type ConfigLocation, readConfigBytes } from '../../config/load-config.js';
-import { chooseProfile } from '../../config/profile.js';
+import { type ConfigLocation, chooseProfile, readConfigBytes } from '../../config/profile.js';
 import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
 import { collectUsageErrors } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';

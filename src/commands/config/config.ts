@@ -1,16 +1,21 @@
 /** `wfr config`: prints the path of the config file, checks the file, shows the effective settings, and writes a first file. */
 import { existsSync } from 'node:fs';
-import { type ConfigLocation, locateConfig } from '../../config/load-config.js';
-import { chooseProfile } from '../../config/profile.js';
-import type { WaitFlags } from '../../config/resolve-setting.js';
+import { open, unlink } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { baseUrlProblem, redactUrl } from '../../config/base-url.js';
+import { type ConfigError, checkConfig } from '../../config/check-config.js';
+import { type ConfigLocation, chooseProfile, locateConfig } from '../../config/profile.js';
+import type { SettingFlags, WaitFlags } from '../../config/resolve-setting.js';
 import type { ServiceFlags } from '../../config/service.js';
+import { type ConfigContent, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import { type EffectiveSetting, resolveEffectiveSettings } from '../../config/show.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
+import { absolutePath, mkdirp, throwForPathBelow } from '../../platform/files.js';
+import { describeSystemError, errorCode } from '../../platform/system-error.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { PresentationFlags } from '../../view/presentation.js';
-import { init } from './init.js';
 
 export interface ConfigFlags extends ServiceFlags, WaitFlags, PresentationFlags {
   workflowIdField?: string;
@@ -82,4 +87,81 @@ function asText(settings: readonly EffectiveSetting[], path: string): string {
   return rows
     .map(([name = '', value = '', source]) => `${name.padEnd(names)}  ${value.padEnd(values)}  ${source}\n`)
     .join('');
+}
+
+/** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */
+async function init({ path }: ConfigLocation, flags: FirstConfigFlags, context: Context): Promise<Exit> {
+  const content = createFirstConfig(flags, context);
+  await writeNewFile(path, `${JSON.stringify(content, undefined, 2)}\n`).catch((error) => {
+    const isExisting = errorCode(error) === 'EEXIST';
+    const reason = isExisting ? 'exists already, and is left unchanged' : describeSystemError(error);
+    throw new UsageError([`the config file ${path}: ${reason}`]);
+  });
+  await context.stdout.write(`${path}\n`);
+  const next = flags.baseUrl === undefined ? 'Set its baseUrl to the address of your service. ' : '';
+  await context.stderr.write(`Created. ${next}To add workflows and their parameters, see: wfr help config\n`);
+  return ExitCode.ok;
+}
+
+/** Writes a file that only its owner can read, in a folder that only its owner can read unless it exists. */
+async function writeNewFile(path: string, text: string): Promise<void> {
+  await mkdirp(dirname(path), 0o700).catch(throwForPathBelow);
+  const file = await open(path, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+  } catch (error) {
+    await unlink(path).catch(() => {});
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+type FirstConfigFlags = SettingFlags & { profile?: string; tokenFile?: string };
+
+/** The profile without --profile. */
+const DEFAULT_NAME = 'default';
+
+/** Returns a config file with one profile, which has each setting that a flag gives. Throws UsageError. */
+function createFirstConfig(flags: FirstConfigFlags, context: Context): ConfigContent {
+  const { profile = DEFAULT_NAME } = flags;
+  const names = Object.keys(SETTINGS) as (keyof ProfileSettings)[];
+  const given = names.flatMap((name) => {
+    const value = name === 'tokenCommand' || name === 'workflows' ? undefined : flags[name];
+    return value === undefined ? [] : [[name, isPath(name) ? toAbsolute(name, value, context) : value]];
+  });
+  const settings = { baseUrl: SETTINGS.baseUrl.examples[0], ...Object.fromEntries(given), workflows: {} };
+  const content = { defaultProfile: profile, profiles: { [profile]: settings } };
+  const problems = checkConfig(content).map(describeFlag);
+  if (problems.length > 0) throw new UsageError(problems);
+  return content;
+}
+
+function isPath(name: keyof ProfileSettings): boolean {
+  return name.endsWith('File');
+}
+
+/** A path in the file would be relative to the file. */
+function toAbsolute(name: keyof ProfileSettings, value: string | boolean, { cwd }: Context): string {
+  const path = String(value);
+  if (path === '-') throw new UsageError([`${SETTINGS[name].flag} -: a profile requires a file`]);
+  return path.startsWith('~/') || path === '' ? path : absolutePath(path, cwd);
+}
+
+/** Describes a mistake as one in the flag that gave the value. */
+function describeFlag(error: ConfigError): string {
+  const setting = SETTINGS[String(error.path[2]) as keyof ProfileSettings];
+  switch (error.code) {
+    case 'invalid-name':
+      return `--profile ${error.path.at(-1) || '""'}: ${error.schema.description}`;
+    case 'invalid-base-url':
+      return `--base-url ${redactUrl(error.value) || '""'}: ${baseUrlProblem(error.value, error.allowHttp)}`;
+    case 'wrong-type':
+    case 'invalid-value': {
+      const value = error.schema.isSensitive ? '' : ` ${error.value || '""'}`;
+      return `${setting.flag}${value}: must be ${error.schema.title}`;
+    }
+    default:
+      return `${setting.flag}: is not valid in a profile`;
+  }
 }

@@ -52,8 +52,8 @@ async function helpData(
 ): Promise<string | undefined> {
   if (skill === true) {
     if (words.length > 0) throw new UsageError(['--skill is not about one command or topic']);
-    const { SKILL } = await import('./skill.js');
-    return SKILL;
+    const { default: text } = await import('../../../skills/wfr/SKILL.md?raw');
+    return text;
   }
   if (json !== true) return undefined;
   return referenceText(words.length === 0 ? undefined : words.join(' '), program);

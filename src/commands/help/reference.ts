@@ -1,7 +1,7 @@
 /** `wfr help --json`: everything that a program can use of wfr, read from the definitions of the commands. */
 import type { Argument, Command, Option } from 'commander';
 import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../exit-code.js';
-import { VERSION } from '../../platform/version.js';
+import { VERSION } from '../../platform/context.js';
 import { choicesOf, commandPath, TypedOption } from '../shared/flags.js';
 import { environmentVariables } from './topics.js';
 

@@ -6,15 +6,18 @@ import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { History, idShortener, type PastRun } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
-import { Interruption } from '../../platform/signals.js';
-import { openStdoutQueue } from '../../platform/stdout-queue.js';
+import { Interruption, openStdoutQueue } from '../../platform/signals.js';
 import { hasEndedStatus, KNOWN_STATUSES } from '../../service/run.js';
-import { formatAge } from '../../text/duration.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
+import { formatAge } from '../../text/quantity.js';
 import { isSanitized, sanitize } from '../../text/sanitize.js';
-import { isUuid } from '../../text/uuid.js';
-import { type Layout, openLayout } from '../../view/layout.js';
-import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
+import { isUuid } from '../../text/url.js';
+import {
+  decidePresentation,
+  type Layout,
+  openLayout,
+  type PresentationFlags,
+} from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { statusPaint } from '../../view/style.js';
 import { type Column, formatTable } from '../../view/table.js';

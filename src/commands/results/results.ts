@@ -13,11 +13,9 @@ import {
 } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/files.js';
+import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
 import type { Output } from '../../platform/output.js';
-import { assertDistinctFiles } from '../../platform/same-file.js';
-import type { Interruption } from '../../platform/signals.js';
-import { openStdoutQueue } from '../../platform/stdout-queue.js';
+import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import {
   type JoinedFiles,
   joinFiles,
@@ -26,13 +24,10 @@ import {
   readOutcomes,
 } from '../../runs/join-files.js';
 import type { Run } from '../../service/run.js';
-import { formatDuration, formatUtc } from '../../text/duration.js';
-import { COMMANDS_WARNING, createCommandFinder } from '../../text/log-commands.js';
-import { sanitize } from '../../text/sanitize.js';
+import { formatDuration, formatUtc } from '../../text/quantity.js';
+import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
-import { openLayout } from '../../view/layout.js';
-import type { PresentationFlags } from '../../view/presentation.js';
-import { isInCi } from '../../view/presentation.js';
+import { isInCi, openLayout, type PresentationFlags } from '../../view/presentation.js';
 import {
   type DocumentFlags,
   type OutputFlags,
@@ -267,11 +262,17 @@ async function printSummary(
 }
 
 /** Returns the exit of the batch, as it would be if it ended now. */
-function exitOf({ rows, stoppedBy, absent, total = Number.POSITIVE_INFINITY }: JoinedFiles): Exit {
+function exitOf({
+  rows,
+  stoppedBy,
+  isComplete,
+  absent,
+  total = Number.POSITIVE_INFINITY,
+}: JoinedFiles): Exit {
   if (absent.length > 0) return ExitCode.usage;
   const exits: Exit[] = [];
   if (stoppedBy !== undefined) exits.push(ERROR_CODES[stoppedBy][0] as ExitCode);
-  else if (rows.known < total) exits.push(ExitCode.stillRunning);
+  else if (rows.known < total && !isComplete) exits.push(ExitCode.stillRunning);
   if (rows.count('running') > 0) exits.push(ExitCode.stillRunning);
   if (rows.count('waiting') > 0) exits.push(ExitCode.unreachable);
   return exitOfRows(exits, rows);

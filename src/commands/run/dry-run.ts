@@ -8,7 +8,7 @@ import { runsUrl } from '../../service/service.js';
 import { fieldsFor, variantsOf } from '../../service/workflow-id-field.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { isLoopback } from '../../text/url.js';
-import { openLayout } from '../../view/layout.js';
+import { openLayout } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import type { RunPlan } from './plan.js';
 

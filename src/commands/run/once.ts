@@ -30,14 +30,12 @@ import { createRun } from '../../service/create-run.js';
 import { hasEnded } from '../../service/run.js';
 import { digestOf } from '../../table/row.js';
 import { sanitize } from '../../text/sanitize.js';
-import { adoptRuns } from '../shared/adopt-runs.js';
-import { ownedFileOptions } from '../shared/owned-file-options.js';
 import { resumeCommands } from '../shared/print-outcome.js';
+import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import type { Session } from '../shared/session.js';
 import { pollOnce } from '../shared/watch-run.js';
 import { announceAccepted, type EndRecorder, type KnownRun } from './known-run.js';
-import type { OncePlan } from './once-plan.js';
-import type { RunPlan } from './plan.js';
+import type { OncePlan, RunPlan } from './plan.js';
 
 /** Between two attempts to lock the file while another process sends (ms). */
 const LOCK_INTERVAL = 250;

@@ -1,5 +1,4 @@
-/** The plan of `wfr run`: everything it needs, validated before anything is sent. */
-
+/** The plan of `wfr run`: everything it needs, and what --once decides, validated before anything is sent. */
 import { loadCredentials } from '../../config/credentials.js';
 import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
@@ -15,8 +14,9 @@ import { collectUsageErrors, UsageError } from '../../errors.js';
 import { resolveInputs } from '../../inputs/resolve.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/files.js';
-import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
+import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
+import type { ResendOptions } from '../../runs/next-action.js';
+import { isUsableId } from '../../service/parse-run.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import {
   type DocumentFlags,
@@ -28,7 +28,6 @@ import {
   parseOutputFormat,
 } from '../shared/output-flags.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
-import { assertIdOnly, type OnceFlags, onceFile, planOnce } from './once-plan.js';
 
 export interface RunFlags
   extends ServiceFlags,
@@ -135,4 +134,61 @@ function isDetached({ detach, wait }: RunFlags): boolean {
 function assertWatched(flag: string, value: string | undefined, flags: RunFlags): RunFlags {
   if (value === undefined || !isDetached(flags)) return flags;
   throw new UsageError([`${flag} cannot be used with --detach; pass it to wfr watch`]);
+}
+
+interface OnceFlags {
+  once?: string;
+  adopt?: string;
+  resendUnknown?: boolean;
+  retryFailed?: boolean;
+  retryLost?: boolean;
+}
+
+export interface OncePlan {
+  file: { path: string; name: string };
+  /** The run that the user found for an unknown outcome. */
+  adopted: string | undefined;
+  resend: ResendOptions;
+}
+
+/** Returns the decisions; undefined without --once. Throws UsageError. */
+function planOnce(flags: OnceFlags, context: Context): OncePlan | undefined {
+  const { once, adopt, resendUnknown = false, retryFailed = false, retryLost = false } = flags;
+  if (once === undefined) return rejectDecisions(flags);
+  if (once === '' || once === '-') throw new UsageError([`--once ${once}: expected the path of a file`]);
+  if (adopt !== undefined && !isUsableId(adopt))
+    throw new UsageError([`--adopt ${JSON.stringify(adopt)}: expected the id of a run`]);
+  if (adopt !== undefined && resendUnknown)
+    throw new UsageError(['--adopt and --resend-unknown exclude each other']);
+  return {
+    file: { path: resolvePath(once, context.cwd, context), name: once },
+    adopted: adopt,
+    resend: { resendUnknown: resendUnknown ? 'all' : [], retryFailed, retryLost, resendRejected: true },
+  };
+}
+
+/** Throws UsageError where the Run would have to be printed, which a later command knows only after a request. */
+function assertIdOnly(isDetached: boolean, once: string | undefined, format: OutputFormat): void {
+  if (!isDetached || once === undefined || format === 'text' || format === 'id') return;
+  throw new UsageError([
+    `--detach and --once print the id; --output ${format} requires the run: leave out --detach, or use wfr status`,
+  ]);
+}
+
+/** Returns the file of --once, for the check that no two files are the same. */
+function onceFile({ once }: OnceFlags, context: Context): NamedFile[] {
+  if (once === undefined) return [];
+  return [{ name: `--once ${once}`, path: resolvePath(once, context.cwd, context), isWritten: true }];
+}
+
+function rejectDecisions({ adopt, resendUnknown, retryFailed, retryLost }: OnceFlags): undefined {
+  const decisions = {
+    '--adopt': adopt,
+    '--resend-unknown': resendUnknown,
+    '--retry-failed': retryFailed,
+    '--retry-lost': retryLost,
+  };
+  const given = Object.entries(decisions).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return undefined;
+  throw new UsageError(given.map(([flag]) => `${flag} requires --once <file>`));
 }

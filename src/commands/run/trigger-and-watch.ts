@@ -11,8 +11,7 @@ import { printAccepted, printId, RunPrinter } from '../shared/print-run.js';
 import type { CommandOutcome, Session } from '../shared/session.js';
 import { watchAndShow, withError } from '../shared/watch-run.js';
 import { announceAccepted, type KnownRun } from './known-run.js';
-import type { OncePlan } from './once-plan.js';
-import type { RunPlan } from './plan.js';
+import type { OncePlan, RunPlan } from './plan.js';
 
 /** Prints the outcome, or with --detach the id as soon as the run is accepted. Throws as createRun and triggerOnce do. */
 export async function triggerAndWatch(plan: RunPlan, session: Session): Promise<CommandOutcome> {

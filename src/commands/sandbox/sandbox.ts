@@ -10,6 +10,7 @@ import { Interruption } from '../../platform/signals.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { type SandboxOptions, startSandbox } from '../../sandbox/server.js';
 import type { Workflow } from '../../sandbox/workflow.js';
+import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { parseSandboxFlags, type SandboxFlags } from './options.js';
@@ -144,7 +145,7 @@ function describeWorkflow({ id, versionName, parameters = new Map(), steps, fail
   const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
   const optional = optionalItems(parameters);
   return [
-    `${sanitize(versionName)} (${steps.length} ${steps.length === 1 ? 'step' : 'steps'}, ${seconds} s${sanitize(end)})\n`,
+    `${sanitize(versionName)} (${pluralize(steps.length, 'step')}, ${seconds} s${sanitize(end)})\n`,
     `  ${exampleCommand(id, parameters)}\n`,
     ...(optional === undefined ? [] : [`  optional: ${optional}\n`]),
   ].join('');

@@ -15,7 +15,7 @@ import {
 } from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { formatDuration, parseDuration } from '../../text/duration.js';
+import { formatDuration, parseDuration } from '../../text/quantity.js';
 import { quoteLines, sanitize } from '../../text/sanitize.js';
 import { isCopyable, shellCommand } from '../../text/shell-quote.js';
 import type { PresentationFlags } from '../../view/presentation.js';

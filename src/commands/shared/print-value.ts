@@ -5,7 +5,7 @@ import { rawString } from '../../text/json/chunk-writer.js';
 import { formatJson } from '../../text/json/format-json.js';
 import { pickMembers } from '../../text/json/members.js';
 import { countElements, followPointer, type PointerTarget, pointerOf } from '../../text/json/pointer.js';
-import { COMMANDS_WARNING, createCommandFinder } from '../../text/log-commands.js';
+import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { ResultOutput } from './session.js';
 

@@ -4,8 +4,7 @@ import { collectUsageErrors } from '../../errors.js';
 import type { CommandResult } from '../../outcome/error-data.js';
 import type { Outcome } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/files.js';
-import { assertDistinctFiles, type NamedFile } from '../../platform/same-file.js';
+import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
 import type { Reports } from '../../report/reports.js';
 import type { OutputFlags } from './output-flags.js';
 

@@ -30,6 +30,8 @@ export interface SummaryFacts {
   command?: ((...flags: string[]) => string) | undefined;
   /** Whether wfr batch itself says it, so that "the same command" is that one. */
   isBatch: boolean;
+  /** Whether rows wait because of --limit. */
+  isLimited?: boolean;
 }
 
 /** Returns the summary of rows. */
@@ -79,7 +81,7 @@ function stateReason({ state, rows: numbers, ...reason }: RowReason, rows: RowSt
 function nextSteps(
   rows: RowStates,
   total: number,
-  { onceFile, isBatch, command: full }: SummaryFacts,
+  { onceFile, isBatch, isLimited, command: full }: SummaryFacts,
 ): NextStep[] {
   const same = isBatch
     ? 'the same command'
@@ -110,8 +112,13 @@ function nextSteps(
   const retried = (Object.keys(ROW_STATES) as RowState[]).filter(
     (state) => ROW_STATES[state].again === 'retry-failed' && has(state),
   );
-  if (has('invalid') || isOpen) {
-    const text = `${has('invalid') ? 'Fix the invalid rows, and' : 'To continue,'} run ${same} again`;
+  if (has('invalid')) {
+    const text = `Fix the invalid rows, and run ${same} again`;
+    steps.push(full === undefined ? { text: `${text}.` } : { text, command: full() });
+  } else if (isOpen) {
+    const text = isLimited
+      ? 'To send the waiting rows, run the command without --limit'
+      : `To continue, run ${same} again`;
     steps.push(full === undefined ? { text: `${text}.` } : { text, command: full() });
   }
   if (retried.length > 0) {

@@ -6,17 +6,19 @@ import { History, HistoryTimeoutError } from '../../history/history.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { CommandEnding, CommandResult, ErrorData, RowsEnding } from '../../outcome/error-data.js';
 import { exitOf, type Facts, type Outcome } from '../../outcome/outcome.js';
-import type { Context } from '../../platform/context.js';
-import { Interruption } from '../../platform/signals.js';
-import { openStdoutQueue, type StdoutQueue } from '../../platform/stdout-queue.js';
+import { type Context, setV8Flags, VERSION } from '../../platform/context.js';
+import { Interruption, openStdoutQueue, type StdoutQueue } from '../../platform/signals.js';
 import { describeSystemError } from '../../platform/system-error.js';
-import { setV8Flags } from '../../platform/v8-flags.js';
-import { VERSION } from '../../platform/version.js';
 import { ResponseMemory } from '../../service/response-memory.js';
 import type { Service } from '../../service/service.js';
 import { sanitize } from '../../text/sanitize.js';
-import { type Layout, openLayout } from '../../view/layout.js';
-import { isInCi, type Presentation, type PresentationFlags } from '../../view/presentation.js';
+import {
+  isInCi,
+  type Layout,
+  openLayout,
+  type Presentation,
+  type PresentationFlags,
+} from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
 import { serviceLogger } from '../../view/service-logger.js';
 import { type ReportFlags, type ReportSubject, RequestedReports } from './reports.js';
@@ -28,7 +30,7 @@ interface SessionPlan {
   presentation: Presentation;
   /** Printed before anything is sent. */
   warnings: readonly string[];
-  /** Printed after the warnings, even with --quiet. */
+  /** Printed before the warnings, even with --quiet. */
   notes?: readonly string[];
   /** The runs to report if the command fails before any of them was seen. */
   subjects: readonly ReportSubject[];
@@ -194,9 +196,9 @@ class CommandResources {
     this.#isOpen = true;
     keepOwnWords(this.flags, plan.subjects, context);
     const reporter = await Reporter.open(plan.presentation, context);
+    for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
     for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
     for (const note of plan.settings.notes) reporter.debug(note);
-    for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
     const { service, close } = await openService(plan, reporter, context);
     const stdout = openStdoutQueue(context, interruption);
     const layout = await openLayout(plan.presentation.colorFlag, context);

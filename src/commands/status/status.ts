@@ -9,7 +9,7 @@ import { History } from '../../history/history.js';
 import { type Outcome, stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { type Run, withoutJson } from '../../service/run.js';
-import { parseTime } from '../../text/duration.js';
+import { parseTime } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import {

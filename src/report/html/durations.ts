@@ -1,6 +1,6 @@
 /** The page's section on durations: statistics and a histogram of the runs that FINISHED or FAILED. */
-import { formatDuration } from '../../text/duration.js';
-import { type Markup, markup, pluralize } from './markup.js';
+import { formatDuration, pluralize } from '../../text/quantity.js';
+import { type Markup, markup } from './markup.js';
 import type { Entry } from './outcome.js';
 
 const MAX_BINS = 24;

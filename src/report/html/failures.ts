@@ -1,6 +1,8 @@
 /** The page's section on failures: runs that did not succeed for the same reason are one group, largest first. */
+
+import { formatCount, pluralize } from '../../text/quantity.js';
 import { type ReasonGroup, ReasonGroups } from '../../text/reason-groups.js';
-import { formatCount, type Markup, markup, pluralize } from './markup.js';
+import { type Markup, markup } from './markup.js';
 import type { Entry } from './outcome.js';
 
 /** Groups shown at once, and listed at all; the table of runs has every run. */

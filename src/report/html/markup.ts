@@ -44,15 +44,3 @@ export function escapeUnencodable(text: string): string {
     escapeCodePoint(character.codePointAt(0) ?? 0),
   );
 }
-
-/** Returns text such as `10,000`. */
-export function formatCount(number: number): string {
-  return NUMBER_FORMAT.format(number);
-}
-
-/** Returns text such as `1 run` and `10,000 runs`. */
-export function pluralize(number: number, noun: string): string {
-  return `${formatCount(number)} ${noun}${number === 1 ? '' : 's'}`;
-}
-
-const NUMBER_FORMAT = new Intl.NumberFormat('en');

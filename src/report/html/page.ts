@@ -1,13 +1,14 @@
 /** `--report html`: a self-contained page for people, opened from disk without a network. */
+
 import { createHash } from 'node:crypto';
 import type { CommandResult } from '../../outcome/error-data.js';
-import { VERSION } from '../../platform/version.js';
-import { formatDuration, formatUtc } from '../../text/duration.js';
-import { isUuid } from '../../text/uuid.js';
+import { VERSION } from '../../platform/context.js';
+import { formatCount, formatDuration, formatUtc, pluralize } from '../../text/quantity.js';
+import { isUuid } from '../../text/url.js';
 import script from './client.js?raw';
 import { renderDurations } from './durations.js';
 import { groupFailures, renderFailures } from './failures.js';
-import { formatCount, Markup, markup, pluralize } from './markup.js';
+import { Markup, markup } from './markup.js';
 import { type Entry, PAGE_OUTCOMES, type PageOutcome, toEntry } from './outcome.js';
 import { serializeRows } from './rows.js';
 import style from './style.css?raw';

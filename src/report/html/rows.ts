@@ -1,8 +1,9 @@
 /** Serializes all runs for the page's script, which renders the table. */
-import { formatDuration } from '../../text/duration.js';
+
 import { formatJson } from '../../text/json/format-json.js';
 import { decodeStart } from '../../text/json/members.js';
 import { JsonScanner } from '../../text/json/scanner.js';
+import { formatDuration } from '../../text/quantity.js';
 import { escapeUnencodable, toScriptJson } from './markup.js';
 import { type Entry, PAGE_OUTCOMES } from './outcome.js';
 

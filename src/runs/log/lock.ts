@@ -25,7 +25,7 @@ import { type BigIntStats, promises } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { BatchFileError } from '../../errors.js';
 import type { Clock } from '../../platform/context.js';
-import { isBlank, type Line, readLines } from '../../text/read-lines.js';
+import { isBlank, type Line, readLines } from '../../text/utf8.js';
 import { type Claim, followsTornLine, isOwnershipLine, type Owner, Ownership } from './ownership.js';
 
 export interface LockOptions {

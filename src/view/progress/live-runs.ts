@@ -1,7 +1,7 @@
 /** Several runs on a terminal: a live line with counts, and below it a line for each run that has not ended. */
 import { statusText, stepsDone, totalSteps } from '../../outcome/outcome.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { parseTime } from '../../text/duration.js';
+import { parseTime } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { type Style, statusPaint } from '../style.js';
 import { type Column, layOutTable, textWidth } from '../table.js';

@@ -1,8 +1,7 @@
 /** The text of the live line: progress, elapsed time, and an estimate of the time left. */
 import { statusText, stepsDone, totalSteps } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
-import { formatDuration } from '../../text/duration.js';
-import { formatBytes, formatCount } from '../../text/quantity.js';
+import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import {
   type BatchCounts,
   type CountedRun,

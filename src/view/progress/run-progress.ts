@@ -1,9 +1,9 @@
 /** The progress of runs as text, for the live line (live.ts) and for plain lines (plain.ts). */
 import { type State, statusText, stepsText, wordOf } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
-import { formatDuration } from '../../text/duration.js';
-import { formatBytes, formatCount } from '../../text/quantity.js';
+import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
+import { isUuid } from '../../text/url.js';
 
 /** One of several runs, as people know it. */
 export interface WatchedRun {
@@ -42,7 +42,7 @@ export function uploadText({ sent, total, isBase64 }: Upload): string {
 
 /** Returns the start of a UUID, which wfr takes in place of the whole; other ids are returned unchanged. */
 export function shortId(id: string): string {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id) ? id.slice(0, 8) : id;
+  return isUuid(id) ? id.slice(0, 8) : id;
 }
 
 /** One of several runs, and whether it is no longer watched. */

@@ -1,5 +1,7 @@
-/** `--adopt`: continues with a run that the user found for a trigger whose outcome is unknown. */
+/** What commands do with the file that records their runs: lock it, and continue in it with a run that the user found. */
+import { randomBytes } from 'node:crypto';
 import type { Log } from '../../runs/log/log.js';
+import type { OwnedFileOptions } from '../../runs/log/owned-file.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { Session } from './session.js';
 import { pollOnce } from './watch-run.js';
@@ -33,4 +35,15 @@ export async function adoptRuns(adoptions: readonly Adoption[], log: Log, sessio
     await log.commit(event);
     reporter.info(`${subject} continues with run ${sanitize(event.id)}.`);
   }
+}
+
+/** Returns the options for a file, with a new token for this owner. */
+export function ownedFileOptions(
+  { path, name }: { path: string; name: string },
+  { context: { self, clock, uid }, interruption }: Pick<Session, 'context' | 'interruption'>,
+): OwnedFileOptions {
+  const { host, pid, space, started, isAlive } = self;
+  const token = randomBytes(4).toString('hex');
+  const owner = { host, pid, space, ...(started !== undefined && { started }), token };
+  return { path, name, owner, isAlive, clock, uid, giveUp: interruption.impatient };
 }

@@ -1,0 +1,12 @@
+/** Modules without types of their own. */
+
+/** A file as text; Vite, which runs the tests, and build.mjs understand it. */
+declare module '*?raw' {
+  const text: string;
+  export default text;
+}
+
+/** cross-spawn has the signature of Node's own spawn. */
+declare module 'cross-spawn' {
+  export { spawn as default } from 'node:child_process';
+}

@@ -1,4 +1,0 @@
-import manifest from '../../package.json' with { type: 'json' };
-
-/** This package's version. */
-export const VERSION = manifest.version;
