@@ -57,7 +57,7 @@ function inputFoldersOf(files: readonly string[], base: string): string[] {
 }
 
 /** Returns the folder that all files are in, `.` where that is the working folder. */
-function commonFolder(files: readonly string[]): string {
+export function commonFolder(files: readonly string[]): string {
   const folders = files.map((file) => dirname(normalize(file)).split(sep));
   const [first = ['.']] = folders;
   const end = first.findIndex((name, index) => folders.some((folder) => folder[index] !== name));

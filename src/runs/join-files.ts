@@ -33,6 +33,8 @@ export interface JoinedFiles {
   header: Header | undefined;
   /** The code of the error that ended the reading of the table, if one did. */
   stoppedBy: ErrorCode | undefined;
+  /** Whether no row was left but by --limit. */
+  isComplete: boolean;
   /** The number of rows of the table; undefined if no file has it. */
   total: number | undefined;
   /** Undefined if no row has a time. */
@@ -52,6 +54,8 @@ interface FileFacts extends ResultsFile {
   rows: number;
   /** Whether all rows of its shard were begun. */
   isWhole: boolean;
+  /** Whether the others were left by --limit. */
+  isLimited: boolean;
 }
 
 /** Joins the files. Throws UsageError if one cannot be read. */
@@ -65,7 +69,7 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
   let stoppedBy: ErrorCode | undefined;
   const read: FileFacts[] = [];
   for (const [index, file] of files.entries()) {
-    const facts: FileFacts = { ...file, header: undefined, rows: 0, isWhole: false };
+    const facts: FileFacts = { ...file, header: undefined, rows: 0, isWhole: false, isLimited: false };
     const known = rows.known;
     for await (const event of readFileEvents(file)) {
       times.first = Math.min(times.first, event.time ?? times.first);
@@ -75,6 +79,7 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
       if (event.event === 'table' || event.event === 'stopped') {
         total = event.rows === undefined ? total : Math.max(total ?? 0, event.rows);
         facts.isWhole = event.event === 'table';
+        facts.isLimited = event.event === 'stopped' && event.limit !== undefined;
         stoppedBy = event.event === 'stopped' ? event.code : undefined;
       }
       if (!isRowEvent(event)) continue;
@@ -96,6 +101,7 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
   } = total === undefined ? NONE_MISSING : findMissingRows(read, total);
   return {
     ...{ rows, lines, total, missing, stoppedBy, header: read[0]?.header },
+    isComplete: read.every(({ isWhole, isLimited }) => isWhole || isLimited),
     fileOf: (row) => read[rowOwners.firstFileOf(row, 0)] as FileFacts,
     period:
       times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },

@@ -24,7 +24,7 @@ export class RawResponse {
 
   /** Calls `onReceived` whenever more has arrived. */
   constructor(socket: Socket, onReceived = () => {}) {
-    const push = socket.push.bind(socket);
+    const push = delayEnd(socket);
     socket.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
       if (this.#head === undefined) {
         if (chunk !== null) this.#keep(chunk);
@@ -81,6 +81,44 @@ export class RawResponse {
       bytes = rest;
     }
   }
+}
+
+/**
+ * Returns the socket's `push`, by which the end of the connection waits until undici has read what came before: while a
+ * response that nobody reads is paused, version 7 treats the end as a lost connection, or fails an assertion that ends the
+ * process (nodejs/undici#5360).
+ */
+function delayEnd(socket: Socket): Socket['push'] {
+  const push = socket.push.bind(socket);
+  const read = socket.read.bind(socket);
+  let isRead = true;
+  let isEnding = false;
+  const end = () => {
+    const wantsMore = push(null);
+    // The end of a socket is only emitted when it is read, which Node.js has done before.
+    read(0);
+    return wantsMore;
+  };
+  socket.read = (size?: number) => {
+    const chunk = read(size);
+    // undici reads without a size, until there is nothing, unless it is paused.
+    if (size === undefined) {
+      isRead = chunk === null;
+      if (isRead && isEnding) {
+        isEnding = false;
+        queueMicrotask(end);
+      }
+    }
+    return chunk;
+  };
+  return (chunk: Buffer | null, encoding?: BufferEncoding) => {
+    if (chunk !== null) {
+      isRead = false;
+      return push(chunk, encoding);
+    }
+    isEnding = !isRead;
+    return isRead && end();
+  };
 }
 
 /** Returns whether another response follows: one of 101 that switches protocols is the last. */

@@ -1,4 +1,5 @@
 /** A service that sends too much of anything: wfr stays within its memory, and still says that a run may exist. */
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -93,6 +94,36 @@ describe('an output of 12 MB', () => {
     const expected = sent === invalid ? invalid.toString() : body.toString();
     expect({ exitCode, isWhole: stdout === `${expected}\n` }).toEqual({ exitCode: 0, isWhole: true });
   });
+});
+
+describe('a response that arrives faster than it is decoded', () => {
+  // The parser is paused at the end of some of them, which depends on the size.
+  const sizes = [65_536, 100_000, 131_072, 150_000, 170_000, 200_000, 300_000, 500_000];
+
+  test.each(['run', 'watch'])(
+    '%s: is read whole although the service closes the connection (fault 120)',
+    async (command) => {
+      const results = [];
+      for (const size of sizes) {
+        const body = Buffer.from(
+          `{"id":"r","status":"FINISHED","output":"${randomBytes(size).toString('base64')}"}`,
+        );
+        const coded = gzipSync(body, { level: 1 });
+        const { baseUrl } = await scriptedService(async (request, { socket }) => {
+          if (command === 'run') await request.body();
+          socket.write(
+            `HTTP/1.1 200 OK\r\ncontent-length: ${coded.length}\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n`,
+          );
+          socket.end(coded);
+        });
+        const { stdout, exitCode } = await runCli([command, 'r', '-o', 'jsonl'], {
+          env: { WFR_BASE_URL: baseUrl },
+        });
+        results.push({ size, exitCode, isWhole: stdout === `${body}\n` });
+      }
+      expect(results).toEqual(sizes.map((size) => ({ size, exitCode: 0, isWhole: true })));
+    },
+  );
 });
 
 describe('--get in an output of 10 MB', () => {

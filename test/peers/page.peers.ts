@@ -1,9 +1,10 @@
 /** The HTML report in Chromium: opened from disk, sorted, filtered, on a phone, without JavaScript. */
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { startBrowser } from '../helpers/browser.js';
 import { factsWith, sampleRuns, writePage } from '../helpers/page.js';
+import { start } from '../helpers/process.js';
 import { HOSTILE_TEXT, runWithReports } from '../helpers/reports.js';
 import { aRun, scriptedService } from '../helpers/service.js';
 
@@ -303,6 +304,20 @@ describe('HTML report: layout', () => {
     await choose('unreachable');
     expect(await browser.run('return document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
     await browser.devtools('Emulation.clearDeviceMetricsOverride');
+  });
+});
+
+/** The Nu HTML Checker of the npm package vnu-jar, which .ci/run installs. */
+const { VNU_JAR } = process.env;
+
+describe.skipIf(VNU_JAR === undefined)('HTML report: validity', () => {
+  test('HTML report: the Nu checker finds no mistake in pages of 1, 3 and 300 runs', async () => {
+    const pages = [1, 3, 300].map((count) => fileURLToPath(writePage(sampleRuns(count))));
+    // A property of SVG 2 that the checker does not know.
+    const known = '.*vector-effect.*';
+    const args = ['-jar', `${VNU_JAR}`, '--errors-only', '--filterpattern', known, ...pages];
+    const { exitCode, stderr } = await start('java', args).ended;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   });
 });
 

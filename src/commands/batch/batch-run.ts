@@ -10,6 +10,7 @@ import type { Gate } from '../../runs/gate.js';
 import type { Log } from '../../runs/log/log.js';
 import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
+import { formatCount } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import type { BatchCounts, BatchView } from '../../view/progress/run-progress.js';
 import type { Session } from '../shared/session.js';
@@ -73,8 +74,11 @@ export class BatchRun {
       if (!(error instanceof InterruptedError)) throw error;
     }
     const rows = await counting;
-    const event = this.#source.isRead ? 'table' : 'stopped';
-    if (rows !== undefined) this.#log.record({ event, rows });
+    if (rows === undefined) return;
+    const isWhole = this.#source.isRead && this.unsent === 0;
+    const { limit } = this.#plan;
+    if (isWhole) this.#log.record({ event: 'table', rows });
+    else this.#log.record({ event: 'stopped', rows, ...(this.#source.isRead && { limit }) });
   }
 
   /** Sends no further rows; those in progress still wait for their responses. */
@@ -90,6 +94,11 @@ export class BatchRun {
   /** The number of rows, once it is known. */
   get total(): number | undefined {
     return this.#source.total;
+  }
+
+  /** How many rows --limit left waiting. */
+  get unsent(): number {
+    return this.#runner.unsent;
   }
 
   counts(): BatchCounts {
@@ -127,6 +136,8 @@ export class BatchRun {
   notes(): string[] {
     const notes = [...(this.#gate.stopReason ?? [])];
     if (this.#session.interruption.received !== undefined) notes.push('Interrupted.');
+    if (this.unsent > 0)
+      notes.push(`Waiting because of --limit ${this.#plan.limit}: ${formatCount(this.unsent)}.`);
     const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
     const { unsaved = 0 } = this.#files ?? {};
     if (unsaved > 0) notes.push(`The files of ${unsaved} ${unsaved === 1 ? 'row' : 'rows'} were not saved.`);

@@ -1,16 +1,15 @@
 /** `wfr batch`: runs a workflow once for every row of a table; the same command resumes where the last one stopped. */
 
 import { requireToken } from '../../config/credentials.js';
-import { UsageError } from '../../errors.js';
+import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
-import { resolvePath } from '../../platform/files.js';
 import { Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { recordInputs } from '../../runs/log/common-inputs.js';
-import { Log, NO_SINK, stdoutSink } from '../../runs/log/log.js';
+import { Log, stdoutSink } from '../../runs/log/log.js';
 import { openResultsFile } from '../../runs/log/results-file.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { openRowFiles } from '../shared/output-flags.js';
@@ -20,6 +19,7 @@ import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
+import { foldersOfPatterns, requiresResults } from './results-place.js';
 import { resolveRowInputs } from './row.js';
 import { validateDecisions } from './unknown-rows.js';
 
@@ -35,7 +35,7 @@ export function batch(
   context: Context,
 ): Promise<Exit> {
   const subjects = [{ id: undefined, workflowId: workflow }];
-  const triggersAgain = flags.results === undefined || flags.results === '-';
+  const triggersAgain = flags.results === '-';
   const frame = { subjects, triggersAgain, isStdoutFree: hasFreeStdout('batch', flags) };
   return runCommand(flags, frame, context, async (command) => {
     const { interruption } = command;
@@ -48,7 +48,6 @@ export function batch(
     try {
       if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, flags, context));
       await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
-      if (flags.results === undefined) await assertSingleRow(plan);
       const rowFiles = await openRowFiles(flags, () => listLabels(plan), eachFiles(files, flags), context);
       return await sendRows(plan, flags, await command.openSession(plan), rowFiles, args);
     } finally {
@@ -66,7 +65,7 @@ async function listLabels({ table }: BatchPlan): Promise<string[]> {
 
 /** Returns the files of --each as the user wrote them, with a file in the folder of each pattern. */
 function eachFiles(files: readonly string[], { each }: BatchFlags): string[] | undefined {
-  return each === undefined ? undefined : files.map((file) => file.replace(/[*?[].*$/s, 'file'));
+  return each === undefined ? undefined : foldersOfPatterns(files);
 }
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
@@ -113,17 +112,6 @@ function describeMistake({ first, others }: { first: string; others: number }): 
   return `${first} (and ${others} more ${others === 1 ? 'row' : 'rows'})`;
 }
 
-/** Throws UsageError for more than one row: without results, a batch could not be resumed. */
-async function assertSingleRow(plan: BatchPlan): Promise<void> {
-  let rows = 0;
-  for await (const _row of shardRows(plan)) {
-    if (++rows < 2) continue;
-    throw new UsageError([
-      'more than one row requires --results <file.jsonl>, which records every row so that the same command can continue (--results - writes to stdout)',
-    ]);
-  }
-}
-
 /** Sends and watches the rows, and prints the summary. */
 async function sendRows(
   plan: BatchPlan,
@@ -133,8 +121,8 @@ async function sendRows(
   args: readonly string[],
 ): Promise<CommandOutcome> {
   const { reporter, context } = session;
-  const file = resultsFile(flags.results, context);
-  const log = await session.interruption.raceToOpen(openLog(plan, flags.results, session));
+  const { results: file } = plan;
+  const log = await session.interruption.raceToOpen(openLog(plan, session));
   const gate = new Gate({
     ...plan,
     clock: context.clock,
@@ -164,6 +152,7 @@ async function sendRows(
     results: file?.name,
     command: nextCommand(args, flags, context),
     isBatch: true,
+    isLimited: run.unsent > 0,
   });
   const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.
@@ -180,14 +169,13 @@ const MAX_COMMAND = 1_000;
 
 /** Returns this command with other flags; undefined if that could contain a secret, is long, or cannot be continued. */
 function nextCommand(args: readonly string[], { header, input, results }: BatchFlags, { platform }: Context) {
-  if (header !== undefined || input !== undefined || results === undefined || results === '-')
-    return undefined;
+  if (header !== undefined || input !== undefined || results === '-') return undefined;
   const kept = args.filter((arg, index) => {
-    const decided = /^--(adopt|resend-unknown)(=.*)?$/;
+    const decided = /^--(adopt|resend-unknown|limit)(=.*)?$/;
     // The value of --resend-unknown is optional.
     return (
       !decided.test(arg) &&
-      !(/^--(adopt|resend-unknown)$/.test(args[index - 1] ?? '') && /^\d[\d,=\s-]*/.test(arg))
+      !(/^--(adopt|resend-unknown|limit)$/.test(args[index - 1] ?? '') && /^\d[\d,=\s-]*/.test(arg))
     );
   });
   const end = kept.includes('--') ? kept.indexOf('--') : kept.length;
@@ -215,18 +203,10 @@ function withGate(gate: Gate, session: Session): Session {
   return { ...session, service: { ...service, events: quietEvents, gate } };
 }
 
-/** Returns undefined if the results are not a file. */
-function resultsFile(results: string | undefined, context: Context) {
-  if (results === undefined || results === '-') return undefined;
-  return { path: resolvePath(results, context.cwd, context), name: results };
-}
-
-/** Opens where the rows are recorded: a file that can be resumed, stdout, or nowhere. */
-async function openLog(plan: BatchPlan, results: string | undefined, session: Session): Promise<Log> {
-  const { context } = session;
-  const { clock, stdout } = context;
-  const file = resultsFile(results, context);
-  const { workflowId: workflow, settings, shard, defaults } = plan;
+/** Opens where the rows are recorded: a file that can be resumed, or stdout. */
+async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
+  const { clock, stdout } = session.context;
+  const { workflowId: workflow, settings, shard, defaults, results: file } = plan;
   const header = {
     workflow,
     baseUrl: settings.baseUrl.href,
@@ -235,9 +215,12 @@ async function openLog(plan: BatchPlan, results: string | undefined, session: Se
   };
   if (file !== undefined) {
     const batch = { header, inputs: defaults, rows: () => shardRows(plan) };
-    return openResultsFile(ownedFileOptions(file, session), batch);
+    return openResultsFile(ownedFileOptions(file, session), batch).catch((error) => {
+      const isPlace = file.isDefault && error instanceof UsageError && !(error instanceof BatchFileError);
+      throw isPlace ? requiresResults(error.problems.join('; ').replace('--results ', '')) : error;
+    });
   }
-  const log = new Log(results === undefined ? NO_SINK : stdoutSink(stdout), () => clock.now());
+  const log = new Log(stdoutSink(stdout), () => clock.now());
   // What is written to stdout can be saved as a results file, to continue from it.
   log.record({ event: 'batch', ...header });
   return log;

@@ -22,9 +22,10 @@ continues after any interruption and sends no row twice. For tables, and for
 rows that failed or are unknown, see wfr help tables.
 
 Examples:
-  wfr batch invoice --each invoice scans/*.pdf --results out.jsonl
+  wfr batch invoice --each invoice scans/*.pdf
   wfr batch invoice --rows customers.csv -i region=EU --results out.jsonl
-  wfr batch invoice --rows customers.csv --check`;
+  wfr batch invoice --rows customers.csv --check
+  wfr batch invoice --rows customers.csv --limit 5`;
 
 export const BATCH: CommandEntry = {
   name: 'batch',
@@ -47,9 +48,12 @@ function define(command: Command, start: Start): void {
     .option('--each <parameter>', 'one run for each file, sent as this document')
     .addOption(new Option('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect))
     .option('--shard <i/n>', 'only the rows of shard i of n, such as 2/5')
+    .addOption(new TypedOption('number', '--limit <number>', 'send at most so many rows never sent before'))
     .option('--check', 'check all rows and files, and send nothing')
     .optionsGroup('Results:')
-    .addOption(new TypedOption('path', '--results <file|->', 'record of each row, to continue from'))
+    .addOption(
+      new TypedOption('path', '--results <file|->', 'record of each row (default: a file beside the table)'),
+    )
     .addOption(
       new Option('--adopt <row>=<id>', 'the run found for an unknown row; repeatable').argParser(collect),
     )

@@ -10,6 +10,7 @@ import {
   mayResend503,
   resolveWorkflowId,
   resolveWorkflowIdField,
+  workflowNames,
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { expandPatterns } from '../../inputs/expand-patterns.js';
@@ -25,6 +26,7 @@ import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/
 import type { CommandResources } from '../shared/session.js';
 import { assertTable } from './files-under.js';
 import { openTable, type TableFlags } from './open-table.js';
+import { chooseResults, type ResultsPlace, withoutResults } from './results-place.js';
 import { parseAdoptions, parseResendUnknown } from './unknown-rows.js';
 
 export interface BatchFlags
@@ -39,6 +41,7 @@ export interface BatchFlags
   concurrency?: string;
   rate?: string;
   shard?: string;
+  limit?: string;
   workflowIdField?: string;
   resend503?: boolean;
   /** False for --no-check-parameters. */
@@ -69,7 +72,7 @@ export async function planBatch(
   { reports, interruption }: Pick<CommandResources, 'reports' | 'interruption'>,
   context: Context,
 ) {
-  const files = await expandPatterns(patterns, context);
+  const files = await withoutResults(await expandPatterns(patterns, context), flags, context);
   const profile = await chooseProfile(flags, context);
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { source, ...checked } = await collectUsageErrors({
@@ -82,6 +85,7 @@ export async function planBatch(
     concurrency: () => parseInteger('--concurrency', flags.concurrency, 8, 1, 100_000),
     rate: () => parseRate(flags.rate),
     shard: () => parseShard(flags.shard),
+    limit: () => parseInteger('--limit', flags.limit, Number.POSITIVE_INFINITY, 1, 100_000_000),
     adoptions: () => parseAdoptions(flags.adopt, flags.results),
     resendUnknown: () => parseResendUnknown(flags.resendUnknown),
     reports: () => openReports(reports, flags),
@@ -90,14 +94,20 @@ export async function planBatch(
     source: () => openTable(files, flags, context, interruption.signal),
     settings: () => resolveServiceSettings(flags, profile, context),
   });
+  const { workflowId, defaults, shard } = checked;
   const validateFiles = async () => {
     rejectIdempotencyKey(checked.settings.headers);
-    await assertDistinctFiles(namedFiles(files, checked.defaults, flags, context));
-    if (declared === undefined) return;
-    const columns = await source.table.columns();
-    await checkColumns(columns, { defaults: checked.defaults, declared }, context);
+    const name = workflowNames(profile)(workflowId) ?? workflowId.slice(0, 8);
+    const isRecorded = flags.check !== true || flags.results !== undefined;
+    const results = isRecorded
+      ? await chooseResults(flags, { files, patterns, workflow: name, shard }, context)
+      : undefined;
+    await assertDistinctFiles(namedFiles(files, defaults, flags, results, context));
+    if (declared === undefined) return results;
+    await checkColumns(await source.table.columns(), { defaults, declared }, context);
+    return results;
   };
-  await validateFiles().catch(async (error) => {
+  const results = await validateFiles().catch(async (error) => {
     await source.close();
     throw error;
   });
@@ -107,9 +117,13 @@ export async function planBatch(
     ...source,
     concurrency,
     declared,
+    results,
+    notes: results?.isDefault
+      ? [`Results file: ${results.name}; the same command continues from it, and sends no row twice.`]
+      : [],
     warnings: [...warnings, ...(await findFileLikeTexts(checked.defaults, context.cwd))],
     resend503: mayResend503(flags, profile, context),
-    subjects: [{ id: undefined, workflowId: checked.workflowId }],
+    subjects: [{ id: undefined, workflowId }],
     failFast: flags.failFast === true,
     keepGoing: flags.keepGoing === true,
     retryFailed: flags.retryFailed === true,
@@ -136,7 +150,7 @@ function assertOneStopPolicy({ failFast, keepGoing }: BatchFlags): void {
 }
 
 /** Opens the reports, which are written from the results file. Throws UsageError. */
-async function openReports(reports: RequestedReports, { report, results = '-' }: BatchFlags): Promise<void> {
+async function openReports(reports: RequestedReports, { report, results }: BatchFlags): Promise<void> {
   if (report !== undefined && results === '-')
     throw new UsageError(['--report requires --results <file.jsonl>']);
   await reports.open({ hasStdout: true });
@@ -165,13 +179,14 @@ function namedFiles(
   files: readonly string[],
   defaults: readonly Item[],
   flags: BatchFlags,
+  results: ResultsPlace | undefined,
   context: Context,
 ): NamedFile[] {
   const file = (name: string, path: string, isWritten = false) =>
     path === '-' ? [] : [{ name, path: resolvePath(path, context.cwd, context), isWritten }];
-  const { rows, results } = flags;
+  const { rows } = flags;
   return [
-    ...(results === undefined ? [] : file(`--results ${results}`, results, true)),
+    ...(results === undefined ? [] : file(`--results ${results.name}`, results.path, true)),
     ...reportFiles(flags, context),
     ...(rows === undefined ? [] : file(`--rows ${rows}`, rows)),
     ...files.flatMap((path) => file(path, path)),

@@ -10,6 +10,7 @@ import type { Context } from '../../platform/context.js';
 import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
+import { ROW_STATES } from '../../runs/log/reduce.js';
 import { nextAction, type ResendOptions } from '../../runs/next-action.js';
 import type { Input } from '../../service/body.js';
 import { createRun, type Trigger } from '../../service/create-run.js';
@@ -23,6 +24,8 @@ import { watchRun } from '../shared/watch-run.js';
 /** What all rows have in common. */
 export interface RowPlan extends Omit<Trigger, 'inputs'>, ResendOptions, CommonInputs {
   wait: WaitSettings;
+  /** How many rows that were never sent are sent at most. */
+  limit: number;
 }
 
 export interface RowTools {
@@ -59,11 +62,17 @@ export class RowRunner {
   readonly #tools: RowTools;
   /** The spelling of the workflow's field that the service has accepted. */
   #field: Trigger['field'];
+  /** How many rows that were never sent may still be sent. */
+  #left: number;
+  #turn: Promise<unknown> = Promise.resolve();
+  /** How many rows wait because that was none. */
+  unsent = 0;
 
   constructor(plan: RowPlan, tools: RowTools) {
     this.#plan = plan;
     this.#tools = tools;
     this.#field = plan.field;
+    this.#left = plan.limit;
   }
 
   /** Sends or watches a row; returns undefined if neither is needed or possible. Throws OutputError, and internal errors. */
@@ -81,15 +90,19 @@ export class RowRunner {
     }
   }
 
-  async #send(row: Row): Promise<RowResult> {
+  /** Returns undefined for a row that waits because of --limit. */
+  async #send(row: Row): Promise<RowResult | undefined> {
     const { log, session } = this.#tools;
     const { context, reporter } = session;
     const { number, label, digest } = row;
-    const inputs = await resolveRowInputs(row, this.#plan, context).catch((error) => {
+    const isNew = ROW_STATES[log.rows.state(number)].again === 'send';
+    const resolving = isNew ? this.#resolveInTurn(row) : resolveRowInputs(row, this.#plan, context);
+    const inputs = await resolving.catch((error) => {
       log.record({ event: 'intent', row: number, label, digest });
       if (error instanceof WfrError) log.recordRefusal(number, error, true, context.secrets);
       throw error;
     });
+    if (inputs === undefined) return undefined;
     for (const warning of inputs.warnings) reporter.warn(`${label}: ${warning}`);
     try {
       const names = inputs.inputs.map(({ name }) => name);
@@ -100,6 +113,20 @@ export class RowRunner {
     } finally {
       await inputs.close();
     }
+  }
+
+  /** With a limit one row after another, so that the first valid ones are sent; undefined for those after them. */
+  #resolveInTurn(row: Row): Promise<ResolvedInputs | undefined> {
+    const { context } = this.#tools.session;
+    if (this.#left === Number.POSITIVE_INFINITY) return resolveRowInputs(row, this.#plan, context);
+    const resolved = this.#turn.then(async () => {
+      if (this.#left === 0) this.unsent++;
+      const inputs = this.#left === 0 ? undefined : await resolveRowInputs(row, this.#plan, context);
+      if (inputs !== undefined) this.#left--;
+      return inputs;
+    });
+    this.#turn = resolved.catch(() => {});
+    return resolved;
   }
 
   async #trigger(row: number, inputs: readonly Input[]): Promise<Run> {

@@ -23,8 +23,7 @@ const MAX_PROBLEMS = 20;
 export function parseAdoptions(raw: readonly string[] = [], results: string | undefined): Adoption[] {
   const problems: string[] = [];
   const adoptions: Adoption[] = [];
-  if (raw.length > 0 && (results === undefined || results === '-'))
-    problems.push('--adopt requires --results <file.jsonl>');
+  if (raw.length > 0 && results === '-') problems.push('--adopt requires --results <file.jsonl>');
   for (const text of raw) {
     const [, number = '', id = ''] = /^(\d{1,15})=(.*)$/s.exec(text) ?? [];
     const row = Number(number);

@@ -16,7 +16,6 @@ import type { ValuePointer } from '../shared/output-flags.js';
 import { noSuchValue } from '../shared/print-value.js';
 
 type Piece = string | Uint8Array;
-type Pieces = AsyncGenerator<Piece, void, void>;
 
 export const RESULTS_FORMATS = ['text', 'json', 'jsonl', 'csv', 'id'] as const;
 export type ResultsFormat = (typeof RESULTS_FORMATS)[number];
@@ -60,34 +59,47 @@ export async function* formatRows(
   layout: RowsLayout,
   found: RowsFound,
 ): AsyncGenerator<Buffer, void, void> {
+  const { head, row: piecesOf, end } = FORMATS[format](headOf(joined, summary, exit), layout, found);
   const writer = new ChunkWriter();
-  const rows = () => resultRows(joined, layout, found);
-  const pieces = {
-    json: () => jsonPieces(rows(), headOf(joined, summary, exit), layout),
-    jsonl: () => jsonLines(rows(), layout),
-    csv: () => csvPieces(rows(), layout, found),
-    text: () => textLines(rows()),
-    id: () => idPieces(joined),
-  }[format]();
-  for await (const piece of pieces) yield* writer.add(Buffer.from(piece));
+  yield* writer.add(Buffer.from(head));
+  // Each piece of a row by itself would wait its turn: that takes longer than to format it.
+  for await (const row of resultRows(joined, layout, found))
+    for (const piece of piecesOf(row)) yield* writer.add(Buffer.from(piece));
+  yield* writer.add(Buffer.from(end));
   yield writer.flush();
 }
 
+/** How a format writes the rows, and what comes before and after them. */
+interface RowWriter {
+  head: string;
+  row(row: ResultRow): Iterable<Piece>;
+  end: string;
+}
+
+const FORMATS: Readonly<
+  Record<ResultsFormat, (head: object, layout: RowsLayout, found: RowsFound) => RowWriter>
+> = {
+  json: jsonWriter,
+  jsonl: (_head, layout) => ({ head: '', row: (row) => formatRow(row, layout), end: '' }),
+  csv: (_head, layout, found) => csvWriter(layout, found),
+  text: () => ({ head: '', row: (row) => [textLine(row)], end: '' }),
+  id: () => ({ head: '', row: idLine, end: '' }),
+};
+
 /** The rows are last, so that a reader of the stream knows the counts and the reasons before them. */
-async function* jsonPieces(rows: Rows, head: object, layout: RowsLayout): Pieces {
-  const { jsonColors } = layout;
-  const text = Buffer.concat([...formatJson(Buffer.from(sanitizeJson(head)), jsonColors)]);
-  // Without the closing brace, which follows the rows.
-  yield text.subarray(0, text.lastIndexOf('\n', -2));
-  yield `,\n  "rows": [`;
+function jsonWriter(head: object, layout: RowsLayout): RowWriter {
+  const text = Buffer.concat([...formatJson(Buffer.from(sanitizeJson(head)), layout.jsonColors)]);
   let separator = '\n    ';
-  for await (const row of rows) {
-    yield separator;
-    const line = Buffer.concat([...formatRow(row, layout)]);
-    yield line.subarray(0, -1);
-    separator = ',\n    ';
-  }
-  yield '\n  ]\n}\n';
+  return {
+    // Without the closing brace, which follows the rows.
+    head: `${text.subarray(0, text.lastIndexOf('\n', -2))},\n  "rows": [`,
+    *row(row) {
+      yield separator;
+      yield Buffer.concat([...formatRow(row, layout)]).subarray(0, -1);
+      separator = ',\n    ';
+    },
+    end: '\n  ]\n}\n',
+  };
 }
 
 function headOf({ rows, total, period }: JoinedFiles, { counts }: BatchSummary, exit: Exit): object {
@@ -210,10 +222,6 @@ function findValue(output: Uint8Array | undefined, pointer: ValuePointer, found:
   return target.value;
 }
 
-async function* jsonLines(rows: Rows, layout: RowsLayout): Pieces {
-  for await (const row of rows) yield* formatRow(row, layout);
-}
-
 /** Yields a row as JSON on one line. */
 function formatRow(
   { cells, values, output }: ResultRow,
@@ -247,37 +255,37 @@ function objectOf(names: readonly string[], values: readonly (Uint8Array | undef
   return [Buffer.from('{'), first.subarray(1), ...others, Buffer.from('}')];
 }
 
-/** Yields for each row its label, its outcome and the values, separated by tabs. */
-async function* textLines(rows: Rows): Pieces {
-  for await (const { values, output } of rows) {
-    const { label, outcome } = values;
-    yield `${[String(label ?? ''), String(outcome), ...output.map(textOf)].map(sanitize).join('\t')}\n`;
-  }
+/** Returns the label of a row, its outcome and the values, separated by tabs. */
+function textLine({ values: { label, outcome }, output }: ResultRow): string {
+  return `${[String(label ?? ''), String(outcome), ...output.map(textOf)].map(sanitize).join('\t')}\n`;
 }
 
-async function* csvPieces(rows: Rows, { table, pointers, csv }: RowsLayout, found: RowsFound): Pieces {
+function csvWriter({ table, pointers, csv }: RowsLayout, found: RowsFound): RowWriter {
   const lineEnd = csv.excel ? '\r\n' : '\n';
-  if (csv.excel) yield '\ufeff';
   const columns = table?.columns ?? [];
-  const header = [
+  const names = [
     ...columns,
     // A column of the table may have the same name.
     ...Object.keys(COLUMNS).map((name) => (columns.includes(name) ? `wfr.${name}` : name)),
     ...(pointers.length === 0 ? ['output'] : pointers.map(({ text }) => text || 'output')),
   ];
-  yield header.map((name) => cell(name, csv)).join(csv.delimiter) + lineEnd;
-  for await (const { cells, values, output } of rows) {
-    const shown = pointers.length === 0 ? [] : output;
-    const texts = [...cells.map(textOf), ...Object.values(values), ...shown.map(textOf)];
-    const lengths = texts.map((text) => (typeof text === 'string' ? text.length : 0));
-    if (Math.max(...lengths, output[0]?.length ?? 0) > MAX_CELL) found.cutRow ??= Number(values.row);
-    yield texts.map((text) => cell(text, csv)).join(csv.delimiter);
-    if (pointers.length === 0) {
-      yield csv.delimiter;
-      if (output[0] !== undefined) yield* outputCell(output[0]);
-    }
-    yield lineEnd;
-  }
+  const header = names.map((name) => cell(name, csv)).join(csv.delimiter);
+  return {
+    head: `${csv.excel ? '\ufeff' : ''}${header}${lineEnd}`,
+    *row({ cells, values, output }) {
+      const shown = pointers.length === 0 ? [] : output;
+      const texts = [...cells.map(textOf), ...Object.values(values), ...shown.map(textOf)];
+      const lengths = texts.map((text) => (typeof text === 'string' ? text.length : 0));
+      if (Math.max(...lengths, output[0]?.length ?? 0) > MAX_CELL) found.cutRow ??= Number(values.row);
+      yield texts.map((text) => cell(text, csv)).join(csv.delimiter);
+      if (pointers.length === 0) {
+        yield csv.delimiter;
+        if (output[0] !== undefined) yield* outputCell(output[0]);
+      }
+      yield lineEnd;
+    },
+    end: '',
+  };
 }
 
 /** Returns what a cell stands for: the text of a JSON string, other JSON as it is, nothing for null. */
@@ -316,11 +324,9 @@ function* outputCell(output: Uint8Array): Generator<Piece, void, void> {
   yield '"';
 }
 
-async function* idPieces(joined: JoinedFiles): Pieces {
-  for await (const { row, id } of readOutcomes(joined)) {
-    if (id === undefined) continue;
-    if (!isSanitized(id))
-      throw new OutputError(new Error('it contains control characters'), `the run id of row ${row}`);
-    yield `${id}\n`;
-  }
+function idLine({ values: { row, id } }: ResultRow): string[] {
+  if (typeof id !== 'string') return [];
+  if (!isSanitized(id))
+    throw new OutputError(new Error('it contains control characters'), `the run id of row ${row}`);
+  return [`${id}\n`];
 }

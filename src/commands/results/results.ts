@@ -262,11 +262,17 @@ async function printSummary(
 }
 
 /** Returns the exit of the batch, as it would be if it ended now. */
-function exitOf({ rows, stoppedBy, absent, total = Number.POSITIVE_INFINITY }: JoinedFiles): Exit {
+function exitOf({
+  rows,
+  stoppedBy,
+  isComplete,
+  absent,
+  total = Number.POSITIVE_INFINITY,
+}: JoinedFiles): Exit {
   if (absent.length > 0) return ExitCode.usage;
   const exits: Exit[] = [];
   if (stoppedBy !== undefined) exits.push(ERROR_CODES[stoppedBy][0] as ExitCode);
-  else if (rows.known < total) exits.push(ExitCode.stillRunning);
+  else if (rows.known < total && !isComplete) exits.push(ExitCode.stillRunning);
   if (rows.count('running') > 0) exits.push(ExitCode.stillRunning);
   if (rows.count('waiting') > 0) exits.push(ExitCode.unreachable);
   return exitOfRows(exits, rows);

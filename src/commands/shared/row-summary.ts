@@ -30,6 +30,8 @@ export interface SummaryFacts {
   command?: ((...flags: string[]) => string) | undefined;
   /** Whether wfr batch itself says it, so that "the same command" is that one. */
   isBatch: boolean;
+  /** Whether rows wait because of --limit. */
+  isLimited?: boolean;
 }
 
 /** Returns the summary of rows. */
@@ -79,7 +81,7 @@ function stateReason({ state, rows: numbers, ...reason }: RowReason, rows: RowSt
 function nextSteps(
   rows: RowStates,
   total: number,
-  { onceFile, isBatch, command: full }: SummaryFacts,
+  { onceFile, isBatch, isLimited, command: full }: SummaryFacts,
 ): NextStep[] {
   const short = onceFile === undefined ? 'wfr batch …' : `wfr run … --once ${onceFile}`;
   const command = full ?? ((flag: string) => `${short} ${flag}`);
@@ -110,7 +112,9 @@ function nextSteps(
       : 'the same wfr run command';
   if (has('invalid')) steps.push({ text: `Fix the invalid rows, and run ${same} again.` });
   else if (isOpen) {
-    const text = `To continue, run ${same} again`;
+    const text = isLimited
+      ? 'To send the waiting rows, run the command without --limit'
+      : `To continue, run ${same} again`;
     steps.push(full === undefined ? { text: `${text}.` } : { text, command: full() });
   }
   if (retried.length > 0) {

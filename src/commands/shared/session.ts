@@ -30,7 +30,7 @@ interface SessionPlan {
   presentation: Presentation;
   /** Printed before anything is sent. */
   warnings: readonly string[];
-  /** Printed after the warnings, even with --quiet. */
+  /** Printed before the warnings, even with --quiet. */
   notes?: readonly string[];
   /** The runs to report if the command fails before any of them was seen. */
   subjects: readonly ReportSubject[];
@@ -196,9 +196,9 @@ class CommandResources {
     this.#isOpen = true;
     keepOwnWords(this.flags, plan.subjects, context);
     const reporter = await Reporter.open(plan.presentation, context);
+    for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
     for (const warning of [...plan.settings.warnings, ...plan.warnings]) reporter.warn(warning);
     for (const note of plan.settings.notes) reporter.debug(note);
-    for (const note of plan.notes ?? []) reporter.block([sanitize(note)]);
     const { service, close } = await openService(plan, reporter, context);
     const stdout = openStdoutQueue(context, interruption);
     const layout = await openLayout(plan.presentation.colorFlag, context);

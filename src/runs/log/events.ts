@@ -57,8 +57,8 @@ export type FileEvent =
   | ({ event: 'batch' } & Header)
   /** All rows of the shard were begun; the whole table has this many rows. */
   | { event: 'table'; rows: number }
-  /** The batch stopped before that. `code` is set where an error of the table is the reason. */
-  | { event: 'stopped'; rows?: number; code?: ErrorCode };
+  /** The batch stopped before that: `code` is that of an error of the table, `limit` the number of rows to send at most. */
+  | { event: 'stopped'; rows?: number; code?: ErrorCode; limit?: number };
 
 export type Event = RowEvent | FileEvent;
 
@@ -106,7 +106,7 @@ export function encodeEvent(event: Event, now: number, by?: string): Uint8Array 
   const head = sanitizeJson({ ...rest, ...metadata }).slice(0, -1);
   // The run is the service's JSON, unchanged, on one line. Its line feed is dropped: ours follows the closing brace.
   const text = Buffer.concat([...compactJson(run.json)]);
-  return Buffer.concat([Buffer.from(`${head},"run":`), text.subarray(0, -1), Buffer.from('}\n')]);
+  return Buffer.concat([Buffer.from(head), RUN_MEMBER, text.subarray(0, -1), Buffer.from('}\n')]);
 }
 
 // Reading
@@ -174,6 +174,14 @@ function parseLine(line: Uint8Array): Members | undefined {
 
 /** An output may be large, and its numbers exact: it stays the text that it is. */
 function parseEnded(bytes: Buffer): Members {
+  const end = bytes.indexOf(RUN_MEMBER);
+  // wfr writes the run last, so that the other members are JSON without it, and it is scanned once.
+  const last = end < 0 ? undefined : parseRunOrUndefined(bytes.subarray(end + RUN_MEMBER.length, -1));
+  if (last !== undefined && bytes.at(-1) === 0x7d) {
+    const others = JSON.parse(`${bytes.toString('utf8', 0, end)}}`);
+    others.run = last;
+    return others;
+  }
   const members: Record<string, unknown> = {};
   for (const { name, value } of parseMembers(bytes) ?? []) {
     members[name] =
@@ -181,6 +189,8 @@ function parseEnded(bytes: Buffer): Members {
   }
   return members;
 }
+
+const RUN_MEMBER = Buffer.from(',"run":');
 
 function parseRunOrUndefined(value: Uint8Array): Run | undefined {
   try {
@@ -263,6 +273,7 @@ const MEMBERS: Readonly<Record<Event['event'] | 'open' | 'close', Readonly<Recor
   stopped: {
     rows: { ...COUNT, accepts: optional(COUNT.accepts) },
     code: { ...CODE, accepts: optional(CODE.accepts) },
+    limit: { ...COUNT, accepts: optional(COUNT.accepts) },
   },
 };
 

@@ -170,7 +170,7 @@ class Formatter {
     }
     this.offset = offset;
     this.used = used;
-    if (!this.isInString) this.write(this.colors?.end ?? '');
+    if (!this.isInString && this.colors !== undefined) this.write(this.colors.end);
   }
 
   /** Copies a literal, or as much of a number as surely fits. */
@@ -185,18 +185,20 @@ class Formatter {
   }
 
   private punctuate(byte: number): void {
-    this.write(this.colors?.punctuation ?? '');
+    if (this.colors !== undefined) this.write(this.colors.punctuation);
     this.out[this.used++] = byte;
     this.offset++;
-    this.write(this.colors?.end ?? '');
+    if (this.colors !== undefined) this.write(this.colors.end);
   }
 
   private breakLine(depth: number): void {
     if (!this.isIndented) return;
-    const { out, used } = this;
+    const { out, outView, used } = this;
     out[used] = 0x0a;
-    this.used = used + 1 + Math.min(2 * depth, MAX_INDENT);
-    for (let at = used + 1; at < this.used; at++) out[at] = 0x20;
+    const end = used + 1 + Math.min(2 * depth, MAX_INDENT);
+    // Four spaces at a time: what is written beyond the end is overwritten.
+    for (let at = used + 1; at < end; at += 4) outView.setInt32(at, 0x20202020);
+    this.used = end;
   }
 
   private write(text: string): void {

@@ -260,11 +260,10 @@ describe('batch: the command line', () => {
       expect(stderr).toContain(message);
     }
     for (const [args, message] of [
-      [['--rows', 'rows.jsonl'], 'more than one row requires --results'],
       [['--rows', 'none.csv'], '--rows none.csv: no such file'],
       [['--each', 'd'], '--each d: requires files'],
       [['--rows', 'rows.jsonl', 'x.pdf'], 'x.pdf: files require --each'],
-      [['--rows', 'rows.jsonl', '--report', 'json=r.json'], '--report requires --results'],
+      [['--rows', 'rows.jsonl', '--results', '-', '--report', 'json=r.json'], '--report requires --results'],
       [
         ['--rows', '-', '--token-file', '-'],
         '--rows -: --token-file - already reads standard input, which can be read only once',
@@ -277,10 +276,9 @@ describe('batch: the command line', () => {
     expect(requests).toEqual([]);
   });
 
-  test('batch: a single row needs no results file, and --results - writes the events to stdout', async () => {
+  test('batch: --results - writes the events to stdout', async () => {
     const { wfr } = await startBatchService();
-    const cwd = folderWith({ 'one.jsonl': numberedRows(1), 'rows.jsonl': numberedRows(2) });
-    expect((await wfr(['batch', 'w', '--rows', 'one.jsonl'], { cwd })).exitCode).toBe(0);
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     const { stdout } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', '-'], { cwd });
     const events = stdout
       .trimEnd()

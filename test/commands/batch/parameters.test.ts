@@ -90,7 +90,15 @@ describe('wfr batch with declared parameters', () => {
       'wfr: error: scan.txt: invoice@scan.txt: must be application/pdf, found text/plain\n  1 of 2 rows is invalid\n',
     );
     expect(requests).toEqual([]);
-    const { exitCode } = await wfr('--each', 'invoice', 'scan.pdf', '-i', 'customer=x');
+    const { exitCode } = await wfr(
+      '--each',
+      'invoice',
+      'scan.pdf',
+      '-i',
+      'customer=x',
+      '--results',
+      'r.jsonl',
+    );
     expect({ exitCode, runs: triggered.length }).toEqual({ exitCode: 0, runs: 1 });
   });
 

@@ -284,7 +284,20 @@ describe('batch --adopt: an unknown row gets the run that the user found', () =>
     const bad = ['3', '0=x', '2=', '5=..'];
     const adopts = [...bad, '7=a', '7=b', '8=a'].flatMap((text) => ['--adopt', text]);
     const { exitCode, stderr } = await runCli(
-      ['batch', 'w', '--each', 'scan', 'a.pdf', ...adopts, '--resend-unknown', '9-7', '--rate', 'x'],
+      [
+        'batch',
+        'w',
+        '--each',
+        'scan',
+        'a.pdf',
+        ...adopts,
+        '--resend-unknown',
+        '9-7',
+        '--rate',
+        'x',
+        '--results',
+        '-',
+      ],
       { env: { WFR_BASE_URL: CLOSED_URL } },
     );
     expect(exitCode).toBe(2);
