@@ -62,8 +62,7 @@ function define(command: Command, start: Start): void {
         collectRowNumbers,
       ),
     )
-    .option('--retry-failed', 'trigger failed and rejected rows again')
-    .option('--retry-lost', 'trigger lost rows again')
+    .option('--retry-failed', 'trigger failed, rejected and lost rows again')
     .option('--fail-fast', 'send no more rows after the first failure')
     .option('--keep-going', 'send all rows, even if each is rejected alike')
     .optionsGroup('Sending:')

@@ -97,10 +97,7 @@ function nextSteps(
       { text: 'To send rows again that have none', command: command(`--resend-unknown${which}`) },
     );
   }
-  if (has('lost')) {
-    const text = 'Check the base URL and the service. To run lost rows again';
-    steps.push({ text, command: command('--retry-lost') });
-  }
+  if (has('lost')) steps.push({ text: 'For each lost row, check the base URL and the service.' });
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const retried = (Object.keys(ROW_STATES) as RowState[]).filter(
     (state) => ROW_STATES[state].again === 'retry-failed' && has(state),
@@ -121,7 +118,8 @@ function nextSteps(
     const again = retried
       .reverse()
       .map((state) => wordOf(shownState(state)))
-      .join(' and ');
+      .join(', ')
+      .replace(/, ([^,]*)$/, ' and $1');
     const text = isOpen ? `To continue with ${again} rows, too` : `To run ${again} rows again`;
     steps.push({ text, command: command('--retry-failed') });
   }
