@@ -200,7 +200,9 @@ function describeTriggerError(error: unknown): Description | undefined {
       summary: [
         `the service no longer knows run ${truncate(error.id)} (404), recorded in ${truncate(error.file)}`,
       ],
-      hints: ['Check the base URL and the service. The same command with --retry-lost triggers another run.'],
+      hints: [
+        'Check the base URL and the service. The same command with --retry-failed triggers another run.',
+      ],
     };
   }
   if (error instanceof InterruptedError) return describeInterruption(error);

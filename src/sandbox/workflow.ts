@@ -1,5 +1,6 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
 import { type Parameters, parseParameters } from '../parameters/declaration.js';
+import type { JsonProblem } from '../text/json/problems.js';
 import { findNearest } from '../text/nearest.js';
 import { parseDuration } from '../text/quantity.js';
 
@@ -38,36 +39,20 @@ interface Failure {
 /** The values of inputs by name; an optional parameter without an input is null. */
 export type InputValues = ReadonlyMap<string, unknown>;
 
-type Path = readonly (string | number)[];
+type Path = JsonProblem['path'];
 
-/** One mistake in a definition. */
-export interface DefinitionProblem {
-  /** The names and indexes that lead to the mistake. */
-  path: Path;
-  /** Whether it is about the last name of the path, rather than its value. */
-  isAboutName: boolean;
-  /** Begins with the path, such as `workflows[0].steps[2].duration`. */
-  message: string;
+/** Parses `{"workflows": [...]}`; with problems, what is returned is not complete. */
+export function parseWorkflows(definition: unknown): {
+  workflows: readonly Workflow[];
+  problems: readonly JsonProblem[];
+} {
+  const problems: JsonProblem[] = [];
+  return { workflows: new DefinitionParser(problems).parse(definition), problems };
 }
 
-/** A definition is invalid. */
-export class DefinitionError extends Error {
-  constructor(readonly problems: readonly DefinitionProblem[]) {
-    super(problems.map(({ message }) => message).join('\n'));
-  }
-}
-
-/** Parses `{"workflows": [...]}`. Throws DefinitionError with all mistakes. */
-export function parseWorkflows(definition: unknown): Workflow[] {
-  const problems: DefinitionProblem[] = [];
-  const workflows = new DefinitionParser(problems).parse(definition);
-  if (problems.length > 0) throw new DefinitionError(problems);
-  return workflows;
-}
-
-/** Collects the mistakes; what it returns is complete only if there are none. */
+/** Collects the mistakes, whose messages begin with their path, such as `workflows[0].steps[2].duration`. */
 class DefinitionParser {
-  constructor(private readonly problems: DefinitionProblem[]) {}
+  constructor(private readonly problems: JsonProblem[]) {}
 
   parse(definition: unknown): Workflow[] {
     const { workflows } = this.#object(definition, [], ['workflows']);

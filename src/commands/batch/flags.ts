@@ -72,8 +72,7 @@ function define(command: Command, start: Start): void {
         collectRowNumbers,
       ),
     )
-    .addOption(common(new Option('--retry-failed', 'trigger failed and rejected rows again')))
-    .option('--retry-lost', 'trigger lost rows again')
+    .addOption(common(new Option('--retry-failed', 'trigger failed, rejected and lost rows again')))
     .option('--fail-fast', 'send no more rows after the first failure')
     .addOption(rare(new Option('--keep-going', 'send all rows, even if each is rejected alike')))
     .optionsGroup('Sending:')

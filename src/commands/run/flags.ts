@@ -72,8 +72,7 @@ function define(command: Command, start: Start): void {
     .addOption(common(new TypedOption('path', '--once <file>', 'record of the run, to continue from')))
     .option('--adopt <id>', 'the run found for an unknown outcome')
     .option('--resend-unknown', 'send again although the outcome is unknown')
-    .option('--retry-failed', 'trigger a FAILED run again')
-    .option('--retry-lost', 'trigger a lost run again');
+    .option('--retry-failed', 'trigger a FAILED or lost run again');
   addTriggerFlags(command);
   addWaitFlags(command);
   addOutputFlags(command);

@@ -141,7 +141,6 @@ interface OnceFlags {
   adopt?: string;
   resendUnknown?: boolean;
   retryFailed?: boolean;
-  retryLost?: boolean;
 }
 
 export interface OncePlan {
@@ -153,7 +152,7 @@ export interface OncePlan {
 
 /** Returns the decisions; undefined without --once. Throws UsageError. */
 function planOnce(flags: OnceFlags, context: Context): OncePlan | undefined {
-  const { once, adopt, resendUnknown = false, retryFailed = false, retryLost = false } = flags;
+  const { once, adopt, resendUnknown = false, retryFailed = false } = flags;
   if (once === undefined) return rejectDecisions(flags);
   if (once === '' || once === '-') throw new UsageError([`--once ${once}: expected the path of a file`]);
   if (adopt !== undefined && !isUsableId(adopt))
@@ -163,7 +162,7 @@ function planOnce(flags: OnceFlags, context: Context): OncePlan | undefined {
   return {
     file: { path: resolvePath(once, context.cwd, context), name: once },
     adopted: adopt,
-    resend: { resendUnknown: resendUnknown ? 'all' : [], retryFailed, retryLost, resendRejected: true },
+    resend: { resendUnknown: resendUnknown ? 'all' : [], retryFailed, resendRejected: true },
   };
 }
 
@@ -181,12 +180,11 @@ function onceFile({ once }: OnceFlags, context: Context): NamedFile[] {
   return [{ name: `--once ${once}`, path: resolvePath(once, context.cwd, context), isWritten: true }];
 }
 
-function rejectDecisions({ adopt, resendUnknown, retryFailed, retryLost }: OnceFlags): undefined {
+function rejectDecisions({ adopt, resendUnknown, retryFailed }: OnceFlags): undefined {
   const decisions = {
     '--adopt': adopt,
     '--resend-unknown': resendUnknown,
     '--retry-failed': retryFailed,
-    '--retry-lost': retryLost,
   };
   const given = Object.entries(decisions).filter(([, value]) => value !== undefined);
   if (given.length === 0) return undefined;

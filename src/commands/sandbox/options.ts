@@ -9,14 +9,8 @@ import { absolutePath } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import { BUILT_IN_WORKFLOWS } from '../../sandbox/built-in.js';
 import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions } from '../../sandbox/server.js';
-import {
-  DEFAULT_PENDING_MS,
-  DefinitionError,
-  parseWorkflows,
-  type Workflow,
-} from '../../sandbox/workflow.js';
-import { findPositions, lineAndColumn, type Positions, pointerTo } from '../../text/json/positions.js';
-import { JsonSyntaxError } from '../../text/json/scanner.js';
+import { DEFAULT_PENDING_MS, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
+import { locateProblems } from '../../text/json/problems.js';
 
 /** The raw flags. */
 export interface SandboxFlags {
@@ -76,38 +70,14 @@ async function loadWorkflows(
   const bytes = await readFile(file).catch((error) => {
     throw new UsageError([`${path}: ${describeSystemError(error)}`]);
   });
-  const at = (offset: number, message: string) => {
-    const { line, column } = lineAndColumn(bytes, offset);
-    return `${path}:${line}:${column}: ${message}`;
-  };
-  try {
-    const { positions, duplicates } = findPositions(bytes);
-    if (duplicates.length > 0)
-      throw new UsageError(
-        duplicates.map(({ offset, name }) => at(offset, `duplicate name ${JSON.stringify(name)}`)),
-      );
-    try {
-      return parseWorkflows(JSON.parse(bytes.toString('utf8')));
-    } catch (error) {
-      if (!(error instanceof DefinitionError)) throw error;
-      const located = error.problems.map(({ path: names, isAboutName, message }) => {
-        return { offset: offsetOf(names, isAboutName ? 'name' : 'value', positions), message };
-      });
-      throw new UsageError(
-        located.sort((a, b) => a.offset - b.offset).map(({ offset, message }) => at(offset, message)),
-      );
-    }
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) throw new UsageError([at(error.offset, error.reason)]);
-    throw error;
-  }
-}
-
-/** Returns where a value is, or that of which it is missing. */
-function offsetOf(path: readonly (string | number)[], part: 'name' | 'value', positions: Positions): number {
-  const found = positions.get(path.map(String).reduce(pointerTo, ''));
-  if (found !== undefined) return found[part];
-  return path.length === 0 ? 0 : offsetOf(path.slice(0, -1), 'value', positions);
+  let workflows: readonly Workflow[] = [];
+  const problems = locateProblems(bytes, path, (definition) => {
+    const parsed = parseWorkflows(definition);
+    workflows = parsed.workflows;
+    return parsed.problems;
+  });
+  if (problems.length > 0) throw new UsageError(problems);
+  return workflows;
 }
 
 function applyFailStep(step: string | undefined, workflows: readonly Workflow[]): readonly Workflow[] {

@@ -104,10 +104,7 @@ function nextSteps(
       step('To send rows again that have none', `--resend-unknown${which}`),
     );
   }
-  if (has('lost')) {
-    const text = 'Check the base URL and the service. To run lost rows again';
-    steps.push(step(text, '--retry-lost'));
-  }
+  if (has('lost')) steps.push({ text: 'For each lost row, check the base URL and the service.' });
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const retried = (Object.keys(ROW_STATES) as RowState[]).filter(
     (state) => ROW_STATES[state].again === 'retry-failed' && has(state),
@@ -125,7 +122,8 @@ function nextSteps(
     const again = retried
       .reverse()
       .map((state) => wordOf(shownState(state)))
-      .join(' and ');
+      .join(', ')
+      .replace(/, ([^,]*)$/, ' and $1');
     const text = isOpen ? `To continue with ${again} rows, too` : `To run ${again} rows again`;
     steps.push(step(text, '--retry-failed'));
   }
