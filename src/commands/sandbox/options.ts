@@ -7,9 +7,13 @@ import type { Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
-import { BUILT_IN_WORKFLOWS } from '../../sandbox/built-in.js';
 import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions } from '../../sandbox/server.js';
-import { DEFAULT_PENDING_MS, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
+import {
+  BUILT_IN_WORKFLOWS,
+  DEFAULT_PENDING_MS,
+  parseWorkflows,
+  type Workflow,
+} from '../../sandbox/workflow.js';
 import { locateProblems } from '../../text/json/problems.js';
 
 /** The raw flags. */
