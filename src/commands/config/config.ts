@@ -13,6 +13,7 @@ import {
 } from '../../config/profile.js';
 import {
   isOn,
+  type RawSetting,
   resolveSetting,
   type SettingFlags,
   type SettingName,
@@ -53,12 +54,10 @@ const ACTIONS = {
   init,
 } as const;
 
+export type ConfigAction = keyof typeof ACTIONS;
+
 /** Throws UsageError if the file cannot be read or does not have the profile, and from `show` with every error in it. */
-export async function config(
-  action: keyof typeof ACTIONS,
-  flags: ConfigFlags,
-  context: Context,
-): Promise<Exit> {
+export async function config(action: ConfigAction, flags: ConfigFlags, context: Context): Promise<Exit> {
   const location = locateConfig(context);
   if (location === undefined) {
     throw new UsageError(['no home folder to find the config file in; set HOME or WFR_CONFIG']);
@@ -84,17 +83,26 @@ async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Conte
     value: path,
     source: existsSync(path) ? 'exists' : 'does not exist',
   };
-  await context.stdout.write(flags.json === true ? asJson([file, ...settings]) : asText([file, ...settings]));
+  await context.stdout.write(
+    flags.json === true ? asJson([file, ...settings]) : asText([file, ...settings], path),
+  );
   return ExitCode.ok;
 }
 
 function asJson(settings: readonly EffectiveSetting[]): string {
-  const entries = settings.map(({ name, value, source }) => [name, { value: value ?? null, source }]);
+  const entries = settings.map(({ name, value, ...rest }) => [name, { value: value ?? null, ...rest }]);
   return `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`;
 }
 
-function asText(settings: readonly EffectiveSetting[]): string {
-  const rows = settings.map(({ name, value, source }) => [name, value ?? '-', source].map(sanitize));
+/** Returns a line for each setting, and below it one for each that it overrides. The path is in the first line alone. */
+function asText(settings: readonly EffectiveSetting[], path: string): string {
+  const place = (source: string) => source.replaceAll(` in ${path}:`, ', line ');
+  const rows = settings
+    .flatMap(({ name, value, source, overridden = [] }) => [
+      [name, value ?? '-', place(source)],
+      ...overridden.map((one) => ['', one.value, `${place(one.source)} (overridden)`]),
+    ])
+    .map((row) => row.map(sanitize));
   const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const [names, values] = [width(0), width(1)];
   return rows
@@ -185,6 +193,8 @@ interface EffectiveSetting {
   value: string | undefined;
   /** Such as `--base-url`, `WFR_BASE_URL`, `profile x in path:line`, `default`. */
   source: string;
+  /** The values that this one overrides. */
+  overridden?: readonly { value: string; source: string }[];
 }
 
 /** Resolves the effective settings, in the order of the table. */
@@ -216,11 +226,26 @@ function plainSetting(
   profile: Profile | undefined,
   context: Context,
 ): EffectiveSetting {
+  const describe = (raw: RawSetting) => {
+    const text = name === 'baseUrl' ? redactUrl(raw.text) : raw.text;
+    const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
+    return { value, source: formatSource(raw.source) };
+  };
   const raw = resolveSetting(name, flags, profile, context);
-  const source = formatSource(raw?.source ?? { kind: 'default' });
-  if (raw === undefined) return { name, value: undefined, source };
-  if (SETTINGS[name].type === 'boolean') return { name, value: String(isOn(raw)), source };
-  return { name, value: name === 'baseUrl' ? redactUrl(raw.text) : raw.text, source };
+  if (raw === undefined) return { name, value: undefined, source: formatSource({ kind: 'default' }) };
+  const { kind } = raw.source;
+  const below = [
+    ...(kind === 'flag' ? [resolveSetting(name, {}, profile, context)] : []),
+    ...(kind === 'flag' || kind === 'variable' ? [resolveSetting(name, {}, profile, { env: {} })] : []),
+  ];
+  const overridden = new Map(
+    below.flatMap((one) => {
+      if (one === undefined || one.source.kind === 'default') return [];
+      const other = describe(one);
+      return [[other.source, other] as const];
+    }),
+  );
+  return { name, ...describe(raw), ...(overridden.size > 0 && { overridden: [...overridden.values()] }) };
 }
 
 function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {

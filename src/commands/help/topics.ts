@@ -36,7 +36,7 @@ const SURROUNDINGS: Variables = [
   [['WFR_HISTORY=0'], 'keep no history of runs'],
   [['XDG_STATE_HOME'], 'where the history is stored (default: ~/.local/state)'],
   [['NO_COLOR'], 'turn colors off'],
-  [['FORCE_COLOR'], 'turn colors on without a terminal'],
+  [['FORCE_COLOR', 'CLICOLOR_FORCE'], 'turn colors of messages on without a terminal'],
   [['CI', 'TERM=dumb'], 'print a line for each change instead of a live line'],
   [['GITHUB_STEP_SUMMARY', 'GITHUB_OUTPUT'], 'the files that --report github appends to'],
 ];
@@ -310,7 +310,7 @@ const SANDBOX_WORKFLOWS = `Workflows of the sandbox
 Parameters are string, document, number, boolean, object or array, and optional
 with a ? after the name. A text of the output that is one placeholder returns
 the value of an input; {{scan.bytes}}, {{scan.sha256}} and {{scan.mediaType}}
-describe a document. "failure": {"step": "Read", "message": "no pages"} lets
+describe a document. "failure": {"step": "Read", "message": "no pages"} makes
 every run fail at that step.
 
 --from-profile <name> serves the workflows of a profile of the config file, with

@@ -1,4 +1,5 @@
 /** A run whose id is known: printed as soon as it is, before anything else can fail. */
+import { basename } from 'node:path';
 import type { PastRun } from '../../history/history.js';
 import type { Created } from '../../service/create-run.js';
 import type { EndedRun, Run } from '../../service/run.js';
@@ -38,7 +39,11 @@ export function announceAccepted(
 }
 
 /** Returns the history's record of the run, which @last refers to. */
-function pastRun({ id, status }: Run, { trigger, settings }: RunPlan): Omit<PastRun, 'triggered'> {
+function pastRun(
+  { id, status }: Run,
+  { trigger, inputFiles, settings }: RunPlan,
+): Omit<PastRun, 'triggered'> {
   const inputs = trigger.inputs.map(({ name }) => name);
-  return { id, workflow: trigger.workflowId, baseUrl: settings.baseUrl.href, inputs, status };
+  const label = inputFiles.map((path) => basename(path)).join(', ');
+  return { id, workflow: trigger.workflowId, baseUrl: settings.baseUrl.href, inputs, status, label };
 }

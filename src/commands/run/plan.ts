@@ -100,6 +100,7 @@ export async function planRun(
     trigger: { workflowId: id, inputs: resolved.inputs, field, resend503 },
     detached: isDetached(flags),
     warnings: resolved.warnings,
+    inputFiles: resolved.files.map(({ path }) => path),
     subjects: [{ id: undefined, workflowId: id }],
     close: () => resolved.close(),
   };

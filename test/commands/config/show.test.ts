@@ -111,6 +111,25 @@ describe('wfr config show', () => {
     expect(stdout).toMatch(/^baseUrl {10}- +default$/m);
   });
 
+  test('config show: a value has those that it overrides, and the path of the file is there once', async () => {
+    const env = { WFR_BASE_URL: 'https://e.example' };
+    const { settings, path } = await shown(['--base-url', 'https://f.example'], env);
+    expect(settings.baseUrl).toEqual({
+      value: 'https://f.example',
+      source: '--base-url',
+      overridden: [
+        { value: 'https://e.example', source: 'WFR_BASE_URL' },
+        { value: 'https://h.example/v1', source: `profile prod in ${path}:5` },
+      ],
+    });
+    const world = writeTestConfig(FILE, env);
+    const { stdout } = await runCli(['config', 'show'], world);
+    expect(stdout.split(world.path)).toHaveLength(2);
+    expect(stdout).toMatch(
+      /^baseUrl +https:\/\/e\.example +WFR_BASE_URL\n {2,}https:\/\/h\.example\/v1 +profile prod, line 5 \(overridden\)\n/m,
+    );
+  });
+
   test('config show: a flag overrides a variable, and a variable overrides the profile', async () => {
     const env = {
       WFR_BASE_URL: 'https://e.example',
