@@ -60,19 +60,23 @@ export interface WaitFlags {
 }
 
 /** Milliseconds. */
-export interface WaitSettings {
-  interval: number;
-  maxInterval: number;
+export interface WaitSettings extends Polling {
   timeout: number | undefined;
 }
 
+type Polling = Context['limits']['polling'];
+
 /** Resolves the settings of waiting. Throws UsageError with every error. */
-export function resolveWaitSettings(flags: WaitFlags, profile: Profile | undefined): WaitSettings {
+export function resolveWaitSettings(
+  flags: WaitFlags,
+  profile: Profile | undefined,
+  { limits: { polling } }: Pick<Context, 'limits'>,
+): WaitSettings {
   const problems: string[] = [];
   const parse = (name: keyof WaitFlags, minimum: number) => {
     // No environment variable sets any of them.
     const raw = resolveSetting(name, flags, profile, { env: {} });
-    if (raw === undefined) return undefined;
+    if (raw === undefined || raw.source.kind === 'default') return undefined;
     const duration = parseDuration(raw.text);
     if (duration !== undefined && duration >= minimum) return duration;
     const problem = duration === undefined ? 'is not a duration' : 'is too short';
@@ -81,11 +85,11 @@ export function resolveWaitSettings(flags: WaitFlags, profile: Profile | undefin
     );
     return undefined;
   };
-  const interval = parse('interval', 1) ?? 0;
-  const maxInterval = parse('maxInterval', 1) ?? 0;
+  const interval = parse('interval', 1) ?? polling.interval;
+  const maxInterval = parse('maxInterval', 1) ?? polling.maxInterval;
   const timeout = parse('timeout', 0);
   if (problems.length > 0) throw new UsageError(problems);
-  return { interval, maxInterval: Math.max(interval, maxInterval), timeout };
+  return { ...polling, interval, maxInterval: Math.max(interval, maxInterval), timeout };
 }
 
 /** Returns the page of a run, for people; undefined if it has none. */

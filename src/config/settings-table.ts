@@ -3,6 +3,7 @@
  * `wfr config show` and config.schema.json (`npm run schema`) come from this table: a new setting is one more row.
  */
 import { type DeclarationProblem, PARAMETERS_SCHEMA, parseParameters } from '../parameters/declaration.js';
+import { DEFAULT_LIMITS } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../service/workflow-id-field.js';
 
 /** A value of the file, in keywords of JSON Schema. */
@@ -206,7 +207,7 @@ const ROWS = {
     title: 'a duration of at least 1ms',
     description: 'The time between polls, such as 500ms, 2s, 1.5m or 1h.',
     pattern: POSITIVE_DURATION,
-    default: '2s',
+    default: `${DEFAULT_LIMITS.polling.interval / 1_000}s`,
     examples: ['2s'],
     flag: '--interval',
   },
@@ -215,7 +216,7 @@ const ROWS = {
     title: 'a duration of at least 1ms',
     description: 'The longest time between polls of a run that does not change.',
     pattern: POSITIVE_DURATION,
-    default: '10s',
+    default: `${DEFAULT_LIMITS.polling.maxInterval / 1_000}s`,
     examples: ['10s'],
     flag: '--max-interval',
   },

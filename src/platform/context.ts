@@ -12,7 +12,7 @@ import { SecretMask } from '../text/secret-mask.js';
 import type { ExecOptions, ExecResult, ExitStatus } from './exec.js';
 import { Output } from './output.js';
 
-/** The timeouts of requests and of the end of a command (ms), and the most documents that are saved; tests lower them. */
+/** The timeouts of requests and of the end of a command (ms), how runs are polled, and the most documents that are saved. */
 export interface Limits {
   /** Until a connection is established. */
   connect: number;
@@ -32,6 +32,8 @@ export interface Limits {
   history: number;
   /** Most documents saved from one output; more suggests an error or an attack. */
   documents: number;
+  /** The time between polls (ms), the longest one, and how much it grows while a run does not change. */
+  polling: { interval: number; maxInterval: number; growth: number };
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -44,6 +46,7 @@ export const DEFAULT_LIMITS: Limits = {
   terminationGrace: 2_000,
   history: 2_000,
   documents: 10_000,
+  polling: { interval: 2_000, maxInterval: 10_000, growth: 1.5 },
 };
 
 /** The longest delay of Node's timers (ms); longer ones fire at once. */

@@ -14,10 +14,8 @@ import {
   openAtomicFile,
   type Report,
 } from './destination.js';
+import { FILE_FORMATS, type FileFormat, REPORT_CHOICES } from './formats.js';
 import { githubOpeners } from './github.js';
-import { renderJson } from './json.js';
-import { renderJunit } from './junit.js';
-import { renderMarkdown } from './markdown.js';
 
 export class Reports {
   readonly #reports: Report[] = [];
@@ -73,27 +71,6 @@ function describeRuns({ runs }: CommandResult): string {
   return runs.length === 1 && only !== undefined ? `run ${nameOf(only)}` : `${runs.length} runs`;
 }
 
-type Renderer = (result: CommandResult) => Iterable<string | Uint8Array>;
-
-interface FileFormat {
-  load: () => Promise<Renderer>;
-  example: string;
-}
-
-const FILE_FORMATS: Readonly<Record<string, FileFormat>> = {
-  junit: { load: async () => renderJunit, example: 'report.xml' },
-  markdown: { load: async () => renderMarkdown, example: 'report.md' },
-  json: { load: async () => renderJson, example: 'report.json' },
-  // Loaded on demand: larger than the others together.
-  html: { load: async () => (await import('./html/page.js')).renderPage, example: 'report.html' },
-};
-
-/** The values that `--report` takes; a file follows those that end in `=`. */
-export const REPORT_KINDS: readonly string[] = [
-  'github',
-  ...Object.keys(FILE_FORMATS).map((kind) => `${kind}=`),
-];
-
 /** Returns the openers for one `--report`, `=-` only if stdout is free. Throws UsageError for an invalid value. */
 function parseReportRequest(raw: string, hasStdout: boolean, context: Context): Opener[] {
   const [, kind = '', path] = /^([^=]*)(?:=(.*))?$/s.exec(raw) ?? [];
@@ -104,7 +81,7 @@ function parseReportRequest(raw: string, hasStdout: boolean, context: Context): 
   }
   const format = Object.hasOwn(FILE_FORMATS, kind) ? FILE_FORMATS[kind] : undefined;
   if (format === undefined) {
-    throw usageError('unknown report; use github, junit=<file>, markdown=<file>, json=<file> or html=<file>');
+    throw usageError(`unknown report; use ${REPORT_CHOICES}`);
   }
   if (!path) throw usageError(`a file is required, such as --report ${kind}=${format.example}`);
   if (path === '-' && !hasStdout) throw usageError("stdout is reserved for the run's output; use a file");

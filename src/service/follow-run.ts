@@ -21,7 +21,8 @@ export interface FollowOptions {
   /** Ends the stream, which throws the signal's reason. */
   signal: AbortSignal;
   interval: number;
-  /** The interval grows up to this while the run does not change. */
+  /** The interval grows by this factor, up to `maxInterval`, while the run does not change. */
+  growth: number;
   maxInterval: number;
   /** How long to follow; no limit if undefined. */
   timeout: number | undefined;
@@ -35,7 +36,6 @@ export interface FollowOptions {
   onFailedPoll?(failure: PollFailure, delay: number): void;
 }
 
-const INTERVAL_GROWTH = 1.5;
 const MAX_UNKNOWN_STATUS = 5 * 60_000;
 /** Extra time for a poll that is in flight when the timeout passes. */
 const LAST_POLL_GRACE = 5_000;
@@ -148,7 +148,7 @@ class RunFollower {
     this.#throwIfUnknownTooLong(run, now);
     this.#interval = hasChanged
       ? this.#options.interval
-      : Math.min(this.#interval * INTERVAL_GROWTH, this.#options.maxInterval);
+      : Math.min(this.#interval * this.#options.growth, this.#options.maxInterval);
     const delay = Math.max(this.#interval, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
     // A poll during which the timeout passed is the last one.
     const nextDelay = hasEnded(run) || this.timeLeft() <= 0 ? undefined : delay;

@@ -12,6 +12,7 @@ import { writeTestConfig } from '../helpers/config.js';
 import { effort } from '../helpers/effort.js';
 import { folderWith } from '../helpers/files.js';
 import { startProxy } from '../helpers/proxy.js';
+import { REPORT_FILES } from '../helpers/reports.js';
 import { SLOW, startTestSandbox } from '../helpers/sandbox.js';
 import { aFinishedRun, aRun, type Handler, scriptedService } from '../helpers/service.js';
 import { LACKS } from '../helpers/system.js';
@@ -175,14 +176,10 @@ describe('the token, a header and the proxy password', () => {
           const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: SECRETS.token };
           const cwd = folderWith({ 'rows.jsonl': '{"a":1}\n' });
           const flags = ['-v', '--timeout', '0', '-H', `X-Key: ${SECRETS.header}`];
-          const reports = ['json', 'junit', 'html', 'markdown'].flatMap((kind) => [
-            '--report',
-            `${kind}=r.${kind}`,
-          ]);
           const args = [
-            ['run', 'w', ...reports],
+            ['run', 'w', ...REPORT_FILES],
             ['status', 'run-1'],
-            ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl', ...reports],
+            ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'out.jsonl', ...REPORT_FILES],
           ][index % 3] as string[];
           const { stderr } = await runCli(
             [...args, ...flags.filter((_, n) => args[0] !== 'status' || n < 1 || n > 2)],
@@ -205,12 +202,8 @@ describe('the token, a header and the proxy password', () => {
 
   test('run, status and config: a header value that is too short to be masked everywhere is hidden where headers are shown', async () => {
     const service = await scriptedService((_request, reply) => reply.send(200, aFinishedRun()));
-    const reports = ['json', 'junit', 'html', 'markdown'].flatMap((kind) => [
-      '--report',
-      `${kind}=r.${kind}`,
-    ]);
     for (const args of [
-      ['run', 'w', '-v', ...reports],
+      ['run', 'w', '-v', ...REPORT_FILES],
       ['run', 'w', '--dry-run', '-v'],
       ['status', 'run-1', '-v'],
       ['config', 'show'],
@@ -297,13 +290,9 @@ describe('the token, a header and the proxy password', () => {
         reply.send(200, { ...aRun({ status }), id: 'run-of-4711' });
       });
       const env = { WFR_BASE_URL: service.baseUrl };
-      const reports = ['json', 'junit', 'markdown', 'html'].flatMap((kind) => [
-        '--report',
-        `${kind}=r.${kind}`,
-      ]);
       const run = async (header: string[]) => {
         const cwd = temporaryFolder();
-        const args = ['run', 'w', 'a=1', '--timeout', '0', '--json', ...reports, ...header];
+        const args = ['run', 'w', 'a=1', '--timeout', '0', '--json', ...REPORT_FILES, ...header];
         const { stdout, stderr } = await runCli(args, { env, cwd });
         const written = readdirSync(cwd).map((name) => readFileSync(join(cwd, name), 'utf8'));
         return [stdout, stderr, ...written].map((text) =>
@@ -379,11 +368,7 @@ describe('the token, a header and the proxy password', () => {
     });
     const cwd = temporaryFolder();
     const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: TOKEN_OF_SIGNS };
-    const reports = ['json', 'junit', 'markdown', 'html'].flatMap((kind) => [
-      '--report',
-      `${kind}=r.${kind}`,
-    ]);
-    const { stderr } = await runCli(['run', 'w', 'a=1', ...reports], { env, cwd });
+    const { stderr } = await runCli(['run', 'w', 'a=1', ...REPORT_FILES], { env, cwd });
     const files = readdirSync(cwd).map((name) => readFileSync(join(cwd, name), 'utf8'));
     for (const text of [stderr, ...files]) {
       expect(text).toContain('(the token)');

@@ -1,6 +1,7 @@
 /** Runs a command with every report, and reads the reports as their consumers do. */
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
+import { FILE_FORMATS } from '../../src/report/formats.js';
 import { type CliOptions, type CliResult, runCli, temporaryFolder } from './cli.js';
 import { VirtualClock } from './clock.js';
 import { type Handler, scriptedService } from './service.js';
@@ -18,10 +19,17 @@ export const HOSTILE_TEXT = [
   '```',
 ].join('\r\n');
 
-/** The flags for the GitHub report and for every report file. */
-export const ALL_REPORTS = ['github', 'junit=r.xml', 'markdown=r.md', 'json=r.json', 'html=r.html'].flatMap(
-  (kind) => ['--report', kind],
-);
+/** A report file of every kind: r.xml, r.md, r.json, … */
+export const REPORT_NAMES = Object.values(FILE_FORMATS).map(({ example }) => `r${extname(example)}`);
+
+/** The flags for them. */
+export const REPORT_FILES = Object.keys(FILE_FORMATS).flatMap((kind, index) => [
+  '--report',
+  `${kind}=${REPORT_NAMES[index]}`,
+]);
+
+/** The same, and the GitHub report. */
+const ALL_REPORTS = ['--report', 'github', ...REPORT_FILES];
 
 export interface ReportedResult extends CliResult {
   cwd: string;

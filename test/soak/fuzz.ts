@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { writeTestConfig } from '../helpers/config.js';
+import { REPORT_FILES } from '../helpers/reports.js';
 import { aFinishedRun, aRun, scriptedService } from '../helpers/service.js';
 import { Random } from './random.js';
 
@@ -148,11 +149,6 @@ const COMMANDS = [
   ['batch', 'w', '--rows', 'rows.jsonl', '--results', 'results.jsonl'],
 ];
 
-const REPORTS = ['junit=r.xml', 'markdown=r.md', 'json=r.json', 'html=r.html'].flatMap((report) => [
-  '--report',
-  report,
-]);
-
 /** Runs `count` commands against a service whose responses are all mutated. */
 export async function fuzzResponses(seed: number, count: number): Promise<FuzzResult> {
   const random = new Random(seed);
@@ -179,7 +175,7 @@ export async function fuzzResponses(seed: number, count: number): Promise<FuzzRe
     const timeout = command[0] === 'status' || command.includes('--detach') ? [] : ['--timeout', '5s'];
     clearFolder(cwd);
     writeFileSync(join(cwd, 'rows.jsonl'), '{"a":1}\n{"a":2}\n');
-    const reports = command[0] === 'status' ? [] : REPORTS;
+    const reports = command[0] === 'status' ? [] : REPORT_FILES;
     const args = [...command, ...source, ...timeout, ...reports, '-H', `X-Key: ${HEADER}`];
     const world = { cwd, env: { XDG_STATE_HOME: join(cwd, 'state'), ...secrets }, canExec: true };
     await check(`response ${index} (seed ${seed}): ${args.join(' ')}`, args, world, result);
@@ -220,7 +216,7 @@ export async function fuzzResultsFiles(seed: number, count: number): Promise<Fuz
     const mutated = random.chance(0.5) ? mutate(original.text, random) : mutateMembers(original.text, random);
     writeFileSync(join(cwd, 'results.jsonl'), mutated, 'latin1');
     const command = random.pick([['results', 'results.jsonl'], original.command]);
-    const args = [...command, ...REPORTS];
+    const args = [...command, ...REPORT_FILES];
     const label = `results file ${index} (seed ${seed}): ${args.join(' ')}`;
     // The file itself has what the mutation put into it.
     await check(label, args, world, result, ['results.jsonl']);

@@ -25,9 +25,8 @@ rows that failed or are unknown, see wfr help tables.
 
 Examples:
   wfr batch invoice --each invoice scans/*.pdf
-  wfr batch invoice --rows customers.csv -i region=EU --results out.jsonl
   wfr batch invoice --rows customers.csv --check
-  wfr batch invoice --rows customers.csv --limit 5`;
+  wfr batch invoice --rows customers.csv -i region=EU --limit 5`;
 
 export const BATCH: CommandEntry = {
   name: 'batch',

@@ -76,7 +76,7 @@ export async function planBatch(
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { source, ...checked } = await collectUsageErrors({
     workflowId: () => resolveWorkflowId(workflow, profile),
-    wait: () => resolveWaitSettings(flags, profile),
+    wait: () => resolveWaitSettings(flags, profile, context),
     presentation: () => decidePresentation(flags, context),
     field: () => resolveWorkflowIdField(flags, profile, context),
     credentials: () => loadCredentials(flags, profile, context),

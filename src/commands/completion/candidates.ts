@@ -6,6 +6,7 @@ import { History } from '../../history/history.js';
 import { findName, findPathStart, itemStart } from '../../inputs/item.js';
 import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
+import { REPORT_KINDS } from '../../report/formats.js';
 import { KNOWN_STATUSES } from '../../service/run.js';
 import { parseUrl } from '../../text/url.js';
 
@@ -85,8 +86,7 @@ async function declaredParameters(
   return [...(declared?.parameters.values() ?? [])];
 }
 
-async function report({ text }: CompletionRequest): Promise<Completion> {
-  const { REPORT_KINDS } = await import('../../report/reports.js');
+function report({ text }: CompletionRequest): Completion {
   const kind = REPORT_KINDS.find((candidate) => candidate.endsWith('=') && text.startsWith(candidate));
   return kind === undefined
     ? { candidates: REPORT_KINDS.map(toCandidate) }

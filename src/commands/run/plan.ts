@@ -67,7 +67,7 @@ export async function planRun(
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { id, field, resolved, ...plan } = await collectUsageErrors({
     id: () => resolveWorkflowId(workflow, profile),
-    wait: () => resolveWaitSettings(flags, profile),
+    wait: () => resolveWaitSettings(flags, profile, context),
     format: () => parseRunFormat(flags),
     pointer: () => parseGet(assertWatched('--get', flags.get, flags), false),
     once: () => planOnce(flags, context),

@@ -1,7 +1,8 @@
 /** The flags that several commands share, with their help. */
 import { type Command, Option } from 'commander';
 import type { Exit } from '../../exit-code.js';
-import type { Context } from '../../platform/context.js';
+import { type Context, DEFAULT_LIMITS } from '../../platform/context.js';
+import { REPORT_CHOICES } from '../../report/formats.js';
 
 /** Collects the values of a repeatable flag. */
 export const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value];
@@ -83,13 +84,18 @@ function triggerFlags(): Option[] {
 }
 
 function waitFlags(): Option[] {
+  const { interval, maxInterval } = DEFAULT_LIMITS.polling;
   return [
-    new TypedOption('duration', '--interval <duration>', 'time between polls (default: 2s)'),
+    new TypedOption(
+      'duration',
+      '--interval <duration>',
+      `time between polls (default: ${interval / 1_000}s)`,
+    ),
     rare(
       new TypedOption(
         'duration',
         '--max-interval <duration>',
-        'longest time between polls of an unchanged run (default: 10s)',
+        `longest time between polls of an unchanged run (default: ${maxInterval / 1_000}s)`,
       ),
     ),
     common(
@@ -137,14 +143,8 @@ export function addOutputsFlag(command: Command): Command {
 }
 
 function reportFlags(): Option[] {
-  return [
-    common(
-      new Option(
-        '--report <kind>',
-        'write a report: github, junit=<file>, markdown=<file>, json=<file> or html=<file>; repeatable',
-      ).argParser(collect),
-    ),
-  ];
+  const flag = new Option('--report <kind>', `write a report: ${REPORT_CHOICES}; repeatable`);
+  return [common(flag.argParser(collect))];
 }
 
 /** Adds the flags of every command that uses the service. */

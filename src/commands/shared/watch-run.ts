@@ -87,7 +87,7 @@ export function pollOnce(
   session: Session,
   place?: ResponsePlace,
 ): Promise<WatchOutcome> {
-  const wait = { interval: 0, maxInterval: 0, timeout: undefined };
+  const wait = { interval: 0, maxInterval: 0, growth: 1, timeout: undefined };
   const options = { ...(label !== undefined && { label }), ...(place && { place }) };
   return watchRun({ id, wait, stopAtFirst: true, ...options }, session);
 }

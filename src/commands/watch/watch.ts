@@ -108,7 +108,7 @@ async function planWatch(
   const severalRuns = new Set(rawIds).size > 1;
   const plan = await collectUsageErrors({
     ids: () => parseRunIds(rawIds),
-    wait: () => resolveWaitSettings(flags, profile),
+    wait: () => resolveWaitSettings(flags, profile, context),
     format: () => parseOutputFormat(flags),
     pointer: () => parseGet(flags, severalRuns),
     presentation: () => decidePresentation(flags, context),

@@ -135,7 +135,9 @@ export function liveBatchText(
   const [wide, narrow] = share === undefined ? ['', ''] : [bar(share), bar(share, NARROW_BAR_WIDTH)];
   const done = doneText(counts);
   const [problems, fewer] = [problemsText(counts), shortProblemsText(counts)];
-  const all = problems === '' ? '' : `${formatCount(counts.finished)} finished, ${problems}`;
+  const withFinished = (text: string) =>
+    text === '' ? '' : `${formatCount(counts.finished)} finished, ${text}`;
+  const all = withFinished(problems);
   const wait = waitText(counts, now);
   // Of a service that does not take requests, rate and time left say nothing.
   if (wait !== '')
@@ -149,6 +151,7 @@ export function liveBatchText(
   return fitLine(width, [
     [wide, done, all, openText(counts), rate, elapsed, estimateText(time)],
     [wide, done, all, rate, elapsed, timeLeftText(time)],
+    [wide, done, withFinished(fewer), rate, elapsed, timeLeftText(time)],
     [wide, done, problems, rate, elapsed, timeLeftText(time)],
     [wide, done, fewer, rate, timeLeftText(time)],
     [narrow, done, fewer, timeLeftText(time)],

@@ -6,6 +6,7 @@ import { BATCH_ARGS, eventNamesByRow, FINISHED_ROW, numberedRows, readEvents } f
 import { type CliOptions, runCli, Signals } from '../../helpers/cli.js';
 import { CLOSED_URL } from '../../helpers/closed-port.js';
 import { folderWith } from '../../helpers/files.js';
+import { REPORT_FILES } from '../../helpers/reports.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 const ARGS = [...BATCH_ARGS, '--workflow-id-field', 'workflowId', '--concurrency', '1'];
@@ -191,9 +192,7 @@ describe('batch: a row whose run the service no longer knows', () => {
   test('results: a lost row is counted, exits 7, and is lost with its id in every report', async () => {
     const { run, wfr, cwd } = await runLostBatch();
     await run();
-    const kinds = ['html=r.html', 'junit=r.xml', 'markdown=r.md', 'json=r.json'];
-    const reports = kinds.flatMap((kind) => ['--report', kind]);
-    const { exitCode, stdout } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
+    const { exitCode, stdout } = await wfr(['results', 'out.jsonl', ...REPORT_FILES], { cwd });
     expect(exitCode).toBe(7);
     expect(stdout).toContain('2 rows: 1 finished, 1 lost\n  1 lost: ');
     const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
@@ -202,7 +201,7 @@ describe('batch: a row whose run the service no longer knows', () => {
       expect(read(name)).toContain('the service no longer knows the run (404)');
     expect(read('r.xml')).toContain('<error type="lost"');
     expect(read('r.md')).toContain('run-1-1');
-    expect(read('r.html')).toContain('<span class="outcome doubt">lost</span>');
+    expect(read('r.html')).toContain('<span class="outcome doubt lost">lost</span>');
   });
 });
 

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { REPORT_KINDS } from '../../../src/report/formats.js';
 import { type CliOptions, runCli, temporaryFolder } from '../../helpers/cli.js';
 import { writeTestConfig } from '../../helpers/config.js';
 import { ROOT, start } from '../../helpers/process.js';
@@ -158,10 +159,7 @@ describe('completion: candidates', () => {
       ['Read inputs', 'Write result'],
     ],
     [['sandbox', '--from-profile', 't'], ['test']],
-    [
-      ['run', '--report', ''],
-      ['github', 'junit=', 'markdown=', 'json=', 'html='],
-    ],
+    [['run', '--report', ''], [...REPORT_KINDS]],
     [['run', '--timeout', ''], []],
     [['run', '--get', ''], []],
     [

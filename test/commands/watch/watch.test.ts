@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_LIMITS } from '../../../src/platform/context.js';
 import { runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { parseTableRows, runWithReports } from '../../helpers/reports.js';
@@ -51,6 +52,17 @@ describe('watch: the interval of polls', () => {
     );
     expect(exitCode).toBe(0);
     expect(gaps).toEqual([2000, 3000, 4500, 6750, 10000, 10000, 2000, 3000]);
+  });
+
+  test('watch: the shipped interval is 2 s, and grows to 10 s; the help says so', async () => {
+    const limits = { polling: DEFAULT_LIMITS.polling };
+    const { gaps } = await watch(inTurn(...Array.from({ length: 6 }, () => showRun()), finished), [], {
+      limits,
+    });
+    expect(gaps).toEqual([2000, 3000, 4500, 6750, 10000, 10000]);
+    const { stdout } = await runCli(['help', 'watch']);
+    expect(stdout).toMatch(/--interval .*\(default: 2s\)/);
+    expect(stdout).toMatch(/--max-interval [\s\S]*?\(default:\s+10s\)/);
   });
 
   test('watch: --interval and --max-interval set the interval; the maximum is never below the interval', async () => {
