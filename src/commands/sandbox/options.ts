@@ -7,9 +7,8 @@ import type { Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
-import { BUILT_IN_WORKFLOWS } from '../../sandbox/built-in.js';
 import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions } from '../../sandbox/server.js';
-import { DEFAULT_PENDING_MS, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
+import { BUILT_IN_WORKFLOWS, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
 import { locateProblems } from '../../text/json/problems.js';
 
 /** The raw flags. */
@@ -30,10 +29,10 @@ export { FIELD_SPELLINGS };
 
 /** Parses the flags. Throws UsageError with every problem. */
 export async function parseSandboxFlags(flags: SandboxFlags, context: Context): Promise<SandboxOptions> {
-  const { workflows, factor, ...checked } = await collectUsageErrors(
+  const checked = await collectUsageErrors(
     {
       workflows: async () => applyFailStep(flags.failStep, await loadWorkflows(flags, context)),
-      factor: () => parseSlowFactor(flags.slow),
+      slow: () => parseSlowFactor(flags.slow),
       reject: () => parseRejectStatus(flags.reject),
       compatible: () => assertCompatibleFlags(flags),
       spelling: () => parseSpelling(flags.workflowIdField),
@@ -43,7 +42,6 @@ export async function parseSandboxFlags(flags: SandboxFlags, context: Context): 
   );
   return {
     ...checked,
-    workflows: withScaledDurations(factor, workflows),
     token: await generateToken(),
     strict: flags.strict === true,
     dropAnswer: flags.dropAnswer === true,
@@ -133,15 +131,6 @@ function withFailingStep(step: string, workflows: readonly Workflow[]): Workflow
   );
 }
 
-/** Returns the workflows with all durations multiplied by `factor`. */
-function withScaledDurations(factor: number, workflows: readonly Workflow[]): Workflow[] {
-  return workflows.map((workflow) => ({
-    ...workflow,
-    pendingFor: workflow.pendingFor * factor,
-    steps: workflow.steps.map(({ name, duration }) => ({ name, duration: duration * factor })),
-  }));
-}
-
 const STEPS = [
   { name: 'Read inputs', duration: 500 },
   { name: 'Write result', duration: 500 },
@@ -164,10 +153,8 @@ async function profileWorkflows(name: string, context: Context): Promise<Workflo
       id,
       versionName: names.join(', '),
       parameters,
-      pendingFor: DEFAULT_PENDING_MS,
       steps: STEPS,
       output: Object.fromEntries(output),
-      failure: undefined,
     };
   });
 }

@@ -26,7 +26,7 @@ export async function sandbox(
 ): Promise<Exit> {
   const options = await parseSandboxFlags(flags, context);
   if (flags.list === true) {
-    await context.stdout.write(options.workflows.map(describeWorkflow).join('\n'));
+    await context.stdout.write(options.workflows.map((one) => describeWorkflow(one, options)).join('\n'));
     return ExitCode.ok;
   }
   const [program, ...args] = command;
@@ -139,10 +139,13 @@ async function startService(options: SandboxOptions) {
   }
 }
 
-function describeWorkflow({ id, versionName, parameters = new Map(), steps, failure }: Workflow): string {
+function describeWorkflow(
+  { id, versionName, parameters = new Map(), steps, failure }: Workflow,
+  { slow = 1 }: SandboxOptions,
+): string {
   const some = Object.keys(failure?.when ?? {}).length > 0 ? ', for some inputs' : '';
   const end = failure === undefined ? '' : `; fails at ${failure.step}${some}`;
-  const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
+  const seconds = Math.round(slow * steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
   const optional = optionalItems(parameters);
   return [
     `${sanitize(versionName)} (${pluralize(steps.length, 'step')}, ${seconds} s${sanitize(end)})\n`,

@@ -1,8 +1,8 @@
 /** `wfr config show`: the effective settings and where each comes from. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, temporaryFolder } from '../helpers/cli.js';
-import { writeTestConfig } from '../helpers/config.js';
+import { runCli, temporaryFolder } from '../../helpers/cli.js';
+import { writeTestConfig } from '../../helpers/config.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
