@@ -33,9 +33,8 @@ function printInternalError(error) {
     const fix = 'npm ci --include=dev && npm run build';
     printError(INTERNAL_ERROR, `error: this clone has not been built; run: ${fix}`);
   } else {
-    const url = 'https://github.com/owner/wfr/issues';
     const details = sanitize(String(stack)).split('\n');
-    printError(INTERNAL_ERROR, `internal error; please report it at ${url} with this:`, details);
+    printError(INTERNAL_ERROR, 'internal error; please report it with this:', details);
   }
 }
 

@@ -55,7 +55,7 @@ function problems() {
     [!/\n## \[Unreleased\]\s+(?!## )\S/.test(changelog), 'CHANGELOG.md has entries under [Unreleased]'],
     [lock.version === version, `package-lock.json has the version ${lock.version}, package.json ${version}`],
     [tag === `v${version}`, `the tag is ${tag}, the version in package.json ${version}`],
-    [!repository.url.includes('/OWNER/'), 'package.json: repository, bugs and homepage are placeholders'],
+    [!repository.url.includes('/OWNER/'), 'package.json: the owner of the repository is a placeholder'],
   ];
   return checks.filter(([holds]) => !holds).map(([, problem]) => problem);
 }
@@ -103,6 +103,7 @@ function pack(dist, out) {
   for (const path of ['README.md', 'LICENSE', ...manifest.files.filter((name) => name !== 'dist')])
     cpSync(join(ROOT, path), join(copy, path), { recursive: true });
   cpSync(dist, join(copy, 'dist'), { recursive: true });
+  nameRepository(join(copy, 'docs/install.md'));
   // An installation would warn about `prepare`, which only a clone runs.
   const { scripts, devDependencies, ...published } = manifest;
   writeFileSync(join(copy, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
@@ -110,6 +111,13 @@ function pack(dist, out) {
   const { size } = statSync(join(out, `wfr-${manifest.version}.tgz`));
   if (size > MAX_PACKAGE_BYTES)
     throw new Error(`the package has ${size} bytes, more than ${MAX_PACKAGE_BYTES}`);
+}
+
+/** Fills in the repository, which package.json alone names. Names of images have no capitals. */
+function nameRepository(page) {
+  const [, name] = /([^/]+\/[^/]+)\.git$/.exec(manifest.repository.url);
+  const text = readFileSync(page, 'utf8').replaceAll('ghcr.io/OWNER/wfr', `ghcr.io/${name.toLowerCase()}`);
+  writeFileSync(page, text.replaceAll('OWNER/wfr', name));
 }
 
 function archiveExecutable(target, bundle, out) {

@@ -12,7 +12,7 @@ import { addHiddenGlobalFlags, type CommandEntry, rawFlags, type Start } from '.
 import type { OutputFlags } from './commands/shared/output-flags.js';
 import type { ReportFlags } from './commands/shared/reports.js';
 import { usageErrorOf } from './commands/shared/usage-problem.js';
-import { helpWidth, writeHelp } from './commands/shared/write-help.js';
+import { helpLayout, helpWidth, shortenHelp, writeHelp } from './commands/shared/write-help.js';
 import { STATUS } from './commands/status/flags.js';
 import { WATCH } from './commands/watch/flags.js';
 import type { UsageError } from './errors.js';
@@ -64,7 +64,7 @@ export async function runProgram(args: readonly string[], context: Context): Pro
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.help') {
-      program.configureOutput({ getOutHelpWidth: () => helpWidth(context.stderr) }).outputHelp();
+      (parsed ?? program).configureOutput({ getOutHelpWidth: () => helpWidth(context.stderr) }).outputHelp();
       await writeHelp(written.join(''), program.opts().color, context.stderr, context);
       return ExitCode.usage;
     }
@@ -108,17 +108,14 @@ function createProgram(
       onError(command);
       throw error;
     });
+  const isShort = args.includes('-h');
   const program = new Command('wfr')
     .description('Trigger runs of hosted workflows and watch them to their end.')
     .version(VERSION, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'show this help')
+    .helpOption('-h, --help', 'show this help; -h is short, --help is complete')
     .helpCommand(false)
     .enablePositionalOptions()
-    .configureHelp({
-      minWidthToWrap: 20,
-      showGlobalOptions: false,
-      subcommandTerm: (command) => command.name(),
-    })
+    .configureHelp(helpLayout(isShort))
     .configureOutput({
       getOutHelpWidth: () => helpWidth(stdout),
       writeOut: (text) => written.push(text),
@@ -128,11 +125,16 @@ function createProgram(
   throwFrom(program);
   addHiddenGlobalFlags(program);
   const isReference = args.includes(HELP.name) && args.includes('--json');
-  for (const { name, summary, define, isHidden = false } of COMMANDS) {
-    const command = throwFrom(program.command(name, { hidden: isHidden }).summary(summary));
+  const add = (parent: Command, { name, summary, isHidden = false, ...entry }: CommandEntry) => {
+    const command = throwFrom(parent.command(name, { hidden: isHidden }).summary(summary).helpCommand(false));
     // Defining the flags of all commands would take 3 ms at every start; wfr help --json describes them.
-    if (args.includes(name) || isReference) define(command, start);
-  }
+    if (!args.includes(name) && !isReference && parent === program) return;
+    entry.define(command, start);
+    for (const part of entry.parts ?? []) add(command, part);
+    const { help } = entry;
+    if (help !== undefined) command.addHelpText('after', isShort ? shortenHelp(command, help) : help);
+  };
+  for (const entry of COMMANDS) add(program, entry);
   return program;
 }
 

@@ -116,7 +116,7 @@ describe('wfr: the exit codes of a real process', () => {
     const { exitCode, stderr } = await start(process.execPath, [join(folder, 'bin/wfr.js'), '--version'])
       .ended;
     expect(exitCode).toBe(70);
-    expect(stderr).toContain('internal error; please report it at https://');
+    expect(stderr).toContain('internal error; please report it with this');
   });
 
   test.skipIf(LACKS.fullDevice)(

@@ -1,47 +1,18 @@
 /** The messages for mistakes in a config file: where each one is, what is wrong, and how to fix it. */
-import { isUtf8 } from 'node:buffer';
-import { findPositions, lineAndColumn, pointerTo } from '../text/json/positions.js';
-import { type JsonSyntaxCode, JsonSyntaxError } from '../text/json/scanner.js';
+import { locateProblems } from '../text/json/problems.js';
+import type { JsonSyntaxCode, JsonSyntaxError } from '../text/json/scanner.js';
 import { findNearest } from '../text/nearest.js';
-import { findInvalidUtf8 } from '../text/utf8.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { type ConfigError, checkConfig } from './check-config.js';
 import { SETTINGS } from './settings-table.js';
 
-interface LocatedError {
-  /** In bytes. */
-  offset: number;
-  message: string;
-}
-
 /** Returns `path:line:column: error; fix` for each mistake in a config file, in their order. */
 export function diagnoseConfig(bytes: Buffer, path: string): string[] {
-  return locateErrors(bytes)
-    .sort((a, b) => a.offset - b.offset)
-    .map(({ offset, message }) => {
-      const { line, column } = lineAndColumn(bytes, offset);
-      return `${path}:${line}:${column}: ${message}`;
+  const check = (content: unknown) =>
+    checkConfig(content).map((error) => {
+      return { path: error.path, isAboutName: isAboutName(error), message: describe(error) };
     });
-}
-
-function locateErrors(bytes: Buffer): LocatedError[] {
-  if (!isUtf8(bytes))
-    return [{ offset: findInvalidUtf8(bytes), message: 'not UTF-8; save the file as UTF-8' }];
-  try {
-    const { positions, duplicates } = findPositions(bytes);
-    const errors = checkConfig(JSON.parse(bytes.toString('utf8'))).map((error) => {
-      const position = positions.get(error.path.map(String).reduce(pointerTo, ''));
-      return { offset: position?.[isAboutName(error) ? 'name' : 'value'] ?? 0, message: describe(error) };
-    });
-    const repeated = duplicates.map(({ offset, name }) => ({
-      offset,
-      message: `duplicate name ${quote(name)}; remove one of the two`,
-    }));
-    return [...errors, ...repeated];
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    return [{ offset: error.offset, message: describeSyntaxError(error, bytes) }];
-  }
+  return locateProblems(bytes, path, check, describeSyntaxError);
 }
 
 function isAboutName(error: ConfigError): boolean {

@@ -19,7 +19,7 @@ export interface PastRun {
   inputs: readonly string[];
   /** The last status that was seen. */
   status: string | undefined;
-  /** In a batch: how users know its row, such as `rows.csv:12`. */
+  /** How users know it: in a batch its row, such as `rows.csv:12`, else the names of its files. */
   label?: string;
 }
 
@@ -84,7 +84,7 @@ export class History {
     const triggered = new Date(this.#clock.now()).toISOString();
     const status = run.status && this.#secrets.mask(run.status);
     const label = run.label && this.#secrets.mask(run.label).slice(0, MAX_LABEL_LENGTH);
-    this.#append({ ...run, inputs, status, triggered, ...(label && { label }) });
+    this.#append({ ...run, inputs, status, triggered, label: label || undefined });
   }
 
   /**

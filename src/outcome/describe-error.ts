@@ -29,7 +29,6 @@ import {
   UsageError,
   WfrError,
 } from '../errors.js';
-import { BUGS_URL } from '../platform/context.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import { formatBytes, formatDuration } from '../text/quantity.js';
 import { quoteLines, sanitizeLine, truncate } from '../text/sanitize.js';
@@ -51,7 +50,7 @@ export function formatError(facts: Facts): string[] {
   const { code, runMayExist, summary, serverMessage, response, hints, stack } = facts;
   if (stack !== undefined)
     return [
-      `wfr: internal error; please report it at ${BUGS_URL} with this (remove any secrets first):`,
+      'wfr: internal error; please report it with this (remove any secrets first):',
       ...stack.map(sanitizeLine),
     ];
   const start = code === 'interrupted' && !runMayExist ? 'wfr: ' : `wfr: ${ERROR_LABEL} `;
@@ -101,7 +100,7 @@ function internalError(error: unknown): Facts {
     state: 'internal',
     summary: [`internal error: ${truncate(message)}`],
     text: `internal error: ${message}`,
-    hints: [`Report it at ${BUGS_URL} with the details (remove any secrets first).`],
+    hints: ['Report it with the details (remove any secrets first).'],
     stack: stack.slice(0, MAX_STACK_LINES).map(truncate),
     runMayExist: false,
     createdNothing: false,
@@ -201,7 +200,9 @@ function describeTriggerError(error: unknown): Description | undefined {
       summary: [
         `the service no longer knows run ${truncate(error.id)} (404), recorded in ${truncate(error.file)}`,
       ],
-      hints: ['Check the base URL and the service. The same command with --retry-lost triggers another run.'],
+      hints: [
+        'Check the base URL and the service. The same command with --retry-failed triggers another run.',
+      ],
     };
   }
   if (error instanceof InterruptedError) return describeInterruption(error);

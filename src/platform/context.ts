@@ -318,6 +318,3 @@ export async function setV8Flags(nodeVersion: string): Promise<void> {
 
 /** This package's version. */
 export const VERSION = manifest.version;
-
-/** Where internal errors are reported. */
-export const BUGS_URL = 'https://github.com/owner/wfr/issues';

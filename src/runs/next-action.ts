@@ -6,7 +6,6 @@ export interface ResendOptions {
   /** Rows with an unknown outcome to send again. */
   resendUnknown: RowSelection;
   retryFailed: boolean;
-  retryLost: boolean;
   /** Whether rejected rows are sent without --retry-failed: `run --once` does it, a batch leaves them. */
   resendRejected: boolean;
 }
@@ -15,13 +14,12 @@ export interface ResendOptions {
 export function nextAction(
   row: number,
   state: RowState,
-  { resendUnknown, retryFailed, retryLost, resendRejected }: ResendOptions,
+  { resendUnknown, retryFailed, resendRejected }: ResendOptions,
 ): 'send' | 'watch' | 'skip' {
   const isSent = {
     send: true,
     'resend-unknown': isSelected(row, resendUnknown),
     'retry-failed': retryFailed || (resendRejected && state === 'rejected'),
-    'retry-lost': retryLost,
   };
   const { again } = ROW_STATES[state];
   if (again === 'watch' || again === 'skip') return again;

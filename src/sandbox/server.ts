@@ -21,6 +21,8 @@ export interface SandboxOptions {
   spelling: FieldSpelling;
   /** Reject a trigger with unknown members. */
   strict: boolean;
+  /** What all durations are multiplied by; 1 by default. */
+  slow?: number;
   /** Reject every trigger with this status. */
   reject?: number | undefined;
   /** Start the run of every trigger, then close the connection without a response. */
@@ -38,10 +40,12 @@ export interface Sandbox {
 }
 
 const PREFIX = '/v1';
+/** How long a run is PENDING (ms). */
+const PENDING_TIME = 300;
 
 /** Serves on 127.0.0.1 until it is stopped. Throws the system error if it cannot listen. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const runs = new Runs(options.clock);
+  const runs = new Runs(options.clock, options.slow ?? 1);
   const server = createServer((request, response) => void respond(request, response, options, runs));
   // Large documents may take longer than Node's limit of 5 minutes.
   server.requestTimeout = 0;
@@ -195,7 +199,10 @@ interface SandboxClock {
 class Runs {
   readonly #runs = new Map<string, StartedRun>();
 
-  constructor(private readonly clock: SandboxClock) {}
+  constructor(
+    private readonly clock: SandboxClock,
+    private readonly slow: number,
+  ) {}
 
   /** Starts a run and returns its Run object. */
   start(workflow: Workflow, values: InputValues): object {
@@ -224,8 +231,8 @@ class Runs {
   }
 
   #stateOf({ id, workflow, values, started, createdAt }: StartedRun): object {
-    const { steps, versionName, failure, pendingFor } = workflow;
-    const elapsed = this.clock.monotonic() - started - pendingFor;
+    const { steps, versionName, failure } = workflow;
+    const elapsed = (this.clock.monotonic() - started) / this.slow - PENDING_TIME;
     const completed = completedSteps(workflow, elapsed);
     const run = (status: string, rest: object) => {
       return { id, versionName, status, createdAt, steps: steps.length, stepsCompleted: completed, ...rest };

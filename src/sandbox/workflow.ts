@@ -1,5 +1,6 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
-import { type Parameters, parseParameters } from '../parameters/declaration.js';
+import { declare, type Parameters, parseParameters } from '../parameters/declaration.js';
+import type { JsonProblem } from '../text/json/problems.js';
 import { findNearest } from '../text/nearest.js';
 import { parseDuration } from '../text/quantity.js';
 
@@ -9,23 +10,18 @@ interface Step {
   duration: number;
 }
 
-/** How long a run is PENDING, in milliseconds, before `--slow` is applied. */
-export const DEFAULT_PENDING_MS = 300;
-
 export interface Workflow {
   id: string;
   versionName: string;
   /** Undefined if it takes any inputs. */
   parameters: Parameters | undefined;
-  /** Milliseconds. */
-  pendingFor: number;
   steps: readonly Step[];
   /**
    * JSON with the placeholders `{{name}}`, `{{name.bytes}}`, `{{name.mediaType}}` and `{{name.sha256}}`; a document is
    * returned by `{{name}}` as a whole string.
    */
   output: unknown;
-  failure: Failure | undefined;
+  failure?: Failure | undefined;
 }
 
 interface Failure {
@@ -38,36 +34,20 @@ interface Failure {
 /** The values of inputs by name; an optional parameter without an input is null. */
 export type InputValues = ReadonlyMap<string, unknown>;
 
-type Path = readonly (string | number)[];
+type Path = JsonProblem['path'];
 
-/** One mistake in a definition. */
-export interface DefinitionProblem {
-  /** The names and indexes that lead to the mistake. */
-  path: Path;
-  /** Whether it is about the last name of the path, rather than its value. */
-  isAboutName: boolean;
-  /** Begins with the path, such as `workflows[0].steps[2].duration`. */
-  message: string;
+/** Parses `{"workflows": [...]}`; with problems, what is returned is not complete. */
+export function parseWorkflows(definition: unknown): {
+  workflows: readonly Workflow[];
+  problems: readonly JsonProblem[];
+} {
+  const problems: JsonProblem[] = [];
+  return { workflows: new DefinitionParser(problems).parse(definition), problems };
 }
 
-/** A definition is invalid. */
-export class DefinitionError extends Error {
-  constructor(readonly problems: readonly DefinitionProblem[]) {
-    super(problems.map(({ message }) => message).join('\n'));
-  }
-}
-
-/** Parses `{"workflows": [...]}`. Throws DefinitionError with all mistakes. */
-export function parseWorkflows(definition: unknown): Workflow[] {
-  const problems: DefinitionProblem[] = [];
-  const workflows = new DefinitionParser(problems).parse(definition);
-  if (problems.length > 0) throw new DefinitionError(problems);
-  return workflows;
-}
-
-/** Collects the mistakes; what it returns is complete only if there are none. */
+/** Collects the mistakes, whose messages begin with their path, such as `workflows[0].steps[2].duration`. */
 class DefinitionParser {
-  constructor(private readonly problems: DefinitionProblem[]) {}
+  constructor(private readonly problems: JsonProblem[]) {}
 
   parse(definition: unknown): Workflow[] {
     const { workflows } = this.#object(definition, [], ['workflows']);
@@ -94,7 +74,6 @@ class DefinitionParser {
       id: this.#text(fields.id, [...path, 'id']),
       versionName: this.#text(fields.versionName, [...path, 'versionName']),
       parameters,
-      pendingFor: DEFAULT_PENDING_MS,
       steps,
       output,
       failure:
@@ -256,3 +235,54 @@ export function findValue(path: string, values: InputValues): unknown {
   if (typeof owner !== 'object' || owner === null || !Object.hasOwn(owner, member)) return undefined;
   return (owner as Record<string, unknown>)[member];
 }
+
+export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
+  {
+    id: '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e',
+    versionName: 'invoice v3',
+    parameters: declare({ invoice: 'document', customer: 'string' }),
+    steps: [
+      { name: 'Read document', duration: 900 },
+      { name: 'Extract fields', duration: 1_200 },
+      { name: 'Check totals', duration: 900 },
+      { name: 'Write result', duration: 600 },
+    ],
+    output: {
+      customer: '{{customer}}',
+      document: {
+        mediaType: '{{invoice.mediaType}}',
+        bytes: '{{invoice.bytes}}',
+        sha256: '{{invoice.sha256}}',
+      },
+    },
+  },
+  {
+    id: 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d',
+    versionName: 'failing v1',
+    parameters: declare({ customer: 'string' }),
+    steps: [
+      { name: 'Find customer', duration: 300 },
+      { name: 'Check credit', duration: 300 },
+      { name: 'Write result', duration: 300 },
+    ],
+    output: {},
+    failure: { step: 'Check credit', message: 'The credit service does not know the customer.' },
+  },
+  {
+    id: '51000000-2f3a-4b4c-9d5e-6f7a8b9c0d1e',
+    versionName: 'slow v1',
+    parameters: declare({ label: 'string' }),
+    steps: Array.from({ length: 10 }, (_, index) => ({ name: `Part ${index + 1}`, duration: 6_000 })),
+    output: { label: '{{label}}' },
+  },
+  {
+    id: 'a6c4e2f0-1b3d-4f5e-8a7c-9d0b1c2e3f4a',
+    versionName: 'archive v1',
+    parameters: declare({ scan: 'document', title: 'string' }),
+    steps: [
+      { name: 'Read document', duration: 600 },
+      { name: 'Write copy', duration: 600 },
+    ],
+    output: { title: '{{title}}', copy: '{{scan}}', sha256: '{{scan.sha256}}' },
+  },
+];

@@ -65,6 +65,7 @@ export function hasColor(flag: string | undefined, env: Context['env'], output: 
   if (flag === 'always' || flag === 'never') return flag === 'always';
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return !['0', 'false'].includes(env.FORCE_COLOR);
+  if (env.CLICOLOR_FORCE && env.CLICOLOR_FORCE !== '0') return true;
   return output.isTerminal && env.TERM !== 'dumb';
 }
 

@@ -37,6 +37,8 @@ export function layOutSummaryLine(run: Run, { style, width }: Layout): string {
 export interface SummaryFacts {
   /** The name or id of its workflow, if known. */
   workflow: string | undefined;
+  /** The beginning of its output, if it has one. */
+  output: string | undefined;
   /** Its page, for people, if it has one. */
   page: string | undefined;
   /** Milliseconds since 1970. */
@@ -46,7 +48,7 @@ export interface SummaryFacts {
 /** Returns a row for each known field, whose text is wrapped to the width of the layout. */
 export function runSummary(
   run: Run,
-  { workflow, page, now }: SummaryFacts,
+  { workflow, output, page, now }: SummaryFacts,
   { style, width }: Layout,
 ): string {
   const steps = totalSteps(run);
@@ -60,6 +62,7 @@ export function runSummary(
     ['created', created],
     ['failed at', run.error?.step],
     ['message', run.error?.message],
+    ['output', output],
     ['page', page],
   ];
   return rows

@@ -1,12 +1,13 @@
 /** Errors as data: whatever ends a command with another exit code than 0 is one valid line of JSON at the end of stderr. */
+
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import schema from '../../error.schema.json' with { type: 'json' };
 import { ERROR_CODES } from '../../src/exit-code.js';
-import { BUILT_IN_WORKFLOWS } from '../../src/sandbox/built-in.js';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/server.js';
+import { BUILT_IN_WORKFLOWS } from '../../src/sandbox/workflow.js';
 import { type CliOptions, NO_HOME, runCli, Signals, temporaryFolder } from '../helpers/cli.js';
 import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { CLOSED_URL } from '../helpers/closed-port.js';

@@ -1,7 +1,7 @@
 /** The built-in sandbox for one test, with the test's clock. */
 import { onTestFinished } from 'vitest';
-import { BUILT_IN_WORKFLOWS } from '../../src/sandbox/built-in.js';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/server.js';
+import { BUILT_IN_WORKFLOWS } from '../../src/sandbox/workflow.js';
 import { VirtualClock } from './clock.js';
 
 /** Clocks of a sandbox for real processes, whose runs take a fiftieth of their time. */

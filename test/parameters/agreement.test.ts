@@ -115,7 +115,11 @@ test('parameters: wfr, the strict sandbox and a model reject the same inputs, an
       const workflow = `{"id": "${ID}", "parameters": ${declaration}}`;
       writeFileSync(config.path, `{"profiles": {"p": {"workflows": {"w": ${workflow}}}}}`);
       const rest = { versionName: 'v', steps: [{ name: 's', duration: '1s' }] };
-      workflows.splice(0, 1, ...parseWorkflows({ workflows: [{ ...JSON.parse(workflow), ...rest }] }));
+      workflows.splice(
+        0,
+        1,
+        ...parseWorkflows({ workflows: [{ ...JSON.parse(workflow), ...rest }] }).workflows,
+      );
       const file = inputs.flatMap(([name, one]): [string, string][] =>
         'json' in one ? [[name, one.json]] : [],
       );

@@ -13,9 +13,9 @@ const BASE_URL = 'https://workflows.example.com/v1';
 const REPORT = '11111111-2222-3333-4444-555555555555';
 const WORKFLOW = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
-const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const page = readFileSync(join(ROOT, 'docs/install.md'), 'utf8');
 
-/** How each shell is started without the user's settings, and its line in the README. */
+/** How each shell is started without the user's settings, and its line in docs/install.md. */
 const SHELLS = [
   { shell: 'bash', command: ['bash', '--norc'] },
   { shell: 'zsh', command: ['zsh', '-f'] },
@@ -29,7 +29,7 @@ const SHELLS = [
     ],
   },
 ].map((entry) => {
-  const [, line = ''] = new RegExp(`^\\| ${entry.shell} +\\| \`(.*?)\``, 'm').exec(readme) ?? [];
+  const [, line = ''] = new RegExp(`^\\| ${entry.shell} +\\| \`(.*?)\``, 'm').exec(page) ?? [];
   return { ...entry, line: line.replaceAll('\\|', '|') };
 });
 
@@ -62,7 +62,7 @@ const HISTORY = [
 /** Each contains the text `found`, which shows that its name reached wfr. */
 const FILES = ['my note.txt', 'it\'s $5 (new) "x".txt', 'out put/deep.txt', '.hidden.txt'];
 
-/** Starts a shell with the line of the README, in a folder with files, a config file and a history. */
+/** Starts a shell with the line of docs/install.md, in a folder with files, a config file and a history. */
 async function prepared({ command, line }: (typeof SHELLS)[number]): Promise<Screen> {
   const state = temporaryFolder();
   mkdirSync(join(state, 'wfr'));

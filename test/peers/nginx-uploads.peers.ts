@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BUILT_IN_WORKFLOWS } from '../../src/sandbox/built-in.js';
+import { BUILT_IN_WORKFLOWS } from '../../src/sandbox/workflow.js';
 import { runCli, temporaryFolder } from '../helpers/cli.js';
 import { realClock } from '../helpers/clock.js';
 import { folderWithSparseFile } from '../helpers/files.js';

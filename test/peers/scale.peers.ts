@@ -20,7 +20,7 @@ const COMMAND = `./parallel.sh 4 ${WORKFLOW} rows.csv --rate 0 --interval 100ms 
 
 /** Writes forty rows beside the script, and starts a service whose runs take 100 ms and return their row. */
 async function fortyRows() {
-  const workflows = parseWorkflows({
+  const { workflows } = parseWorkflows({
     workflows: [
       {
         id: WORKFLOW,

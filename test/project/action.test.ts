@@ -89,7 +89,7 @@ describe.skipIf(LACKS.bash)('GitHub action', () => {
       token: env.WFR_TOKEN,
       report: '',
     });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining('Finished: run ') });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining('Finished: ') });
     expect(JSON.parse(stdout)).toMatchObject({ customer: 'ACME Ltd', document: { bytes: 1696 } });
   });
 

@@ -45,10 +45,14 @@ describe('bash 3.2', () => {
     expect(LATER.filter(([, pattern]) => pattern.test(text)).map(([name]) => name)).toEqual([]);
   });
 
-  test('README.md and the help load the completion of bash without source <(…), which defines nothing in bash 3.2', () => {
-    for (const path of ['README.md', 'src/commands/completion/flags.ts', 'src/commands/completion/wfr.bash'])
+  test('docs/install.md and the help load the completion of bash without source <(…), which defines nothing in bash 3.2', () => {
+    for (const path of [
+      'docs/install.md',
+      'src/commands/completion/flags.ts',
+      'src/commands/completion/wfr.bash',
+    ])
       expect(readFileSync(join(ROOT, path), 'utf8')).not.toMatch(/source <\(wfr completion bash/);
-    expect(read('README.md')).toContain('eval "$(wfr completion bash)"');
+    expect(read('docs/install.md')).toContain('eval "$(wfr completion bash)"');
   });
 
   /** An array that is empty counts as unset before bash 4.4. These always have an element. */

@@ -1,6 +1,6 @@
 /** The package as people install it: one tarball, nothing else, from a folder that is not this repository. */
 import { copyFileSync, cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../helpers/cli.js';
 import { toPosix } from '../helpers/files.js';
@@ -42,11 +42,21 @@ describe('npm package', () => {
     expect(
       paths.filter(
         (path) =>
-          !/^(bin|dist|examples|skills)\/|^(LICENSE|README\.md|CHANGELOG\.md|package\.json|(config|error)\.schema\.json)$/.test(
+          !/^(bin|dist|docs|examples|skills)\/|^(LICENSE|[A-Z]+\.md|package\.json|(config|error)\.schema\.json)$/.test(
             path,
           ),
       ),
     ).toEqual([]);
+    // What the pages for users point to is there.
+    const pages = paths.filter((path) => /^(README|docs\/.*|skills\/.*)\.md$/.test(path));
+    const targets = pages.flatMap((page) =>
+      [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)].map(
+        ([, target = '']) => join(dirname(page), target),
+      ),
+    );
+    expect(targets.length).toBeGreaterThan(30);
+    const isPacked = (target: string) => paths.some((path) => `${path}/`.startsWith(`${toPosix(target)}/`));
+    expect(targets.filter((target) => !isPacked(target) && !/^test\b/.test(target))).toEqual([]);
     const licences = readFileSync(join(ROOT, 'dist/LICENSES.txt'), 'utf8');
     for (const name of ['undici', 'commander', 'ora', 'chalk', 'mime-types', 'mime-db'])
       expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'));

@@ -9,22 +9,36 @@ const path = join(ROOT, 'docs/reference.md');
 
 const code = (text: string) => `\`${text.replaceAll('|', '\\|')}\``;
 
-/** Returns a Markdown table whose columns are aligned, as the formatter does it. */
+/** Returns a Markdown table. Its cells are not padded: nobody edits this page. */
 function table(head: string[], rows: string[][]): string {
-  const widths = head.map((_, column) =>
-    Math.max(3, ...[head, ...rows].map((row) => (row[column] ?? '').length)),
-  );
-  const line = (cells: string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`;
-  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+  const line = (cells: string[]) => `|${cells.join('|')}|`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
 const escapeCell = (text: string) => text.replace(/[|<]/g, '\\$&');
 
-function describeCommand({ name, description, arguments: operands, flags }: CommandReference): string {
+/** The flags that several commands have with the same meaning, each with those commands. */
+type SharedFlags = ReadonlyMap<string, readonly string[]>;
+
+function findSharedFlags(commands: readonly CommandReference[]): SharedFlags {
+  const owners = new Map<string, string[]>();
+  for (const { name, flags } of commands)
+    for (const flag of flags) {
+      const row = flagRow(flag).join('|');
+      owners.set(row, [...(owners.get(row) ?? []), name]);
+    }
+  return new Map([...owners].filter(([, names]) => names.length > 1));
+}
+
+function describeCommand(
+  { name, description, arguments: operands, flags }: CommandReference,
+  shared: SharedFlags,
+) {
   const usage = operands.map(({ name, required, repeatable }) => {
     const dots = repeatable ? '...' : '';
     return required ? `<${name}${dots}>` : `[${name}${dots}]`;
   });
+  const own = flags.map(flagRow).filter((row) => !shared.has(row.join('|')));
   return [
     `## wfr ${name}`,
     `${escapeCell(description)}`,
@@ -37,8 +51,20 @@ function describeCommand({ name, description, arguments: operands, flags }: Comm
             operands.map((it) => [code(it.name), escapeCell(it.description)]),
           ),
         ]),
-    table(['flag', 'type', 'default', 'variable', 'meaning'], flags.map(flagRow)),
+    ...(own.length === 0 ? [] : [table(FLAG_COLUMNS, own)]),
   ].join('\n\n');
+}
+
+const FLAG_COLUMNS = ['flag', 'type', 'default', 'variable', 'meaning'];
+
+/** Returns the table of the flags that several commands have. */
+function sharedFlagsTable(shared: SharedFlags, commands: readonly CommandReference[]): string {
+  const namesOf = (owners: readonly string[]) =>
+    owners.length === commands.length ? 'all' : owners.map(code).join(', ');
+  return table(
+    [...FLAG_COLUMNS, 'commands'],
+    [...shared].map(([row, owners]) => [row, namesOf(owners)]),
+  );
 }
 
 function flagRow({ name, short, value, valueOptional, ...flag }: FlagReference): string[] {
@@ -53,14 +79,19 @@ function flagRow({ name, short, value, valueOptional, ...flag }: FlagReference):
 }
 
 function createPage({ description, commands, environment, exitCodes, errorCodes }: Reference): string {
+  const shared = findSharedFlags(commands);
   return `# Reference
 
 ${description}
 
 This page is made from \`wfr help --json\`, which prints the same as one JSON document, for programs.
-\`wfr help <command> --json\` prints one command.
+\`wfr help <command> --json\` prints one command. [Flags of several commands](#flags-of-several-commands) are in one table.
 
-${commands.map(describeCommand).join('\n\n')}
+${commands.map((command) => describeCommand(command, shared)).join('\n\n')}
+
+## Flags of several commands
+
+${sharedFlagsTable(shared, commands)}
 
 ## Environment variables
 

@@ -29,6 +29,12 @@ describe.skipIf(process.platform === 'win32')('npm run release', () => {
     const { name, bin, scripts, devDependencies } = JSON.parse(published.stdout);
     expect({ name, bin }).toEqual({ name: 'wfr', bin: { wfr: 'bin/wfr.js' } });
     expect({ scripts, devDependencies }).toEqual({});
+    const install = await start('tar', ['-xzOf', join(out, `wfr-${version}.tgz`), 'package/docs/install.md'])
+      .ended;
+    const { repository } = JSON.parse(published.stdout);
+    const [, named] = /github\.com\/(.*)\.git/.exec(repository.url) ?? [];
+    expect(install.stdout).toContain(`--repo ${named}`);
+    expect(install.stdout).toContain(`ghcr.io/${named?.toLowerCase()}:${version}`);
   });
 
   test('a tag of another version stops it before anything is made', async () => {

@@ -290,14 +290,14 @@ describe('wfr sandbox --workflows', () => {
     const cwd = temporaryFolder();
     writeFileSync(
       join(cwd, 'w.json'),
-      typeof definition === 'string' ? definition : JSON.stringify(definition),
+      typeof definition === 'string' || Buffer.isBuffer(definition) ? definition : JSON.stringify(definition),
     );
     return runCli(['sandbox', '--workflows', 'w.json', ...args], { cwd });
   };
 
   test('wfr sandbox --workflows: workflows run with every type of parameter and fill their output template', async () => {
     const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
-    const world = await startTestSandbox({ workflows: parseWorkflows({ workflows: [valid] }) });
+    const world = await startTestSandbox({ workflows: parseWorkflows({ workflows: [valid] }).workflows });
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'x.pdf'), 'hello');
     const items = ['n:=1.5', 'b:=true', 'o:={"k":1}', 'a:=[1]', 's=text', 'd.x@x.pdf'];
@@ -324,7 +324,7 @@ describe('wfr sandbox --workflows', () => {
 
   test('wfr sandbox --workflows: a parameter with ? may be missing, and is null in the output', async () => {
     const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
-    const world = await startTestSandbox({ workflows: parseWorkflows({ workflows: [declared] }) });
+    const world = await startTestSandbox({ workflows: parseWorkflows({ workflows: [declared] }).workflows });
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'x.pdf'), 'hello');
     const run = (...items: string[]) => runCli(['run', 'w1', 'scan@x.pdf', ...items], { ...world, cwd });
@@ -347,7 +347,9 @@ describe('wfr sandbox --workflows', () => {
     'wfr sandbox --workflows: accept decides whether a document of type %s is accepted',
     async (type, isAccepted) => {
       const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
-      const { sandbox } = await startTestSandbox({ workflows: parseWorkflows({ workflows: [declared] }) });
+      const { sandbox } = await startTestSandbox({
+        workflows: parseWorkflows({ workflows: [declared] }).workflows,
+      });
       const body = trigger({ customer: 'x', scan: `data:${type};base64,aaaa` }, 'w1');
       const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);
       const rejected = `inputs.scan must be application/pdf or image/*, found ${type}`;
@@ -372,7 +374,8 @@ describe('wfr sandbox --workflows', () => {
 
   test.each<[unknown, string]>([
     ['{', 'w.json:1:2: '],
-    ['{"workflows": [], "workflows": []}', 'w.json:1:19: duplicate name "workflows"'],
+    ['{"workflows": [], "workflows": []}', 'w.json:1:19: duplicate name "workflows"; remove one of the two'],
+    [Buffer.from('{"é": 1}', 'latin1'), 'w.json:1:3: not UTF-8; save the file as UTF-8'],
     [{}, 'workflows must be an array'],
     [{ workflows: [] }, 'workflows is empty'],
     [{ workflows: [], more: 1 }, 'the file has an unknown field "more"'],
@@ -471,7 +474,9 @@ describe('wfr sandbox --workflows', () => {
     const { parseWorkflows } = await import('../../src/sandbox/workflow.js');
     const when = { s: 'X', 'd.x.bytes': 2 };
     const failing = { ...valid, failure: { step: 'only', message: 'no total', when } };
-    const { env, clock } = await startTestSandbox({ workflows: parseWorkflows({ workflows: [failing] }) });
+    const { env, clock } = await startTestSandbox({
+      workflows: parseWorkflows({ workflows: [failing] }).workflows,
+    });
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'two.txt'), 'ab');
     writeFileSync(join(cwd, 'one.txt'), 'a');

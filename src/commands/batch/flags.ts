@@ -10,6 +10,8 @@ import {
   addWaitFlags,
   type CommandEntry,
   collect,
+  common,
+  rare,
   rawFlags,
   type Start,
   TypedOption,
@@ -23,13 +25,13 @@ rows that failed or are unknown, see wfr help tables.
 
 Examples:
   wfr batch invoice --each invoice scans/*.pdf
-  wfr batch invoice --rows customers.csv -i region=EU --results out.jsonl
   wfr batch invoice --rows customers.csv --check
-  wfr batch invoice --rows customers.csv --limit 5`;
+  wfr batch invoice --rows customers.csv -i region=EU --limit 5`;
 
 export const BATCH: CommandEntry = {
   name: 'batch',
   summary: 'trigger runs from a table or a list of files',
+  help: HELP,
   define,
 };
 
@@ -39,20 +41,28 @@ function define(command: Command, start: Start): void {
     .argument('<workflow>', 'UUID, URL or configured name of the workflow')
     .argument('[file...]', 'the files of --each, or patterns')
     .optionsGroup('Rows:')
-    .addOption(new TypedOption('path', '--rows <file|->', 'read a table: JSON Lines, or CSV with a header'))
-    .option('--delimiter <char>', "separator of CSV cells, such as ';' (default: , or tab in .tsv)")
-    .option('--label <column>', 'name rows also by this input, in messages and reports')
     .addOption(
-      new TypedOption('path', '--files-under <folder>', 'let a table name files in this folder, too'),
+      common(new TypedOption('path', '--rows <file|->', 'read a table: JSON Lines, or CSV with a header')),
     )
-    .option('--each <parameter>', 'one run for each file, sent as this document')
-    .addOption(new Option('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect))
+    .option('--delimiter <char>', "separator of CSV cells, such as ';' (default: , or tab in .tsv)")
+    .option('--label <column>', 'also show this input in row names')
+    .addOption(new TypedOption('path', '--files-under <folder>', 'also allow files in this folder'))
+    .addOption(common(new Option('--each <parameter>', 'one run for each file, sent as this document')))
+    .addOption(
+      common(new Option('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect)),
+    )
     .option('--shard <i/n>', 'only the rows of shard i of n, such as 2/5')
     .addOption(new TypedOption('number', '--limit <number>', 'send at most so many rows never sent before'))
-    .option('--check', 'check all rows and files, and send nothing')
+    .addOption(common(new Option('--check', 'check all rows and files, and send nothing')))
     .optionsGroup('Results:')
     .addOption(
-      new TypedOption('path', '--results <file|->', 'record of each row (default: a file beside the table)'),
+      common(
+        new TypedOption(
+          'path',
+          '--results <file|->',
+          'record of each row (default: a file beside the table)',
+        ),
+      ),
     )
     .addOption(
       new Option('--adopt <row>=<id>', 'the run found for an unknown row; repeatable').argParser(collect),
@@ -62,10 +72,9 @@ function define(command: Command, start: Start): void {
         collectRowNumbers,
       ),
     )
-    .option('--retry-failed', 'trigger failed and rejected rows again')
-    .option('--retry-lost', 'trigger lost rows again')
+    .addOption(common(new Option('--retry-failed', 'trigger failed, rejected and lost rows again')))
     .option('--fail-fast', 'send no more rows after the first failure')
-    .option('--keep-going', 'send all rows, even if each is rejected alike')
+    .addOption(rare(new Option('--keep-going', 'send all rows, even if each is rejected alike')))
     .optionsGroup('Sending:')
     .addOption(
       new TypedOption('number', '--concurrency <number>', 'maximum number of concurrent runs (default: 8)'),
@@ -79,15 +88,13 @@ function define(command: Command, start: Start): void {
   addDocumentFlags(command);
   addReportFlags(command);
   addErrorDataFlag(command);
-  addServiceFlags(command)
-    .addHelpText('after', HELP)
-    .action((workflow: string, files: string[]) =>
-      start(async (context) => {
-        const { batch } = await import('./batch.js');
-        const args = (command.parent as Command & { rawArgs?: readonly string[] })?.rawArgs ?? [];
-        return batch(workflow, files, rawFlags<BatchFlags>(command), args, context);
-      }),
-    );
+  addServiceFlags(command).action((workflow: string, files: string[]) =>
+    start(async (context) => {
+      const { batch } = await import('./batch.js');
+      const args = (command.parent as Command & { rawArgs?: readonly string[] })?.rawArgs ?? [];
+      return batch(workflow, files, rawFlags<BatchFlags>(command), args, context);
+    }),
+  );
 }
 
 /**

@@ -53,7 +53,6 @@ export interface BatchFlags
   /** True: all unknown rows. */
   resendUnknown?: string | true;
   retryFailed?: boolean;
-  retryLost?: boolean;
 }
 
 /** Every `count`-th row, starting at row `index`: `2/5` is the rows 2, 7, 12, … */
@@ -127,7 +126,6 @@ export async function planBatch(
     failFast: flags.failFast === true,
     keepGoing: flags.keepGoing === true,
     retryFailed: flags.retryFailed === true,
-    retryLost: flags.retryLost === true,
     resendRejected: false,
   };
 }

@@ -46,7 +46,7 @@ class CommandLine {
     if (this.#command === undefined) return undefined;
     if (this.#pendingFlag !== undefined) return this.#cursor(word, expectedValue(this.#pendingFlag));
     if (!this.#flagsEnded && word.startsWith('-')) return this.#locateFlag(word, this.#command);
-    if (this.#command === this.program) return this.#cursor(word, this.#commandNames());
+    if (this.#command.commands.length > 0) return this.#cursor(word, commandNames(this.#command));
     const argument = this.#argument();
     return argument && this.#cursor(word, argument.argChoices?.map(toCandidate) ?? argument.name());
   }
@@ -80,8 +80,8 @@ class CommandLine {
 
   #takeOperand(word: string): void {
     const argument = this.#argument();
-    if (this.#command === this.program) {
-      this.#command = this.program.commands.find((candidate) => candidate.name() === word);
+    if (this.#command !== undefined && this.#command.commands.length > 0) {
+      this.#command = this.#command.commands.find((candidate) => candidate.name() === word);
     } else if (argument?.name() === 'command' && word === 'wfr' && this.#operands.length === 0) {
       // The command that the sandbox runs is wfr itself: its command line starts here.
       this.#begin();
@@ -108,14 +108,16 @@ class CommandLine {
   /** Returns commands and topics, or the parts of the command that the help is about. */
   #topics(): Candidate[] {
     const [command] = this.#operands;
-    if (command === undefined) return [...this.#commandNames(), ...Object.keys(TOPICS).map(toCandidate)];
+    if (command === undefined)
+      return [...commandNames(this.program), ...Object.keys(TOPICS).map(toCandidate)];
     return this.#operands.length > 1 ? [] : Object.keys(SUBTOPICS[command] ?? {}).map(toCandidate);
   }
+}
 
-  #commandNames(): Candidate[] {
-    const commands = this.program.createHelp().visibleCommands(this.program);
-    return commands.map((command) => ({ value: command.name(), description: command.summary() }));
-  }
+/** Returns the commands that a command consists of. */
+function commandNames(parent: Command): Candidate[] {
+  const commands = parent.createHelp().visibleCommands(parent);
+  return commands.map((command) => ({ value: command.name(), description: command.summary() }));
 }
 
 /** A flag that takes a value, and the start of the word before the value; the last flag of `-vo`. */

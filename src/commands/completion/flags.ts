@@ -26,6 +26,7 @@ Examples, with the startup file of each shell:
 export const COMPLETION: CommandEntry = {
   name: 'completion',
   summary: 'print a completion script for a shell',
+  help: HELP,
   define,
 };
 
@@ -41,7 +42,6 @@ function define(command: Command, start: Start): void {
   command
     .description('Print a script that completes wfr commands on Tab.')
     .addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS))
-    .addHelpText('after', HELP)
     .action((shell: keyof typeof SCRIPTS) =>
       start(async (context) => {
         const script = await SCRIPTS[shell]();

@@ -4,13 +4,34 @@ import { open, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { baseUrlProblem, redactUrl } from '../../config/base-url.js';
 import { type ConfigError, checkConfig } from '../../config/check-config.js';
-import { type ConfigLocation, chooseProfile, locateConfig } from '../../config/profile.js';
-import type { SettingFlags, WaitFlags } from '../../config/resolve-setting.js';
+import {
+  type ConfigLocation,
+  chooseProfile,
+  formatSource,
+  locateConfig,
+  type Profile,
+} from '../../config/profile.js';
+import {
+  isOn,
+  type RawSetting,
+  resolveSetting,
+  type SettingFlags,
+  type SettingName,
+  type WaitFlags,
+} from '../../config/resolve-setting.js';
 import type { ServiceFlags } from '../../config/service.js';
 import { type ConfigContent, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
-import { type EffectiveSetting, resolveEffectiveSettings } from '../../config/show.js';
+import {
+  findTokenSource,
+  formatTokenCommand,
+  formatTokenSource,
+  type TokenFlags,
+  type TokenLocation,
+} from '../../config/token-source.js';
+import { namedWorkflows } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
+import { describeParameter, type Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath, mkdirp, throwForPathBelow } from '../../platform/files.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
@@ -33,12 +54,10 @@ const ACTIONS = {
   init,
 } as const;
 
+export type ConfigAction = keyof typeof ACTIONS;
+
 /** Throws UsageError if the file cannot be read or does not have the profile, and from `show` with every error in it. */
-export async function config(
-  action: keyof typeof ACTIONS,
-  flags: ConfigFlags,
-  context: Context,
-): Promise<Exit> {
+export async function config(action: ConfigAction, flags: ConfigFlags, context: Context): Promise<Exit> {
   const location = locateConfig(context);
   if (location === undefined) {
     throw new UsageError(['no home folder to find the config file in; set HOME or WFR_CONFIG']);
@@ -64,17 +83,26 @@ async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Conte
     value: path,
     source: existsSync(path) ? 'exists' : 'does not exist',
   };
-  await context.stdout.write(flags.json === true ? asJson([file, ...settings]) : asText([file, ...settings]));
+  await context.stdout.write(
+    flags.json === true ? asJson([file, ...settings]) : asText([file, ...settings], path),
+  );
   return ExitCode.ok;
 }
 
 function asJson(settings: readonly EffectiveSetting[]): string {
-  const entries = settings.map(({ name, value, source }) => [name, { value: value ?? null, source }]);
+  const entries = settings.map(({ name, value, ...rest }) => [name, { value: value ?? null, ...rest }]);
   return `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`;
 }
 
-function asText(settings: readonly EffectiveSetting[]): string {
-  const rows = settings.map(({ name, value, source }) => [name, value ?? '-', source].map(sanitize));
+/** Returns a line for each setting, and below it one for each that it overrides. The path is in the first line alone. */
+function asText(settings: readonly EffectiveSetting[], path: string): string {
+  const place = (source: string) => source.replaceAll(` in ${path}:`, ', line ');
+  const rows = settings
+    .flatMap(({ name, value, source, overridden = [] }) => [
+      [name, value ?? '-', place(source)],
+      ...overridden.map((one) => ['', one.value, `${place(one.source)} (overridden)`]),
+    ])
+    .map((row) => row.map(sanitize));
   const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const [names, values] = [width(0), width(1)];
   return rows
@@ -156,5 +184,105 @@ function describeFlag(error: ConfigError): string {
     }
     default:
       return `${setting.flag}: is not valid in a profile`;
+  }
+}
+
+interface EffectiveSetting {
+  name: string;
+  /** Undefined if it is not set. Contains no secret. */
+  value: string | undefined;
+  /** Such as `--base-url`, `WFR_BASE_URL`, `profile x in path:line`, `default`. */
+  source: string;
+  /** The values that this one overrides. */
+  overridden?: readonly { value: string; source: string }[];
+}
+
+/** Resolves the effective settings, in the order of the table. */
+function resolveEffectiveSettings(
+  flags: SettingFlags & TokenFlags,
+  profile: Profile | undefined,
+  context: Context,
+): EffectiveSetting[] {
+  const source = formatSource(profile?.chosenBy ?? { kind: 'default' });
+  const names = Object.keys(SETTINGS) as (keyof ProfileSettings)[];
+  const settings = names.flatMap((name) => {
+    switch (name) {
+      case 'tokenFile':
+        return [tokenSetting(flags, profile, context)];
+      case 'tokenCommand':
+        return [];
+      case 'workflows':
+        return workflowSettings(profile);
+      default:
+        return [plainSetting(name, flags, profile, context)];
+    }
+  });
+  return [{ name: 'profile', value: profile?.name, source }, ...settings];
+}
+
+function plainSetting(
+  name: SettingName,
+  flags: SettingFlags,
+  profile: Profile | undefined,
+  context: Context,
+): EffectiveSetting {
+  const describe = (raw: RawSetting) => {
+    const text = name === 'baseUrl' ? redactUrl(raw.text) : raw.text;
+    const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
+    return { value, source: formatSource(raw.source) };
+  };
+  const raw = resolveSetting(name, flags, profile, context);
+  if (raw === undefined) return { name, value: undefined, source: formatSource({ kind: 'default' }) };
+  const { kind } = raw.source;
+  const below = [
+    ...(kind === 'flag' ? [resolveSetting(name, {}, profile, context)] : []),
+    ...(kind === 'flag' || kind === 'variable' ? [resolveSetting(name, {}, profile, { env: {} })] : []),
+  ];
+  const overridden = new Map(
+    below.flatMap((one) => {
+      if (one === undefined || one.source.kind === 'default') return [];
+      const other = describe(one);
+      return [[other.source, other] as const];
+    }),
+  );
+  return { name, ...describe(raw), ...(overridden.size > 0 && { overridden: [...overridden.values()] }) };
+}
+
+function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
+  if (profile === undefined) return [];
+  return namedWorkflows(profile).flatMap(({ name, id, parameters = new Map<string, Parameter>() }) => {
+    const sourceOf = (...names: string[]) => formatSource(profile.sourceOf('workflows', name, ...names));
+    return [
+      { name: `workflows.${name}`, value: id, source: sourceOf() },
+      ...[...parameters.values()].map((parameter) => ({
+        name: `workflows.${name}.parameters.${parameter.name}`,
+        value: describeParameter(parameter),
+        source: sourceOf('parameters', parameter.name + (parameter.isOptional ? '?' : '')),
+      })),
+    ];
+  });
+}
+
+/** One setting for all sources of a token. */
+function tokenSetting(flags: TokenFlags, profile: Profile | undefined, context: Context): EffectiveSetting {
+  const { location, withheld, ignored } = findTokenSource(flags, profile, context);
+  if (location === undefined) {
+    const source = withheld ?? (flags.token === false ? '--no-token' : 'default');
+    return { name: 'token', value: undefined, source };
+  }
+  const source = formatTokenSource(location);
+  const override = ignored === undefined ? '' : `, ${ignored} is ignored`;
+  return { name: 'token', value: describeLocation(location, context), source: source + override };
+}
+
+/** Returns where the token is, never the token. */
+function describeLocation(location: TokenLocation, context: Context): string {
+  switch (location.kind) {
+    case 'variable':
+      return '(hidden)';
+    case 'file':
+      return `(hidden, in ${location.path === '-' ? 'standard input' : location.path})`;
+    case 'command':
+      return `(hidden, printed by ${formatTokenCommand(location.command, context)})`;
   }
 }

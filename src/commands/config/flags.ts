@@ -1,12 +1,23 @@
-/** The flags and the help of `wfr config`. */
-import { Argument, type Command } from 'commander';
-import { addServiceFlags, addWaitFlags, type CommandEntry, rawFlags, type Start } from '../shared/flags.js';
-import type { ConfigFlags } from './config.js';
+/** The flags and the help of `wfr config` and of each of its commands. */
+import { type Command, Option } from 'commander';
+import type { Exit } from '../../exit-code.js';
+import type { Context } from '../../platform/context.js';
+import {
+  addProfileFlags,
+  addServiceFlags,
+  addSettingFlags,
+  type CommandEntry,
+  common,
+  rare,
+  rawFlags,
+  type Start,
+} from '../shared/flags.js';
+import type { ConfigAction, ConfigFlags } from './config.js';
 
 const HELP = `
-path prints the path of the config file, show the effective settings and the
-source of each, check the errors in the file. init writes a first file with the
-flags that are given, unless there is one. All settings are optional:
+A flag overrides the environment, and both override the profile of the file.
+
+All settings of the file are optional:
 
   {
     "defaultProfile": "production",
@@ -35,39 +46,85 @@ array, and optional with a ? after the name. With them, inputs are checked
 before anything is sent.
 
 Other settings: tokenFile, headerFile, caFile, certFile, keyFile, runUrl,
-allowHttp, workflowIdField, resend503, interval, maxInterval. A flag overrides
-the environment, and both override the profile. A profile's token, headers and
-certificates are only for the origin of its baseUrl. The file must not contain
-the token itself.
+allowHttp, workflowIdField, resend503, interval, maxInterval. A profile's token,
+headers and certificates are only for the origin of its baseUrl. The file must
+not contain the token itself.
 
 Examples:
   wfr config init --base-url https://workflows.example.com/api/v1
-  wfr config check --connect
   wfr config show --profile production
-  "$EDITOR" "$(wfr config path)"`;
+  wfr config check --connect`;
 
 export const CONFIG: CommandEntry = {
   name: 'config',
   summary: 'show the effective settings and check the config file',
-  define,
+  help: HELP,
+  parts: [
+    {
+      name: 'path',
+      summary: 'print the path of the config file',
+      help: '\nExample:\n  "$EDITOR" "$(wfr config path)"',
+      define(command, start) {
+        command.description('Print the path of the config file, and whether it exists.');
+        setAction('path', command, start);
+      },
+    },
+    {
+      name: 'show',
+      summary: 'show the effective settings and the source of each',
+      help: `
+With flags of wfr run, it shows the settings that wfr run has with them.
+
+Example:
+  wfr config show --profile production`,
+      define(command, start) {
+        command
+          .description('Show the effective settings and the source of each.')
+          .addOption(common(new Option('--json', 'print the settings as JSON')));
+        addProfileFlags(command);
+        addSettingFlags(command, rare);
+        setAction('show', command, start);
+      },
+    },
+    {
+      name: 'check',
+      summary: 'check the config file',
+      help: '\nExample:\n  wfr config check --connect',
+      define(command, start) {
+        command
+          .description('Report the errors in the config file.')
+          .addOption(common(new Option('--connect', 'also ask the service for a run')));
+        addServiceFlags(command);
+        setAction('check', command, start);
+      },
+    },
+    {
+      name: 'init',
+      summary: 'write a first config file',
+      help: `
+The file has the settings of the flags that are given. A file that exists is
+left unchanged.
+
+Example:
+  wfr config init --base-url https://workflows.example.com/api/v1`,
+      define(command, start) {
+        command.description('Write a first config file.');
+        addProfileFlags(command);
+        addSettingFlags(command);
+        setAction('init', command, start);
+      },
+    },
+  ],
+  define(command) {
+    command.description('Show the effective settings, or locate, check or begin the config file.');
+  },
 };
 
-function define(command: Command, start: Start): void {
-  command
-    .description('Show the effective settings, or locate, check or begin the config file.')
-    .addArgument(
-      new Argument('<action>', 'path, show, check or init').choices(['path', 'show', 'check', 'init']),
-    );
-  addWaitFlags(command);
-  addServiceFlags(command)
-    .option('--workflow-id-field <field>', 'workflow field to send; see wfr help run')
-    .option('--json', 'print the settings as JSON')
-    .option('--connect', 'check: also ask the service for a run')
-    .addHelpText('after', HELP)
-    .action((action: 'path' | 'show' | 'check' | 'init') =>
-      start(async (context) => {
-        const { config } = await import('./config.js');
-        return config(action, rawFlags<ConfigFlags>(command), context);
-      }),
-    );
+function setAction(action: ConfigAction, command: Command, start: Start): void {
+  command.action(() =>
+    start(async (context: Context): Promise<Exit> => {
+      const { config } = await import('./config.js');
+      return config(action, rawFlags<ConfigFlags>(command), context);
+    }),
+  );
 }

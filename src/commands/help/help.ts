@@ -4,7 +4,7 @@ import type { ProfileFlags } from '../../config/profile.js';
 import { UsageError } from '../../errors.js';
 import { ExitCode } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
-import { type CommandEntry, rawFlags, type Start } from '../shared/flags.js';
+import { type CommandEntry, commandPath, rawFlags, type Start } from '../shared/flags.js';
 import { writeHelp } from '../shared/write-help.js';
 
 export const HELP: CommandEntry = {
@@ -82,9 +82,10 @@ async function helpText(
 /** Returns the help on a part of a command, or on a choice of its argument, which the command's own help explains. */
 async function subtopicText(command: Command, words: readonly string[]): Promise<string> {
   const { SUBTOPICS } = await import('./topics.js');
+  const parts = command.commands.map((part) => [part.name(), () => commandHelp(part)]);
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
-  const ofChoices = Object.fromEntries(choices.map((choice) => [choice, () => commandHelp(command)]));
-  const texts = { ...ofChoices, ...SUBTOPICS[command.name()] };
+  const ofChoices = choices.map((choice) => [choice, () => commandHelp(command)]);
+  const texts = { ...Object.fromEntries([...parts, ...ofChoices]), ...SUBTOPICS[command.name()] };
   return textOf(texts, words, Object.keys(texts), command.name());
 }
 
@@ -105,8 +106,8 @@ function textOf(
 
 /** Returns the reference, or that of one command, as JSON. */
 async function referenceText(name: string | undefined, program: Command): Promise<string> {
-  const { createReference, describeCommand } = await import('./reference.js');
-  const command = visibleCommands(program).find((candidate) => candidate.name() === name);
+  const { createReference, definedCommands, describeCommand } = await import('./reference.js');
+  const command = definedCommands(program).find((candidate) => commandPath(candidate) === name);
   if (name !== undefined && command === undefined)
     throw new UsageError([`--json: "${name}" is not a command`]);
   return `${JSON.stringify(command ? describeCommand(command) : createReference(program), null, 2)}\n`;

@@ -2,7 +2,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import { VERSION } from '../../platform/context.js';
-import { choicesOf, TypedOption } from '../shared/flags.js';
+import { choicesOf, commandPath, TypedOption } from '../shared/flags.js';
 import { environmentVariables } from './topics.js';
 
 /** A flag, an argument, a variable, an exit code: plain data, whose members are the format of `wfr help --json`. */
@@ -56,7 +56,7 @@ export function createReference(program: Command): Reference {
     version: VERSION,
     description: program.description(),
     flags: flagsOf(program),
-    commands: program.createHelp().visibleCommands(program).map(describeCommand),
+    commands: definedCommands(program).map(describeCommand),
     environment: environmentVariables(),
     exitCodes: EXIT_CODE_MEANINGS.flatMap(([codes, description]) =>
       codes.split(', ').map((code) => ({ code: Number(code), description })),
@@ -69,10 +69,16 @@ export function createReference(program: Command): Reference {
   };
 }
 
+/** Returns the commands, each before those that it consists of. */
+export function definedCommands(program: Command): readonly Command[] {
+  const commands = program.createHelp().visibleCommands(program);
+  return commands.flatMap((command) => [command, ...command.commands]);
+}
+
 /** Returns the reference of one command. */
 export function describeCommand(command: Command): CommandReference {
   return {
-    name: command.name(),
+    name: commandPath(command),
     summary: command.summary(),
     description: command.description(),
     arguments: command.registeredArguments.map(describeArgument),

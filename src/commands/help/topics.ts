@@ -36,7 +36,7 @@ const SURROUNDINGS: Variables = [
   [['WFR_HISTORY=0'], 'keep no history of runs'],
   [['XDG_STATE_HOME'], 'where the history is stored (default: ~/.local/state)'],
   [['NO_COLOR'], 'turn colors off'],
-  [['FORCE_COLOR'], 'turn colors on without a terminal'],
+  [['FORCE_COLOR', 'CLICOLOR_FORCE'], 'turn colors of messages on without a terminal'],
   [['CI', 'TERM=dumb'], 'print a line for each change instead of a live line'],
   [['GITHUB_STEP_SUMMARY', 'GITHUB_OUTPUT'], 'the files that --report github appends to'],
 ];
@@ -170,7 +170,7 @@ Each row ends with one of these outcomes:
   unreachable    the service is down or busy       run again
   not sent       the batch stopped before it       run again
   running        wfr stopped waiting for its run   run again
-  lost           its run is unknown (404, 60 s)    again with --retry-lost
+  lost           its run is unknown (404, 60 s)    again with --retry-failed
   unknown        a run may exist                   check the service first
 
 "Run again" is the same command: it continues from the results file. For unknown
@@ -210,8 +210,7 @@ What to do next, by exit code:
   6    a run may exist: look for it in the service, then the same command with
          --adopt <id>       to continue with the run that exists
          --resend-unknown   to send again, as there is none
-  7    the same command, later; if the run is lost (404), --retry-lost triggers
-       another one
+  7    the same command, later; if the run is lost (404), with --retry-failed
   8    the same command: it watches the run, which continues
   65   the run FINISHED: the same command with another --get pointer
   70   report it; the same command continues
@@ -311,7 +310,7 @@ const SANDBOX_WORKFLOWS = `Workflows of the sandbox
 Parameters are string, document, number, boolean, object or array, and optional
 with a ? after the name. A text of the output that is one placeholder returns
 the value of an input; {{scan.bytes}}, {{scan.sha256}} and {{scan.mediaType}}
-describe a document. "failure": {"step": "Read", "message": "no pages"} lets
+describe a document. "failure": {"step": "Read", "message": "no pages"} makes
 every run fail at that step.
 
 --from-profile <name> serves the workflows of a profile of the config file, with

@@ -1,9 +1,10 @@
 /** The flags and the help of `wfr history`. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import {
   addOutputFlags,
   addProfileFlags,
   type CommandEntry,
+  common,
   rawFlags,
   type Start,
   TypedOption,
@@ -12,16 +13,15 @@ import type { HistoryFlags } from './history.js';
 
 const HELP = `
 Each line has the beginning of a run's id, the status last seen, the age, the
-workflow by its name in the profile, the row in a batch, and the names of the
-inputs (never their values). -o id prints whole ids, and --json all that is
-known: see docs/output.md. Where an id is expected, its beginning is enough.
+workflow by its name in the profile, the row in a batch or the names of the
+files, and the names of the inputs (never their values). -o id prints whole ids,
+and --json all that is known. Where an id is expected, its beginning is enough.
 
 In wfr status and wfr watch, @last is the id of the latest run at the current
 service, and @last:<workflow> that of a workflow. The history is stored in
 $XDG_STATE_HOME/wfr or ~/.local/state/wfr; WFR_HISTORY=0 turns it off.
 
 Examples:
-  wfr history
   wfr history --status failed
   wfr watch @last
   wfr history --json | jq -r '.[] | select(.status == "FAILED").id'`;
@@ -29,6 +29,7 @@ Examples:
 export const HISTORY: CommandEntry = {
   name: 'history',
   summary: 'list the runs triggered on this machine',
+  help: HELP,
   define,
 };
 
@@ -36,17 +37,19 @@ function define(command: Command, start: Start): void {
   command
     .description('List the runs that you triggered on this machine, latest first.')
     .addOption(
-      new TypedOption('number', '-n, --limit <number>', 'maximum number of runs to list (default: 20)'),
+      common(
+        new TypedOption('number', '-n, --limit <number>', 'maximum number of runs to list (default: 20)'),
+      ),
     )
-    .option('--status <status>', 'only runs with this status, such as FAILED')
-    .option('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name');
-  addOutputFlags(command);
-  addProfileFlags(command)
-    .addHelpText('after', HELP)
-    .action(() =>
-      start(async (context) => {
-        const { history } = await import('./history.js');
-        return history(rawFlags<HistoryFlags>(command), context);
-      }),
+    .addOption(common(new Option('--status <status>', 'only runs with this status, such as FAILED')))
+    .addOption(
+      common(new Option('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name')),
     );
+  addOutputFlags(command);
+  addProfileFlags(command).action(() =>
+    start(async (context) => {
+      const { history } = await import('./history.js');
+      return history(rawFlags<HistoryFlags>(command), context);
+    }),
+  );
 }

@@ -1,11 +1,12 @@
 /** The flags and the help of `wfr results`. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import {
   addDocumentFlags,
   addOutputsFlag,
   addReportFlags,
   type CommandEntry,
   collect,
+  common,
   rawFlags,
   type Start,
   TypedOption,
@@ -26,6 +27,7 @@ Examples:
 export const RESULTS: CommandEntry = {
   name: 'results',
   summary: 'join and summarize the results of batches',
+  help: HELP,
   define,
 };
 
@@ -34,32 +36,42 @@ function define(command: Command, start: Start): void {
     .description('Join and summarize the results files of batches, and check that they are complete.')
     .argument('<file...>', 'files that wfr batch wrote with --results')
     .optionsGroup('Output:')
-    .option('-o, --output <format>', 'format of stdout: text, json, jsonl, csv or id (default: text)')
-    .option('--json', 'same as --output json')
     .addOption(
-      new TypedOption(
-        'JSON Pointer',
-        '--get <pointer>',
-        'print this value of each output, such as /total; repeatable',
-      ).argParser(collect),
-    )
-    .addOption(
-      new TypedOption(
-        'path',
-        '--rows <file|->',
-        'print the columns and rows of the table, also those never sent',
+      common(
+        new Option('-o, --output <format>', 'format of stdout: text, json, jsonl, csv or id (default: text)'),
       ),
     )
-    .option('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF')
+    .option('--json', 'same as --output json')
+    .addOption(
+      common(
+        new TypedOption(
+          'JSON Pointer',
+          '--get <pointer>',
+          'print this value of each output, such as /total; repeatable',
+        ).argParser(collect),
+      ),
+    )
+    .addOption(
+      common(
+        new TypedOption(
+          'path',
+          '--rows <file|->',
+          'print the columns and rows of the table, also those never sent',
+        ),
+      ),
+    )
+    .addOption(
+      common(
+        new Option('--excel', 'print CSV for spreadsheets: no cell is a formula, UTF-8 with a mark, CRLF'),
+      ),
+    )
     .option('--delimiter <char>', "separator of CSV cells, such as ';' or tab (default: ,)");
   addOutputsFlag(command);
   addDocumentFlags(command);
-  addReportFlags(command)
-    .addHelpText('after', HELP)
-    .action((files: string[]) =>
-      start(async (context) => {
-        const { results } = await import('./results.js');
-        return results(files, rawFlags<ResultsFlags>(command), context);
-      }),
-    );
+  addReportFlags(command).action((files: string[]) =>
+    start(async (context) => {
+      const { results } = await import('./results.js');
+      return results(files, rawFlags<ResultsFlags>(command), context);
+    }),
+  );
 }

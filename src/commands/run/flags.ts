@@ -9,6 +9,8 @@ import {
   addTriggerFlags,
   addWaitFlags,
   type CommandEntry,
+  common,
+  rare,
   rawFlags,
   type Start,
   TypedOption,
@@ -37,6 +39,7 @@ function onlyOnce(value: string, earlier: string | undefined): string {
 export const RUN: CommandEntry = {
   name: 'run',
   summary: 'trigger a run, wait for it to end, print its output',
+  help: HELP,
   define,
 };
 
@@ -51,23 +54,25 @@ function define(command: Command, start: Start): void {
       ),
     )
     .addOption(
-      new TypedOption(
-        'path',
-        '--inputs-file <file|->',
-        'read inputs from a JSON object; other inputs override its keys',
-      ).argParser(onlyOnce),
+      common(
+        new TypedOption(
+          'path',
+          '--inputs-file <file|->',
+          'read inputs from a JSON object; other inputs override its keys',
+        ).argParser(onlyOnce),
+      ),
     )
-    .option('--no-documents', 'reject documents in the inputs file, for JSON from outside')
-    .option('-d, --detach', 'print the id once accepted, and do not wait')
+    .addOption(
+      rare(new Option('--no-documents', 'reject documents in the inputs file, for JSON from outside')),
+    )
+    .addOption(common(new Option('-d, --detach', 'print the id once accepted, and do not wait')))
     .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
-    .option('--dry-run', 'print what would be sent, without sending it')
+    .addOption(common(new Option('--dry-run', 'print what would be sent, without sending it')))
     .optionsGroup('At most once:')
-    .addOption(new TypedOption('path', '--once <file>', 'record of the run, to continue from'))
+    .addOption(common(new TypedOption('path', '--once <file>', 'record of the run, to continue from')))
     .option('--adopt <id>', 'the run found for an unknown outcome')
     .option('--resend-unknown', 'send again although the outcome is unknown')
-    .option('--retry-failed', 'trigger a FAILED run again')
-    .option('--retry-lost', 'trigger a lost run again')
-    .optionsGroup('Sending:');
+    .option('--retry-failed', 'trigger a FAILED or lost run again');
   addTriggerFlags(command);
   addWaitFlags(command);
   addOutputFlags(command);
@@ -76,7 +81,6 @@ function define(command: Command, start: Start): void {
   addReportFlags(command);
   addServiceFlags(command)
     .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
-    .addHelpText('after', HELP)
     .action((workflow: string, items: string[]) =>
       start(async (context) => {
         const { run } = await import('./run.js');

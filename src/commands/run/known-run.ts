@@ -1,4 +1,5 @@
 /** A run whose id is known: printed as soon as it is, before anything else can fail. */
+import { basename } from 'node:path';
 import type { PastRun } from '../../history/history.js';
 import type { Created } from '../../service/create-run.js';
 import type { EndedRun, Run } from '../../service/run.js';
@@ -38,7 +39,11 @@ export function announceAccepted(
 }
 
 /** Returns the history's record of the run, which @last refers to. */
-function pastRun({ id, status }: Run, { subject, settings }: RunPlan): Omit<PastRun, 'triggered'> {
+function pastRun(
+  { id, status }: Run,
+  { subject, inputFiles, settings }: RunPlan,
+): Omit<PastRun, 'triggered'> {
   const { workflowId: workflow, ...described } = subject;
-  return { ...described, id, workflow, baseUrl: settings.baseUrl.href, status };
+  const label = inputFiles.map((path) => basename(path)).join(', ');
+  return { ...described, id, workflow, baseUrl: settings.baseUrl.href, status, label };
 }

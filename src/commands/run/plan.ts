@@ -101,6 +101,7 @@ export async function planRun(
     trigger: { workflowId: id, inputs: resolved.inputs, field, resend503 },
     detached: isDetached(flags),
     warnings: resolved.warnings,
+    inputFiles: resolved.files.map(({ path }) => path),
     subject,
     subjects: [subject],
     close: () => resolved.close(),
@@ -142,7 +143,6 @@ interface OnceFlags {
   adopt?: string;
   resendUnknown?: boolean;
   retryFailed?: boolean;
-  retryLost?: boolean;
 }
 
 export interface OncePlan {
@@ -154,7 +154,7 @@ export interface OncePlan {
 
 /** Returns the decisions; undefined without --once. Throws UsageError. */
 function planOnce(flags: OnceFlags, context: Context): OncePlan | undefined {
-  const { once, adopt, resendUnknown = false, retryFailed = false, retryLost = false } = flags;
+  const { once, adopt, resendUnknown = false, retryFailed = false } = flags;
   if (once === undefined) return rejectDecisions(flags);
   if (once === '' || once === '-') throw new UsageError([`--once ${once}: expected the path of a file`]);
   if (adopt !== undefined && !isUsableId(adopt))
@@ -164,7 +164,7 @@ function planOnce(flags: OnceFlags, context: Context): OncePlan | undefined {
   return {
     file: { path: resolvePath(once, context.cwd, context), name: once },
     adopted: adopt,
-    resend: { resendUnknown: resendUnknown ? 'all' : [], retryFailed, retryLost, resendRejected: true },
+    resend: { resendUnknown: resendUnknown ? 'all' : [], retryFailed, resendRejected: true },
   };
 }
 
@@ -182,12 +182,11 @@ function onceFile({ once }: OnceFlags, context: Context): NamedFile[] {
   return [{ name: `--once ${once}`, path: resolvePath(once, context.cwd, context), isWritten: true }];
 }
 
-function rejectDecisions({ adopt, resendUnknown, retryFailed, retryLost }: OnceFlags): undefined {
+function rejectDecisions({ adopt, resendUnknown, retryFailed }: OnceFlags): undefined {
   const decisions = {
     '--adopt': adopt,
     '--resend-unknown': resendUnknown,
     '--retry-failed': retryFailed,
-    '--retry-lost': retryLost,
   };
   const given = Object.entries(decisions).filter(([, value]) => value !== undefined);
   if (given.length === 0) return undefined;

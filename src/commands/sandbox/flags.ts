@@ -21,6 +21,7 @@ Examples:
 export const SANDBOX: CommandEntry = {
   name: 'sandbox',
   summary: 'run a local service for trying and testing',
+  help: HELP,
   define,
 };
 
@@ -50,7 +51,6 @@ function define(command: Command, start: Start): void {
     .option('--drop-answer', 'start the run of a trigger, but close the connection without a response')
     .addOption(new TypedOption('number', '--slow <factor>', 'multiply the durations of runs by 0.01 to 1000'))
     .passThroughOptions()
-    .addHelpText('after', HELP)
     .action((words: string[]) =>
       start(async (context) => {
         const { sandbox } = await import('./sandbox.js');

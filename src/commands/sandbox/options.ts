@@ -7,16 +7,9 @@ import type { Parameter } from '../../parameters/declaration.js';
 import type { Context } from '../../platform/context.js';
 import { absolutePath } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';
-import { BUILT_IN_WORKFLOWS } from '../../sandbox/built-in.js';
 import { FIELD_SPELLINGS, type FieldSpelling, type SandboxOptions } from '../../sandbox/server.js';
-import {
-  DEFAULT_PENDING_MS,
-  DefinitionError,
-  parseWorkflows,
-  type Workflow,
-} from '../../sandbox/workflow.js';
-import { findPositions, lineAndColumn, type Positions, pointerTo } from '../../text/json/positions.js';
-import { JsonSyntaxError } from '../../text/json/scanner.js';
+import { BUILT_IN_WORKFLOWS, parseWorkflows, type Workflow } from '../../sandbox/workflow.js';
+import { locateProblems } from '../../text/json/problems.js';
 
 /** The raw flags. */
 export interface SandboxFlags {
@@ -36,10 +29,10 @@ export { FIELD_SPELLINGS };
 
 /** Parses the flags. Throws UsageError with every problem. */
 export async function parseSandboxFlags(flags: SandboxFlags, context: Context): Promise<SandboxOptions> {
-  const { workflows, factor, ...checked } = await collectUsageErrors(
+  const checked = await collectUsageErrors(
     {
       workflows: async () => applyFailStep(flags.failStep, await loadWorkflows(flags, context)),
-      factor: () => parseSlowFactor(flags.slow),
+      slow: () => parseSlowFactor(flags.slow),
       reject: () => parseRejectStatus(flags.reject),
       compatible: () => assertCompatibleFlags(flags),
       spelling: () => parseSpelling(flags.workflowIdField),
@@ -49,7 +42,6 @@ export async function parseSandboxFlags(flags: SandboxFlags, context: Context): 
   );
   return {
     ...checked,
-    workflows: withScaledDurations(factor, workflows),
     token: await generateToken(),
     strict: flags.strict === true,
     dropAnswer: flags.dropAnswer === true,
@@ -76,38 +68,14 @@ async function loadWorkflows(
   const bytes = await readFile(file).catch((error) => {
     throw new UsageError([`${path}: ${describeSystemError(error)}`]);
   });
-  const at = (offset: number, message: string) => {
-    const { line, column } = lineAndColumn(bytes, offset);
-    return `${path}:${line}:${column}: ${message}`;
-  };
-  try {
-    const { positions, duplicates } = findPositions(bytes);
-    if (duplicates.length > 0)
-      throw new UsageError(
-        duplicates.map(({ offset, name }) => at(offset, `duplicate name ${JSON.stringify(name)}`)),
-      );
-    try {
-      return parseWorkflows(JSON.parse(bytes.toString('utf8')));
-    } catch (error) {
-      if (!(error instanceof DefinitionError)) throw error;
-      const located = error.problems.map(({ path: names, isAboutName, message }) => {
-        return { offset: offsetOf(names, isAboutName ? 'name' : 'value', positions), message };
-      });
-      throw new UsageError(
-        located.sort((a, b) => a.offset - b.offset).map(({ offset, message }) => at(offset, message)),
-      );
-    }
-  } catch (error) {
-    if (error instanceof JsonSyntaxError) throw new UsageError([at(error.offset, error.reason)]);
-    throw error;
-  }
-}
-
-/** Returns where a value is, or that of which it is missing. */
-function offsetOf(path: readonly (string | number)[], part: 'name' | 'value', positions: Positions): number {
-  const found = positions.get(path.map(String).reduce(pointerTo, ''));
-  if (found !== undefined) return found[part];
-  return path.length === 0 ? 0 : offsetOf(path.slice(0, -1), 'value', positions);
+  let workflows: readonly Workflow[] = [];
+  const problems = locateProblems(bytes, path, (definition) => {
+    const parsed = parseWorkflows(definition);
+    workflows = parsed.workflows;
+    return parsed.problems;
+  });
+  if (problems.length > 0) throw new UsageError(problems);
+  return workflows;
 }
 
 function applyFailStep(step: string | undefined, workflows: readonly Workflow[]): readonly Workflow[] {
@@ -163,15 +131,6 @@ function withFailingStep(step: string, workflows: readonly Workflow[]): Workflow
   );
 }
 
-/** Returns the workflows with all durations multiplied by `factor`. */
-function withScaledDurations(factor: number, workflows: readonly Workflow[]): Workflow[] {
-  return workflows.map((workflow) => ({
-    ...workflow,
-    pendingFor: workflow.pendingFor * factor,
-    steps: workflow.steps.map(({ name, duration }) => ({ name, duration: duration * factor })),
-  }));
-}
-
 const STEPS = [
   { name: 'Read inputs', duration: 500 },
   { name: 'Write result', duration: 500 },
@@ -194,10 +153,8 @@ async function profileWorkflows(name: string, context: Context): Promise<Workflo
       id,
       versionName: names.join(', '),
       parameters,
-      pendingFor: DEFAULT_PENDING_MS,
       steps: STEPS,
       output: Object.fromEntries(output),
-      failure: undefined,
     };
   });
 }

@@ -26,7 +26,7 @@ export async function sandbox(
 ): Promise<Exit> {
   const options = await parseSandboxFlags(flags, context);
   if (flags.list === true) {
-    await context.stdout.write(options.workflows.map(describeWorkflow).join('\n'));
+    await context.stdout.write(options.workflows.map((one) => describeWorkflow(one, options)).join('\n'));
     return ExitCode.ok;
   }
   const [program, ...args] = command;
@@ -44,7 +44,7 @@ async function serve(options: SandboxOptions, profile: Variables, context: Conte
   try {
     const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token, ...profile };
     await context.stdout.write(formatAssignments(env, context));
-    await context.stderr.write('Serving until Ctrl-C. To list the workflows: wfr sandbox --list\n');
+    await context.stderr.write(`Serving until Ctrl-C. ${tryText(options.workflows)}\n`);
     const { signal } = interruption;
     // One that came while the settings were printed is not announced again.
     if (!signal.aborted)
@@ -57,6 +57,18 @@ async function serve(options: SandboxOptions, profile: Variables, context: Conte
     await service.stop();
     interruption.release();
   }
+}
+
+/** Returns how to try the sandbox: with a workflow whose command needs no file, if there is one. */
+function tryText(workflows: readonly Workflow[]): string {
+  const first = workflows.find(
+    ({ parameters = new Map(), failure }) =>
+      failure === undefined && [...parameters.values()].every(({ type }) => type !== 'document'),
+  );
+  const list = 'wfr sandbox --list';
+  if (first === undefined) return `To list the workflows: ${list}`;
+  const command = exampleCommand(first.id, first.parameters ?? new Map());
+  return `To try it, in a shell with these settings:\n  ${command}\nTo list the workflows: ${list}`;
 }
 
 /** Formats the lines that set variables in a shell; on Windows, those of PowerShell and then those of cmd. */
@@ -127,10 +139,13 @@ async function startService(options: SandboxOptions) {
   }
 }
 
-function describeWorkflow({ id, versionName, parameters = new Map(), steps, failure }: Workflow): string {
+function describeWorkflow(
+  { id, versionName, parameters = new Map(), steps, failure }: Workflow,
+  { slow = 1 }: SandboxOptions,
+): string {
   const some = Object.keys(failure?.when ?? {}).length > 0 ? ', for some inputs' : '';
   const end = failure === undefined ? '' : `; fails at ${failure.step}${some}`;
-  const seconds = Math.round(steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
+  const seconds = Math.round(slow * steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
   const optional = optionalItems(parameters);
   return [
     `${sanitize(versionName)} (${pluralize(steps.length, 'step')}, ${seconds} s${sanitize(end)})\n`,

@@ -21,23 +21,43 @@ export class TypedOption extends Option {
   }
 }
 
+/** The last heading of `--help`. */
+export const ADVANCED_GROUP = 'Advanced:';
+
+/** Marks a flag that most people need: `-h` lists no others. */
+export function common<Flag extends Option>(flag: Flag): Flag {
+  return Object.assign(flag, { isCommon: true });
+}
+
+/** Marks a flag that few people need: `--help` lists it last. */
+export function rare<Flag extends Option>(flag: Flag): Flag {
+  flag.helpGroup(ADVANCED_GROUP);
+  return Object.assign(flag, { isCommon: false });
+}
+
+/** Returns whether a flag is marked as common. */
+export function isCommon(flag: object): boolean {
+  return 'isCommon' in flag && flag.isCommon === true;
+}
+
 function profileFlag(): Option {
-  return new Option('--profile <name>', 'use a profile of the config file (WFR_PROFILE)');
+  return common(new Option('--profile <name>', 'use a profile of the config file (WFR_PROFILE)'));
 }
 
 function serviceFlags(): Option[] {
   return [
     profileFlag(),
-    new TypedOption('URL', '--base-url <url>', 'service address with path prefix (WFR_BASE_URL)'),
-    new Option('--allow-http', 'allow http:// to hosts other than this machine (WFR_ALLOW_HTTP=1)'),
+    common(new TypedOption('URL', '--base-url <url>', 'service address with path prefix (WFR_BASE_URL)')),
+    rare(new Option('--allow-http', 'allow http:// to hosts other than this machine (WFR_ALLOW_HTTP=1)')),
     new TypedOption('path', '--token-file <path|->', 'read the token from a file (WFR_TOKEN_FILE)'),
-    new Option('--no-token', 'send no Authorization header'),
+    rare(new Option('--no-token', 'send no Authorization header')),
     new Option('-H, --header <name: value>', 'add a request header; repeatable').argParser(collect),
-    new TypedOption('path', '--header-file <path>', 'add the request headers in a file, one a line'),
+    rare(new TypedOption('path', '--header-file <path>', 'add the request headers in a file, one a line')),
     // Flags of settings have the names of these.
-    Object.assign(new TypedOption('path', '--cacert <file>', 'also trust the certificates in a PEM file'), {
-      attributeName: () => 'caFile',
-    }),
+    Object.assign(
+      rare(new TypedOption('path', '--cacert <file>', 'also trust the certificates in a PEM file')),
+      { attributeName: () => 'caFile' },
+    ),
   ];
 }
 
@@ -60,7 +80,7 @@ function triggerFlags(): Option[] {
       '--resend-503',
       'send again after a 503 with Retry-After; only if the operator guarantees that it created nothing',
     ),
-  ];
+  ].map(rare);
 }
 
 function waitFlags(): Option[] {
@@ -71,22 +91,26 @@ function waitFlags(): Option[] {
       '--interval <duration>',
       `time between polls (default: ${interval / 1_000}s)`,
     ),
-    new TypedOption(
-      'duration',
-      '--max-interval <duration>',
-      `longest time between polls of an unchanged run (default: ${maxInterval / 1_000}s)`,
+    rare(
+      new TypedOption(
+        'duration',
+        '--max-interval <duration>',
+        `longest time between polls of an unchanged run (default: ${maxInterval / 1_000}s)`,
+      ),
     ),
-    new TypedOption(
-      'duration',
-      '--timeout <duration>',
-      'stop waiting this long after acceptance; the run continues; 0 polls once (default: no limit)',
+    common(
+      new TypedOption(
+        'duration',
+        '--timeout <duration>',
+        'stop waiting this long after acceptance; the run continues; 0 polls once (default: no limit)',
+      ),
     ),
   ];
 }
 
 function outputFlags(): Option[] {
   return [
-    new Option('-o, --output <format>', 'format of stdout: text, json, jsonl or id (default: text)'),
+    common(new Option('-o, --output <format>', 'format of stdout: text, json, jsonl or id (default: text)')),
     new Option('--json', 'same as --output json'),
   ];
 }
@@ -98,7 +122,7 @@ export function addGetFlag(command: Command): Command {
     '--get <pointer>',
     'print one value of the output, such as /total',
   );
-  return addAll(command, [flag], OUTPUT_GROUP);
+  return addAll(command, [common(flag)], OUTPUT_GROUP);
 }
 
 function documentFlags(): Option[] {
@@ -119,7 +143,8 @@ export function addOutputsFlag(command: Command): Command {
 }
 
 function reportFlags(): Option[] {
-  return [new Option('--report <kind>', `write a report: ${REPORT_CHOICES}; repeatable`).argParser(collect)];
+  const flag = new Option('--report <kind>', `write a report: ${REPORT_CHOICES}; repeatable`);
+  return [common(flag.argParser(collect))];
 }
 
 /** Adds the flags of every command that uses the service. */
@@ -132,6 +157,14 @@ export function addServiceFlags(command: Command): Command {
 export function addProfileFlags(command: Command): Command {
   addAll(command, [profileFlag()], 'Service:');
   return addAll(command, messageFlags(), 'Messages (stderr):');
+}
+
+/** Adds the flags of the settings that a profile may have. */
+export function addSettingFlags(command: Command, mark = (flag: Option) => flag): Command {
+  const [, ...service] = serviceFlags();
+  const [workflowIdField] = triggerFlags();
+  addAll(command, service.map(mark), 'Service:');
+  return addAll(command, [...waitFlags(), workflowIdField as Option].map(mark), 'Waiting:');
 }
 
 export function addTriggerFlags(command: Command): Command {
@@ -171,9 +204,11 @@ export function addHiddenGlobalFlags(program: Command): Command {
 /** Returns the flags of the command line, before and after the command's name, without defaults. */
 export function rawFlags<T extends object>(command: Command): T {
   const raw: Record<string, unknown> = {};
-  for (const source of [command.parent, command]) {
-    for (const [name, value] of Object.entries(source?.opts() ?? {})) {
-      if (source?.getOptionValueSource(name) !== 'cli') continue;
+  const chain = [command];
+  for (let above = command.parent; above !== null; above = above.parent) chain.unshift(above);
+  for (const source of chain) {
+    for (const [name, value] of Object.entries(source.opts())) {
+      if (source.getOptionValueSource(name) !== 'cli') continue;
       // A repeatable flag may be given in both places.
       const earlier = raw[name];
       raw[name] = Array.isArray(earlier) && Array.isArray(value) ? [...earlier, ...value] : value;
@@ -185,7 +220,10 @@ export function rawFlags<T extends object>(command: Command): T {
 const OUTPUT_GROUP = 'Output:';
 
 function addAll(command: Command, options: readonly Option[], group?: string): Command {
-  for (const option of options) command.addOption(group === undefined ? option : option.helpGroup(group));
+  for (const option of options) {
+    if (group !== undefined && option.helpGroupHeading === undefined) option.helpGroup(group);
+    command.addOption(option);
+  }
   return command;
 }
 
@@ -193,6 +231,12 @@ function addAll(command: Command, options: readonly Option[], group?: string): C
 export function choicesOf(help: string): string[] | undefined {
   const [, list] = /: ((?:[\w-]+, )+[\w-]+ or [\w-]+)(?= \(|;|$)/.exec(help) ?? [];
   return list?.split(/, | or /);
+}
+
+/** Returns the words that name a command: `run`, or `config show`. */
+export function commandPath(command: Command): string {
+  const { parent } = command;
+  return parent?.parent ? `${commandPath(parent)} ${command.name()}` : command.name();
 }
 
 /** Registers the action of the chosen command, which imports the command's code when it runs. */
@@ -203,6 +247,10 @@ export interface CommandEntry {
   name: string;
   summary: string;
   /** Leaves it out of `wfr --help`. */
-  isHidden?: true;
+  isHidden?: boolean;
+  /** What follows its flags: paragraphs, the first of which `-h` prints, too, and examples. */
+  help?: string;
+  /** The commands that it consists of. */
+  parts?: readonly CommandEntry[];
   define(command: Command, start: Start): void;
 }

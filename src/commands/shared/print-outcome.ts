@@ -156,20 +156,23 @@ function printEnded(
   const { exit, title = 'Ended' } = endOf(run.status) ?? {};
   if (exit === ExitCode.ok) {
     if (reporter.presentation.quiet) return;
-    const line = `${title}: run ${sanitize(run.id)}${formatFacts(run, outcome, '')}`;
-    return reporter.block([line], title, reporter.style.success);
+    const facts = formatFacts(run, outcome, '');
+    const separator = facts === '' ? '' : facts.startsWith('in ') ? ' ' : ': ';
+    return reporter.block([title + separator + facts], title, reporter.style.success);
   }
   const { message, step } = run.error ?? {};
   const lines = [
     step === undefined ? title : `${title} at step ${sanitize(step)}`,
     ...(message ? quoteLines(message).split('\n') : [NO_MESSAGE]),
-    `Run ${sanitize(run.id)}${formatFacts(run, outcome, ' completed')}`,
+    ...[
+      formatFacts(run, outcome, ' completed').replace(/^run|^in/, (word) => (word === 'run' ? 'Run' : 'In')),
+    ].filter(Boolean),
   ];
   reporter.block(lines, title, reporter.style.error);
   if (commands !== undefined) reporter.continuation(`To show it again: ${commands.status}`, { isDim: true });
 }
 
-/** Returns `, 4 of 4 steps in 12s, version 3`, without what is unknown. */
+/** Returns `4 of 4 steps in 12s`, of a run that this command did not name first also its id and version, without what is unknown. */
 function formatFacts(
   run: Run,
   { wasTriggered, wasRunning, durationMs }: WatchOutcome,
@@ -180,11 +183,9 @@ function formatFacts(
   const duration = wasTriggered ? `in ${formatDuration(durationMs)}` : '';
   const work = [steps && `${steps}${completed}`, duration].filter(Boolean).join(' ');
   const watched = wasRunning && !wasTriggered ? `watched for ${formatDuration(durationMs)}` : '';
+  if (wasTriggered) return work;
   const version = run.versionName === undefined ? '' : `version ${sanitize(run.versionName)}`;
-  return [work, watched, version]
-    .filter(Boolean)
-    .map((fact) => `, ${fact}`)
-    .join('');
+  return [`run ${sanitize(run.id)}`, work, watched, version].filter(Boolean).join(', ');
 }
 
 function printWatchError(

@@ -79,14 +79,30 @@ export async function printStatus(
   output: ResultOutput,
   format: OutputFormat,
   run: Run,
-  { severalRuns, ...facts }: SummaryFacts & { severalRuns: boolean },
+  { severalRuns, ...facts }: Omit<SummaryFacts, 'output'> & { severalRuns: boolean },
 ): Promise<void> {
   const { stdout, layout } = output;
   if (format === 'id') return printId(output, run);
   if (format !== 'text') return printRun(output, run, severalRuns || format === 'jsonl');
-  await stdout.writeSummary(
-    severalRuns ? `${layOutSummaryLine(run, layout)}\n` : runSummary(run, facts, layout),
-  );
+  if (severalRuns) return stdout.writeSummary(`${layOutSummaryLine(run, layout)}\n`);
+  const beginning = run.status === 'FINISHED' ? beginningOf(outputOf(run)) : undefined;
+  await stdout.writeSummary(runSummary(run, { ...facts, output: beginning }, layout));
+}
+
+/** Characters of an output that a summary has. */
+const MAX_BEGINNING = 60;
+
+/** Returns the beginning of a JSON text, on one line. */
+function beginningOf(json: Uint8Array): string {
+  let text = '';
+  for (const piece of compactJson(json)) {
+    text += typeof piece === 'string' ? piece : Buffer.from(piece).toString();
+    if (text.length > 2 * MAX_BEGINNING) break;
+  }
+  const characters = [...text.trimEnd()];
+  return characters.length <= MAX_BEGINNING
+    ? characters.join('')
+    : `${characters.slice(0, MAX_BEGINNING - 1).join('')}…`;
 }
 
 async function printRun({ stdout, layout }: ResultOutput, run: Run, oneLine: boolean): Promise<void> {

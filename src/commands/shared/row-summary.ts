@@ -83,8 +83,15 @@ function nextSteps(
   total: number,
   { onceFile, isBatch, isLimited, command: full }: SummaryFacts,
 ): NextStep[] {
-  const short = onceFile === undefined ? 'wfr batch …' : `wfr run … --once ${onceFile}`;
-  const command = full ?? ((flag: string) => `${short} ${flag}`);
+  const same = isBatch
+    ? 'the same command'
+    : onceFile === undefined
+      ? 'the same wfr batch command'
+      : 'the same wfr run command';
+  const step = (text: string, ...flags: string[]): NextStep =>
+    full === undefined
+      ? { text: `${text}, add to ${same}`, command: flags.join(' ') }
+      : { text, command: full(...flags) };
   const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   const steps: NextStep[] = [];
   if (has('unknown')) {
@@ -93,25 +100,19 @@ function nextSteps(
     const row = onceFile === undefined ? `${unknown[0]}=` : '';
     steps.push(
       { text: 'For each unknown row, check in the service whether its run exists.' },
-      { text: 'To continue with a run that exists', command: command(`--adopt ${row}<id>`) },
-      { text: 'To send rows again that have none', command: command(`--resend-unknown${which}`) },
+      step('To continue with a run that exists', `--adopt ${row}<id>`),
+      step('To send rows again that have none', `--resend-unknown${which}`),
     );
   }
-  if (has('lost')) {
-    const text = 'Check the base URL and the service. To run lost rows again';
-    steps.push({ text, command: command('--retry-lost') });
-  }
+  if (has('lost')) steps.push({ text: 'For each lost row, check the base URL and the service.' });
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const retried = (Object.keys(ROW_STATES) as RowState[]).filter(
     (state) => ROW_STATES[state].again === 'retry-failed' && has(state),
   );
-  const same = isBatch
-    ? 'the same command'
-    : onceFile === undefined
-      ? 'the same wfr batch command'
-      : 'the same wfr run command';
-  if (has('invalid')) steps.push({ text: `Fix the invalid rows, and run ${same} again.` });
-  else if (isOpen) {
+  if (has('invalid')) {
+    const text = `Fix the invalid rows, and run ${same} again`;
+    steps.push(full === undefined ? { text: `${text}.` } : { text, command: full() });
+  } else if (isOpen) {
     const text = isLimited
       ? 'To send the waiting rows, run the command without --limit'
       : `To continue, run ${same} again`;
@@ -121,9 +122,10 @@ function nextSteps(
     const again = retried
       .reverse()
       .map((state) => wordOf(shownState(state)))
-      .join(' and ');
+      .join(', ')
+      .replace(/, ([^,]*)$/, ' and $1');
     const text = isOpen ? `To continue with ${again} rows, too` : `To run ${again} rows again`;
-    steps.push({ text, command: command('--retry-failed') });
+    steps.push(step(text, '--retry-failed'));
   }
   return steps;
 }

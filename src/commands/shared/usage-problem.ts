@@ -2,6 +2,7 @@
 import type { Command, CommanderError, Option } from 'commander';
 import { UsageError } from '../../errors.js';
 import { findNearest } from '../../text/nearest.js';
+import { commandPath } from './flags.js';
 
 /** Converts an error of `command`, which is the program where no command was found. `defineOthers` returns other commands. */
 export function usageErrorOf(
@@ -9,7 +10,7 @@ export function usageErrorOf(
   command: Command,
   defineOthers: (defined: string) => readonly Command[],
 ): UsageError {
-  const hint = command.parent === null ? 'wfr --help' : `wfr help ${command.name()}`;
+  const hint = command.parent === null ? 'wfr --help' : `wfr help ${commandPath(command)}`;
   if (error.code !== 'commander.unknownOption') return new UsageError([problemOf(error, command)], hint);
   // The value of an unknown flag may be a secret: --token=...
   const [, flag = ''] = /'([^'=]*)/.exec(error.message) ?? [];
@@ -20,7 +21,7 @@ export function usageErrorOf(
   const owners =
     command.parent === null
       ? []
-      : defineOthers(command.name()).filter((one) =>
+      : defineOthers(commandPath(command)).filter((one) =>
           hasFlag(
             one.options.filter(({ hidden }) => !hidden),
             flag,
@@ -55,8 +56,8 @@ function suggest(text: string, names: readonly string[]): string {
 }
 
 /** Returns `a`, `a and b`, or `a, b and c`. */
-function formatList(items: readonly string[]): string {
-  return [items.slice(0, -1).join(', '), ...items.slice(-1)].filter((part) => part !== '').join(' and ');
+function formatList(items: readonly string[], word = 'and'): string {
+  return [items.slice(0, -1).join(', '), ...items.slice(-1)].filter((part) => part !== '').join(` ${word} `);
 }
 
 /** Returns how to write the input that `--customer ACME` may stand for, without its value, which may be a secret. */
@@ -73,9 +74,11 @@ function problemOf(error: CommanderError, command: Command): string {
   const [, quoted = ''] = /'([^']*)'/.exec(message) ?? [];
   switch (code) {
     case 'commander.unknownCommand':
+      if (command.parent !== null)
+        return `${command.name()} ${quote(quoted)}: choose ${formatList(commandNames(command), 'or')}`;
       return `${quoted}: there is no such command${suggest(quoted, commandNames(command))}`;
     case 'commander.missingArgument':
-      return `<${quoted}> is missing: wfr ${command.name()} ${command.usage()}`;
+      return `<${quoted}> is missing: wfr ${commandPath(command)} ${command.usage()}`;
     case 'commander.optionMissingArgument':
       return `${quoted.replace(/^-\w, /, '')}: the value is missing`;
     case 'commander.excessArguments':

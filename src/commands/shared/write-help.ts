@@ -1,6 +1,39 @@
 /** Writes help texts: what commander lays out fits the window, and headings are bold on a terminal. */
+import { type Command, Help } from 'commander';
 import type { Context } from '../../platform/context.js';
 import type { Output } from '../../platform/output.js';
+import { ADVANCED_GROUP, commandPath, isCommon } from './flags.js';
+
+/** Returns how flags are listed: the rare ones last, and in the short help the common ones only. */
+export function helpLayout(isShort: boolean): Partial<Help> {
+  const help = new Help();
+  return {
+    minWidthToWrap: 20,
+    showGlobalOptions: false,
+    subcommandTerm: (command) => command.name(),
+    visibleOptions: (command) => {
+      const flags = help.visibleOptions(command);
+      if (!isShort || !flags.some(isCommon)) return flags;
+      return flags.filter((flag) => isCommon(flag) || flag.long === '--help');
+    },
+    groupItems: (all, visible, groupOf) => {
+      const isOneGroup = isShort && visible.some(isCommon);
+      const groups = help.groupItems(all, visible, isOneGroup ? () => 'Options:' : groupOf);
+      const advanced = groups.get(ADVANCED_GROUP);
+      if (advanced === undefined) return groups;
+      groups.delete(ADVANCED_GROUP);
+      return groups.set(ADVANCED_GROUP, advanced);
+    },
+  };
+}
+
+/** Returns what follows the flags in the short help of a command: the first paragraph, the examples, and where the rest is. */
+export function shortenHelp(command: Command, text: string): string {
+  const [first = ''] = text.split('\n\n', 1);
+  const short = text.startsWith('\nExample') ? text : first + text.slice(text.search(/\n\nExamples?:\n/));
+  if (short === text && !command.options.some(isCommon)) return text;
+  return `${short}\n\nMore: wfr ${commandPath(command)} --help`;
+}
 
 /** The widths of the list of flags; in wider windows, long lines are hard to read. */
 const MIN_WIDTH = 40;

@@ -1,10 +1,11 @@
 /** The flags and the help of `wfr status`. */
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import {
   addGetFlag,
   addOutputFlags,
   addServiceFlags,
   type CommandEntry,
+  common,
   rawFlags,
   type Start,
 } from '../shared/flags.js';
@@ -19,6 +20,7 @@ Examples:
 export const STATUS: CommandEntry = {
   name: 'status',
   summary: 'show the current state of runs',
+  help: HELP,
   define,
 };
 
@@ -26,15 +28,15 @@ function define(command: Command, start: Start): void {
   command
     .description('Show the current state of runs, without waiting.')
     .argument('<run-id...>', 'ids that wfr run printed, their first 4 or more characters, or @last')
-    .option('--exit-status', 'exit with 0 for FINISHED, 1 for FAILED, 8 while running');
+    .addOption(
+      common(new Option('--exit-status', 'exit with 0 for FINISHED, 1 for FAILED, 8 while running')),
+    );
   addOutputFlags(command);
   addGetFlag(command);
-  addServiceFlags(command)
-    .addHelpText('after', HELP)
-    .action((ids: string[]) =>
-      start(async (context) => {
-        const { status } = await import('./status.js');
-        return status(ids, rawFlags<StatusFlags>(command), context);
-      }),
-    );
+  addServiceFlags(command).action((ids: string[]) =>
+    start(async (context) => {
+      const { status } = await import('./status.js');
+      return status(ids, rawFlags<StatusFlags>(command), context);
+    }),
+  );
 }

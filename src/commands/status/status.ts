@@ -20,7 +20,7 @@ import {
   parseOutputFormat,
   type ValuePointer,
 } from '../shared/output-flags.js';
-import { resumeOf } from '../shared/print-outcome.js';
+import { resumeCommands, resumeOf } from '../shared/print-outcome.js';
 import { printStatus } from '../shared/print-run.js';
 import { parseRunIds, resolvePastRuns, resolveServiceOfRuns } from '../shared/run-ids.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
@@ -110,6 +110,10 @@ async function print(
         workflow,
         page: settings.pageOf(id),
         now: service.clock.now(),
+      });
+    if (run.status === 'FINISHED' && format === 'text' && pointer === undefined && !severalRuns)
+      reporter.continuation(`To print the output: ${resumeCommands([id], settings, undefined).watch}`, {
+        isDim: true,
       });
     const hasValue = pointer === undefined || (await printValueNow(run, format, pointer, session));
     // It was read, which is what was asked for.

@@ -21,12 +21,12 @@ for a run that has already ended.
 Examples:
   wfr watch "$id"
   wfr watch --timeout 10m "$id" > output.json
-  wfr watch "$id" "$other" --output jsonl
   wfr watch "$id" --report github --report junit=report.xml`;
 
 export const WATCH: CommandEntry = {
   name: 'watch',
   summary: 'wait for existing runs to end',
+  help: HELP,
   define,
 };
 
@@ -42,7 +42,6 @@ function define(command: Command, start: Start): void {
   addReportFlags(command);
   addServiceFlags(command)
     .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
-    .addHelpText('after', HELP)
     .action((ids: string[]) =>
       start(async (context) => {
         const { watch } = await import('./watch.js');

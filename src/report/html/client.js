@@ -33,11 +33,18 @@ const ranks = rankAll(texts, order);
 const textAt = (index) => (row) => texts[row[index]];
 const rankAt = (index) => (row) => (texts[row[index]] === '' ? null : ranks[row[index]]);
 
+/** Whether each run is the row of a batch, whose label has its number. */
+const isBatch = rows.every((row) => row[LABEL] !== '');
+
 /** `key` returns a number, or null for a missing value, which is last in both directions. */
 const COLUMNS = [
-  { name: '#', kind: 'number', cell: createToggle, key: (_row, index) => index },
-  { name: 'Run', kind: 'id', cell: nameOf, keys: () => nameRanks() },
-  { name: 'Workflow', kind: 'id', cell: textAt(WORKFLOW), key: rankAt(WORKFLOW) },
+  ...(isBatch
+    ? [{ name: 'Row', kind: 'id', cell: createToggle, key: (_row, index) => index }]
+    : [
+        { name: '#', kind: 'number', cell: createToggle, key: (_row, index) => index },
+        { name: 'Run', kind: 'id', cell: (row) => shortCell(row[ID]), keys: () => nameRanks() },
+      ]),
+  { name: 'Workflow', kind: 'id', cell: (row) => shortCell(texts[row[WORKFLOW]]), key: rankAt(WORKFLOW) },
   { name: 'Version', kind: 'version', cell: textAt(VERSION), key: rankAt(VERSION) },
   { name: 'Status', kind: 'status', cell: statusCell, key: (row) => row[OUTCOME] },
   { name: 'Steps', kind: 'number', cell: textAt(STEPS), key: (row) => parseSteps(texts[row[STEPS]]) },
@@ -50,7 +57,14 @@ const COLUMNS = [
   { name: 'Duration', kind: 'number', cell: textAt(DURATION_TEXT), key: (row) => row[DURATION] },
   { name: 'Failing step', kind: 'step', cell: textAt(STEP), key: rankAt(STEP) },
   { name: 'Message', kind: 'message', cell: textAt(MESSAGE), key: rankAt(MESSAGE) },
-];
+].filter(({ name }) => {
+  const index = { Workflow: WORKFLOW, Version: VERSION, 'Failing step': STEP, Message: MESSAGE }[name];
+  if (index === undefined) return true;
+  const found = new Set(rows.map((row) => texts[row[index]])).difference(new Set(['']));
+  // What all runs have in common is above the table.
+  const isCommon = found.size === 1 && rows.length > 1 && (index === WORKFLOW || index === VERSION);
+  return found.size > 0 && !isCommon;
+});
 
 const form = document.querySelector('.filters');
 const { text: search, outcome: choice } = form.elements;
@@ -71,10 +85,8 @@ let searchTexts;
 start();
 
 function start() {
-  table.classList.toggle(
-    'labelled',
-    rows.every((row) => row[LABEL] !== ''),
-  );
+  table.classList.toggle('labelled', isBatch);
+  table.classList.toggle('single', rows.length === 1);
   table.tHead.insertRow().append(...COLUMNS.map(createHead));
   const present = new Set(rows.map((row) => row[OUTCOME]));
   for (const [index, { label }] of outcomes.entries()) {
@@ -97,7 +109,8 @@ function start() {
   });
   table.tBodies[0].addEventListener('click', toggleRow);
   addEventListener('hashchange', showLinkedRun);
-  form.hidden = table.hidden = false;
+  form.hidden = rows.length === 1;
+  table.hidden = false;
   filter();
   showLinkedRun();
 }
@@ -107,7 +120,7 @@ function showLinkedRun() {
   const [, number] = /^#run-(\d+)$/.exec(location.hash) ?? [];
   const index = Number(number) - 1;
   if (rows[index] === undefined) return;
-  choose((other) => other === index, `Run ${number}`);
+  choose((other) => other === index, isBatch ? nameOf(rows[index]) : `Run ${number}`);
   const line = table.querySelector(`[data-number="${number}"]`);
   setDetails(line, true);
   document.getElementById('runs').scrollIntoView();
@@ -173,6 +186,8 @@ function render() {
       ? `${all} ${rows.length === 1 ? 'run' : 'runs'}`
       : `${formatCount(matching.length)} of ${all} runs`;
   appendRows();
+  // A page of one run is for its output.
+  if (rows.length === 1 && matching.length === 1) setDetails(table.tBodies[0].rows[0], true);
 }
 
 function appendRows() {
@@ -204,14 +219,19 @@ function createRow(index) {
     // The label of the cell on narrow screens, where the table has no head.
     td.dataset.name = name;
     td.append(kind === 'message' ? collapse(content) : content);
-    if (kind === 'id') td.title = name === 'Run' ? idsOf(rows[index]).join(' ') : content;
+    if (kind === 'id') td.title = name === 'Workflow' ? content.textContent : idsOf(rows[index]).join(' ');
     line.append(td);
   }
   return line;
 }
 
-function createToggle(_row, index) {
-  const button = createElement('button', 'toggle', String(index + 1));
+/** An id, of which narrow screens show the beginning. */
+function shortCell(id) {
+  return createElement('span', 'whole', id);
+}
+
+function createToggle(row, index) {
+  const button = createElement('button', 'toggle', isBatch ? nameOf(row) : String(index + 1));
   button.type = 'button';
   button.title = 'Details';
   button.setAttribute('aria-expanded', 'false');
@@ -284,7 +304,7 @@ function outputOf(row) {
 
 function statusCell(row) {
   const { label, tone } = outcomes[row[OUTCOME]];
-  const cell = createElement('span', `outcome ${tone}`, label);
+  const cell = createElement('span', `outcome ${tone} ${label.replaceAll(' ', '-')}`, label);
   const status = texts[row[STATUS]];
   // The service's status, if it differs.
   if (status !== '' && status.toLowerCase() !== label) cell.append(' ', createElement('small', '', status));

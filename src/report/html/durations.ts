@@ -13,7 +13,7 @@ const LONG_TAIL = 3;
 export function renderDurations(entries: readonly Entry[]): Markup {
   const sorted = entries
     .filter(({ outcome }) => outcome.label === 'finished' || outcome.label === 'failed')
-    .map(({ duration }) => duration)
+    .flatMap(({ duration }) => duration ?? [])
     .sort((a, b) => a - b);
   const longest = sorted.at(-1) ?? 0;
   if (sorted.length < 2 || longest <= 0) return markup``;

@@ -65,7 +65,7 @@ ${groups.map(renderGroup)}</tbody>
 function renderGroup({ id, count, first, step, message }: Group): Markup {
   const { label, tone } = first[0].outcome;
   const shown = `Show ${count === 1 ? 'this run' : `these ${formatCount(count)} runs`} in the table`;
-  return markup`<tr><td class="number">${formatCount(count)}</td><td class="which"><span class="outcome ${tone}">${label}</span></td><td class="step">${step}</td><td class="message">${renderMessage(message)}${renderFirst(first, count)}</td><td class="action"><button type="button" class="show" hidden data-group="${id}" aria-label="${shown}">Show</button></td></tr>
+  return markup`<tr><td class="number">${formatCount(count)}</td><td class="which"><span class="outcome ${tone} ${label.replaceAll(' ', '-')}">${label}</span></td><td class="step">${step}</td><td class="message">${renderMessage(message)}${renderFirst(first, count)}</td><td class="action"><button type="button" class="show" hidden data-group="${id}" aria-label="${shown}">Show</button></td></tr>
 `;
 }
 

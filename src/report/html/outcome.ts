@@ -1,5 +1,6 @@
 /** Turns a reported run into the entry that the page shows: its outcome, color and texts. */
 import {
+  endOf,
   failingStepOf,
   type Outcome,
   problemLines,
@@ -41,8 +42,8 @@ export interface Entry {
   steps: string;
   /** Milliseconds since 1970. */
   started: number | undefined;
-  /** Milliseconds. */
-  duration: number;
+  /** Milliseconds; undefined if the end of the run was not observed. */
+  duration: number | undefined;
   failingStep: string;
   /** May have several lines; empty if the run succeeded. */
   message: string;
@@ -73,7 +74,7 @@ export function toEntry(outcome: Outcome, index: number): Entry {
     status: escapeUnencodable(statusOf(outcome)),
     steps: stepsOf(outcome),
     started: startedAt,
-    duration: durationMs,
+    duration: endOf(run?.status) === undefined ? undefined : durationMs,
     failingStep: escapeUnencodable(failingStepOf(outcome)),
     message: escapeUnencodable(withoutLabel(message, label && sanitize(label))),
     requestId: toLine(error?.response?.requestId ?? ''),

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { CommandResult } from '../../outcome/error-data.js';
 import { VERSION } from '../../platform/context.js';
 import { formatCount, formatDuration, formatUtc, pluralize } from '../../text/quantity.js';
+import { isUuid } from '../../text/url.js';
 import script from './client.js?raw';
 import { renderDurations } from './durations.js';
 import { groupFailures, renderFailures } from './failures.js';
@@ -21,7 +22,7 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   yield renderOverview(entries, startedAt, durationMs).html;
   yield renderFailures(failures).html;
   yield renderDurations(entries).html;
-  yield RUNS_TABLE.html;
+  yield renderRunsTable(entries.length).html;
   yield '</main>\n<script type="application/json" id="data">';
   yield* serializeRows(entries, failures.groupIds);
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
@@ -57,9 +58,9 @@ function hashOf(text: string): string {
 }
 
 /** Filled by the script: thousands of rows would make the page slow to open. */
-const RUNS_TABLE = markup`
+const renderRunsTable = (count: number) => markup`
 <section id="runs" aria-labelledby="all">
-<h2 id="all">All runs</h2>
+<h2 id="all">${count === 1 ? 'The run' : 'All runs'}</h2>
 <noscript><p class="note">The table of all runs needs JavaScript; the rest of the page does not.</p></noscript>
 <form class="filters" role="search" hidden>
 <label>Find <input type="search" name="text" autocomplete="off" spellcheck="false"></label>
@@ -72,22 +73,47 @@ const RUNS_TABLE = markup`
 </section>
 `;
 
+/** Returns `workflow 5b1f0c3e…` if all runs have the same, as the table then has no column for it. */
+function commonText(name: string, values: readonly string[]): string {
+  const [only, another] = new Set(values.filter(Boolean));
+  return only && another === undefined && values.length > 1 ? `${name} ${shortId(only)}` : '';
+}
+
+/** The details of each run have whole ids. */
+const shortId = (id: string) => (isUuid(id) ? `${id.slice(0, 8)}…` : id);
+
 type Count = readonly [outcome: PageOutcome, runs: number];
 
 /** Renders the section; `startedAt` is in milliseconds since 1970. */
 function renderOverview(entries: readonly Entry[], startedAt: number, durationMs: number): Markup {
   const counts = countOutcomes(entries);
   const iso = new Date(startedAt).toISOString();
+  const common = [
+    commonText(
+      'workflow',
+      entries.map(({ workflow }) => workflow),
+    ),
+    commonText(
+      'version',
+      entries.map(({ version }) => version),
+    ),
+  ]
+    .filter(Boolean)
+    .join(', ');
   return markup`<header>
 <h1>${formatHeadline(entries)}</h1>
-<p class="facts">Began <time datetime="${iso}">${formatUtc(startedAt)}</time>, took ${formatDuration(durationMs)}. Written by wfr ${VERSION}.</p>
+<p class="facts">Began <time datetime="${iso}">${formatUtc(startedAt)}</time>, took ${formatDuration(durationMs)}. ${common === '' ? '' : `${common.charAt(0).toUpperCase()}${common.slice(1)}. `}Written by wfr ${VERSION}.</p>
 </header>
-<section aria-label="Outcomes">
-${renderShares(counts, entries.length)}
+${entries.length === 1 ? '' : renderOutcomes(counts, entries.length)}`;
+}
+
+function renderOutcomes(counts: readonly Count[], all: number): Markup {
+  return markup`<section aria-label="Outcomes">
+${renderShares(counts, all)}
 <dl class="counts">
 ${counts.map(
   ([{ label, tone }, runs]) =>
-    markup`<div class="${tone}"><dt>${label}</dt><dd>${formatCount(runs)}<small>${formatPercent(runs, entries.length)}</small></dd></div>\n`,
+    markup`<div class="${tone} ${label.replaceAll(' ', '-')}"><dt>${label}</dt><dd>${formatCount(runs)}<small>${formatPercent(runs, all)}</small></dd></div>\n`,
 )}</dl>
 </section>`;
 }
@@ -113,12 +139,12 @@ function countOutcomes(entries: readonly Entry[]): Count[] {
 /** Renders one bar, divided in proportion to the outcomes. */
 function renderShares(counts: readonly Count[], all: number): Markup {
   let left = 0;
-  const parts = counts.map(([{ tone }, runs]) => {
+  const parts = counts.map(([{ tone, label }, runs]) => {
     const width = (runs / all) * 1_000;
     left += width;
     // Narrower would be invisible.
     const shown = Math.max(2, width - 1);
-    return markup`<rect class="${tone}" x="${(left - width).toFixed(2)}" width="${shown.toFixed(2)}" height="8"/>`;
+    return markup`<rect class="${tone} ${label.replaceAll(' ', '-')}" x="${(left - width).toFixed(2)}" width="${shown.toFixed(2)}" height="8"/>`;
   });
   return markup`<svg class="shares" aria-hidden="true" viewBox="0 0 1000 8" height="8" preserveAspectRatio="none">${parts}</svg>`;
 }

@@ -13,7 +13,7 @@ const MAX_OUTPUTS = 16 * 1024 * 1024;
 /**
  * Yields `{rows, outputs, texts, outcomes}`. A row is `[id, workflow, version, outcome, status, steps, started, duration,
  * formatted duration, failing step, message, group, label, inputs, output, request id, page]`: the outcome is an index of
- * `outcomes`, times are milliseconds, the output is an index of `outputs`, and the others but the ids, the group and the
+ * `outcomes`, times are milliseconds (null if unknown), the output is an index of `outputs`, and the others but the ids, the group and the
  * label are indexes of `texts`, because thousands of runs share a few texts. The group is null for a run that succeeded,
  * and the output for a run without one; -1 is an output that is not on the page.
  */
@@ -33,8 +33,8 @@ export function* serializeRows(
       texts.indexOf(entry.status),
       texts.indexOf(entry.steps),
       entry.started ?? null,
-      Math.round(entry.duration),
-      texts.indexOf(formatDuration(entry.duration)),
+      entry.duration === undefined ? null : Math.round(entry.duration),
+      texts.indexOf(durationText(entry)),
       texts.indexOf(entry.failingStep),
       texts.indexOf(entry.message),
       groupIds.get(entry) ?? null,
@@ -51,6 +51,12 @@ export function* serializeRows(
   for (const [index, output] of outputs.all().entries())
     yield `${index === 0 ? '\n' : ',\n'}${toScriptJson(output)}`;
   yield `\n],\n"texts":${toScriptJson(texts.all())},\n"outcomes":${toScriptJson(PAGE_OUTCOMES)}}`;
+}
+
+/** Returns nothing where there is no run. */
+function durationText({ id, duration }: Entry): string {
+  if (duration !== undefined) return formatDuration(duration);
+  return id === '' ? '' : 'not observed';
 }
 
 /** Texts that are stored once, up to a total length. */

@@ -14,7 +14,7 @@ import { sanitizeLines } from '../../text/sanitize.js';
 import type { RecordedError, RowEvent } from './events.js';
 
 /** When a row may be sent (again): at once, never, watched instead, or with a flag. */
-type Again = 'send' | 'watch' | 'skip' | 'resend-unknown' | 'retry-failed' | 'retry-lost';
+type Again = 'send' | 'watch' | 'skip' | 'resend-unknown' | 'retry-failed';
 
 interface RowStateFacts {
   again: Again;
@@ -43,7 +43,7 @@ export const ROW_STATES = {
   rejected: { again: 'retry-failed', hasNoRun: true, isRestored: true },
   unknown: { again: 'resend-unknown', hasNoRun: false, isRestored: true },
   running: { again: 'watch', hasNoRun: false, isRestored: false },
-  lost: { again: 'retry-lost', hasNoRun: false, isRestored: true },
+  lost: { again: 'retry-failed', hasNoRun: false, isRestored: true },
   ...ENDED,
 } as const satisfies Record<string, RowStateFacts>;
 

@@ -3,7 +3,7 @@ import { decodeString } from './members.js';
 import { JsonScanner, JsonSyntaxError } from './scanner.js';
 
 /** Offsets in bytes: of the name (of the value itself, if it has none), and of the value. */
-interface Position {
+export interface Position {
   name: number;
   value: number;
 }

@@ -1,7 +1,7 @@
 /** The text of the live line: progress, elapsed time, and an estimate of the time left. */
 import { statusText, stepsDone, totalSteps } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
-import { formatBytes, formatDuration } from '../../text/quantity.js';
+import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import {
   type BatchCounts,
   type CountedRun,
@@ -135,18 +135,23 @@ export function liveBatchText(
   const [wide, narrow] = share === undefined ? ['', ''] : [bar(share), bar(share, NARROW_BAR_WIDTH)];
   const done = doneText(counts);
   const [problems, fewer] = [problemsText(counts), shortProblemsText(counts)];
+  const withFinished = (text: string) =>
+    text === '' ? '' : `${formatCount(counts.finished)} finished, ${text}`;
+  const all = withFinished(problems);
   const wait = waitText(counts, now);
   // Of a service that does not take requests, rate and time left say nothing.
   if (wait !== '')
     return fitLine(width, [
-      [wide, done, problems, wait, openText(counts), elapsed],
+      [wide, done, all, wait, openText(counts), elapsed],
       [wide, done, problems, wait, elapsed],
       [wide, done, fewer, wait],
       [done, fewer, wait],
       [done, wait],
     ]);
   return fitLine(width, [
-    [wide, done, problems, openText(counts), rate, elapsed, estimateText(time)],
+    [wide, done, all, openText(counts), rate, elapsed, estimateText(time)],
+    [wide, done, all, rate, elapsed, timeLeftText(time)],
+    [wide, done, withFinished(fewer), rate, elapsed, timeLeftText(time)],
     [wide, done, problems, rate, elapsed, timeLeftText(time)],
     [wide, done, fewer, rate, timeLeftText(time)],
     [narrow, done, fewer, timeLeftText(time)],

@@ -110,7 +110,9 @@ export class LiveBatch extends LiveLine implements BatchView {
     const { write, style } = this.#printer;
     if (++this.#problems > MAX_ROW_LINES + 1) return;
     if (this.#problems > MAX_ROW_LINES) return write(style.dim(truncateTo(MORE_ROWS, columns)));
-    const text = truncateTo(rowText({ ...row, id: row.id && shortId(row.id) }), columns);
+    const whole = rowText({ ...row, id: row.id && shortId(row.id) });
+    // The reason says more than the id, which the closing block and the results have.
+    const text = truncateTo(whole.length <= columns ? whole : rowText({ ...row, id: undefined }), columns);
     const paint = paintOf(STATES[row.state].tone, style);
     write(text.replace(`  ${wordOf(row.state)}`, (found) => paint(found)));
   }

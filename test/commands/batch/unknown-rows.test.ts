@@ -78,7 +78,7 @@ const ACCEPTED = FINISHED_ROW.slice(0, 3);
 const UNKNOWN = [...FINISHED_ROW.slice(0, 2), 'unknown'];
 
 describe('batch: a row whose run the service no longer knows', () => {
-  test('batch: a resumed run that gets 404 for 60 s is lost: exits 7 with its id and --retry-lost (fault 86)', async () => {
+  test('batch: a resumed run that gets 404 for 60 s is lost: exits 7 with its id and --retry-failed (fault 86)', async () => {
     const { run, path, triggered } = await runLostBatch();
     const { exitCode, stderr, clock } = await run();
     expect(exitCode).toBe(7);
@@ -86,7 +86,8 @@ describe('batch: a row whose run the service no longer knows', () => {
     expect(clock.monotonic()).toBeLessThan(120_000);
     expect(readEvents(path)).toContainEqual(expect.objectContaining({ event: 'lost', row: 1 }));
     expect(stderr).toContain('2 rows: 1 finished, 1 lost\n');
-    expect(stderr).toMatch(/^ {2}1 lost: .*\n {4}rows\.jsonl:1 \(run-1-1\)\n.*--retry-lost$/m);
+    expect(stderr).toMatch(/^ {2}1 lost: .*\n {4}rows\.jsonl:1 \(run-1-1\)\n/m);
+    expect(stderr).toMatch(/base URL and the service\.\nTo run lost rows again: .* --retry-failed\n/);
     expect(triggered).toEqual([]);
   });
 
@@ -94,22 +95,22 @@ describe('batch: a row whose run the service no longer knows', () => {
     const { run, path, requests } = await runLostBatch();
     await run();
     const before = requests.length;
-    const { exitCode, stderr } = await run('--retry-failed', '--resend-unknown');
+    const { exitCode, stderr } = await run('--resend-unknown');
     expect(exitCode).toBe(7);
     expect(stderr).toContain('  1 lost: ');
     expect(requests).toHaveLength(before);
     expect(eventNamesByRow(path)[1]).toEqual([...ACCEPTED, 'lost']);
   });
 
-  test('batch: --retry-lost triggers a lost row again, once, and no other row', async () => {
+  test('batch: --retry-failed triggers a lost row again, once, and no other row', async () => {
     const { run, path, triggered } = await runLostBatch();
     await run();
-    const { exitCode, stderr } = await run('--retry-lost');
+    const { exitCode, stderr } = await run('--retry-failed');
     expect(exitCode).toBe(0);
     expect(stderr).toContain('2 rows: 2 finished\n');
     expect(triggered).toEqual([1]);
     expect(eventNamesByRow(path)[1]).toEqual([...ACCEPTED, 'lost', ...FINISHED_ROW]);
-    expect((await run('--retry-lost')).exitCode).toBe(0);
+    expect((await run('--retry-failed')).exitCode).toBe(0);
     expect(triggered).toEqual([1]);
   });
 
@@ -117,7 +118,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     const { run, responses, triggered } = await runLostBatch();
     await run();
     responses.post = () => [422, { message: 'no' }];
-    expect((await run('--retry-lost')).stderr).toContain('2 rows: 1 finished, 1 lost\n');
+    expect((await run('--retry-failed')).stderr).toContain('2 rows: 1 finished, 1 lost\n');
     const { exitCode, stderr } = await run();
     expect(exitCode).toBe(7);
     expect(stderr).toContain('rows.jsonl:1 (run-1-1)');
@@ -128,8 +129,8 @@ describe('batch: a row whose run the service no longer knows', () => {
     const { run, responses, triggered } = await runLostBatch();
     await run();
     responses.post = () => undefined;
-    expect((await run('--retry-lost')).exitCode).toBe(6);
-    expect((await run('--retry-lost')).exitCode).toBe(6);
+    expect((await run('--retry-failed')).exitCode).toBe(6);
+    expect((await run('--retry-failed')).exitCode).toBe(6);
     expect(triggered).toEqual([1]);
   });
 
@@ -200,7 +201,7 @@ describe('batch: a row whose run the service no longer knows', () => {
       expect(read(name)).toContain('the service no longer knows the run (404)');
     expect(read('r.xml')).toContain('<error type="lost"');
     expect(read('r.md')).toContain('run-1-1');
-    expect(read('r.html')).toContain('<span class="outcome doubt">lost</span>');
+    expect(read('r.html')).toContain('<span class="outcome doubt lost">lost</span>');
   });
 });
 
@@ -449,9 +450,7 @@ describe('batch: row states and flags decide which rows are sent', () => {
 
   const resends = [[], ['--resend-unknown'], [`--resend-unknown=${rowOf('sent')}`]];
   const combinations = resends.flatMap((resend) =>
-    [[], ['--retry-failed']].flatMap((failed) =>
-      [[], ['--retry-lost']].map((lost) => [...resend, ...failed, ...lost]),
-    ),
+    [[], ['--retry-failed']].map((failed) => [...resend, ...failed]),
   );
 
   test.each(combinations.map((flags) => [flags.join(' ') || 'no flag', flags] as const))(
@@ -461,8 +460,7 @@ describe('batch: row states and flags decide which rows are sent', () => {
       await wfr([...ARGS, ...flags], { cwd });
       const sent: State[] = ['new', 'intent', 'bad'];
       if (flags.some((flag) => flag.startsWith('--resend-unknown'))) sent.push('sent');
-      if (flags.includes('--retry-failed')) sent.push('failed', 'refused');
-      if (flags.includes('--retry-lost')) sent.push('lost');
+      if (flags.includes('--retry-failed')) sent.push('failed', 'refused', 'lost');
       expect(triggered).toEqual(sent.map(rowOf).sort((a, b) => a - b));
       // The others that are read are the runs that were just triggered.
       expect(reads.filter((id) => !id.startsWith('run-'))).toEqual(['accepted']);

@@ -82,6 +82,7 @@ describe('completion: candidates', () => {
       ['config', ''],
       ['path', 'show', 'check', 'init'],
     ],
+    [['config', 'show', '--p'], ['--profile']],
     [
       ['history', '-'],
       [

@@ -45,10 +45,61 @@ describe('help', () => {
   });
 
   test.each([
-    ['run', ['Arguments', 'Options', 'At most once', 'Sending', 'Waiting', 'Output', 'Service']],
-    ['batch', ['Arguments', 'Rows', 'Results', 'Sending', 'Waiting', 'Output', 'Service', 'Options']],
-    ['watch', ['Arguments', 'Waiting', 'Output', 'Service', 'Options']],
-    ['status', ['Arguments', 'Options', 'Output', 'Service']],
+    'run',
+    'batch',
+    'watch',
+    'results',
+    'config',
+    'status',
+    'history',
+    'config show',
+    'config init',
+  ])('help: wfr %s -h has at most 40 lines, with at most ten flags and three examples', async (command) => {
+    const { stdout, stderr, exitCode } = await runCli([...command.split(' '), '-h']);
+    expect({ stderr, exitCode }).toEqual({ stderr: '', exitCode: 0 });
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(40);
+    expect(lines.filter((line) => line.length > 80)).toEqual([]);
+    const flags = lines.filter((line) => /^ {2}-/.test(line) && !line.includes('--help'));
+    expect(flags.length).toBeLessThanOrEqual(10);
+    const examples = lines.slice(lines.findIndex((line) => line.startsWith('Example')) + 1, -2);
+    expect(examples.length).toBeLessThanOrEqual(3);
+    expect(lines.at(-1)).toBe(`More: wfr ${command} --help`);
+    const long = (await runCli([...command.split(' '), '--help'])).stdout;
+    for (const flag of flags) expect(long).toContain(/--[\w-]+/.exec(flag)?.[0]);
+  });
+
+  test('help: wfr config show -h offers no flag of a run', async () => {
+    const { stdout } = await runCli(['config', 'show', '-h']);
+    expect([...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)).toEqual([
+      '--json',
+      '--profile',
+      '--help',
+    ]);
+  });
+
+  test.each(COMMANDS)(
+    'help: wfr %s --help has each flag in exactly one group, the rare ones last',
+    async (command) => {
+      const { stdout } = await runCli([command, '--help']);
+      const { flags } = JSON.parse((await runCli(['help', command, '--json'])).stdout);
+      const [list = ''] = stdout.split(/^Examples?:$/m);
+      const listed = [...list.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag = '']) => flag);
+      expect(listed.toSorted()).toEqual(flags.map(({ name }: { name: string }) => name).toSorted());
+      const headings = [...list.matchAll(/^([A-Z][\w ()]*):$/gm)].map(([, heading]) => heading);
+      expect(new Set(headings).size).toBe(headings.length);
+      if (headings.includes('Advanced')) expect(headings.at(-1)).toBe('Advanced');
+    },
+  );
+
+  test.each([
+    ['run', ['Arguments', 'Options', 'At most once', 'Waiting', 'Output', 'Service', 'Advanced']],
+    [
+      'batch',
+      ['Arguments', 'Rows', 'Results', 'Sending', 'Waiting', 'Output', 'Service', 'Options', 'Advanced'],
+    ],
+    ['watch', ['Arguments', 'Waiting', 'Output', 'Service', 'Options', 'Advanced']],
+    ['status', ['Arguments', 'Options', 'Output', 'Service', 'Advanced']],
     ['results', ['Arguments', 'Output', 'Options']],
   ])('help: the flags of wfr %s are under the headings %j', async (command, headings) => {
     const { stdout } = await runCli(['help', command]);
@@ -63,6 +114,12 @@ describe('help', () => {
     expect(exitCode).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toBe((await runCli(['--help'])).stdout);
+  });
+
+  test('help: wfr config without a command prints its help to stderr and exits 2', async () => {
+    const { stdout, stderr, exitCode } = await runCli(['config']);
+    expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
+    expect(stderr).toBe((await runCli(['config', '--help'])).stdout);
   });
 
   test('wfr --version: only the version of package.json is printed', async () => {
@@ -113,7 +170,6 @@ describe('wfr: mistakes on the command line', () => {
       '',
     ],
     [['config', 'edit'], 'config edit: choose path, show, check or init', 'wfr help config'],
-    [['config'], '<action> is missing: wfr config [options] <action>', 'wfr help config'],
     [['sandbox', '--bogus', '--', 'wfr', 'run', 'x'], '--bogus: there is no such flag', 'wfr help sandbox'],
     [['history', 'batch'], 'batch: unexpected argument', 'wfr help history'],
     [['run', 'x', '--nope=secret'], '--nope: there is no such flag\n', 'wfr help run'],

@@ -29,11 +29,11 @@ describe('help --json', () => {
   test('help --json: every command has the arguments and flags of its help, and no others', async () => {
     const { commands } = await readReference();
     const { stdout } = await runCli(['--help']);
-    expect(commands.map(({ name }) => name)).toEqual(
+    expect(commands.map(({ name }) => name).filter((name) => !name.includes(' '))).toEqual(
       Array.from(stdout.matchAll(/^ {2}([a-z]+) {2,}/gm), ([, name]) => name),
     );
     for (const { name, flags, arguments: operands, description } of commands) {
-      const help = (await runCli(['help', name])).stdout;
+      const help = (await runCli(['help', ...name.split(' ')])).stdout;
       const column = Array.from(help.matchAll(/^ {2}(?:-\w, )?(--[a-z0-9-]+)/gm), ([, flag]) => flag);
       expect([...flags.map((flag) => flag.name)].sort()).toEqual(column.sort());
       for (const operand of operands) expect(help).toMatch(new RegExp(`^ {2}${operand.name} {2,}`, 'm'));
@@ -74,11 +74,11 @@ describe('help --json', () => {
     expect((await runCli(['__complete', 'fish', '--', 'sandbox', '--reject', ''])).stdout).toBe('');
     // wfr config show prints values as they are.
     const numbers = typed.filter(
-      ({ command, type }) => command !== 'config' && (type === 'number' || type === 'duration'),
+      ({ command, type }) => command !== 'config show' && (type === 'number' || type === 'duration'),
     );
     expect(numbers.length).toBeGreaterThan(10);
     for (const { command, operands, name } of numbers) {
-      const { stderr, exitCode } = await runCli([command, ...operands, name, 'ten']);
+      const { stderr, exitCode } = await runCli([...command.split(' '), ...operands, name, 'ten']);
       expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(`${name} ten: `) });
     }
   });

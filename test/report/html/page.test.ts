@@ -88,9 +88,19 @@ describe('--report html', () => {
     expect(rows[5]).toMatchObject({
       outcome: 'running',
       status: 'RUNNING',
-      duration: 4000,
-      words: '4.0s',
+      // Nobody watched it to its end.
+      duration: null,
+      words: 'not observed',
     });
+  });
+
+  test('--report html: what all runs have in common is said once, above the table', async () => {
+    const runs = sampleRuns(60);
+    expect(renderPage(runs)).toContain('. Workflow 5b1f0c3e…, version invoice v3. Written by wfr ');
+    const [first, ...others] = runs;
+    if (first === undefined) throw new Error('no run');
+    const page = renderPage([{ ...first, workflowId: 'another' }, ...others]);
+    expect(page).toContain('. Version invoice v3. Written by wfr ');
   });
 
   test('--report html: has the names of the inputs and the output of a run, of at most 64 KiB', async () => {

@@ -143,10 +143,12 @@ describe('live line', () => {
 
   test.each([
     [
-      117,
-      '██░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  50 running, 7,746 waiting  20/s  1m  about 6m 30s left',
+      118,
+      '██░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown  50 running, 7,746 waiting  20/s  1m  about 6m 30s left',
     ],
-    [77, '██░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  20/s  1m  6m 30s left'],
+    [117, '██░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown  20/s  1m  6m 30s left'],
+    [77, '██░░░░░░░░░░  1,204/9,000  1,199 finished, 5 problems  20/s  1m  6m 30s left'],
+    [73, '██░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  20/s  1m  6m 30s left'],
     [57, '██░░░░░░░░░░  1,204/9,000  5 problems  20/s  6m 30s left'],
     [47, '█░░░░░  1,204/9,000  5 problems  6m 30s left'],
     [37, '1,204/9,000  5 problems  6m 30s left'],
@@ -161,7 +163,10 @@ describe('live line', () => {
   });
 
   test.each([
-    [117, '█░░░░░░░░░░░  3/30  2 failed  service busy (503): waiting 4s  1 running, 26 waiting  12s'],
+    [
+      117,
+      '█░░░░░░░░░░░  3/30  1 finished, 2 failed  service busy (503): waiting 4s  1 running, 26 waiting  12s',
+    ],
     [77, '█░░░░░░░░░░░  3/30  2 failed  service busy (503): waiting 4s  12s'],
     [37, '3/30  service busy (503): waiting 4s'],
   ])('live line: a batch that waits for a busy service in %i columns is shown as %j', (width, text) => {

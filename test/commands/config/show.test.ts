@@ -1,8 +1,8 @@
 /** `wfr config show`: the effective settings and where each comes from. */
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runCli, temporaryFolder } from '../helpers/cli.js';
-import { writeTestConfig } from '../helpers/config.js';
+import { runCli, temporaryFolder } from '../../helpers/cli.js';
+import { writeTestConfig } from '../../helpers/config.js';
 
 const UUID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 
@@ -109,6 +109,25 @@ describe('wfr config show', () => {
     const path = join(home, '.config', 'wfr', 'config.json');
     expect(stdout.split('\n')[0]).toBe(`configFile       ${path}  does not exist`);
     expect(stdout).toMatch(/^baseUrl {10}- +default$/m);
+  });
+
+  test('config show: a value has those that it overrides, and the path of the file is there once', async () => {
+    const env = { WFR_BASE_URL: 'https://e.example' };
+    const { settings, path } = await shown(['--base-url', 'https://f.example'], env);
+    expect(settings.baseUrl).toEqual({
+      value: 'https://f.example',
+      source: '--base-url',
+      overridden: [
+        { value: 'https://e.example', source: 'WFR_BASE_URL' },
+        { value: 'https://h.example/v1', source: `profile prod in ${path}:5` },
+      ],
+    });
+    const world = writeTestConfig(FILE, env);
+    const { stdout } = await runCli(['config', 'show'], world);
+    expect(stdout.split(world.path)).toHaveLength(2);
+    expect(stdout).toMatch(
+      /^baseUrl +https:\/\/e\.example +WFR_BASE_URL\n {2,}https:\/\/h\.example\/v1 +profile prod, line 5 \(overridden\)\n/m,
+    );
   });
 
   test('config show: a flag overrides a variable, and a variable overrides the profile', async () => {

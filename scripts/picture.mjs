@@ -1,6 +1,6 @@
 /**
  * Creates docs/run.svg: records a run against the built-in sandbox in a real terminal (tmux) and draws the screen frame
- * by frame. Needs tmux. Usage: `npm run build && node docs/picture.mjs`.
+ * by frame. Needs tmux. Usage: `npm run build && node scripts/picture.mjs`.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -153,7 +153,7 @@ ${groups.join('\n')}
 }
 
 try {
-  writeFileSync(path('run.svg'), draw(await record()));
+  writeFileSync(path('../docs/run.svg'), draw(await record()));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
