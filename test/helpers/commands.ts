@@ -1,4 +1,4 @@
-/** The commands of wfr, as `wfr help --json` lists them. */
+/** The commands of wfr, as `wfr help --json` lists them, without the parts of one such as `config show`. */
 import { runCli } from './cli.js';
 
 interface Listed {
@@ -7,4 +7,4 @@ interface Listed {
 
 const { commands } = JSON.parse((await runCli(['help', '--json'])).stdout) as Listed;
 
-export const COMMANDS: readonly string[] = commands.map(({ name }) => name);
+export const COMMANDS: readonly string[] = commands.flatMap(({ name }) => (name.includes(' ') ? [] : [name]));
