@@ -1,9 +1,10 @@
 /** Keeps the paths in a table inside certain folders: the table may be from somebody else. */
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { isInside } from '../platform/files.js';
+import type { Context } from '../platform/context.js';
+import { isInside, resolvePath } from '../platform/files.js';
 import { errorCode } from '../platform/system-error.js';
-import { FileError, toFileError } from './files.js';
+import { assertRegular, FileError, type FileRules, toFileError } from './files.js';
 
 /** What the paths of an input are relative to, and which folders they must stay in; undefined: they may be anywhere. */
 export interface PathRules {
@@ -22,7 +23,7 @@ export interface Boundary {
  * Throws FileError if an absolute path leads out of the folders, after resolving links: before anything there is opened,
  * which could be a pipe or a device. `name` is the path as written.
  */
-export async function assertLeadsInside(absolute: string, name: string, boundary: Boundary): Promise<void> {
+async function assertLeadsInside(absolute: string, name: string, boundary: Boundary): Promise<void> {
   const target = await resolveLinks(absolute).catch((error) => {
     throw toFileError(name, error);
   });
@@ -30,7 +31,7 @@ export async function assertLeadsInside(absolute: string, name: string, boundary
 }
 
 /** Throws FileError for the real path of a file that is outside of the folders. */
-export function assertInside(target: string, name: string, boundary: Boundary): void {
+function assertInside(target: string, name: string, boundary: Boundary): void {
   if (boundary.folders.some((folder) => isInside(target, folder))) return;
   throw new FileError(`${name}: ${boundary.problem}`);
 }
@@ -52,4 +53,22 @@ async function isLink(path: string): Promise<boolean> {
     (stats) => stats.isSymbolicLink(),
     () => false,
   );
+}
+
+/** Returns the absolute path of a file that may be read. Throws FileError. */
+export async function assertReadable(
+  path: string,
+  { base, within }: PathRules,
+  mustReread: boolean,
+  context: Context,
+): Promise<string> {
+  const absolute = resolvePath(path, base, context);
+  if (within !== undefined) await assertLeadsInside(absolute, path, within);
+  if (mustReread) await assertRegular(absolute, path);
+  return absolute;
+}
+
+/** Returns the rules with which a file is opened. */
+export function fileRules({ base, within }: PathRules): FileRules {
+  return { base, ...(within && { check: (real, name) => assertInside(real, name, within) }) };
 }

@@ -41,7 +41,7 @@ export class DigestedInputs {
 }
 
 /** A document that remembers the digest of its bytes. */
-class DigestedSource implements Source {
+export class DigestedSource implements Source {
   readonly #source: Source;
   readonly #key: Buffer;
   #digest: string | undefined;
@@ -87,7 +87,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** Removes white space outside of strings from valid JSON, which may come in several parts. */
-class Compactor {
+export class Compactor {
   #isInString = false;
   #isEscaped = false;
 

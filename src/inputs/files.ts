@@ -11,13 +11,18 @@ import type { Source } from '../service/body.js';
 import { createFileSource, createHandleSource } from './file-source.js';
 
 /** A file cannot be used; the message names it and says why. */
-export class FileError extends Error {}
+export class FileError extends Error {
+  /** Whether there is no such file. */
+  isMissing = false;
+}
 
 /** Returns a FileError; a FileReadError if the machine lacks resources, which is not the fault of the file. */
 export function toFileError(path: string, error: unknown, subject = formatPath(path), hint = ''): Error {
   if (error instanceof Error && isResourceExhaustion(error))
     return new FileReadError(formatPath(path), error);
-  return new FileError(`${subject}: ${describeSystemError(error)}${hint}`);
+  const found = new FileError(`${subject}: ${describeSystemError(error)}${hint}`);
+  found.isMissing = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
+  return found;
 }
 
 /** Bytes that are read at once. */

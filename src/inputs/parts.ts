@@ -2,12 +2,12 @@
 import type { ParameterType } from '../parameters/declaration.js';
 import type { Context } from '../platform/context.js';
 import type { NamedFile } from '../platform/files.js';
-import { resolvePath } from '../platform/files.js';
 import type { Part, Source } from '../service/body.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { assertInside, assertLeadsInside, type PathRules } from './boundary.js';
-import { assertRegular, type FileRules, openDocument, readBytes } from './files.js';
+import { assertReadable, fileRules, type PathRules } from './boundary.js';
+import { FilesOfRow } from './file-digests.js';
+import { openDocument, readBytes } from './files.js';
 import { checkJson, decodeUtf8, type Segment, TextError } from './inputs-file.js';
 import { escapeName, type Item } from './item.js';
 
@@ -16,19 +16,23 @@ export class PartReader {
   readonly warnings: string[] = [];
   /** The files that were read. */
   readonly files: NamedFile[] = [];
+  /** The digests of the files that were read, if there is a key for them. */
+  readonly digests: FilesOfRow | undefined;
   readonly #opened: Source[] = [];
   readonly #context: Context;
   #stdinUser: string | undefined;
 
   /**
    * `stdinUser` is the flag that reads standard input already, as the user wrote it; `mustReread` rejects files that can be
-   * read only once.
+   * read only once; `digestKey` is the key of the digests of files, if they are needed.
    */
   constructor(
     context: Context,
     stdinUser: string | undefined,
     private readonly mustReread: boolean,
+    digestKey?: Uint8Array,
   ) {
+    this.digests = digestKey && new FilesOfRow(digestKey);
     this.#context = context;
     this.#stdinUser = stdinUser;
   }
@@ -52,16 +56,12 @@ export class PartReader {
         return [Buffer.from(JSON.stringify(item.text))];
       case 'json':
         return [validateJson(Buffer.from(item.text), jsonHint(escapeName(item.name), item.text, declared))];
-      case 'string-file':
-        await this.#claim(item.path, rules, item.raw);
-        return [
-          Buffer.from(
-            JSON.stringify(decodeUtf8(await readBytes(item.path, fileRules(rules), this.#context))),
-          ),
-        ];
+      case 'string-file': {
+        const bytes = await this.#readText(item.path, rules, item.raw, 'text');
+        return [Buffer.from(JSON.stringify(decodeUtf8(bytes)))];
+      }
       case 'json-file': {
-        await this.#claim(item.path, rules, item.raw);
-        const bytes = await readBytes(item.path, fileRules(rules), this.#context);
+        const bytes = await this.#readText(item.path, rules, item.raw, 'json');
         decodeUtf8(bytes);
         return [validateJson(stripByteOrderMark(bytes))];
       }
@@ -77,6 +77,13 @@ export class PartReader {
     }
   }
 
+  async #readText(path: string, rules: PathRules, raw: string, kind: 'text' | 'json'): Promise<Buffer> {
+    const absolute = await this.#claim(path, rules, raw);
+    const bytes = await readBytes(path, fileRules(rules), this.#context);
+    this.digests?.addText(absolute, kind, bytes);
+    return bytes;
+  }
+
   async #openDocument(
     path: string,
     givenType: string | undefined,
@@ -84,13 +91,14 @@ export class PartReader {
     raw: string,
     fix: string,
   ) {
-    await this.#claim(path, rules, raw);
+    const absolute = await this.#claim(path, rules, raw);
     const mediaType = givenType ?? (path === '-' ? undefined : await guessMediaType(path));
     if (path === '-' && mediaType === undefined) {
       throw new TextError(`the media type of standard input is unknown; ${fix}`);
     }
     // Opened before its media type is checked: a missing file is the more useful error.
-    const source = await openDocument(path, fileRules(rules), this.#context);
+    const opened = await openDocument(path, fileRules(rules), this.#context);
+    const source = this.digests?.addDocument(absolute, opened) ?? opened;
     this.#opened.push(source);
     if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${fix}`);
     if (source.size === 0) this.warnings.push(`${raw}: the document is empty (0 bytes)`);
@@ -98,14 +106,13 @@ export class PartReader {
     return [Buffer.from(head), source, Buffer.from('"')];
   }
 
-  /** Checks that a path may be read, and records it. Throws TextError or FileError. */
-  async #claim(path: string, { base, within }: PathRules, raw: string): Promise<void> {
+  /** Checks that a path may be read, and records it; returns it as an absolute one. Throws TextError or FileError. */
+  async #claim(path: string, rules: PathRules, raw: string): Promise<string> {
     this.claimStdin(path, raw);
-    if (path === '-') return;
-    const absolute = resolvePath(path, base, this.#context);
-    if (within !== undefined) await assertLeadsInside(absolute, path, within);
-    if (this.mustReread) await assertRegular(absolute, path);
+    if (path === '-') return path;
+    const absolute = await assertReadable(path, rules, this.mustReread, this.#context);
     this.files.push({ name: raw, path: absolute, isWritten: false });
+    return absolute;
   }
 
   /** Reserves standard input if `path` is `-`. Throws TextError if something else reads it already. */
@@ -116,10 +123,6 @@ export class PartReader {
     }
     this.#stdinUser = user;
   }
-}
-
-function fileRules({ base, within }: PathRules): FileRules {
-  return { base, ...(within && { check: (real, name) => assertInside(real, name, within) }) };
 }
 
 /** Says how to give a document its media type; quoted, because a semicolon ends a command in a shell. */

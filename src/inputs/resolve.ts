@@ -13,6 +13,7 @@ import {
   type DeclaredWorkflow,
   type GivenInput,
 } from './check-declared.js';
+import type { DigestFile } from './file-digests.js';
 import { FileError, readBytes } from './files.js';
 import { decodeUtf8, findDocumentObjects, parseInputsFile, TextError } from './inputs-file.js';
 import { findName, type Item, ItemError, parseItem } from './item.js';
@@ -36,6 +37,8 @@ export interface ResolvedInputs {
   warnings: string[];
   /** The files that the inputs are read from, now or while they are sent. */
   files: readonly NamedFile[];
+  /** Returns the digests of these files, as they were read last. Throws FileChangedError. */
+  digestFile: DigestFile;
   /** Closes the documents. */
   close(): Promise<void>;
 }
@@ -79,14 +82,18 @@ export interface CommonInputs {
   declared: DeclaredWorkflow | undefined;
 }
 
-/** Resolves the inputs of a row. Throws UsageError with every error, named by the row's `label`. */
+/**
+ * Resolves the inputs of a row; with `digestKey`, its files are digested. Throws UsageError with every error, named by the
+ * row's `label`.
+ */
 export async function resolveRow(
   row: RowInputs,
   label: string,
   { defaults, declared }: CommonInputs,
   context: Context,
+  digestKey?: Uint8Array,
 ): Promise<ResolvedInputs> {
-  return new Resolver(context, declared, TABLE).resolveRow(row, label, defaults);
+  return new Resolver(context, declared, TABLE, digestKey).resolveRow(row, label, defaults);
 }
 
 class Resolver {
@@ -99,10 +106,15 @@ class Resolver {
   /** Whether the names of all inputs are known. */
   #isComplete = true;
 
-  constructor(context: Context, declared: DeclaredWorkflow | undefined, otherStdin: string | undefined) {
+  constructor(
+    context: Context,
+    declared: DeclaredWorkflow | undefined,
+    otherStdin: string | undefined,
+    digestKey?: Uint8Array,
+  ) {
     this.#context = context;
     this.#declared = declared;
-    this.#reader = new PartReader(context, otherStdin, otherStdin === TABLE);
+    this.#reader = new PartReader(context, otherStdin, otherStdin === TABLE, digestKey);
   }
 
   async resolve({ items, inputsFile, hasDocuments = true }: InputArguments): Promise<ResolvedInputs> {
@@ -207,6 +219,8 @@ class Resolver {
       inputs: [...given.values()].map(({ name, parts = [] }): Input => ({ name, parts })),
       warnings: this.#reader.warnings,
       files: this.#reader.files,
+      digestFile: async (path, { base }, kind) =>
+        (await this.#reader.digests?.digestOf(resolvePath(path, base, this.#context), kind)) ?? '',
       close: () => this.#reader.close(),
     };
   }

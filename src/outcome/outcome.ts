@@ -51,6 +51,8 @@ const OTHER_STATES = {
   unauthorized: { word: 'rejected', exit: ExitCode.unauthorized, tone: 'doubt' },
   /** The row or the command is wrong; nothing was sent. */
   invalid: { exit: ExitCode.usage, tone: 'doubt' },
+  /** The row may be a changed one that was sent before; it is not sent without a flag. */
+  held: { exit: ExitCode.usage, tone: 'doubt' },
   /** No request could be made or answered; nothing was created. */
   unreachable: { exit: ExitCode.unreachable, tone: 'doubt' },
   /** A run may exist. */
@@ -59,6 +61,8 @@ const OTHER_STATES = {
   lost: { exit: ExitCode.unreachable, tone: 'doubt' },
   /** Not sent yet, by choice or because wfr stopped. */
   waiting: { exit: ExitCode.unreachable, tone: 'doubt' },
+  /** No longer in the table; how it ended touches nothing. */
+  gone: { exit: ExitCode.ok, tone: 'open' },
   noValue: { word: 'no value', exit: ExitCode.noSuchValue, tone: 'doubt' },
   notWritten: { word: 'not written', exit: ExitCode.outputNotWritten, tone: 'doubt' },
   interrupted: { exit: ExitCode.internalError, tone: 'doubt' },

@@ -10,7 +10,7 @@ import type { SaveFolder } from './save-folder.js';
 /** The label of a row of a table, such as `rows.csv:12 (ACME)`; any other one is the path of a file. */
 const TABLE_LABEL = /^.*:(\d+)(?: \((.*)\))?$/s;
 
-/** The names of rows in a folder, which follow from their labels alone: of a table its text, of files their tree. */
+/** The names of rows in a folder, which follow from their labels alone: of a table its text or its number, of files their tree. */
 export class RowNames {
   /** The folders that the files are in; none for the rows of a table. */
   readonly inputFolders: readonly string[];
@@ -31,12 +31,13 @@ export class RowNames {
     }
   }
 
-  /** Returns a relative path, always the same for one label and never that of another one. */
-  nameOf(label: string): string {
+  /** Returns a relative path, always the same for one row and never that of another one: rows move, their numbers stay. */
+  nameOf(label: string, row: number | undefined): string {
     const name = this.#name(label);
-    if (!this.#ambiguous.has(name.toLowerCase())) return name;
     const [, line] = TABLE_LABEL.exec(label) ?? [];
-    return line === undefined ? `${name}-${hash('sha256', label, 'hex').slice(0, 8)}` : `row-${line}`;
+    const isAmbiguous = this.#ambiguous.has(name.toLowerCase());
+    if (line !== undefined) return isAmbiguous || name === `row-${line}` ? `row-${row ?? line}` : name;
+    return isAmbiguous ? `${name}-${hash('sha256', label, 'hex').slice(0, 8)}` : name;
   }
 
   #name(label: string): string {
@@ -88,9 +89,9 @@ export class RowFiles {
   }
 
   /** Saves what a finished run has. Never throws: the `failure` is what the first one failed with. */
-  async save(label: string, run: Run): Promise<void> {
+  async save(label: string, row: number | undefined, run: Run): Promise<void> {
     const { outputs, documents } = this.#folders;
-    const name = this.#names.nameOf(label);
+    const name = this.#names.nameOf(label, row);
     try {
       const { run: saved, warnings } = (await documents?.save(run.id, run, name)) ?? { run, warnings: [] };
       if (this.warnings.length < MAX_WARNINGS) this.warnings.push(...warnings);
@@ -104,8 +105,8 @@ export class RowFiles {
   }
 
   /** Returns an output with the paths of its documents, where these are saved. */
-  outputOf(label: string, run: Run): Uint8Array | undefined {
+  outputOf(label: string, row: number | undefined, run: Run): Uint8Array | undefined {
     const { documents } = this.#folders;
-    return (documents?.withPaths(run.id, run, this.#names.nameOf(label)) ?? run).output;
+    return (documents?.withPaths(run.id, run, this.#names.nameOf(label, row)) ?? run).output;
   }
 }

@@ -4,9 +4,10 @@ import type { ErrorCode } from '../exit-code.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { describeSystemError } from '../platform/system-error.js';
-import { type Header, isRowEvent, type ReadEvent } from './log/events.js';
+import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
 import { LineReader } from './log/line-reader.js';
 import { assertRegularFile, readEvents } from './log/log-file.js';
+import { rangesOf } from './log/match-rows.js';
 import { PagedArray } from './log/paged-array.js';
 import { toOutcome } from './log/reduce.js';
 import { RowLines } from './log/row-lines.js';
@@ -50,8 +51,14 @@ export interface JoinedFiles {
 /** What is known of one file. */
 interface FileFacts extends ResultsFile {
   header: Header | undefined;
-  /** How many rows it has that no file before it has. */
+  /** How many rows of the table it has. */
   rows: number;
+  /** How many files are copies of others, and have no row. */
+  copies: number;
+  /** The rows that the last command found. */
+  found: RowRanges | undefined;
+  /** How many rows the table had last, if that is known. */
+  total: number | undefined;
   /** Whether all rows of its shard were begun. */
   isWhole: boolean;
   /** Whether the others were left by --limit. */
@@ -65,19 +72,22 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
   const rowOwners = new RowOwners();
   const problems = new Set<string>();
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
-  let total: number | undefined;
   let stoppedBy: ErrorCode | undefined;
   const read: FileFacts[] = [];
   for (const [index, file] of files.entries()) {
-    const facts: FileFacts = { ...file, header: undefined, rows: 0, isWhole: false, isLimited: false };
-    const known = rows.known;
+    const facts: FileFacts = {
+      ...{ ...file, header: undefined, rows: 0, copies: 0 },
+      ...{ found: undefined, total: undefined, isWhole: false, isLimited: false },
+    };
     for await (const event of readFileEvents(file)) {
       times.first = Math.min(times.first, event.time ?? times.first);
       times.last = Math.max(times.last, event.time ?? times.last);
       // A command with --once that created no run may be followed by one with another workflow.
       if (event.event === 'batch') facts.header = event;
+      if (event.event === 'present') facts.found = event.rows;
       if (event.event === 'table' || event.event === 'stopped') {
-        total = event.rows === undefined ? total : Math.max(total ?? 0, event.rows);
+        facts.total = event.rows ?? facts.total;
+        facts.copies = event.copies ?? 0;
         facts.isWhole = event.event === 'table';
         facts.isLimited = event.event === 'stopped' && event.limit !== undefined;
         stoppedBy = event.event === 'stopped' ? event.code : undefined;
@@ -88,10 +98,15 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
         problems.add(`row ${event.row} is in both ${files[owner]?.name} and ${file.name}`);
       lines.add(event, rows.apply(event));
     }
-    facts.rows = rows.known - known;
     read.push(facts);
     for (const problem of headerProblems(facts, read[0])) problems.add(problem);
   }
+  const fileOf = (row: number) => read[rowOwners.firstFileOf(row, 0)] as FileFacts;
+  const isFound = read.map(({ found }) => (found === undefined ? () => true : rangesOf([{ rows: found }])));
+  rows.setFound((row) => isFound[rowOwners.firstFileOf(row, 0)]?.(row) ?? true);
+  for (const [row] of rows.entries()) if (!rows.isGone(row)) fileOf(row).rows++;
+  const totals = read.flatMap(({ total: rowsOfFile }) => rowsOfFile ?? []);
+  const total = totals.length === 0 ? undefined : Math.max(...totals);
   const listed = [...problems].slice(0, MAX_PROBLEMS);
   if (problems.size > MAX_PROBLEMS) listed.push('more rows are in two files');
   const {
@@ -100,9 +115,10 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
     absent,
   } = total === undefined ? NONE_MISSING : findMissingRows(read, total);
   return {
-    ...{ rows, lines, total, missing, stoppedBy, header: read[0]?.header },
+    ...{ rows, lines, missing, stoppedBy, header: read[0]?.header },
+    total: total && read.reduce((sum, { copies }) => sum - copies, total),
+    fileOf,
     isComplete: read.every(({ isWhole, isLimited }) => isWhole || isLimited),
-    fileOf: (row) => read[rowOwners.firstFileOf(row, 0)] as FileFacts,
     period:
       times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },
     problems: [...listed, ...missed],
@@ -143,14 +159,14 @@ export class OutcomeReader {
   /** Throws BatchFileError if a file has changed, and the system's error. */
   async read(row: number): Promise<Outcome> {
     const { rows, lines, fileOf } = this.#joined;
-    const state = rows.state(row);
+    const state = rows.recordedState(row);
     const { path, name, header } = fileOf(row);
     const reader = this.#readers.get(path) ?? (await LineReader.open(path));
     this.#readers.set(path, reader);
     const record = await lines.read(row, state, reader, name);
     const run =
       record.run && this.#isKept ? await lines.leaveOnDisk(row, record.run, reader, name) : record.run;
-    return toOutcome(row, { ...record, run }, header?.workflow);
+    return toOutcome(row, { ...record, run, state: rows.state(row) }, header?.workflow);
   }
 
   async close(): Promise<void> {
@@ -158,10 +174,11 @@ export class OutcomeReader {
   }
 }
 
-/** Returns the outcomes of all rows, for reports. */
+/** Returns the outcomes of all rows of the table, for reports. */
 export async function listOutcomes(joined: JoinedFiles): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for await (const outcome of readOutcomes(joined, { isKept: true })) outcomes.push(outcome);
+  for await (const outcome of readOutcomes(joined, { isKept: true }))
+    if (outcome.state !== 'gone') outcomes.push(outcome);
   return outcomes;
 }
 
@@ -214,7 +231,7 @@ function findMissingRows(
   for (let index = 1; index <= Math.min(shardCount, total); index++) {
     const shard = `${index}/${shardCount}`;
     const file = files.find(({ header }) => (header?.shard ?? '1/1') === shard);
-    const rows = Math.floor((total - index) / shardCount) + 1;
+    const rows = Math.floor((total - index) / shardCount) + 1 - (file?.copies ?? 0);
     if (file === undefined) add(rows, `no file of shard ${shard}`, absent);
     else if (file.isWhole) add(rows - file.rows, `they should be in ${file.name}`, problems);
   }

@@ -5,7 +5,8 @@ import { ROW_STATES, type RowState } from './log/reduce.js';
 export interface ResendOptions {
   /** Rows with an unknown outcome to send again. */
   resendUnknown: RowSelection;
-  retryFailed: boolean;
+  /** Failed, rejected and lost rows to send again. */
+  retryFailed: RowSelection;
   /** Whether rejected rows are sent without --retry-failed: `run --once` does it, a batch leaves them. */
   resendRejected: boolean;
 }
@@ -19,7 +20,9 @@ export function nextAction(
   const isSent = {
     send: true,
     'resend-unknown': isSelected(row, resendUnknown),
-    'retry-failed': retryFailed || (resendRejected && state === 'rejected'),
+    'retry-failed': isSelected(row, retryFailed) || (resendRejected && state === 'rejected'),
+    // The flag releases the row before.
+    'send-changed': false,
   };
   const { again } = ROW_STATES[state];
   if (again === 'watch' || again === 'skip') return again;

@@ -34,9 +34,10 @@ export async function* csvRows(file: TableFile): AsyncGenerator<Row, void, void>
       labelIndex = labelIndexOf(heads, file, line);
       continue;
     }
-    const digest = digestOf([headDigest, ...cells]);
-    const label = rowLabel(name, line, cells[labelIndex]);
-    yield { number: line, label, digest, inputs: inputsOf(record, heads, paths, delimiter) };
+    const digest = () => digestOf([headDigest, ...cells]);
+    const place = labelIndex < 0 ? {} : { place: cells[labelIndex] ?? '' };
+    const label = rowLabel(name, line, place.place);
+    yield { number: line, label, ...place, digest, inputs: inputsOf(record, heads, paths, delimiter) };
   }
   if (heads === undefined) throw emptyTable(name);
 }

@@ -13,10 +13,12 @@ export async function* jsonRows({
   labelColumn,
 }: TableFile): AsyncGenerator<Row, void, void> {
   for await (const { number, json } of objectsOf(open())) {
+    const place = labelColumn === undefined ? {} : { place: memberText(json, labelColumn) };
     yield {
       number,
-      label: rowLabel(name, number, labelColumn === undefined ? '' : memberText(json, labelColumn)),
-      digest: digestOf([json.toString('latin1')]),
+      label: rowLabel(name, number, place.place),
+      ...place,
+      digest: () => digestOf([json.toString('latin1')]),
       inputs: { items: [], json, paths },
     };
   }

@@ -10,8 +10,10 @@ export interface Row {
   number: number;
   /** Identifies the row in messages: `rows.csv:12`, `rows.csv:12 (ACME)`, or the path of its file. */
   label: string;
-  /** 16 hexadecimal digits; they change when the row changes. */
-  digest: string;
+  /** Returns the digest of what is written in the table, 32 hexadecimal digits. */
+  digest(): string;
+  /** What tells where the row is, if its table has that: its path, or the text of its label. */
+  place?: string;
   /** Unresolved inputs, or why the row is invalid. */
   inputs: RowInputs | { problem: string };
 }
@@ -51,7 +53,7 @@ export function rowLabel(name: string, line: number, text = ''): string {
   return `${name}:${line} (${shown.length > MAX_LABEL_TEXT ? `${shown.slice(0, MAX_LABEL_TEXT)}…` : shown})`;
 }
 
-/** Returns the digest of texts, as 16 hexadecimal digits. */
+/** Returns the digest of texts, as 32 hexadecimal digits. */
 export function digestOf(texts: readonly string[]): string {
-  return hash('sha256', texts.join('\0'), 'hex').slice(0, 16);
+  return hash('sha256', texts.join('\0'), 'hex').slice(0, 32);
 }

@@ -6,6 +6,10 @@ import { digestOf, type Row, type TableFile, type WrittenTable } from './row.js'
 
 /** Can be read more than once. */
 export interface Table {
+  /** Whether its rows are files, so that equal ones are one. */
+  isFolder: boolean;
+  /** What the place of a row is; undefined if rows have none. */
+  places: string | undefined;
   /** Reads the columns; undefined for rows that name their inputs themselves. Throws BatchFileError. */
   columns(): Promise<Columns | undefined>;
   /** Throws BatchFileError if the table cannot be read. */
@@ -15,6 +19,8 @@ export interface Table {
 /** Returns a table with one row per file, sent as the document `name`. */
 export function tableOfFiles(name: string, files: readonly string[], cwd: string): Table {
   return {
+    isFolder: true,
+    places: 'path',
     columns: async () => ({
       label: `--each ${name}`,
       headers: [{ text: '', name, separator: '@', mediaType: undefined }],
@@ -25,7 +31,8 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
         yield {
           number: index + 1,
           label: path,
-          digest: digestOf([name, path]),
+          digest: () => digestOf([name, path]),
+          place: path,
           inputs: { items: [item], paths: { base: cwd, within: undefined } },
         };
       }
@@ -41,6 +48,8 @@ export async function tableOfFile(file: TableFile): Promise<Table> {
   const { csvRows, csvColumns } = (await isCsv(file)) ? await import('./csv.js') : {};
   const { jsonRows } = await import('./json-rows.js');
   return {
+    isFolder: false,
+    places: file.labelColumn === undefined ? undefined : `label ${file.labelColumn}`,
     columns: async () => csvColumns?.(file).catch(throwTableError),
     rows: () => readableRows((csvRows ?? jsonRows)(file)),
   };

@@ -9,7 +9,7 @@ import { folderWith } from '../helpers/files.js';
 
 describe('the lines of a results file', () => {
   const HEAD =
-    '{"event":"batch","format":2,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1","time":"2026-01-02T03:04:05.000Z"}';
+    '{"event":"batch","format":3,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1","time":"2026-01-02T03:04:05.000Z"}';
 
   test.each([
     ['{"event":"sent","row":1e9}', '"row" of the event "sent" must be a whole number from 1 to 100000000'],
@@ -18,8 +18,12 @@ describe('the lines of a results file', () => {
     ['{"event":"table","rows":1,"time":"x"}', '"time" of the event "table" must be a time'],
     ['{"event":"table","rows":1e15}', '"rows" of the event "table" must be a whole number up to 100000000'],
     [
-      '{"event":"intent","row":1,"digest":"xyz"}',
-      '"digest" of the event "intent" must be 16 hexadecimal digits',
+      '{"event":"recorded","row":1,"key":"xyz"}',
+      '"key" of the event "recorded" must be 32 hexadecimal digits',
+    ],
+    [
+      '{"event":"present","rows":[[1,3],[3,4]],"table":"0123456789abcdef0123456789abcdef"}',
+      '"rows" of the event "present" must be ranges of rows in order',
     ],
     [
       '{"event":"intent","row":1,"digest":"0123456789abcdef","inputs":["a",1]}',
@@ -34,11 +38,11 @@ describe('the lines of a results file', () => {
     ['{"event":"ended","row":1}', '"run" of the event "ended" must be'],
     ['{"event":"open","owner":"me","file":"1:2"}', '"owner" of the event "open" must be a process'],
     [
-      '{"event":"batch","format":2,"workflow":"w","baseUrl":1,"shard":"1/1"}',
+      '{"event":"batch","format":3,"workflow":"w","baseUrl":1,"shard":"1/1"}',
       '"baseUrl" of the event "batch" must be a string',
     ],
     [
-      '{"event":"batch","format":2,"workflow":"w","baseUrl":"u","shard":"x"}',
+      '{"event":"batch","format":3,"workflow":"w","baseUrl":"u","shard":"x"}',
       '"shard" of the event "batch" must be a shard',
     ],
     ['{"event":"sent","row":1,"time":"soon"}', '"time" of the event "sent" must be a time'],
@@ -59,7 +63,7 @@ describe('the lines of a results file', () => {
     const { wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     await wfr(BATCH_ARGS, { cwd });
-    appendFileSync(join(cwd, 'out.jsonl'), '{"event":"moved","row":1e9,"to":{}}\n');
+    appendFileSync(join(cwd, 'out.jsonl'), '{"event":"renumbered","row":1e9,"to":{}}\n');
     expect(await wfr(['results', 'out.jsonl'], { cwd })).toMatchObject({ exitCode: 0 });
     expect((await wfr([...BATCH_ARGS, '--report', 'json=r.json'], { cwd })).exitCode).toBe(0);
   });

@@ -723,7 +723,7 @@ describe('errors as data: --report json', () => {
 
   test('--report json: a command that ran nothing has its error, whatever the exit code', async () => {
     const head =
-      '{"event":"batch","format":2,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
+      '{"event":"batch","format":3,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
     const cwd = folderWith({ 'none.jsonl': head });
     const args = [
       'results',

@@ -34,7 +34,8 @@ describe('a machine without free file descriptors or memory (fault 75)', () => {
     async (code) => {
       const { wfr, posts, triggered } = await startBatchService();
       const cwd = folderWith({ 'rows.jsonl': ROWS, 'scan.pdf': 'scan' });
-      failToOpen('scan.pdf', code, 0, 1);
+      // It is opened twice to be read before any row is sent.
+      failToOpen('scan.pdf', code, 2, 1);
       const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
       expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 2 });
       expect(stderr).toContain(`scan.pdf cannot be read: `);
@@ -50,13 +51,27 @@ describe('a machine without free file descriptors or memory (fault 75)', () => {
   test('batch: EMFILE on opening a document during its upload exits 7, and the same command sends that row once (fault 75)', async () => {
     const { wfr, triggered } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': ROWS, 'scan.pdf': 'scan' });
-    failToOpen('scan.pdf', 'EMFILE', 1, 1);
+    failToOpen('scan.pdf', 'EMFILE', 3, 1);
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect({ exitCode, triggered: triggered.length }).toEqual({ exitCode: 7, triggered: 2 });
     expect(stderr).toContain('scan.pdf cannot be read: too many open files (EMFILE); no run was created');
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(3);
   });
+
+  test.each([0, 1])(
+    'batch: EMFILE when a document is read before the rows are sent, at opening %s, exits 7, and the same command sends each row once (fault 75)',
+    async (opening) => {
+      const { wfr, posts, triggered } = await startBatchService();
+      const cwd = folderWith({ 'rows.jsonl': ROWS, 'scan.pdf': 'scan' });
+      failToOpen('scan.pdf', 'EMFILE', opening, 1);
+      const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
+      expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 0 });
+      expect(stderr).toContain('scan.pdf cannot be read: too many open files (EMFILE); no run was created');
+      expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
+      expect(triggered).toHaveLength(3);
+    },
+  );
 
   test('batch: EMFILE on opening a socket exits 7 with the code, and does not pause the other rows (fault 75)', async () => {
     const { wfr, triggered } = await startBatchService();

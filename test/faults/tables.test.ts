@@ -4,7 +4,7 @@ import { closeSync, constants, copyFileSync, openSync, renameSync, writeFileSync
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { BATCH_ARGS, EACH_SCAN, readEvents, startBatchService } from '../helpers/batch.js';
+import { BATCH_ARGS, EACH_SCAN, startBatchService } from '../helpers/batch.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { startTimer } from '../helpers/elapsed.js';
 import { folderWith } from '../helpers/files.js';
@@ -100,21 +100,23 @@ describe('a signal before rows are sent', () => {
     expect(elapsed()).toBeLessThan(3_000);
   });
 
-  test('batch: Ctrl-C while rows are counted ends the count as well (fault 109)', async () => {
-    const cwd = folderWith({ 'rows.jsonl': '{"n":1}\n'.repeat(1_000_000) });
-    const signals = new Signals();
-    const service = await startBatchService(async (request, reply) => {
-      await request.body();
-      signals.raise('SIGINT');
-      reply.send(201, aRun({ status: 'FINISHED', output: {} }));
-    });
-    const elapsed = startTimer();
-    const { exitCode } = await service.wfr([...BATCH_ARGS, '--concurrency', '1'], { cwd, signals });
-    expect(exitCode).toBe(130);
-    expect(elapsed()).toBeLessThan(3_000);
-    const names = readEvents(join(cwd, 'out.jsonl')).map(({ event }) => event);
-    expect(names).not.toContain('stopped');
-  });
+  test.each(SIGNALS)(
+    'batch: %s ends the reading of a long table at once (fault 109)',
+    async (signal, code) => {
+      let isRead = false;
+      const stdin = Readable.from(
+        (function* () {
+          yield Buffer.from(`n\n${'1\n'.repeat(1_000_000)}`);
+          isRead = true;
+        })(),
+      );
+      const elapsed = startTimer();
+      const args = ['batch', 'w', '--rows', '-', '--delimiter', ',', '--results', 'out.jsonl'];
+      const { exitCode } = await interrupt(signal, args, { stdin }, () => isRead);
+      expect(exitCode).toBe(code);
+      expect(elapsed()).toBeLessThan(3_000);
+    },
+  );
 });
 
 describe('rows that name no regular file', () => {

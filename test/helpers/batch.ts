@@ -25,11 +25,12 @@ export function readEvents(path: string): BatchEvent[] {
     .map((line) => JSON.parse(line) as BatchEvent);
 }
 
-/** Returns the names of the events of each row, in their order. */
+/** Returns the names of the events of each row, in their order, from when it was about to be sent. */
 export function eventNamesByRow(path: string): Record<number, string[]> {
   const found: Record<number, string[]> = {};
   for (const { event, row } of readEvents(path)) {
-    if (row !== undefined) found[row] = [...(found[row] ?? []), event];
+    if (row !== undefined && event !== 'recorded' && event !== 'moved')
+      found[row] = [...(found[row] ?? []), event];
   }
   return found;
 }

@@ -240,7 +240,7 @@ describe('patterns that the shell has not expanded', () => {
   async function documents(args: string[], options: { platform?: 'win32'; home?: string } = {}) {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'scans/deep'), { recursive: true });
-    for (const file of FILES) writeFileSync(join(cwd, file), '%PDF');
+    for (const file of FILES) writeFileSync(join(cwd, file), `%PDF ${file}`);
     const { baseUrl, posts } = await scriptedService(acceptThenShow(aRun(), aFinishedRun()));
     const batch = ['batch', 'w', '--each', 'scan', '--results', 'r.jsonl', '--concurrency', '1'];
     const world = { env: { WFR_BASE_URL: baseUrl }, cwd, ...options };
@@ -270,7 +270,7 @@ describe('patterns that the shell has not expanded', () => {
   });
 
   test('batch: --each expands a pattern in the home folder, and one without a match is a missing file', async () => {
-    const home = folderWith({ 'q.pdf': '%PDF', 'p.pdf': '%PDF' });
+    const home = folderWith({ 'q.pdf': '%PDF q', 'p.pdf': '%PDF p' });
     expect(await documents(['~/*.pdf'], { home })).toMatchObject({ files: ['~/p.pdf', '~/q.pdf'], posts: 2 });
     expect(await documents(['none/*.pdf'])).toMatchObject({
       exitCode: 2,

@@ -141,7 +141,7 @@ function exitOf(rows: readonly (Known & { exit?: number })[], isComplete: boolea
   return first ?? (new Set(exits).size > 1 ? 3 : (exits[0] ?? 0));
 }
 
-const HEAD = { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
+const HEAD = { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
 
 describe('one record of a run', () => {
   test('results: summary, exit code, every format and every report agree, whatever happened to the rows', async () => {

@@ -1,7 +1,7 @@
 /** Runs the rows of a batch, several at a time, until all are done, a signal arrives, or the batch cannot continue. */
 import { setMaxListeners } from 'node:events';
 import { InterruptedError, OutputError, UsageError } from '../../errors.js';
-import { type Exit, ExitCode } from '../../exit-code.js';
+import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOf, STATES, wordOf } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
@@ -17,6 +17,7 @@ import type { Session } from '../shared/session.js';
 import type { BatchPlan } from './plan.js';
 import { type RowResult, RowRunner } from './row.js';
 import { RowSource } from './row-source.js';
+import { NO_RUN } from './unknown-rows.js';
 
 /** The states of rows that ended without success. */
 const PROBLEM_STATES = (Object.keys(ROW_STATES) as RowState[]).filter((state) => {
@@ -49,7 +50,8 @@ export class BatchRun {
     this.#log = log;
     this.#gate = gate;
     this.#session = session;
-    this.#source = new RowSource(plan);
+    const { context, interruption } = session;
+    this.#source = new RowSource(plan, log, context, interruption.signal);
     const stopWatching = AbortSignal.any([session.interruption.signal, log.failed, gate.givenUp]);
     // Every watched run adds a listener.
     setMaxListeners(0, stopWatching);
@@ -57,12 +59,26 @@ export class BatchRun {
     this.#runner = new RowRunner(plan, { session, log, gate, files, stopWatching, isStopped });
   }
 
+  /**
+   * Reads all rows and records them. Returns whether they can be sent, which a signal or a full disk prevents. Throws
+   * UsageError for a mistake in the table, before any row is sent.
+   */
+  async prepare(): Promise<boolean> {
+    try {
+      await this.#session.interruption.raceToEnd(this.#source.record());
+      return true;
+    } catch (error) {
+      if (error instanceof UsageError) this.#log.record({ event: 'stopped', code: error.code });
+      if (error instanceof OutputError) this.fail(error);
+      else if (!(error instanceof InterruptedError)) throw error;
+      return false;
+    }
+  }
+
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
   async run(view: BatchView): Promise<void> {
     const { concurrency } = this.#plan;
     const isStopped = () => this.#isStopped();
-    // For the progress; and at the end, how many rows were not sent.
-    const counting = this.#source.count();
     try {
       await forEachConcurrent(this.#source.rows(), concurrency, (row) => this.#runRow(row, view), isStopped);
     } catch (error) {
@@ -73,12 +89,10 @@ export class BatchRun {
       // A signal ends the reading of the table.
       if (!(error instanceof InterruptedError)) throw error;
     }
-    const rows = await counting;
-    if (rows === undefined) return;
-    const isWhole = this.#source.isRead && this.unsent === 0;
-    const { limit } = this.#plan;
-    if (isWhole) this.#log.record({ event: 'table', rows });
-    else this.#log.record({ event: 'stopped', rows, ...(this.#source.isRead && { limit }) });
+    this.#log.record(this.#source.summaryOf(this.unsent));
+    // What a command that does not come to its end has found does not count. An empty table may be a mistake.
+    if (this.#source.total !== 0 && !isUnfinished(exitOfSeveral(this.exits())))
+      this.#log.record({ event: 'completed' });
   }
 
   /** Sends no further rows; those in progress still wait for their responses. */
@@ -107,7 +121,8 @@ export class BatchRun {
     for (const state of PROBLEM_STATES) {
       const known = rows.count(state) - (state === 'unknown' ? awaiting : 0);
       // Rows that an earlier command could not send wait to be sent again.
-      const count = hasNoRun(state) && state !== 'rejected' ? (this.#ended.get(state) ?? 0) : known;
+      const count =
+        hasNoRun(state) && state !== 'rejected' && state !== 'held' ? (this.#ended.get(state) ?? 0) : known;
       const word = wordOf(shownState(state));
       if (count > 0) problems.set(word, (problems.get(word) ?? 0) + count);
     }
@@ -134,7 +149,7 @@ export class BatchRun {
 
   /** Why the batch ended early, and which rows were in progress, as lines for the summary. */
   notes(): string[] {
-    const notes = [...(this.#gate.stopReason ?? [])];
+    const notes = [...this.#source.notes, ...(this.#gate.stopReason ?? [])];
     if (this.#session.interruption.received !== undefined) notes.push('Interrupted.');
     if (this.unsent > 0)
       notes.push(`Waiting because of --limit ${this.#plan.limit}: ${formatCount(this.unsent)}.`);
@@ -155,6 +170,7 @@ export class BatchRun {
   }
 
   async #runRow(row: Row, view: BatchView): Promise<void> {
+    if (this.#isLeft(row)) return;
     this.#inProgress.add(row.number);
     try {
       const result = await this.#runner.run(row);
@@ -165,11 +181,20 @@ export class BatchRun {
     if (!(this.failure instanceof OutputError)) this.#inProgress.delete(row.number);
   }
 
+  /** Whether the command that says that no run of a row was created leaves it as it is. */
+  #isLeft({ number }: Row): boolean {
+    const isLeft = this.#plan.adoptions.some(({ row, id }) => row === number && id === NO_RUN);
+    if (isLeft && this.#log.rows.state(number) === 'waiting') this.#exits.add(STATES.waiting.exit);
+    return isLeft;
+  }
+
   #rowEnded({ number, label }: Row, { exit, id, reason, error }: RowResult, view: BatchView): void {
-    this.#exits.add(exit);
+    const { rows } = this.#log;
+    // How a row ended that is gone says nothing of the table.
+    if (!rows.isGone(number) || rows.state(number) !== 'gone') this.#exits.add(exit);
     const { retryAfter } = error?.response ?? {};
     if (retryAfter !== undefined) this.retryAfter = Math.max(this.retryAfter ?? 0, retryAfter);
-    const state = this.#log.rows.state(number);
+    const state = rows.recordedState(number);
     this.#ended.set(state, (this.#ended.get(state) ?? 0) + 1);
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
     view.rowDone({ label, state: shownState(state), id, reason }, isProblem);
@@ -180,4 +205,9 @@ export class BatchRun {
     const { received } = this.#session.interruption;
     return this.failure !== undefined || this.#gate.stopReason !== undefined || received !== undefined;
   }
+}
+
+/** Returns whether a command that ends so did not come to its end. */
+function isUnfinished(exit: Exit): boolean {
+  return typeof exit === 'string' || exit === ExitCode.internalError || exit === ExitCode.outputNotWritten;
 }

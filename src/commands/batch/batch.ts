@@ -10,7 +10,7 @@ import { Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { recordInputs } from '../../runs/log/common-inputs.js';
 import { Log, stdoutSink } from '../../runs/log/log.js';
-import { openResultsFile } from '../../runs/log/results-file.js';
+import { newRowSalt, openResultsFile } from '../../runs/log/results-file.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { openRowFiles } from '../shared/output-flags.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
@@ -21,7 +21,7 @@ import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
 import { foldersOfPatterns, requiresResults } from './results-place.js';
 import { resolveRowInputs } from './row.js';
-import { validateDecisions } from './unknown-rows.js';
+import { NO_RUN, validateDecisions } from './unknown-rows.js';
 
 /** Mistakes that --check lists at most, so that a table that is wrong in every row takes no more memory than a valid one. */
 const MAX_PROBLEMS = 10_000;
@@ -48,7 +48,7 @@ export function batch(
     try {
       if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, flags, context));
       await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
-      const rowFiles = await openRowFiles(flags, () => listLabels(plan), eachFiles(files, flags), context);
+      const rowFiles = await openRowFiles(flags, () => listLabels(plan), eachFiles(plan, flags), context);
       return await sendRows(plan, flags, await command.openSession(plan), rowFiles, args);
     } finally {
       await plan.close();
@@ -64,8 +64,8 @@ async function listLabels({ table }: BatchPlan): Promise<string[]> {
 }
 
 /** Returns the files of --each as the user wrote them, with a file in the folder of each pattern. */
-function eachFiles(files: readonly string[], { each }: BatchFlags): string[] | undefined {
-  return each === undefined ? undefined : foldersOfPatterns(files);
+function eachFiles({ patterns }: BatchPlan, { each }: BatchFlags): string[] | undefined {
+  return each === undefined ? undefined : foldersOfPatterns(patterns);
 }
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
@@ -132,9 +132,11 @@ async function sendRows(
   const gated = withGate(gate, session);
   const run = new BatchRun(plan, log, gate, gated, rowFiles);
   try {
-    await validateDecisions(plan, log.rows, file);
-    await adoptRuns(plan.adoptions, log, gated);
-    await run.run(await reporter.startBatchProgress(() => run.counts()));
+    if (await run.prepare()) {
+      await validateDecisions(plan, log.rows, file);
+      await settle(plan, log, gated);
+      await run.run(await reporter.startBatchProgress(() => run.counts()));
+    }
   } finally {
     reporter.stopProgress();
     gate.close();
@@ -164,6 +166,18 @@ async function sendRows(
   return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };
 }
 
+/** Records what the user found out about unknown rows. Throws what adoptRuns throws. */
+async function settle({ adoptions }: BatchPlan, log: Log, session: Session): Promise<void> {
+  const unknown = adoptions.filter(({ row }) => log.rows.recordedState(row) === 'unknown');
+  const withoutRun = unknown.filter(({ id }) => id === NO_RUN);
+  await adoptRuns(
+    unknown.filter((adoption) => !withoutRun.includes(adoption)),
+    log,
+    session,
+  );
+  for (const { row } of withoutRun) await log.commit({ event: 'uncreated', row });
+}
+
 /** The longest command line that is printed to be pasted. */
 const MAX_COMMAND = 1_000;
 
@@ -171,11 +185,14 @@ const MAX_COMMAND = 1_000;
 function nextCommand(args: readonly string[], { header, input, results }: BatchFlags, { platform }: Context) {
   if (header !== undefined || input !== undefined || results === '-') return undefined;
   const kept = args.filter((arg, index) => {
-    const decided = /^--(adopt|resend-unknown|limit)(=.*)?$/;
-    // The value of --resend-unknown is optional.
+    const decided = /^--(adopt|resend-unknown|retry-failed|send-changed|limit)(=.*)?$/;
+    // The value of two of them is optional.
     return (
       !decided.test(arg) &&
-      !(/^--(adopt|resend-unknown|limit)$/.test(args[index - 1] ?? '') && /^\d[\d,=\s-]*/.test(arg))
+      !(
+        /^--(adopt|resend-unknown|retry-failed|limit)$/.test(args[index - 1] ?? '') &&
+        /^\d[\d,=\s-]*/.test(arg)
+      )
     );
   });
   const end = kept.includes('--') ? kept.indexOf('--') : kept.length;
@@ -212,10 +229,10 @@ async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
     baseUrl: settings.baseUrl.href,
     shard: `${shard.index}/${shard.count}`,
     inputs: recordInputs(defaults),
+    rowSalt: newRowSalt(),
   };
   if (file !== undefined) {
-    const batch = { header, inputs: defaults, rows: () => shardRows(plan) };
-    return openResultsFile(ownedFileOptions(file, session), batch).catch((error) => {
+    return openResultsFile(ownedFileOptions(file, session), { header, inputs: defaults }).catch((error) => {
       const isPlace = file.isDefault && error instanceof UsageError && !(error instanceof BatchFileError);
       throw isPlace ? requiresResults(error.problems.join('; ').replace('--results ', '')) : error;
     });

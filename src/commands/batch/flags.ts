@@ -65,14 +65,22 @@ function define(command: Command, start: Start): void {
       ),
     )
     .addOption(
-      new Option('--adopt <row>=<id>', 'the run found for an unknown row; repeatable').argParser(collect),
+      new Option('--adopt <row>=<id>', 'the run of an unknown row, or none; repeatable').argParser(collect),
     )
     .addOption(
       new Option('--resend-unknown [rows]', 'send unknown rows again: all, or such as 3,7-9').argParser(
         collectRowNumbers,
       ),
     )
-    .addOption(common(new Option('--retry-failed', 'trigger failed, rejected and lost rows again')))
+    .addOption(
+      common(
+        new Option(
+          '--retry-failed [rows]',
+          'trigger failed, rejected and lost rows again: all, or such as 3,7-9',
+        ).argParser(collectRowNumbers),
+      ),
+    )
+    .option('--send-changed', 'send rows that are held because they changed')
     .option('--fail-fast', 'send no more rows after the first failure')
     .addOption(rare(new Option('--keep-going', 'send all rows, even if each is rejected alike')))
     .optionsGroup('Sending:')

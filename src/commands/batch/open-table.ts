@@ -15,9 +15,12 @@ export interface TableFlags extends FilesUnderFlags {
   label?: string;
 }
 
-/** Opens the table of --rows, or that of the files of --each; `signal` ends each reading of it. Throws UsageError. */
+/**
+ * Opens the table of --rows, or that of the files of --each, which were found for `patterns`; `signal` ends each reading of
+ * it. Throws UsageError.
+ */
 export async function openTable(
-  files: readonly string[],
+  { patterns, files }: { patterns: readonly string[]; files: readonly string[] },
   flags: TableFlags,
   context: Context,
   signal: AbortSignal,
@@ -33,6 +36,8 @@ export async function openTable(
   }
   if (each !== undefined) {
     assertNoTableFlags(flags);
+    if (patterns.length === 0)
+      throw new UsageError([`--each ${each}: requires files, such as scans/*.pdf, or a folder`]);
     return { table: filesTable(each, files, context), close: async () => {} };
   }
   if (files.length > 0)
@@ -76,7 +81,6 @@ function throwRowsError(error: unknown): never {
 function filesTable(name: string, files: readonly string[], { cwd }: Context): Table {
   if (name === '')
     throw new UsageError(['--each: the name of the input is empty; expected a name, such as --each invoice']);
-  if (files.length === 0) throw new UsageError([`--each ${name}: requires files, such as scans/*.pdf`]);
   return tableOfFiles(name, files, cwd);
 }
 

@@ -1,5 +1,6 @@
 /** Validates the command line of a batch, before anything is sent. */
 
+import { join } from 'node:path';
 import { loadCredentials } from '../../config/credentials.js';
 import { rejectIdempotencyKey } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
@@ -14,12 +15,13 @@ import {
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { expandPatterns } from '../../inputs/expand-patterns.js';
+import { filesInFolder, findFolders } from '../../inputs/folder-files.js';
 import { type Item, ItemError, parseItem } from '../../inputs/item.js';
 import { findFileLikeTexts } from '../../inputs/loose-words.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
-import { digestOf, type Row } from '../../table/row.js';
+import type { Row } from '../../table/row.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import type { DocumentFlags } from '../shared/output-flags.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
@@ -27,7 +29,7 @@ import type { CommandResources } from '../shared/session.js';
 import { assertTable } from './files-under.js';
 import { openTable, type TableFlags } from './open-table.js';
 import { chooseResults, type ResultsPlace, withoutResults } from './results-place.js';
-import { parseAdoptions, parseResendUnknown } from './unknown-rows.js';
+import { parseAdoptions, parseSelection } from './unknown-rows.js';
 
 export interface BatchFlags
   extends ServiceFlags,
@@ -52,7 +54,9 @@ export interface BatchFlags
   adopt?: string[];
   /** True: all unknown rows. */
   resendUnknown?: string | true;
-  retryFailed?: boolean;
+  /** True: all failed, rejected and lost rows. */
+  retryFailed?: string | true;
+  sendChanged?: boolean;
 }
 
 /** Every `count`-th row, starting at row `index`: `2/5` is the rows 2, 7, 12, … */
@@ -66,12 +70,20 @@ export type BatchPlan = Awaited<ReturnType<typeof planBatch>>;
 /** Validates the command line, and opens the table. Throws UsageError with all problems. */
 export async function planBatch(
   workflow: string,
-  patterns: readonly string[],
+  written: readonly string[],
   flags: BatchFlags,
   { reports, interruption }: Pick<CommandResources, 'reports' | 'interruption'>,
   context: Context,
 ) {
-  const files = await withoutResults(await expandPatterns(patterns, context), flags, context);
+  const each = flags.each === undefined ? [] : written;
+  const folders = await findFolders(each, context);
+  // A folder is the files in it.
+  const patterns = written.map((path) => (folders.has(path) ? join(path, 'file') : path));
+  const files = await withoutResults(
+    await expandFiles(written, folders, flags, interruption.signal, context),
+    flags,
+    context,
+  );
   const profile = await chooseProfile(flags, context);
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { source, ...checked } = await collectUsageErrors({
@@ -86,11 +98,12 @@ export async function planBatch(
     shard: () => parseShard(flags.shard),
     limit: () => parseInteger('--limit', flags.limit, Number.POSITIVE_INFINITY, 1, 100_000_000),
     adoptions: () => parseAdoptions(flags.adopt, flags.results),
-    resendUnknown: () => parseResendUnknown(flags.resendUnknown),
+    resendUnknown: () => parseSelection('--resend-unknown', flags.resendUnknown),
+    retryFailed: () => parseSelection('--retry-failed', flags.retryFailed),
     reports: () => openReports(reports, flags),
     filesUnder: () => assertTable(flags),
     stopping: () => assertOneStopPolicy(flags),
-    source: () => openTable(files, flags, context, interruption.signal),
+    source: () => openTable({ patterns, files }, flags, context, interruption.signal),
     settings: () => resolveServiceSettings(flags, profile, context),
   });
   const { workflowId, defaults, shard } = checked;
@@ -116,6 +129,7 @@ export async function planBatch(
     ...source,
     concurrency,
     declared,
+    patterns,
     results,
     notes: results?.isDefault
       ? [`Results file: ${results.name}; the same command continues from it, and sends no row twice.`]
@@ -125,9 +139,29 @@ export async function planBatch(
     subjects: [{ id: undefined, workflowId }],
     failFast: flags.failFast === true,
     keepGoing: flags.keepGoing === true,
-    retryFailed: flags.retryFailed === true,
+    sendChanged: flags.sendChanged === true,
     resendRejected: false,
   };
+}
+
+/** Returns the files of patterns and folders, but not the reports that are written there. */
+async function expandFiles(
+  paths: readonly string[],
+  folders: ReadonlySet<string>,
+  flags: BatchFlags,
+  signal: AbortSignal,
+  context: Context,
+): Promise<string[]> {
+  const reports = new Set(reportFiles(flags, context).map(({ path }) => path));
+  const files: string[] = [];
+  for (const path of paths) {
+    const found = folders.has(path)
+      ? await filesInFolder(path, signal, context)
+      : await expandPatterns([path], context);
+    const isReport = (file: string) => reports.has(resolvePath(file, context.cwd, context));
+    for (const file of found) if (!folders.has(path) || !isReport(file)) files.push(file);
+  }
+  return files;
 }
 
 /** Files that Node.js and the batch have open besides those of rows. */
@@ -154,21 +188,15 @@ async function openReports(reports: RequestedReports, { report, results }: Batch
   await reports.open({ hasStdout: true });
 }
 
-/**
- * Reads the rows of a shard; their digests include the workflow and the inputs of all rows. `onRow` is also called for
- * the rows of other shards.
- */
+/** Reads the rows of a shard. `onRow` is also called for the rows of other shards. */
 export async function* shardRows(
-  plan: Pick<BatchPlan, 'table' | 'shard' | 'workflowId' | 'defaults'>,
-  onRow: () => void = () => {},
-) {
-  const { table, shard, workflowId, defaults } = plan;
-  const common = digestOf([workflowId, ...defaults.map(({ raw }) => raw)]);
+  { table, shard }: Pick<BatchPlan, 'table' | 'shard'>,
+  onRow: (row: Row) => void = () => {},
+): AsyncGenerator<Row, void, void> {
   let before = 0;
   for await (const row of table.rows()) {
-    onRow();
-    if (before++ % shard.count !== shard.index - 1) continue;
-    yield { ...row, digest: digestOf([common, row.digest]) } satisfies Row;
+    onRow(row);
+    if (before++ % shard.count === shard.index - 1) yield row;
   }
 }
 

@@ -1,48 +1,219 @@
-/** The rows of a batch on their way from the table to the runner, counted for the progress display and the summary. */
+/**
+ * The rows of a batch on their way from the table to the runner: read to their end, matched with those of earlier commands
+ * and recorded before the first one is sent.
+ */
+import { createHmac } from 'node:crypto';
+import { BatchFileError } from '../../errors.js';
+import { KnownFiles } from '../../inputs/file-digests.js';
+import type { Context } from '../../platform/context.js';
+import { resolvePath } from '../../platform/files.js';
+import type { Event } from '../../runs/log/events.js';
+import type { Log } from '../../runs/log/log.js';
+import {
+  CONTINUED,
+  COPY,
+  FoundRows,
+  HELD,
+  type HeldReason,
+  type MatchedRows,
+  matchRows,
+  rangesOf,
+} from '../../runs/log/match-rows.js';
+import { identifyRow, type RowIdentity, saltedDigest } from '../../table/identity.js';
 import type { Row } from '../../table/row.js';
 import { type BatchPlan, shardRows } from './plan.js';
 
+/** Rows whose files are read at the same time. */
+const AT_ONCE = 16;
+/** Copies that are listed by their names at most. */
+const MAX_LISTED_COPIES = 3;
+
 export class RowSource {
   readonly #plan: BatchPlan;
-  #total: number | undefined;
+  readonly #log: Log;
+  readonly #context: Context;
+  readonly #signal: AbortSignal;
+  #matched: MatchedRows | undefined;
+  #tableRows = 0;
+  #rows = 0;
+  #copies: string[] = [];
+  #copyCount = 0;
   #isRead = false;
 
-  constructor(plan: BatchPlan) {
+  constructor(plan: BatchPlan, log: Log, context: Context, signal: AbortSignal) {
     this.#plan = plan;
+    this.#log = log;
+    this.#context = context;
+    this.#signal = signal;
   }
 
-  /** The number of rows of this shard; undefined until it is known. */
+  /** The number of rows of this shard, without copies; undefined until it is known. */
   get total(): number | undefined {
-    return this.#total;
+    return this.#matched === undefined ? undefined : this.#rows - this.#copyCount;
   }
 
-  /** Whether `rows` has read all rows. */
-  get isRead(): boolean {
-    return this.#isRead;
+  /** Returns the event that says how many rows there are, and whether all were begun but those that --limit left. */
+  summaryOf(unsent: number): Event {
+    const { limit } = this.#plan;
+    const rows = {
+      rows: this.#tableRows,
+      ...(this.#copyCount > 0 && { copies: this.#copyCount }),
+    };
+    if (this.#isRead && unsent === 0) return { event: 'table', ...rows };
+    return { event: 'stopped', ...rows, ...(this.#isRead && { limit }) };
   }
 
-  /** Reads the rows of this shard. */
-  async *rows(): AsyncGenerator<Row, void, void> {
-    yield* shardRows(this.#plan);
-    this.#isRead = true;
+  /** Lines about the files that are copies of others. */
+  get notes(): string[] {
+    if (this.#copyCount === 0) return [];
+    const [subject, verb] =
+      this.#copyCount === 1 ? ['1 file is a copy', 'was'] : [`${this.#copyCount} files are copies`, 'were'];
+    const more = this.#copyCount - this.#copies.length;
+    const listed = this.#copies.join(', ') + (more > 0 ? ` and ${more} more` : '');
+    return [`${subject} of other files, and ${verb} not sent: ${listed}.`];
   }
 
   /**
-   * Reads the table ahead of `rows` to set `total`, and resolves with the number of rows of the whole table. Never throws:
-   * `rows` reports what is wrong with the table, and the number is undefined.
+   * Reads all rows, and records which ones are new, continued or held. Throws BatchFileError, OutputError, and the reason of
+   * the signal.
    */
-  async count(): Promise<number | undefined> {
-    let tableRows = 0;
-    let rows = 0;
-    const onRow = () => {
-      tableRows++;
-    };
-    try {
-      for await (const _row of shardRows(this.#plan, onRow)) rows++;
-      this.#total = rows;
-      return tableRows;
-    } catch {
-      return undefined;
+  async record(): Promise<void> {
+    const { recorded, rows } = this.#log;
+    const { table, sendChanged } = this.#plan;
+    const { found, digest } = await this.#read();
+    const { isFolder, places } = table;
+    const stateOf = (row: number) => rows.recordedState(row);
+    const matched = matchRows(recorded, stateOf, found, { isFolder, places, sendChanged });
+    await this.#log.recordAll(this.#events(matched, found, digest));
+    rows.setFound(rangesOf([matched.presence]));
+    await this.#log.flush();
+    this.#matched = matched;
+  }
+
+  /** Reads the rows of this shard again, with their numbers, and then those that are gone and still run. */
+  async *rows(): AsyncGenerator<Row, void, void> {
+    const { numbers, kinds } = this.#matched as MatchedRows;
+    let at = 0;
+    for await (const row of shardRows(this.#plan)) {
+      const number = numbers[at] ?? 0;
+      if (kinds[at++] !== COPY) yield { ...row, number };
     }
+    this.#isRead = true;
+    const { rows } = this.#log;
+    for (const [number, state] of rows.entries()) {
+      if (state !== 'running' || !rows.isGone(number)) continue;
+      yield { number, label: rows.label(number), digest: () => '', inputs: { problem: 'is gone' } };
+    }
+  }
+
+  async #read() {
+    const { recorded } = this.#log;
+    const { salt } = recorded;
+    const files = new KnownFiles({
+      ...{ key: salt, context: this.#context, signal: this.#signal, known: recorded.files },
+      record: (path, state) => this.#log.record({ event: 'file', path, ...state }),
+    });
+    const isShard = this.#plan.shard.count > 1;
+    const digest = createHmac('sha256', salt);
+    const onRow = (row: Row) => {
+      this.#tableRows++;
+      if (isShard) digest.update(row.digest());
+    };
+    const found = new FoundRows();
+    let waiting: Row[] = [];
+    const identify = async () => {
+      const rows = waiting;
+      waiting = [];
+      const identities = await Promise.all(rows.map((row) => identifyRow(row, salt, files.digest)));
+      for (const [at, row] of rows.entries())
+        found.add(identities[at] as RowIdentity, row.number, this.#placeOf(row));
+      this.#rows += rows.length;
+    };
+    for await (const row of shardRows(this.#plan, onRow)) {
+      this.#signal.throwIfAborted();
+      if (waiting.push(row) === AT_ONCE) await identify();
+    }
+    await identify();
+    const table = isShard ? digest.digest('hex').slice(0, 32) : undefined;
+    if (table !== undefined && recorded.table !== undefined && recorded.table !== table)
+      throw new BatchFileError(
+        'the table has changed since its rows were recorded; with --shard it must stay as it was, or use another --results file',
+      );
+    return { found, digest: table };
+  }
+
+  #placeOf({ place }: Row): Uint8Array | undefined {
+    if (place === undefined) return undefined;
+    const { table } = this.#plan;
+    const { cwd } = this.#context;
+    const text = table.isFolder ? resolvePath(place, cwd, this.#context) : place;
+    return saltedDigest(this.#log.recorded.salt, `${table.places} ${text}`);
+  }
+
+  async *#events(
+    matched: MatchedRows,
+    found: FoundRows,
+    table: string | undefined,
+  ): AsyncGenerator<Event, void, void> {
+    const { numbers, kinds, held, released, presence } = matched;
+    const hex = (list: typeof found.keys, at: number) => list.at(at).toString('hex');
+    const optional = (name: 'place' | 'written', list: typeof found.keys, at: number) =>
+      list.has(at) ? { [name]: hex(list, at) } : {};
+    const copies: Event[] = [];
+    let at = 0;
+    for await (const row of shardRows(this.#plan)) {
+      this.#signal.throwIfAborted();
+      const index = at++;
+      const number = numbers[index] ?? 0;
+      if (kinds[index] === COPY) {
+        this.#copyCount++;
+        if (this.#copies.length < MAX_LISTED_COPIES) this.#copies.push(row.label);
+        copies.push({ event: 'copy', of: number, place: hex(found.places, index) });
+      } else if (kinds[index] === CONTINUED) yield* this.#moves(number, row.label, found, index);
+      else {
+        const reason = held.get(index);
+        const why = kinds[index] === HELD && reason ? { label: row.label, held: describeHeld(reason) } : {};
+        yield {
+          ...{ event: 'recorded', row: number, key: hex(found.keys, index) },
+          ...optional('written', found.written, index),
+          ...optional('place', found.places, index),
+          ...why,
+        } as Event;
+      }
+    }
+    for (const row of released) yield { event: 'released', row };
+    yield {
+      ...{ event: 'present', rows: presence.rows },
+      ...(table !== undefined && { table }),
+      ...(presence.places !== undefined && { places: presence.places }),
+    } as Event;
+    yield* copies;
+  }
+
+  /** Yields where a recorded row is now, if it was elsewhere. */
+  *#moves(row: number, label: string, found: FoundRows, at: number): Generator<Event, void, void> {
+    const { recorded } = this.#log;
+    const index = recorded.indexOf(row) ?? 0;
+    const { places, written } = found;
+    const moved = {
+      ...(!recorded.hasLabel(row, label) && { label }),
+      ...(places.has(at) &&
+        !recorded.places.equals(index, places, at) && { place: places.at(at).toString('hex') }),
+      ...(written.has(at) &&
+        !recorded.written.equals(index, written, at) && { written: written.at(at).toString('hex') }),
+    };
+    if (Object.keys(moved).length > 0) yield { event: 'moved', row, ...moved };
+  }
+}
+
+/** Says why a row is held. */
+function describeHeld(held: HeldReason): string {
+  switch (held.reason) {
+    case 'changed':
+      return `has changed since it was row ${held.row}, which was sent or held; --send-changed sends it as a new row`;
+    case 'equal':
+      return 'is equal to a row that is held; --send-changed sends it';
+    case 'appeared':
+      return `may be a changed row: it is new, and row ${held.row}, which was sent or held, is gone; --send-changed sends it, and --label tells changed rows from new ones`;
   }
 }

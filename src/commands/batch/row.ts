@@ -1,6 +1,6 @@
 /** Runs one row of a batch: sends or watches it. Each step is recorded in the log. */
 import type { WaitSettings } from '../../config/resolve-setting.js';
-import { OutputError, UsageError, WfrError } from '../../errors.js';
+import { FileChangedError, OutputError, UsageError, WfrError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { type CommonInputs, type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
@@ -10,11 +10,12 @@ import type { Context } from '../../platform/context.js';
 import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
+import type { RecordedRows } from '../../runs/log/recorded-rows.js';
 import { ROW_STATES } from '../../runs/log/reduce.js';
 import { nextAction, type ResendOptions } from '../../runs/next-action.js';
-import type { Input } from '../../service/body.js';
 import { createRun, type Trigger } from '../../service/create-run.js';
 import { hasEnded, type Run } from '../../service/run.js';
+import { identifyRow } from '../../table/identity.js';
 import type { Row } from '../../table/row.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
@@ -94,11 +95,11 @@ export class RowRunner {
   async #send(row: Row): Promise<RowResult | undefined> {
     const { log, session } = this.#tools;
     const { context, reporter } = session;
-    const { number, label, digest } = row;
+    const { number, label } = row;
     const isNew = ROW_STATES[log.rows.state(number)].again === 'send';
-    const resolving = isNew ? this.#resolveInTurn(row) : resolveRowInputs(row, this.#plan, context);
+    const resolving = isNew ? this.#resolveInTurn(row) : this.#resolve(row);
     const inputs = await resolving.catch((error) => {
-      log.record({ event: 'intent', row: number, label, digest });
+      log.record({ event: 'intent', row: number, label });
       if (error instanceof WfrError) log.recordRefusal(number, error, true, context.secrets);
       throw error;
     });
@@ -106,8 +107,8 @@ export class RowRunner {
     for (const warning of inputs.warnings) reporter.warn(`${label}: ${warning}`);
     try {
       const names = inputs.inputs.map(({ name }) => name);
-      log.record({ event: 'intent', row: number, label, digest, inputs: names });
-      const accepted = await this.#trigger(number, inputs.inputs);
+      log.record({ event: 'intent', row: number, label, inputs: names });
+      const accepted = await this.#trigger(row, inputs);
       this.#announce(label, accepted, names);
       return await this.#watch(row, accepted.id, accepted);
     } finally {
@@ -117,11 +118,10 @@ export class RowRunner {
 
   /** With a limit one row after another, so that the first valid ones are sent; undefined for those after them. */
   #resolveInTurn(row: Row): Promise<ResolvedInputs | undefined> {
-    const { context } = this.#tools.session;
-    if (this.#left === Number.POSITIVE_INFINITY) return resolveRowInputs(row, this.#plan, context);
+    if (this.#left === Number.POSITIVE_INFINITY) return this.#resolve(row);
     const resolved = this.#turn.then(async () => {
       if (this.#left === 0) this.unsent++;
-      const inputs = this.#left === 0 ? undefined : await resolveRowInputs(row, this.#plan, context);
+      const inputs = this.#left === 0 ? undefined : await this.#resolve(row);
       if (inputs !== undefined) this.#left--;
       return inputs;
     });
@@ -129,15 +129,21 @@ export class RowRunner {
     return resolved;
   }
 
-  async #trigger(row: number, inputs: readonly Input[]): Promise<Run> {
+  #resolve(row: Row): Promise<ResolvedInputs> {
+    const { log, session } = this.#tools;
+    return resolveRowInputs(row, this.#plan, session.context, log.recorded.salt);
+  }
+
+  async #trigger(row: Row, resolved: ResolvedInputs): Promise<Run> {
     const { log, gate, session, isStopped } = this.#tools;
     const { workflowId, resend503 } = this.#plan;
-    const record = log.ofRow(row, session.context.secrets, async () => {
+    const record = log.ofRow(row.number, session.context.secrets, async () => {
       if (isStopped()) throw new HeldBackError();
+      await assertIdentity(row, resolved, log.recorded);
       return undefined;
     });
     const { run, variant } = await gate.send(() => {
-      const trigger = { workflowId, inputs, field: this.#field, resend503 };
+      const trigger = { workflowId, inputs: resolved.inputs, field: this.#field, resend503 };
       return createRun(trigger, session.service, session.interruption, record);
     });
     this.#field = variant;
@@ -167,7 +173,8 @@ export class RowRunner {
       else if (error.signal === undefined) log.rows.setReason(number, recorded);
     } else if (run !== undefined && hasEnded(run)) {
       // Before it is recorded: a command that continues leaves ended rows alone.
-      await files?.save(label, run);
+      // Another row may have taken the place and the name of one that is gone.
+      if (!log.rows.isGone(number)) await files?.save(label, number, run);
       log.record({ event: 'ended', row: number, run });
       const { status } = run;
       session.history.recordStatus({ id, baseUrl: session.service.baseUrl.href, status }, { isNew: true });
@@ -199,12 +206,24 @@ export class RowRunner {
   }
 }
 
-/** Reads the texts and opens the documents of a row. Throws UsageError with the row's label. */
+/** Reads the texts and opens the documents of a row, which are digested with `digestKey`. Throws UsageError with the row's label. */
 export async function resolveRowInputs(
   { inputs, label }: Row,
   common: CommonInputs,
   context: Context,
+  digestKey?: Uint8Array,
 ): Promise<ResolvedInputs> {
   if ('problem' in inputs) throw new UsageError([`${label}: ${inputs.problem}`]);
-  return resolveRow(inputs, label, common, context);
+  return resolveRow(inputs, label, common, context, digestKey);
+}
+
+/** Throws FileChangedError if what is about to be sent is not what was recorded as this row. */
+async function assertIdentity(
+  row: Row,
+  { digestFile }: ResolvedInputs,
+  recorded: RecordedRows,
+): Promise<void> {
+  const { key } = await identifyRow(row, recorded.salt, digestFile);
+  const index = recorded.indexOf(row.number);
+  if (index === undefined || !recorded.keys.at(index).equals(key)) throw new FileChangedError(row.label);
 }

@@ -1,9 +1,9 @@
-/** `--adopt` and `--resend-unknown`: the user's decisions about rows whose outcome is unknown. */
+/** `--adopt`, `--resend-unknown` and `--retry-failed`: the user's decisions about rows. */
 
 import { UsageError } from '../../errors.js';
 import { wordOf } from '../../outcome/outcome.js';
 import { readEvents } from '../../runs/log/log-file.js';
-import { shownState } from '../../runs/log/reduce.js';
+import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
 import { isSelected, parseRowSelection, type RowSelection } from '../../runs/next-action.js';
 import { isUsableId } from '../../service/parse-run.js';
@@ -14,7 +14,11 @@ const EXAMPLE_ID = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
 export interface Decisions {
   adoptions: readonly Adoption[];
   resendUnknown: RowSelection;
+  retryFailed: RowSelection;
 }
+
+/** What `--adopt` says of a row of which no run was created. */
+export const NO_RUN = 'none';
 
 /** Problems that are listed at most. */
 const MAX_PROBLEMS = 20;
@@ -31,7 +35,7 @@ export function parseAdoptions(raw: readonly string[] = [], results: string | un
       problems.push(`--adopt ${JSON.stringify(text)}: expected <row>=<id>, such as 3=${EXAMPLE_ID}`);
     else if (adoptions.some((other) => other.row === row))
       problems.push(`--adopt ${text}: row ${row} is given twice`);
-    else if (adoptions.some((other) => other.id === id))
+    else if (id !== NO_RUN && adoptions.some((other) => other.id === id))
       problems.push(`--adopt ${text}: run ${id} is given twice`);
     else adoptions.push({ row, id, flag: `--adopt ${text}`, subject: `Row ${row}` });
   }
@@ -39,43 +43,66 @@ export function parseAdoptions(raw: readonly string[] = [], results: string | un
   return adoptions;
 }
 
-/** Parses the value of `--resend-unknown`; the flag alone selects all rows. Throws UsageError. */
-export function parseResendUnknown(raw: string | true | undefined): RowSelection {
+/** Parses the row numbers of a flag; the flag alone selects all rows. Throws UsageError. */
+export function parseSelection(
+  flag: '--resend-unknown' | '--retry-failed',
+  raw: string | true | undefined,
+): RowSelection {
   if (raw === undefined) return [];
   const selection = raw === true ? 'all' : parseRowSelection(raw);
   if (selection !== undefined) return selection;
+  const rows = flag === '--resend-unknown' ? 'unknown' : 'failed, rejected and lost';
   throw new UsageError([
-    `--resend-unknown ${JSON.stringify(raw)}: expected row numbers, such as 3,7-9, or no value for all unknown rows`,
+    `${flag} ${JSON.stringify(raw)}: expected row numbers, such as 3,7-9, or no value for all ${rows} rows`,
   ]);
 }
 
 /**
- * Checks the decisions against the row states and the results file. Throws UsageError for each row whose outcome is not
- * unknown, and for each run that belongs to another row.
+ * Checks the decisions against the row states and the results file. Throws UsageError for each row that a flag does not
+ * concern, or that is gone, and for each run that belongs to another row.
  */
 export async function validateDecisions(
-  { adoptions, resendUnknown }: Decisions,
+  { adoptions, resendUnknown, retryFailed }: Decisions,
   rowStates: RowStates,
   results: { path: string; name: string } | undefined,
 ): Promise<void> {
   const problems: string[] = [];
-  const checkUnknown = (row: number, flag: string) => {
-    const state = rowStates.state(row);
-    if (state !== 'unknown')
-      problems.push(`${flag}: row ${row} is not unknown; its outcome is: ${wordOf(shownState(state))}`);
+  const checkRows = (
+    flag: string,
+    selection: RowSelection,
+    fits: (state: RowState) => boolean,
+    word: string,
+  ) => {
+    for (const [first, last] of selection === 'all' ? [] : selection) {
+      for (let row = first; row <= last && problems.length < MAX_PROBLEMS; row++) {
+        const state = rowStates.recordedState(row);
+        if (rowStates.isGone(row)) problems.push(`${flag}: row ${row} is gone from the table`);
+        else if (!fits(state)) problems.push(notIn(flag, row, word, state));
+      }
+    }
   };
-  for (const { row, flag } of adoptions) {
-    checkUnknown(row, flag);
+  for (const { row, id, flag } of adoptions) {
+    const state = rowStates.recordedState(row);
+    // What is settled stays as it is.
+    const isSettled = id === NO_RUN ? row <= rowStates.lastRow && state !== 'new' : !hasNoRun(state);
+    if (state !== 'unknown' && !isSettled) problems.push(notIn(flag, row, 'unknown', state));
     if (resendUnknown !== 'all' && isSelected(row, resendUnknown))
       problems.push(`row ${row}: --adopt and --resend-unknown exclude each other`);
   }
-  for (const [first, last] of resendUnknown === 'all' ? [] : resendUnknown) {
-    for (let row = first; row <= last && problems.length < MAX_PROBLEMS; row++)
-      checkUnknown(row, '--resend-unknown');
-  }
+  checkRows('--resend-unknown', resendUnknown, (state) => state === 'unknown', 'unknown');
+  checkRows(
+    '--retry-failed',
+    retryFailed,
+    (state) => ROW_STATES[state].again === 'retry-failed',
+    'failed, rejected or lost',
+  );
   if (adoptions.length > 0 && results !== undefined)
     problems.push(...(await runsOfOtherRows(adoptions, results)));
   if (problems.length > 0) throw new UsageError(problems);
+}
+
+function notIn(flag: string, row: number, word: string, state: RowState): string {
+  return `${flag}: row ${row} is not ${word}; its outcome is: ${wordOf(shownState(state))}`;
 }
 
 /** Returns a problem for each adopted run that the results file already has for a row. */
@@ -86,8 +113,9 @@ async function runsOfOtherRows(
   const problems = new Set<string>();
   for await (const event of readEvents(path, name)) {
     if (event.event !== 'accepted') continue;
-    const adoption = adoptions.find(({ id }) => id === event.id);
-    if (adoption !== undefined) problems.add(`${adoption.flag}: this run belongs to row ${event.row}`);
+    const adoption = adoptions.find(({ id }) => id !== NO_RUN && id === event.id);
+    if (adoption !== undefined && adoption.row !== event.row)
+      problems.add(`${adoption.flag}: this run belongs to row ${event.row}`);
   }
   return [...problems];
 }

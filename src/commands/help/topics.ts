@@ -159,23 +159,26 @@ Spreadsheets of many countries write semicolons: --delimiter ';'.
 
 wfr names a row by its line, as customers.csv:12, or by its file; --label
 customer adds that input: customers.csv:12 (ACME). Where a flag takes a row, it
-is the number of the line; of files, their position.
+is the line or position at which the row was found first.
 
 Each row ends with one of these outcomes:
   finished       its run FINISHED
   failed         its run FAILED                    again with --retry-failed
   rejected       the service rejected it           again with --retry-failed
   invalid        its inputs or files are invalid   fix them, and run again
+  held           it may be a changed row           send it with --send-changed
   unauthorized   the access token was rejected     run again with a valid one
   unreachable    the service is down or busy       run again
   not sent       the batch stopped before it       run again
   running        wfr stopped waiting for its run   run again
   lost           its run is unknown (404, 60 s)    again with --retry-failed
   unknown        a run may exist                   check the service first
+  gone           it is no longer in the table      nothing
 
 "Run again" is the same command: it continues from the results file. For unknown
-rows, --adopt 12=<id> continues with the run that you found, and
---resend-unknown 12,14-16 sends rows again that have none; put it last.
+rows, --adopt 12=<id> continues with the run that you found, --adopt 12=none
+says that there is none, and --resend-unknown 12,14-16 sends rows again; put it
+last. A row is its content: rows may be inserted, moved and removed.
 
 The first row that is unauthorized or whose workflow is unknown (404), and the
 eleventh in succession with the same 4xx, stop the batch, unless --keep-going.

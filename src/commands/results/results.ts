@@ -84,7 +84,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       const table = await openWrittenTable(flags, delimiter, context, interruption.signal);
       const csv = { delimiter: delimiter ?? ',', excel: flags.excel === true };
       const outputOf = ({ label, row, run }: Outcome) =>
-        run && (rowFiles?.outputOf(labelOf(label, row), withOutput(run)) ?? run.output);
+        run && (rowFiles?.outputOf(labelOf(label, row), row, withOutput(run)) ?? run.output);
       const layout = { jsonColors, pointers, table: table?.table, csv, outputOf };
       const found: RowsFound = { inTable: 0, missing: new Map(), cutRow: undefined };
       const pieces = formatRows(format, joined, summary, exit, layout, found);
@@ -171,7 +171,7 @@ async function saveRows(
     const label = labelOf(outcome.label, outcome.row);
     // Another row may have taken its place, and then has its name.
     const isReplaced = isGone(state) && present.has(label);
-    if (run?.status === 'FINISHED' && !isReplaced) await files.save(label, withOutput(run));
+    if (run?.status === 'FINISHED' && !isReplaced) await files.save(label, outcome.row, withOutput(run));
   }
   for (const warning of files.warnings) await stderr.write(`wfr: warning: ${sanitize(warning)}\n`);
   return files.failure === undefined ? undefined : factsOf(files.failure);

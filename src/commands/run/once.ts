@@ -28,7 +28,6 @@ import { hasNoRun } from '../../runs/log/reduce.js';
 import { nextAction } from '../../runs/next-action.js';
 import { createRun } from '../../service/create-run.js';
 import { hasEnded } from '../../service/run.js';
-import { digestOf } from '../../table/row.js';
 import { sanitize } from '../../text/sanitize.js';
 import { resumeCommands } from '../shared/print-outcome.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
@@ -159,7 +158,7 @@ async function checkBeforeRetry(
   session: Session,
 ): Promise<void> {
   const { state, id } = record();
-  if (!resend.retryFailed || id === undefined || state !== 'running') return;
+  if (resend.retryFailed !== 'all' || id === undefined || state !== 'running') return;
   const { run, thrown } = await pollOnce(id, undefined, session);
   // A run that the service has forgotten has not failed: it is lost.
   if (run === undefined && !(thrown instanceof NoSuchRunError)) throw thrown;
@@ -178,13 +177,12 @@ async function send(
   await plan.documents?.assertNoFiles();
   const target = targetOf(plan);
   const names = plan.trigger.inputs.map(({ name: input }) => input);
-  const digest = digestOf([target.workflow, ...names]);
   const { service, interruption, context, reporter } = session;
   const record = log.ofRow(ONCE_ROW, context.secrets, () => inputs.digests());
   try {
     if (header.workflow !== target.workflow || header.baseUrl !== target.baseUrl)
       await log.commit(onceHeader(target, header.salt ?? ''));
-    await log.commit({ event: 'intent', row: ONCE_ROW, label: target.workflow, digest, inputs: names });
+    await log.commit({ event: 'intent', row: ONCE_ROW, label: target.workflow, inputs: names });
     const trigger = { ...plan.trigger, inputs: inputs.inputs };
     const known = announceAccepted(await createRun(trigger, service, interruption, record), plan, session);
     // If that fails, the outcome is unknown to later commands, and they send nothing.

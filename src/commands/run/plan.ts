@@ -164,7 +164,11 @@ function planOnce(flags: OnceFlags, context: Context): OncePlan | undefined {
   return {
     file: { path: resolvePath(once, context.cwd, context), name: once },
     adopted: adopt,
-    resend: { resendUnknown: resendUnknown ? 'all' : [], retryFailed, resendRejected: true },
+    resend: {
+      resendUnknown: resendUnknown ? 'all' : [],
+      retryFailed: retryFailed ? 'all' : [],
+      resendRejected: true,
+    },
   };
 }
 

@@ -104,6 +104,7 @@ function nextSteps(
       step('To send rows again that have none', `--resend-unknown${which}`),
     );
   }
+  if (has('held')) steps.push(step('To send held rows as new ones', '--send-changed'));
   if (has('lost')) steps.push({ text: 'For each lost row, check the base URL and the service.' });
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const retried = (Object.keys(ROW_STATES) as RowState[]).filter(
@@ -155,11 +156,15 @@ export function endingOfRows(rows: RowStates, summary: BatchSummary, total: numb
 /** Returns the rows that were sent, or could not be, and have not finished. */
 function listRows(rows: RowStates): Pick<RowsEnding, 'runCount' | 'runs'> {
   const runs: RunData[] = [];
-  const runCount = rows.known - rows.count('finished') - rows.count('waiting');
+  const uncounted: readonly RowState[] = ['finished', 'waiting', 'gone'];
+  const runCount = [...rows.counts()].reduce(
+    (sum, [state, count]) => sum + (uncounted.includes(state) ? 0 : count),
+    0,
+  );
   for (const [row, state] of runCount === 0 ? [] : rows.entries()) {
     if (runs.length === MAX_LISTED_RUNS) break;
     const code = rows.code(row) ?? codeOfState(shownState(state));
-    if (code === undefined) continue;
+    if (code === undefined || state === 'gone') continue;
     // The id of a row that was sent again is not that of the request without a response.
     const hasRun = state === 'running' || state === 'failed' || state === 'lost';
     runs.push({ row, label: rows.label(row), id: (hasRun && rows.id(row)) || null, code });
@@ -170,7 +175,9 @@ function listRows(rows: RowStates): Pick<RowsEnding, 'runCount' | 'runs'> {
 /** Returns the exit of each row state that occurs; rows that wait have none. */
 function exitsOfRows(rows: RowStates): Exit[] {
   return [...rows.counts()].flatMap(([state, count]) =>
-    count === 0 || state === 'running' || state === 'waiting' ? [] : [STATES[shownState(state)].exit],
+    count === 0 || state === 'running' || state === 'waiting' || state === 'gone'
+      ? []
+      : [STATES[shownState(state)].exit],
   );
 }
 

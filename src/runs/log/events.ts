@@ -4,6 +4,7 @@
  */
 import { BatchFileError } from '../../errors.js';
 import { ERROR_CODES, type ErrorCode } from '../../exit-code.js';
+import type { FileState } from '../../inputs/file-digests.js';
 import type { Facts } from '../../outcome/outcome.js';
 import { parseRun } from '../../service/parse-run.js';
 import type { Run } from '../../service/run.js';
@@ -29,8 +30,25 @@ export interface RecordedError {
 
 /** What happened to a row; a run outside of a batch is row 1. */
 export type RowEvent =
+  /**
+   * The row is in the table. `key` is the digest of its content, `written` of what the table has, if that names files,
+   * `place` of its path or label; 32 hexadecimal digits each. `held` says why it is not sent.
+   */
+  | {
+      event: 'recorded';
+      row: number;
+      key: string;
+      written?: string;
+      place?: string;
+      label?: string;
+      held?: string;
+    }
+  /** The row is found elsewhere. */
+  | { event: 'moved'; row: number; label?: string; place?: string; written?: string }
+  /** The row is held no longer. */
+  | { event: 'released'; row: number }
   /** The row will be sent. `label` is how users know it; `inputs` are the names of its inputs, unless they are invalid. */
-  | { event: 'intent'; row: number; label: string; digest: string; inputs?: readonly string[] }
+  | { event: 'intent'; row: number; label?: string; inputs?: readonly string[] }
   /** The request is about to be completed. `inputs` has the digest of each input, in the file of `run --once`. */
   | { event: 'sent'; row: number; inputs?: Readonly<Record<string, string>> }
   | { event: 'accepted'; row: number; id: string }
@@ -38,6 +56,8 @@ export type RowEvent =
   | ({ event: 'refused'; row: number } & RecordedError)
   /** A run may have been created. */
   | ({ event: 'unknown'; row: number } & RecordedError)
+  /** The user found that the attempt that is unknown has created no run. */
+  | { event: 'uncreated'; row: number }
   /** The service no longer knows the run of an accepted row (404). */
   | { event: 'lost'; row: number }
   | { event: 'ended'; row: number; run: Run };
@@ -49,16 +69,29 @@ export interface Header {
   shard: string;
   /** Of all rows. */
   inputs?: RecordedInputs;
+  /** Set in the file of a batch: the key of the digests of its rows, 32 hexadecimal digits. */
+  rowSalt?: string;
   /** Set in the file of `run --once`: the key of its digests, 32 hexadecimal digits. */
   salt?: string;
 }
 
+/** Rows, as ranges in order, both ends included. */
+export type RowRanges = readonly (readonly [first: number, last: number])[];
+
 export type FileEvent =
   | ({ event: 'batch' } & Header)
-  /** All rows of the shard were begun; the whole table has this many rows. */
-  | { event: 'table'; rows: number }
+  /** `path` is a digest, 32 hexadecimal digits. */
+  | ({ event: 'file'; path: string } & FileState)
+  /** The rows that a command has found, all of which are recorded; `table` is the digest of all shards, if there are several. */
+  | { event: 'present'; rows: RowRanges; table?: string; places?: string }
+  /** At a place is a copy of the row `of`, which is not sent. Those of a command follow its `present`. */
+  | { event: 'copy'; of: number; place: string }
+  /** The command that has found these rows came to its end. */
+  | { event: 'completed' }
+  /** All rows of the shard were begun; the whole table has this many rows, the shard this many copies among them. */
+  | { event: 'table'; rows: number; copies?: number }
   /** The batch stopped before that: `code` is that of an error of the table, `limit` the number of rows to send at most. */
-  | { event: 'stopped'; rows?: number; code?: ErrorCode; limit?: number };
+  | { event: 'stopped'; rows?: number; copies?: number; code?: ErrorCode; limit?: number };
 
 export type Event = RowEvent | FileEvent;
 
@@ -70,8 +103,8 @@ export type ReadEvent = Event & {
   start: number;
 };
 
-/** The version of the format; a file of another one is not read. */
-const FORMAT = 2;
+/** The version of the format; a file of another one is not read, but version 2 of the file of `run --once` is the same. */
+const FORMAT = 3;
 
 /** Returns whether an event is about a row. */
 export function isRowEvent<E extends Event>(event: E): event is E & RowEvent {
@@ -231,16 +264,20 @@ const ROW: Check = {
   expected: `a whole number from 1 to ${MAX_ROWS}`,
 };
 const COUNT: Check = { accepts: isIntegerBetween(0, MAX_ROWS), expected: `a whole number up to ${MAX_ROWS}` };
+const OPTIONAL_COUNT: Check = { ...COUNT, accepts: optional(COUNT.accepts) };
+const SIZE: Check = { accepts: isIntegerBetween(0, Number.MAX_SAFE_INTEGER), expected: 'a size in bytes' };
 const STATUS: Check = { accepts: optional(isIntegerBetween(100, 999)), expected: 'an HTTP status' };
 const CODE: Check = {
   accepts: (value) => typeof value === 'string' && Object.hasOwn(ERROR_CODES, value),
   expected: 'the code of an error',
 };
-const DIGEST: Check = { accepts: matches(/^[0-9a-f]{16}$/), expected: '16 hexadecimal digits' };
+const DIGEST: Check = { accepts: matches(/^[0-9a-f]{32}$/), expected: '32 hexadecimal digits' };
+const OPTIONAL_DIGEST: Check = { ...DIGEST, accepts: optional(DIGEST.accepts) };
+const RANGES: Check = { accepts: isListOfRanges, expected: 'ranges of rows in order' };
+const NUMBER_TEXT: Check = { accepts: matches(/^\d{1,24}$/), expected: 'a number as text' };
 const SHARD: Check = { accepts: matches(/^\d+\/\d+$/), expected: 'a shard such as 2/5' };
 const RUN: Check = { accepts: (value) => value !== undefined, expected: 'a run with an id' };
 const TIME: Check = { accepts: optional(isTime), expected: 'a time' };
-const SALT: Check = { accepts: optional(matches(/^[0-9a-f]{32}$/)), expected: '32 hexadecimal digits' };
 const DIGESTS: Check = { accepts: optional(isRecordOf(/^[0-9a-f]{64}$/)), expected: 'digests by input' };
 const NAMES: Check = { accepts: optional(isListOfTexts), expected: 'names' };
 const INPUTS: Check = {
@@ -261,17 +298,40 @@ const ERROR = {
 const MEMBERS: Readonly<Record<Event['event'] | 'open' | 'close', Readonly<Record<string, Check>>>> = {
   open: { owner: OWNER, file: TEXT },
   close: { by: TEXT },
-  batch: { workflow: TEXT, baseUrl: TEXT, shard: SHARD, inputs: INPUTS, salt: SALT },
-  intent: { row: ROW, digest: DIGEST, label: OPTIONAL_TEXT, inputs: NAMES },
+  batch: {
+    workflow: TEXT,
+    baseUrl: TEXT,
+    shard: SHARD,
+    inputs: INPUTS,
+    salt: OPTIONAL_DIGEST,
+    rowSalt: OPTIONAL_DIGEST,
+  },
+  file: { path: DIGEST, size: SIZE, ctime: NUMBER_TEXT, ino: NUMBER_TEXT, digest: DIGEST },
+  recorded: {
+    row: ROW,
+    key: DIGEST,
+    written: OPTIONAL_DIGEST,
+    place: OPTIONAL_DIGEST,
+    label: OPTIONAL_TEXT,
+    held: OPTIONAL_TEXT,
+  },
+  moved: { row: ROW, label: OPTIONAL_TEXT, place: OPTIONAL_DIGEST, written: OPTIONAL_DIGEST },
+  released: { row: ROW },
+  present: { rows: RANGES, table: OPTIONAL_DIGEST, places: OPTIONAL_TEXT },
+  copy: { of: ROW, place: DIGEST },
+  completed: {},
+  intent: { row: ROW, label: OPTIONAL_TEXT, inputs: NAMES },
   sent: { row: ROW, inputs: DIGESTS },
   accepted: { row: ROW, id: ID },
   refused: ERROR,
   unknown: ERROR,
+  uncreated: { row: ROW },
   lost: { row: ROW },
   ended: { row: ROW, run: RUN },
-  table: { rows: COUNT },
+  table: { rows: COUNT, copies: OPTIONAL_COUNT },
   stopped: {
-    rows: { ...COUNT, accepts: optional(COUNT.accepts) },
+    rows: OPTIONAL_COUNT,
+    copies: OPTIONAL_COUNT,
     code: { ...CODE, accepts: optional(CODE.accepts) },
     limit: { ...COUNT, accepts: optional(COUNT.accepts) },
   },
@@ -291,7 +351,7 @@ function isKnownEvent(event: unknown): event is keyof typeof MEMBERS {
 function findProblem(members: Members): string | undefined {
   const { event, format } = members;
   if (typeof event !== 'string') return 'is not a line of a results file';
-  if (event === 'batch' && format !== FORMAT)
+  if (event === 'batch' && format !== FORMAT && (format !== 2 || members.salt === undefined))
     return 'was written by another version of wfr; continue with that version, or use another file';
   for (const [name, { accepts, expected }] of CHECKS.get(event) ?? CHECKS_OF_OTHERS) {
     if (!accepts(members[name])) return `"${name}" of the event "${event}" must be ${expected}`;
@@ -302,6 +362,17 @@ function findProblem(members: Members): string | undefined {
 function isIntegerBetween(min: number, max: number) {
   return (value: unknown) =>
     typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+}
+
+function isListOfRanges(value: unknown): boolean {
+  let last = 0;
+  const isRange = (range: unknown) => {
+    if (!Array.isArray(range) || range.length !== 2 || !range.every(ROW.accepts)) return false;
+    const isInOrder = range[0] > last && range[0] <= range[1];
+    last = range[1];
+    return isInOrder;
+  };
+  return Array.isArray(value) && value.every(isRange);
 }
 
 function isTime(value: unknown): boolean {

@@ -29,6 +29,7 @@ export async function openLogFile(
     for await (const event of decodeEvents(file.read(), name)) {
       if (event.event === 'batch') header = event;
       else if (header === undefined) throw new BatchFileError(`${name}: has rows before its "batch" line`);
+      log.recorded.apply(event, event.time ?? 0);
       if (!isRowEvent(event)) continue;
       log.rows.apply(event);
       observe(event, event.time);

@@ -11,6 +11,7 @@ import { compactJson } from '../../text/json/format-json.js';
 import { withoutLabel } from '../../text/reason-groups.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { type Event, encodeEvent, isRowEvent, type RowEvent, recordedError } from './events.js';
+import { RecordedRows } from './recorded-rows.js';
 import { RowStates } from './row-states.js';
 
 /** Where the lines of a log go. */
@@ -25,19 +26,25 @@ export interface LogSink {
   close(): Promise<void>;
 }
 
-interface QueuedEvent {
-  line: Uint8Array;
-  /** Set if somebody waits until the event is on disk. */
+interface QueuedEvents {
+  lines: readonly Uint8Array[];
+  /** Set if somebody waits until the event is written, on disk unless it is `isVolatile`. */
   waiter?: { resolve(): void; reject(error: unknown): void };
+  isVolatile?: boolean;
 }
+
+/** Events that are written at once when there are many. */
+const BULK = 2_000;
 
 export class Log {
   readonly rows = new RowStates();
+  /** Which rows are which. */
+  readonly recorded = new RecordedRows();
   readonly #sink: LogSink;
   readonly #now: () => number;
   readonly #observe: (event: RowEvent, time: number) => void;
   readonly #awaiting = new Set<number>();
-  #queue: QueuedEvent[] = [];
+  #queue: QueuedEvents[] = [];
   #writing: Promise<void> | undefined;
 
   /** `observe` is called with each event of a row, at its time (ms since 1970). */
@@ -60,14 +67,14 @@ export class Log {
   /** Applies an event, and queues its line. */
   record(event: Event): void {
     this.#apply(event);
-    this.#enqueue({ line: this.#encode(event) });
+    this.#enqueue({ lines: [this.#encode(event)] });
   }
 
   /** Applies an event, and resolves when it is on disk. Throws OutputError. */
   commit(event: Event): Promise<void> {
     this.#apply(event);
     return new Promise((resolve, reject) => {
-      this.#enqueue({ line: this.#encode(event), waiter: { resolve, reject } });
+      this.#enqueue({ lines: [this.#encode(event)], waiter: { resolve, reject } });
     });
   }
 
@@ -120,7 +127,7 @@ export class Log {
   /** Resolves when all events so far are on disk. Throws OutputError. */
   flush(): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#enqueue({ line: Buffer.alloc(0), waiter: { resolve, reject } });
+      this.#enqueue({ lines: [], waiter: { resolve, reject } });
     });
   }
 
@@ -130,7 +137,26 @@ export class Log {
     await this.#sink.close();
   }
 
+  /** Records many events, as they are consumed, without keeping them in memory. Throws OutputError. */
+  async recordAll(events: AsyncIterable<Event>): Promise<void> {
+    let lines: Uint8Array[] = [];
+    const write = () => {
+      const queued = { lines, isVolatile: true };
+      lines = [];
+      return new Promise<void>((resolve, reject) => {
+        this.#enqueue({ ...queued, waiter: { resolve, reject } });
+      });
+    };
+    for await (const event of events) {
+      this.#apply(event);
+      lines.push(this.#encode(event));
+      if (lines.length === BULK) await write();
+    }
+    await write();
+  }
+
   #apply(event: Event): void {
+    this.recorded.apply(event, this.#now());
     if (!isRowEvent(event)) return;
     this.rows.apply(event);
     if (event.event === 'sent') this.#awaiting.add(event.row);
@@ -142,7 +168,7 @@ export class Log {
     return encodeEvent(event, this.#now(), this.#sink.token);
   }
 
-  #enqueue(queued: QueuedEvent): void {
+  #enqueue(queued: QueuedEvents): void {
     this.#queue.push(queued);
     this.#flush();
   }
@@ -161,10 +187,10 @@ export class Log {
     while (this.#queue.length > 0) {
       const queue = this.#queue;
       this.#queue = [];
-      const isDurable = queue.some(({ waiter }) => waiter !== undefined);
+      const isDurable = queue.some(({ waiter, isVolatile }) => waiter !== undefined && !isVolatile);
       try {
         await this.#sink.write(
-          queue.map(({ line }) => line),
+          queue.flatMap(({ lines }) => lines),
           isDurable,
         );
         for (const { waiter } of queue) waiter?.resolve();

@@ -14,7 +14,7 @@ import { sanitizeLines } from '../../text/sanitize.js';
 import type { RecordedError, RowEvent } from './events.js';
 
 /** When a row may be sent (again): at once, never, watched instead, or with a flag. */
-type Again = 'send' | 'watch' | 'skip' | 'resend-unknown' | 'retry-failed';
+type Again = 'send' | 'watch' | 'skip' | 'resend-unknown' | 'retry-failed' | 'send-changed';
 
 interface RowStateFacts {
   again: Again;
@@ -44,6 +44,9 @@ export const ROW_STATES = {
   unknown: { again: 'resend-unknown', hasNoRun: false, isRestored: true },
   running: { again: 'watch', hasNoRun: false, isRestored: false },
   lost: { again: 'retry-failed', hasNoRun: false, isRestored: true },
+  held: { again: 'send-changed', hasNoRun: true, isRestored: false },
+  /** No longer in the table, in whatever state it was recorded, unless its run goes on or may exist. */
+  gone: { again: 'skip', hasNoRun: false, isRestored: false },
   ...ENDED,
 } as const satisfies Record<string, RowStateFacts>;
 
@@ -59,29 +62,56 @@ export function shownState(state: RowState): State {
   return state === 'new' ? 'waiting' : state;
 }
 
+/** Returns whether a row in this state has a run that did not succeed, to which it returns. */
+export function hasOldRun(state: RowState): boolean {
+  return ROW_STATES[state].isRestored && !hasNoRun(state) && state !== 'unknown';
+}
+
 /** A row's state, and the one that an attempt without a run restores; `new` if there is none. */
 export interface Standing {
   state: RowState;
   before: RowState;
+  /** What is so if none of the attempts that are unknown has created a run; `new` if there was no run before. */
+  settled: RowState;
 }
 
 /** Returns what an event makes of a row. */
-export function transition({ state, before }: Standing, event: RowEvent): Standing {
+export function transition(standing: Standing, event: RowEvent): Standing {
+  const { state, before, settled } = standing;
   switch (event.event) {
-    case 'intent':
-      return ROW_STATES[state].isRestored ? { state, before: state } : { state: 'waiting', before: 'new' };
+    case 'moved':
+      return standing;
+    case 'recorded':
+      return event.held === undefined ? standing : { ...NEW_STANDING, state: 'held' };
+    case 'released':
+      return state === 'held' ? { ...NEW_STANDING, state: 'waiting' } : standing;
+    case 'uncreated':
+      if (state !== 'unknown') return standing;
+      return { ...NEW_STANDING, state: settled === 'new' ? 'waiting' : settled };
+    case 'intent': {
+      if (!ROW_STATES[state].isRestored) return { ...NEW_STANDING, state: 'waiting' };
+      return { state, before: state, settled: settledBefore(standing) };
+    }
     case 'sent':
     case 'unknown':
-      return { state: 'unknown', before };
+      return { state: 'unknown', before, settled };
     case 'accepted':
-      return { state: 'running', before: 'new' };
+      return { ...NEW_STANDING, state: 'running' };
     case 'refused':
-      return { state: before === 'new' ? stateOfRefusal(event) : before, before };
+      return { state: before === 'new' ? stateOfRefusal(event) : before, before, settled };
     case 'lost':
-      return { state: 'lost', before: 'new' };
+      return { ...NEW_STANDING, state: 'lost' };
     case 'ended':
-      return { state: endOf(event.run.status)?.state ?? 'failed', before: 'new' };
+      return { ...NEW_STANDING, state: endOf(event.run.status)?.state ?? 'failed' };
   }
+}
+
+const NEW_STANDING: Standing = { state: 'new', before: 'new', settled: 'new' };
+
+/** Returns what is so if the next attempt creates no run, nor any that is unknown. */
+function settledBefore({ state, settled }: Standing): RowState {
+  if (state === 'unknown') return settled;
+  return hasOldRun(state) ? state : 'new';
 }
 
 /** A signal or the end of the batch may have kept a row from being sent, which is no failure of its own. */
@@ -95,6 +125,8 @@ export interface RowRecord {
   state: RowState;
   /** What an attempt without a run restores. */
   before?: RowRecord | undefined;
+  /** The run that did not succeed before all attempts that are unknown. */
+  settled?: RowRecord | undefined;
   label?: string | undefined;
   /** The names of its inputs. */
   inputs?: readonly string[] | undefined;
@@ -113,35 +145,51 @@ export const NEW_ROW: RowRecord = { state: 'new' };
 
 /** Returns what is known of a row after an event at `time` (ms since 1970). */
 export function reduce(record: RowRecord, event: RowEvent, time?: number): RowRecord {
-  const { before } = record;
+  const { before, settled } = record;
   const { state, before: restored } = transition(
-    { state: record.state, before: before?.state ?? 'new' },
+    { state: record.state, before: before?.state ?? 'new', settled: settled?.state ?? 'new' },
     event,
   );
   const { label, inputs, digests, sentAt, error } = record;
   switch (event.event) {
+    case 'recorded': {
+      const reason = event.held === undefined ? undefined : heldError(event.held);
+      return { ...record, state, label: event.label ?? label, ...(reason && { error: reason }) };
+    }
+    case 'moved':
+      return { ...record, label: event.label ?? label };
+    case 'released':
+      return state === record.state ? record : { state, label, inputs };
+    case 'uncreated':
+      if (state === record.state) return record;
+      return settled === undefined ? { state, label, inputs } : { ...settled, label, inputs };
     case 'intent': {
-      const named = { label: label ?? event.label, inputs: event.inputs ?? inputs };
+      const named = { label: event.label ?? label, inputs: event.inputs ?? inputs };
       if (restored === 'new') return { state, ...named };
-      const known = { ...record, ...named, before: undefined };
-      return { ...known, before: known };
+      const known = { ...record, ...named, before: undefined, settled: undefined };
+      return { ...known, before: known, settled: hasOldRun(state) ? known : settled };
     }
     case 'sent':
       return {
-        ...{ state, before, label, inputs: inputs ?? (event.inputs && Object.keys(event.inputs)) },
+        ...{ state, before, settled, label, inputs: inputs ?? (event.inputs && Object.keys(event.inputs)) },
         ...{ digests: event.inputs, sentAt: time, error: record.state === 'unknown' ? error : undefined },
       };
     case 'unknown':
-      return { state, before, label, inputs, digests, sentAt, error: event };
+      return { state, before, settled, label, inputs, digests, sentAt, error: event };
     case 'accepted':
       return { state, label, inputs, digests, sentAt, id: event.id, acceptedAt: time };
     case 'refused':
-      return before === undefined ? { state, label, inputs, error: event } : { ...before, before };
+      return before === undefined ? { state, label, inputs, error: event } : { ...before, before, settled };
     case 'lost':
       return { ...record, state };
     case 'ended':
       return { ...record, state, run: event.run, endedAt: time, error: undefined };
   }
+}
+
+/** Returns why a row is held, as an error. */
+export function heldError(reason: string): RecordedError {
+  return { code: 'usage', reason };
 }
 
 export const NO_RESPONSE = 'the request was sent, and no response is recorded';

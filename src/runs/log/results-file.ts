@@ -1,6 +1,6 @@
-/** Opens the results file of a batch, new or existing: locks it, reads the row states, compares them with the table. */
+/** Opens the results file of a batch, new or existing: locks it, reads the row states, compares it with the command. */
+import { randomBytes } from 'node:crypto';
 import { BatchFileError } from '../../errors.js';
-import type { Row } from '../../table/row.js';
 import { differentInputs } from './common-inputs.js';
 import type { Header } from './events.js';
 import type { Log } from './log.js';
@@ -14,17 +14,18 @@ export interface Batch {
   header: Header;
   /** The inputs of all rows. */
   inputs: Parameters<typeof differentInputs>[1];
-  rows(): AsyncIterable<Row>;
+}
+
+/** Returns a new key for the digests of the rows of a file. */
+export function newRowSalt(): string {
+  return randomBytes(16).toString('hex');
 }
 
 /**
  * Opens or creates a results file. Throws UsageError if another process has it open, or if it belongs to another workflow,
- * service, shard or table.
+ * service or shard, or to other inputs of all rows.
  */
-export async function openResultsFile(
-  options: OwnedFileOptions,
-  { header, inputs, rows }: Batch,
-): Promise<Log> {
+export async function openResultsFile(options: OwnedFileOptions, { header, inputs }: Batch): Promise<Log> {
   const { name, path } = options;
   await withFileName('--results', name, assertResultsFile(path, name));
   const { log, header: recorded } = await withFileName('--results', name, openLogFile(options));
@@ -32,11 +33,15 @@ export async function openResultsFile(
     const differences = recorded?.inputs && differentInputs(recorded.inputs, inputs);
     if (recorded !== undefined) {
       assertSameBatch(recorded, header, log.rows, name);
-      await assertSameTable(log.rows, rows(), name, differences);
+      if (!hasOnlyOpenRows(log.rows)) assertSameInputs(differences ?? [], name);
     }
     // While no run exists or may exist, everything but the shard may change.
     if (differences?.length !== 0 || !isSameTarget(recorded, header))
-      await log.commit({ event: 'batch', ...header });
+      await log.commit({
+        event: 'batch',
+        ...header,
+        ...(recorded?.rowSalt && { rowSalt: recorded.rowSalt }),
+      });
     return log;
   } catch (error) {
     await log.close().catch(() => {});
@@ -47,7 +52,7 @@ export async function openResultsFile(
 function assertSameBatch(recorded: Header, header: Header, rowStates: RowStates, name: string): void {
   if (recorded.salt !== undefined)
     throw new BatchFileError(`--results ${name}: belongs to wfr run --once; use another file`);
-  const isOpen = [...rowStates.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
+  const isOpen = hasOnlyOpenRows(rowStates);
   for (const key of ['workflow', 'baseUrl', 'shard'] as const) {
     if (recorded[key] === header[key] || (isOpen && key !== 'shard')) continue;
     throw new BatchFileError(
@@ -60,31 +65,14 @@ function isSameTarget(recorded: Header | undefined, { workflow, baseUrl }: Heade
   return recorded?.workflow === workflow && recorded.baseUrl === baseUrl;
 }
 
-async function assertSameTable(
-  rowStates: RowStates,
-  rows: AsyncIterable<Row>,
-  name: string,
-  differences: readonly string[] = [],
-): Promise<void> {
-  let last = 0;
-  for await (const { number, digest, label } of rows) {
-    if (number > rowStates.lastRow) return;
-    last = number;
-    if (!hasNoRun(rowStates.state(number)) && rowStates.digest(number) !== digest) {
-      if (differences.length > 0) {
-        const what = differences.join(', ');
-        throw new BatchFileError(
-          `--results ${name}: belongs to a batch with other inputs: ${what}; use another file, or the same inputs`,
-        );
-      }
-      throw new BatchFileError(
-        `${label}: has changed since ${name} was created; use another --results file for another table`,
-      );
-    }
-  }
-  if (last < rowStates.lastRow) {
-    throw new BatchFileError(
-      `the table ends with row ${last}, but ${name} has row ${rowStates.lastRow}; use another --results file for another table`,
-    );
-  }
+/** Returns whether no run of a row exists or may exist. */
+function hasOnlyOpenRows(rowStates: RowStates): boolean {
+  return [...rowStates.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
+}
+
+function assertSameInputs(differences: readonly string[], name: string): void {
+  if (differences.length === 0) return;
+  throw new BatchFileError(
+    `--results ${name}: belongs to a batch with other inputs: ${differences.join(', ')}; use another file, or the same inputs`,
+  );
 }

@@ -7,47 +7,57 @@ import type { LineReader } from './line-reader.js';
 import { PagedArray } from './paged-array.js';
 import { NEW_ROW, type RowRecord, type RowState, reduce } from './reduce.js';
 
-/** The kinds of lines of a row that are found again: the first one, and the last of each of the others. */
-type LineKind = 'first' | 'sent' | 'accepted' | 'cause' | 'ended';
+/** The kinds of lines of a row that are found again: the first of some, and the last of each of the others. */
+type LineKind = 'held' | 'moved' | 'first' | 'sent' | 'accepted' | 'cause' | 'lost' | 'ended';
 
-const KIND_OF_EVENT: Readonly<Record<RowEvent['event'], LineKind>> = {
+const KIND_OF_EVENT: Readonly<Record<RowEvent['event'], LineKind | undefined>> = {
+  recorded: 'held',
+  moved: 'moved',
+  released: undefined,
+  uncreated: undefined,
   intent: 'first',
   sent: 'sent',
   accepted: 'accepted',
   refused: 'cause',
   unknown: 'cause',
-  lost: 'cause',
+  lost: 'lost',
   ended: 'ended',
 };
 
 /** The lines that tell of a row in a state, where they are not those of a run that ended. */
 const KINDS: Readonly<Partial<Record<RowState, readonly LineKind[]>>> = {
-  waiting: ['first'],
+  held: ['held'],
+  waiting: ['held', 'first'],
   invalid: ['first', 'cause'],
   rejected: ['first', 'cause'],
   unauthorized: ['first', 'cause'],
   unreachable: ['first', 'cause'],
   unknown: ['first', 'sent', 'cause'],
   running: ['first', 'accepted'],
-  lost: ['first', 'accepted', 'cause'],
+  lost: ['first', 'accepted', 'lost'],
 };
 const KINDS_OF_END: readonly LineKind[] = ['first', 'accepted', 'ended'];
 
 export class RowLines {
   readonly #offsets: Readonly<Record<LineKind, PagedArray<number>>> = {
+    held: offsets(),
+    moved: offsets(),
     first: offsets(),
     sent: offsets(),
     accepted: offsets(),
     cause: offsets(),
+    lost: offsets(),
     ended: offsets(),
   };
 
   /** Remembers the line of an event, unless an earlier state of the row was restored: then its lines still tell. */
-  add({ event, row, start }: ReadEvent & RowEvent, isRestored: boolean): void {
+  add(read: ReadEvent & RowEvent, isRestored: boolean): void {
+    const { event, row, start } = read;
     const kind = KIND_OF_EVENT[event];
+    if (kind === undefined || (event === 'recorded' && read.held === undefined)) return;
     const found = this.#offsets[kind];
     // 0 means that there is none.
-    if (kind === 'first' ? !found.get(row) : !isRestored) found.set(row, start + 1);
+    if (kind === 'first' ? !found.get(row) : kind === 'moved' || !isRestored) found.set(row, start + 1);
     // What an earlier attempt ended with says nothing of the attempts after a run.
     if (kind === 'accepted' && this.#offsets.cause.get(row)) this.#offsets.cause.set(row, 0);
   }
@@ -60,7 +70,8 @@ export class RowLines {
       if (event === undefined || !isRowEvent(event) || event.row !== row) throw changed(name);
       record = reduce(record, event, event.time);
     }
-    return record.state === state ? record : { ...record, state };
+    if (record.state === state) return record;
+    return record.state === 'held' ? { ...record, state, error: undefined } : { ...record, state };
   }
 
   /** Returns the run of a row that ended, whose JSON stays in the file until it is used. */
@@ -71,7 +82,8 @@ export class RowLines {
   }
 
   #startsOf(row: number, state: RowState): number[] {
-    const starts = (KINDS[state] ?? KINDS_OF_END).map((kind) => (this.#offsets[kind].get(row) ?? 0) - 1);
+    const kinds = ['moved', ...(KINDS[state] ?? KINDS_OF_END)] as const;
+    const starts = kinds.map((kind) => (this.#offsets[kind].get(row) ?? 0) - 1);
     return starts.filter((start) => start >= 0).sort((one, other) => one - other);
   }
 }

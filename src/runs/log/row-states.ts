@@ -4,7 +4,15 @@ import { NO_MESSAGE } from '../../outcome/outcome.js';
 import { ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
 import type { RecordedError, RowEvent } from './events.js';
 import { PagedArray } from './paged-array.js';
-import { errorOf, NO_RESPONSE, ROW_STATES, type RowState, transition } from './reduce.js';
+import {
+  errorOf,
+  hasOldRun,
+  heldError,
+  NO_RESPONSE,
+  ROW_STATES,
+  type RowState,
+  transition,
+} from './reduce.js';
 
 /** The states as numbers; 0 is `new`. */
 const NUMBERED = Object.keys(ROW_STATES) as RowState[];
@@ -36,13 +44,18 @@ const MAX_FAILED_IDS = 1_000;
 export class RowStates {
   readonly #states = new PagedArray((size) => new Uint8Array(size));
   readonly #before = new PagedArray((size) => new Uint8Array(size));
-  readonly #digests = new PagedArray((size) => new BigUint64Array(size));
+  readonly #settled = new PagedArray((size) => new Uint8Array(size));
+  /** 1 for rows that are not in the table any more. */
+  readonly #gone = new PagedArray((size) => new Uint8Array(size));
+  /** Rows that are gone and were begun. */
+  #goneCount = 0;
   readonly #ids = new Map<number, string>();
   /** Why a row did not succeed, as the id of its reason plus 1. */
   readonly #reasonIds = new PagedArray((size) => new Uint16Array(size));
   readonly #reasons = new ReasonGroups<number>(MAX_REASONS);
   /** The reason to restore with the state before. */
   readonly #reasonIdsBefore = new PagedArray((size) => new Uint16Array(size));
+  readonly #reasonIdsSettled = new PagedArray((size) => new Uint16Array(size));
   readonly #codes = new Map<number, ErrorCode | undefined>();
   /** Every row is sent, and few stay unknown: the text of this reason is parsed once. */
   readonly #noResponse = this.#addGroup({ step: '', message: NO_RESPONSE }, 'unknown', 'unknown-outcome', 0);
@@ -55,19 +68,38 @@ export class RowStates {
     return this.#lastRow;
   }
 
-  /** The number of rows with a state other than `new`. */
+  /** The number of rows in the table with a state other than `new`. */
   get known(): number {
-    return [...this.#counts.values()].reduce((sum, count) => sum + count, 0);
+    return [...this.#counts.values()].reduce((sum, count) => sum + count, 0) - this.#goneCount;
   }
 
+  /** Returns the state of a row. A row that is gone is `gone`, unless its run goes on or may exist. */
   state(row: number): RowState {
+    const state = this.recordedState(row);
+    return this.#gone.get(row) && state !== 'new' ? stateOfGone(state) : state;
+  }
+
+  /** Returns the state of a row, wherever it is. */
+  recordedState(row: number): RowState {
     return NUMBERED[this.#states.get(row) ?? 0] ?? 'new';
   }
 
-  /** Returns the digest of a row, 16 hexadecimal digits; undefined for a `new` row. */
-  digest(row: number): string | undefined {
-    if (this.state(row) === 'new') return undefined;
-    return (this.#digests.get(row) ?? 0n).toString(16).padStart(16, '0');
+  /** Returns whether a row is not in the table any more. */
+  isGone(row: number): boolean {
+    return Boolean(this.#gone.get(row));
+  }
+
+  /** Sets which rows are in the table, of all those that are known so far. */
+  setFound(isFound: (row: number) => boolean): void {
+    this.#counts.clear();
+    this.#goneCount = 0;
+    for (const [row] of this.#states.entries()) {
+      const isGone = !isFound(row);
+      if (isGone || this.#gone.get(row)) this.#gone.set(row, isGone ? 1 : 0);
+      if (isGone) this.#goneCount++;
+      const state = this.state(row);
+      this.#counts.set(state, this.count(state) + 1);
+    }
   }
 
   /** Returns the run id of a row that is `running` or `lost`, and of the first that have failed. */
@@ -100,14 +132,14 @@ export class RowStates {
     const rows: number[] = [];
     for (const [row, found] of this.#states.entries()) {
       if (rows.length === MAX_LISTED_ROWS) break;
-      if (NUMBERED[found] === state) rows.push(row);
+      if (NUMBERED[found] === state && this.state(row) === state) rows.push(row);
     }
     return rows;
   }
 
   /** Yields each row with its state, in table order. */
   *entries(): Generator<[row: number, state: RowState], void, void> {
-    for (const [row, state] of this.#states.entries()) yield [row, NUMBERED[state] ?? 'new'];
+    for (const [row] of this.#states.entries()) yield [row, this.state(row)];
   }
 
   /** Returns why rows did not succeed, the most frequent reason first. */
@@ -115,6 +147,7 @@ export class RowStates {
     const groups = new Map<string, { state: RowState; id: number; rows: number[]; count: number }>();
     for (const [row, number] of this.#reasonIds.entries()) {
       const state = this.state(row);
+      if (state === 'gone') continue;
       const key = `${state} ${number}`;
       const group = groups.get(key) ?? { state, id: number - 1, rows: [], count: 0 };
       if (++group.count <= MAX_LISTED_ROWS) group.rows.push(row);
@@ -132,24 +165,35 @@ export class RowStates {
   /** Applies an event to the state of its row. Returns whether it restored or kept an earlier state. */
   apply(event: RowEvent): boolean {
     const { row } = event;
-    const stateBefore = this.state(row);
-    const { state, before } = transition({ state: stateBefore, before: this.#stateBefore(row) }, event);
-    if (event.event === 'intent') {
-      this.#digests.set(row, BigInt(`0x${event.digest}`));
-      if (this.#labels.size < MAX_LABELS) this.#labels.set(row, event.label);
-      if (before !== 'new') this.#reasonIdsBefore.set(row, this.#reasonIds.get(row) ?? 0);
+    if (event.event === 'moved') {
+      if (event.label !== undefined && this.#labels.has(row)) this.#labels.set(row, event.label);
+      return true;
     }
+    if (event.event === 'recorded' && event.held === undefined) return true;
+    const stateBefore = this.recordedState(row);
+    const settledBefore = this.#get(this.#settled, row);
+    const standing = { state: stateBefore, before: this.#get(this.#before, row), settled: settledBefore };
+    const { state, before, settled } = transition(standing, event);
+    if (event.event === 'intent') {
+      if (before !== 'new') this.#reasonIdsBefore.set(row, this.#reasonIds.get(row) ?? 0);
+      if (hasOldRun(stateBefore)) this.#reasonIdsSettled.set(row, this.#reasonIds.get(row) ?? 0);
+    }
+    const label = 'label' in event ? event.label : undefined;
+    if (label !== undefined && this.#labels.size < MAX_LABELS) this.#labels.set(row, label);
     if (event.event === 'accepted') this.#ids.set(row, event.id);
     this.#setState(row, state);
     if (event.event === 'ended' && (state === 'finished' || this.count(state) > MAX_FAILED_IDS))
       this.#ids.delete(row);
-    if (this.#stateBefore(row) !== before) this.#before.set(row, NUMBERED.indexOf(before));
+    if (standing.before !== before) this.#before.set(row, NUMBERED.indexOf(before));
+    if (settledBefore !== settled) this.#settled.set(row, NUMBERED.indexOf(settled));
+    const isSettled = event.event === 'uncreated' && hasOldRun(state);
     const isRestored = before !== 'new' && (event.event === 'intent' || event.event === 'refused');
-    if (isRestored) this.#reasonIds.set(row, this.#reasonIdsBefore.get(row) ?? 0);
+    if (isSettled) this.#reasonIds.set(row, this.#reasonIdsSettled.get(row) ?? 0);
+    else if (isRestored) this.#reasonIds.set(row, this.#reasonIdsBefore.get(row) ?? 0);
     // A row that is unknown and sent again keeps its reason meanwhile.
     else if (event.event !== 'sent' || stateBefore !== 'unknown') this.#setReasonOf(event, state);
     if (ROW_STATES[state].again === 'skip') this.#labels.delete(row);
-    return isRestored;
+    return isRestored || isSettled;
   }
 
   /** Says why a row is in its state, until its next event. */
@@ -164,6 +208,7 @@ export class RowStates {
       const { step = '', message } = event.run.error ?? {};
       return this.#addReason(row, { step, message: message || NO_MESSAGE }, undefined);
     }
+    if (event.event === 'recorded') return this.setReason(row, heldError(event.held ?? ''));
     const error = errorOf({ state, error: 'reason' in event ? event : undefined });
     if (error === undefined || state === 'waiting') this.#reasonIds.set(row, 0);
     else this.setReason(row, error);
@@ -186,15 +231,20 @@ export class RowStates {
     return id;
   }
 
-  #stateBefore(row: number): RowState {
-    return NUMBERED[this.#before.get(row) ?? 0] ?? 'new';
+  #get(states: PagedArray<number>, row: number): RowState {
+    return NUMBERED[states.get(row) ?? 0] ?? 'new';
   }
 
   #setState(row: number, state: RowState): void {
     const before = this.state(row);
     if (before !== 'new') this.#counts.set(before, this.count(before) - 1);
-    this.#counts.set(state, this.count(state) + 1);
     this.#states.set(row, NUMBERED.indexOf(state));
+    const shown = this.state(row);
+    this.#counts.set(shown, this.count(shown) + 1);
     this.#lastRow = Math.max(this.#lastRow, row);
   }
+}
+
+function stateOfGone(state: RowState): RowState {
+  return state === 'running' || state === 'unknown' ? state : 'gone';
 }

@@ -310,7 +310,7 @@ test('batch --results -: events of concurrent rows are whole lines in the order 
     .map((line) => JSON.parse(line) as BatchEvent);
   for (const number of [1, 2, 3, 4, 5, 6]) {
     const ofRow = events.filter(({ row }) => row === number).map(({ event }) => event);
-    expect(ofRow).toEqual(['intent', 'sent', 'accepted', 'ended']);
+    expect(ofRow).toEqual(['recorded', ...FINISHED_ROW]);
   }
 });
 

@@ -114,7 +114,7 @@ describe('batch: resuming from a results file', () => {
     );
   });
 
-  test('batch: a results file of another table, workflow, service or shard exits 2, and nothing is sent', async () => {
+  test('batch: a results file of another workflow, service, shard or input of all rows exits 2, and nothing is sent', async () => {
     const { requests, wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(3) });
     await wfr(BATCH_ARGS, { cwd });
@@ -136,17 +136,7 @@ describe('batch: resuming from a results file', () => {
     expect(await stderrOfRejected([...BATCH_ARGS, '-i', 'more=1'])).toContain(
       'belongs to a batch with other inputs: -i more=1 is new',
     );
-    writeFileSync(join(cwd, 'rows.jsonl'), '{"n":1}\n{"n":0}\n{"n":3}\n');
-    expect(await stderrOfRejected(BATCH_ARGS)).toContain(
-      'rows.jsonl:2: has changed since out.jsonl was created',
-    );
-    writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(2));
-    expect(await stderrOfRejected(BATCH_ARGS)).toContain(
-      'the table ends with row 2, but out.jsonl has row 3',
-    );
-    writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(4));
-    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
-    expect(requests.length).toBeGreaterThan(before);
+    expect(requests).toHaveLength(before);
   });
 
   test('batch: a results file names the inputs of all rows that have changed, and stores no value', async () => {
@@ -257,7 +247,7 @@ describe('batch: resuming from a results file', () => {
     const signals = new Signals();
     const { wfr } = await startBatchService();
     const names = Array.from({ length: 9 }, (_, n) => `${n}.pdf`);
-    const cwd = folderWith(Object.fromEntries(names.map((name) => [name, 'x'])));
+    const cwd = folderWith(Object.fromEntries(names.map((name) => [name, name])));
     const args = [...EACH_SCAN, ...names, '--results', 'o.jsonl', '--concurrency', '1', '-v'];
     const { stderr, exitCode } = await wfr(args, {
       cwd,

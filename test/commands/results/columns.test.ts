@@ -23,7 +23,7 @@ function results(
   files: Record<string, string | Buffer>,
   ...args: string[]
 ) {
-  const head = { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
+  const head = { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
   const lines = [head, ...events].map((event) => (typeof event === 'string' ? event : JSON.stringify(event)));
   const cwd = folderWith({ ...files, 'out.jsonl': `${lines.join('\n')}\n` });
   return runCli(['results', 'out.jsonl', ...args], { cwd });
@@ -177,7 +177,7 @@ describe('results --rows', () => {
   });
 
   test('results -o jsonl --rows: the cells are in "table", and standard input can be the table', async () => {
-    const head = { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
+    const head = { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
     const events = [head, ...begun(2), ...begun(9)].map((event) => `${JSON.stringify(event)}\n`);
     const cwd = folderWith({ 'out.jsonl': events.join('') });
     const { stdout, stderr } = await runCli(['results', 'out.jsonl', '-o', 'jsonl', '--rows', '-'], {

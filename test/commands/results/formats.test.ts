@@ -38,7 +38,7 @@ const failed = (row: number, message: string, step = 'Check') =>
 
 /** Returns a results file, with events as objects or as their text. */
 function resultsFile(events: readonly (object | string)[], rows: number, shard = '1/1'): string {
-  const head = { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard, ...at(0) };
+  const head = { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard, ...at(0) };
   return [head, ...events, { event: 'table', rows, ...at(50) }]
     .map((event) => `${typeof event === 'string' ? event : JSON.stringify(event)}\n`)
     .join('');

@@ -6,7 +6,7 @@ import { startBatchService } from '../../helpers/batch.js';
 import { runCli } from '../../helpers/cli.js';
 import { folderWith } from '../../helpers/files.js';
 
-const HEAD = '{"event":"batch","format":2,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
+const HEAD = '{"event":"batch","format":3,"workflow":"w","baseUrl":"http://127.0.0.1:1/","shard":"1/1"}\n';
 
 describe('results', () => {
   test.each([
@@ -102,7 +102,7 @@ describe('results', () => {
         { event: 'ended', row, run },
       ];
     });
-    const head = { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
+    const head = { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
     const events = [head, ...ended.flat(), { event: 'table', rows: 1_500 }];
     const cwd = folderWith({ 'out.jsonl': events.map((event) => `${JSON.stringify(event)}\n`).join('') });
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl'], { cwd });
@@ -124,7 +124,7 @@ describe('results', () => {
       { event: 'ended', row: number, run: RUN(`run-${number}`), ...at(to) },
     ];
     const events = [
-      { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1', ...at(9) },
+      { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1', ...at(9) },
       ...row(1, labels[0], 10, 12),
       ...row(2, labels[1], 30, 34),
       { event: 'table', rows: 2, ...at(34) },

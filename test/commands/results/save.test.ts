@@ -13,7 +13,7 @@ interface SavedRow {
 
 /** Creates a folder with a results file of these rows; one without an output has FAILED. */
 function prepare(rows: readonly SavedRow[]) {
-  const head = { event: 'batch', format: 2, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
+  const head = { event: 'batch', format: 3, workflow: 'w', baseUrl: 'http://127.0.0.1:1/', shard: '1/1' };
   const events = rows.flatMap(({ label, output }, index) => {
     const row = index + 1;
     const id = `run-${row}`;
@@ -62,7 +62,7 @@ describe('results --save-outputs', () => {
     expect(readFileSync(join(cwd, 'saved/a/inv1.pdf.json'), 'utf8')).toBe('{\n  "total": 1\n}\n');
   });
 
-  test('results --save-outputs: rows of a table are named by their label where it is unique, else by their line', async () => {
+  test('results --save-outputs: rows of a table are named by their label where it is unique, else by their number', async () => {
     const { cwd, save } = prepare([
       { label: 't.csv:2 (ACME)', output: 2 },
       { label: 't.csv:3 (Smith, Inc.)', output: 3 },
@@ -77,14 +77,14 @@ describe('results --save-outputs', () => {
       [
         '_con.json',
         '_.._x.json',
-        'row-2.json',
+        'row-1.json',
+        'row-3.json',
         'row-4.json',
-        'row-5.json',
-        'row-7.json',
+        'row-6.json',
         'Smith_Inc.json',
       ].sort(),
     );
-    expect(readFileSync(join(cwd, 'saved/row-4.json'), 'utf8')).toBe('4\n');
+    expect(readFileSync(join(cwd, 'saved/row-3.json'), 'utf8')).toBe('4\n');
   });
 
   test('results --save-outputs: names are safe, unique and inside of the folder, whatever the files are called', async () => {

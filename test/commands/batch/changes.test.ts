@@ -1,0 +1,603 @@
+/** `wfr batch` with a table or a folder that has changed since the last command: a row is its content. */
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { BATCH_ARGS, numberedRows, readEvents } from '../../helpers/batch.js';
+import { type CliOptions, runCli, Signals } from '../../helpers/cli.js';
+import { VirtualClock } from '../../helpers/clock.js';
+import { effort } from '../../helpers/effort.js';
+import { folderWith } from '../../helpers/files.js';
+import fc from '../../helpers/properties.js';
+import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
+
+type Answer = 'finish' | 'fail' | 'drop' | 'run' | 'reject';
+
+/** Starts a service that counts what it is sent, by the JSON of the inputs, and answers as `answerOf` says. */
+async function startCountingService() {
+  const sent: string[] = [];
+  const state = {
+    answerOf: (_inputs: string): Answer => 'finish',
+    /** The status of each poll. */
+    poll: 'FINISHED',
+    onSent: () => {},
+  };
+  const service = await scriptedService(async (request, reply) => {
+    if (request.method !== 'POST') {
+      const id = request.path.split('/').at(-1) ?? '';
+      if (state.poll === 'LOST') return reply.send(404, { message: 'no such run' });
+      return reply.send(200, { ...aRun({ status: state.poll }), id });
+    }
+    const body = await request.body();
+    if (body.length < Number(request.headers['content-length'])) return;
+    const inputs = JSON.stringify(JSON.parse(body.toString()).inputs);
+    const answer = state.answerOf(inputs);
+    if (answer === 'reject') return reply.send(422, { message: 'no' });
+    sent.push(inputs);
+    state.onSent();
+    if (answer === 'drop') return void reply.socket.destroy();
+    const id = `run-${sent.length}`;
+    if (answer === 'run') return reply.send(201, { ...aRun({ status: 'PENDING' }), id });
+    const failed = aRun({ status: 'FAILED', error: { step: 'S', message: 'm' } });
+    reply.send(201, { ...(answer === 'fail' ? failed : aFinishedRun()), id });
+  });
+  const wfr = (args: string[], options: CliOptions = {}) =>
+    runCli(args, { ...options, env: { WFR_BASE_URL: service.baseUrl, ...options.env } });
+  return { ...service, sent, state, wfr };
+}
+
+const EACH = ['batch', 'w', '--each', 'scan', 'scans/', '--results', 'out.jsonl', '--rate', '0'];
+const CSV = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl', '--rate', '0'];
+const scan = (text: string, type = 'application/pdf') =>
+  `{"scan":"data:${type};base64,${Buffer.from(text).toString('base64')}"}`;
+
+/** Prepares a folder with files, and a command that is run on it. */
+async function prepareFolder(files: Record<string, string>) {
+  const service = await startCountingService();
+  const cwd = folderWith({});
+  mkdirSync(join(cwd, 'scans'));
+  const write = (name: string, text: string) => writeFileSync(join(cwd, 'scans', name), text);
+  for (const [name, text] of Object.entries(files)) write(name, text);
+  const run = (...flags: string[]) => service.wfr([...EACH, ...flags], { cwd });
+  const path = (name: string) => join(cwd, 'scans', name);
+  return { ...service, cwd, write, path, run };
+}
+
+/** Prepares a table, and a command that is run on it. */
+async function prepareTable(rows: string, ...always: string[]) {
+  const service = await startCountingService();
+  const cwd = folderWith({ 'rows.csv': rows });
+  const write = (text: string) => writeFileSync(join(cwd, 'rows.csv'), text);
+  const run = (...flags: string[]) => service.wfr([...CSV, ...always, ...flags], { cwd });
+  return { ...service, cwd, write, run };
+}
+
+describe('batch --each: files that change', () => {
+  test('batch --each: a document that was replaced is held, tomorrow too, until --send-changed sends it as a new row (fault 121)', async () => {
+    const { run, sent, write } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'B' });
+    expect((await run()).exitCode).toBe(0);
+    write('a.pdf', 'A2');
+    for (let night = 0; night < 3; night++) {
+      const held = await run();
+      expect(held.exitCode).toBe(3);
+      expect(held.stderr).toContain('1 finished, 1 held, 1 gone');
+      expect(held.stderr).toContain('has changed since it was row 1');
+      expect(held.stderr).toContain('scans/a.pdf');
+      expect(held.stderr).toContain('--send-changed');
+    }
+    expect(sent).toHaveLength(2);
+    expect((await run('--send-changed')).exitCode).toBe(0);
+    expect(sent.slice(2)).toEqual([scan('A2')]);
+    expect((await run()).exitCode).toBe(0);
+    expect(sent).toHaveLength(3);
+  });
+
+  test('batch --each: what replaces a held document is held, and the document that comes back is finished', async () => {
+    const { run, sent, write } = await prepareFolder({ 'a.pdf': 'A' });
+    await run();
+    write('a.pdf', 'A2');
+    expect((await run()).exitCode).toBe(2);
+    write('a.pdf', 'A3');
+    expect((await run()).exitCode).toBe(2);
+    write('a.pdf', 'A');
+    expect((await run()).exitCode).toBe(0);
+    expect(sent).toHaveLength(1);
+  });
+
+  test('batch --each: files that were added, moved, swapped or archived need no flag, and only the new ones are sent', async () => {
+    const { run, sent, write, path } = await prepareFolder({ 'm.pdf': 'M', 'n.pdf': 'N' });
+    await run();
+    write('a.pdf', 'first');
+    renameSync(path('m.pdf'), path('x.pdf'));
+    renameSync(path('n.pdf'), path('m.pdf'));
+    renameSync(path('x.pdf'), path('n.pdf'));
+    const second = await run();
+    expect(second).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 finished') });
+    unlinkSync(path('n.pdf'));
+    const third = await run();
+    expect(third).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 finished, 1 gone') });
+    expect(sent).toEqual([scan('M'), scan('N'), scan('first')]);
+  });
+
+  test('batch --each: a name that is used again every night is sent every night', async () => {
+    const { run, sent, write, path } = await prepareFolder({});
+    for (let night = 0; night < 4; night++) {
+      write('scan.pdf', `night ${night}`);
+      write('other.pdf', `other ${night}`);
+      expect((await run()).exitCode).toBe(0);
+      unlinkSync(path('scan.pdf'));
+      expect((await run()).exitCode).toBe(0);
+      unlinkSync(path('other.pdf'));
+      write('keep.pdf', 'kept');
+      expect((await run()).exitCode).toBe(0);
+    }
+    expect(new Set(sent).size).toBe(sent.length);
+    expect(sent).toHaveLength(9);
+  });
+
+  test('batch --each: a copy is listed as a copy, and not sent; a copy over a document that was sent sends nothing', async () => {
+    const { run, sent, write } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'A', 'c.pdf': 'C' });
+    const first = await run();
+    expect(first).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 rows: 2 finished') });
+    expect(first.stderr).toContain('1 file is a copy of other files, and was not sent: scans/b.pdf.');
+    write('c.pdf', 'A');
+    expect((await run()).exitCode).toBe(0);
+    expect(sent).toEqual([scan('A'), scan('C')]);
+  });
+
+  test('batch --each: a row that was rejected may change without a flag, and is sent', async () => {
+    const { run, sent, write, state } = await prepareFolder({ 'a.pdf': 'A' });
+    state.answerOf = () => 'reject';
+    expect((await run()).exitCode).toBe(5);
+    state.answerOf = () => 'finish';
+    write('a.pdf', 'A2');
+    expect((await run()).exitCode).toBe(0);
+    expect(sent).toEqual([scan('A2')]);
+  });
+
+  test('batch --each: a run of a file that is gone is watched, and one that is unknown keeps exit 6 until it is settled', async () => {
+    const { run, state, path, sent } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'B', 'c.pdf': 'C' });
+    state.answerOf = (inputs) => (inputs === scan('A') ? 'run' : inputs === scan('B') ? 'drop' : 'finish');
+    state.poll = 'RUNNING';
+    expect((await run('--timeout', '0')).exitCode).toBe(6);
+    unlinkSync(path('a.pdf'));
+    unlinkSync(path('b.pdf'));
+    state.poll = 'FAILED';
+    const second = await run();
+    expect(second.exitCode).toBe(6);
+    expect(second.stderr).toContain('1 finished, 1 unknown, 1 gone');
+    const gone = await run('--resend-unknown', '2');
+    expect(gone).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('row 2 is gone') });
+    expect((await run('--adopt', '2=none')).exitCode).toBe(0);
+    expect((await run('--retry-failed', '1')).stderr).toContain('--retry-failed: row 1 is gone');
+    expect((await run()).exitCode).toBe(0);
+    expect(sent).toHaveLength(3);
+  });
+
+  test('batch --each: a folder is its files, without links, hidden ones, and what wfr wrote there', async () => {
+    const { wfr, sent, cwd, path, write } = await prepareFolder({ 'b.pdf': 'B', '.hidden.pdf': 'H' });
+    mkdirSync(path('deep'));
+    write('deep/a.pdf', 'A');
+    symlinkSync(path('b.pdf'), path('link.pdf'));
+    const args = ['batch', 'w', '--each', 'scan', 'scans', '--rate', '0'];
+    const flags = ['--results', 'scans/out.jsonl', '--report', 'json=scans/r.json'];
+    for (let time = 0; time < 2; time++) {
+      const { exitCode, stderr } = await wfr([...args, ...flags], { cwd });
+      expect(exitCode).toBe(0);
+      expect(stderr).toContain('2 rows: 2 finished');
+    }
+    rmSync(path('r.json'));
+    expect((await wfr([...args, '--results', 'other.jsonl'], { cwd })).exitCode).toBe(0);
+    expect(sent).toEqual([scan('B'), scan('A'), scan('B'), scan('A')]);
+  });
+
+  test('batch --each: an empty folder is no mistake, and the files that come back are not sent again', async () => {
+    const { run, sent, path, write } = await prepareFolder({ 'a.pdf': 'A' });
+    await run();
+    unlinkSync(path('a.pdf'));
+    expect(await run()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('1 gone') });
+    // The empty folder completed nothing: this is a change.
+    write('a.pdf', 'A2');
+    expect((await run()).exitCode).toBe(2);
+    write('a.pdf', 'A');
+    expect((await run()).exitCode).toBe(0);
+    expect(sent).toHaveLength(1);
+  });
+
+  test('batch --each: a document that changes after it was read creates nothing, and the new one is a new row (fault 123)', async () => {
+    const { run, sent, write, state } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'B' });
+    state.onSent = () => write('b.pdf', 'B2');
+    const first = await run('--concurrency', '1');
+    expect(first.stderr).toContain('changed while being read; no run was created');
+    state.onSent = () => {};
+    expect((await run()).exitCode).toBe(0);
+    expect(sent).toEqual([scan('A'), scan('B2')]);
+  });
+});
+
+describe('batch --rows: tables that change', () => {
+  const table = (...rows: string[]) => ['customer,n', ...rows, ''].join('\n');
+
+  test('batch: rows that were inserted, moved or removed need no flag, and keep their numbers (fault 122)', async () => {
+    const { run, sent, write, cwd, wfr } = await prepareTable(table('A,1', 'B,2', 'C,3'));
+    await run();
+    write(table('X,0', 'C,3', 'A,1', 'B,2'));
+    expect((await run()).exitCode).toBe(0);
+    write(table('B,2', 'X,0'));
+    expect(await run()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 finished, 2 gone') });
+    expect(sent).toHaveLength(4);
+    const { stdout } = await wfr(['results', 'out.jsonl', '-o', 'jsonl'], { cwd });
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(rows.map(({ row, label, outcome }) => [row, label, outcome])).toEqual([
+      [2, 'rows.csv:4', 'gone'],
+      [3, 'rows.csv:2', 'finished'],
+      [4, 'rows.csv:3', 'gone'],
+      [6, 'rows.csv:3', 'finished'],
+    ]);
+  });
+
+  test('batch --save-outputs: a row that was inserted has a file of its own, named by its number', async () => {
+    const { run, write, cwd } = await prepareTable(table('A,1', 'B,2'), '--save-outputs', 'outputs');
+    await run();
+    write(table('X,0', 'A,1', 'B,2'));
+    expect((await run()).exitCode).toBe(0);
+    expect(readdirSync(join(cwd, 'outputs')).sort()).toEqual(['row-2.json', 'row-3.json', 'row-5.json']);
+  });
+
+  test('batch: without --label, a row that appears when another one has gone is held, and rows that are only added are sent', async () => {
+    const { run, sent, write } = await prepareTable(table('A,1', 'B,2'));
+    await run();
+    write(table('A,1', 'B,3'));
+    const held = await run();
+    expect(held.exitCode).toBe(3);
+    expect(held.stderr).toContain('may be a changed row');
+    expect(held.stderr).toContain('--label');
+    expect(sent).toHaveLength(2);
+    write(table('A,1', 'B,3', 'C,4'));
+    expect((await run()).exitCode).toBe(3);
+    expect(sent).toHaveLength(3);
+    expect((await run('--send-changed')).exitCode).toBe(0);
+    expect(sent).toHaveLength(4);
+  });
+
+  test('batch --label: a row with another content is held, and one that was removed and one that was added are not', async () => {
+    const { run, sent, write } = await prepareTable(table('A,1', 'B,2', 'C,3'), '--label', 'customer');
+    await run();
+    write(table('A,1', 'B,5', 'D,4'));
+    const held = await run();
+    expect(held.stderr).toContain('2 finished, 1 held, 2 gone');
+    expect(held.stderr).toContain('rows.csv:3 (B)');
+    expect(sent).toHaveLength(4);
+    expect((await run()).exitCode).toBe(3);
+    expect(sent).toHaveLength(4);
+  });
+
+  test('batch --label: the same label twice tells nothing, so that a row that appears is held', async () => {
+    const { run, sent, write } = await prepareTable(table('A,1', 'A,2', 'B,3'), '--label', 'customer');
+    await run();
+    write(table('A,1', 'A,2', 'C,4'));
+    expect((await run()).stderr).toContain('1 held');
+    expect(sent).toHaveLength(3);
+  });
+
+  test('batch: equal rows are rows of their own, and a duplicate that is removed never causes a run', async () => {
+    const { run, sent, write, state } = await prepareTable(table('A,1', 'A,1'));
+    state.answerOf = () => (sent.length === 0 ? 'finish' : 'drop');
+    expect((await run('--concurrency', '1')).exitCode).toBe(6);
+    expect(sent).toHaveLength(2);
+    write(table('A,1'));
+    // The finished one is the row, and the unknown one is gone.
+    const { exitCode, stderr } = await run();
+    expect(exitCode).toBe(6);
+    expect(stderr).toContain('1 finished, 1 unknown');
+    expect(sent).toHaveLength(2);
+  });
+
+  test('batch: a row whose document was archived after success is finished, and one whose document was replaced is held', async () => {
+    const { run, sent, cwd } = await prepareTable('customer,scan@\nA,a.pdf\nB,b.pdf\n');
+    writeFileSync(join(cwd, 'a.pdf'), 'A');
+    writeFileSync(join(cwd, 'b.pdf'), 'B');
+    await run();
+    unlinkSync(join(cwd, 'a.pdf'));
+    expect(await run()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 finished') });
+    // It is there, and may have another content.
+    mkdirSync(join(cwd, 'a.pdf'));
+    expect(await run()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('1 invalid') });
+    rmdirSync(join(cwd, 'a.pdf'));
+    writeFileSync(join(cwd, 'b.pdf'), 'B2');
+    expect(await run()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('1 held') });
+    unlinkSync(join(cwd, 'b.pdf'));
+    expect(await run()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('1 held') });
+    expect(sent).toHaveLength(2);
+  });
+
+  test('batch: while the document of a changed row is missing, the row does not count as gone, so that it is held afterwards', async () => {
+    const { run, sent, cwd, write } = await prepareTable('customer,scan@\nA,a.pdf\nB,b.pdf\n');
+    for (const name of ['a.pdf', 'b.pdf']) writeFileSync(join(cwd, name), name);
+    await run();
+    write('customer,scan@\nA,a.pdf\nB,c.pdf\n');
+    expect(await run()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('1 invalid') });
+    writeFileSync(join(cwd, 'c.pdf'), 'c.pdf');
+    expect(await run()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('1 held') });
+    expect(sent).toHaveLength(2);
+  });
+
+  test('batch: white space of JSON, the order of columns and the name of a document are not content', async () => {
+    const { wfr, sent } = await startCountingService();
+    const cwd = folderWith({ 'a.pdf': 'A', 'rows.jsonl': '{"o":{"a":1},"scan":{"$document":"a.pdf"}}\n' });
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
+    renameSync(join(cwd, 'a.pdf'), join(cwd, 'b.pdf'));
+    writeFileSync(join(cwd, 'rows.jsonl'), '{"scan": {"$document":"b.pdf"}, "o": { "a" : 1 } }\n');
+    expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);
+    expect(sent).toHaveLength(1);
+    writeFileSync(join(cwd, 'rows.jsonl'), '{"scan":{"$document":"b.pdf"},"o":{"a":"1"}}\n');
+    expect(await wfr(BATCH_ARGS, { cwd })).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('1 held'),
+    });
+  });
+
+  test('batch: a mistake in the last line is known before the first row is sent', async () => {
+    const { run, sent } = await prepareTable(`${table('A,1', 'B,2')}"not closed\n`);
+    const { exitCode, stderr } = await run();
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('rows.csv:4: is not CSV: a quote is not closed');
+    expect(sent).toEqual([]);
+  });
+
+  test('batch: a command that a signal ended completes nothing, and one that was completed tells what has gone since', async () => {
+    const { run, sent, write, wfr, cwd, state } = await prepareTable(table('A,1', 'B,2'));
+    const signals = new Signals();
+    state.onSent = () => signals.raise('SIGINT');
+    expect((await wfr([...CSV, '--concurrency', '1'], { cwd, signals })).exitCode).toBe(130);
+    expect(sent).toHaveLength(1);
+    state.onSent = () => {};
+    const completed = () => readEvents(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'completed');
+    expect(completed()).toEqual([]);
+    expect((await run()).exitCode).toBe(0);
+    expect(completed()).toHaveLength(1);
+    write('');
+    expect((await run()).exitCode).toBe(2);
+    write('customer,n\n');
+    expect((await run()).exitCode).toBe(0);
+    expect(completed()).toHaveLength(1);
+    write(table('A,1', 'C,9'));
+    expect(await run()).toMatchObject({ exitCode: 3, stderr: expect.stringContaining('1 held') });
+    expect(sent).toHaveLength(2);
+  });
+
+  test('batch --shard: another table exits 2, and nothing is sent', async () => {
+    const { run, sent, write } = await prepareTable(table('A,1', 'B,2', 'C,3'), '--shard', '1/2');
+    expect((await run()).exitCode).toBe(0);
+    write(table('A,1', 'C,3', 'B,2'));
+    const { exitCode, stderr } = await run();
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('with --shard it must stay as it was');
+    expect(sent).toHaveLength(2);
+  });
+});
+
+describe('batch: settling rows', () => {
+  test('batch --adopt <row>=none: restores what was known, does not send the row, and may be repeated', async () => {
+    const { run, sent, state } = await prepareTable('n\n1\n2\n3\n');
+    state.answerOf = (inputs) => (inputs.includes('1') ? 'drop' : inputs.includes('2') ? 'fail' : 'finish');
+    expect((await run()).exitCode).toBe(6);
+    state.answerOf = () => 'drop';
+    expect((await run('--retry-failed', '3')).exitCode).toBe(6);
+    expect(sent).toHaveLength(4);
+    for (let time = 0; time < 2; time++) {
+      const settled = await run('--adopt', '2=none', '--adopt', '3=none');
+      expect(settled.stderr).toContain('1 finished, 1 failed, 1 waiting');
+      expect(settled.stderr).toContain('failed at step S: m');
+      expect(settled.exitCode).toBe(7);
+    }
+    expect(sent).toHaveLength(4);
+    state.answerOf = () => 'finish';
+    expect((await run()).exitCode).toBe(3);
+    expect((await run('--adopt', '2=none', '--adopt', '4=other')).exitCode).toBe(3);
+    expect(sent).toHaveLength(5);
+    expect((await run('--adopt', '3=run-3')).exitCode).toBe(2);
+  });
+
+  test('batch --retry-failed <rows>: only these rows, and another one exits 2', async () => {
+    const { run, sent, state } = await prepareTable('n\n1\n2\n3\n');
+    state.answerOf = () => 'fail';
+    expect((await run()).exitCode).toBe(1);
+    state.answerOf = () => 'finish';
+    expect((await run('--retry-failed', '2,4')).exitCode).toBe(3);
+    expect(sent).toHaveLength(5);
+    expect(await run('--retry-failed', '2')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(
+        '--retry-failed: row 2 is not failed, rejected or lost; its outcome is: finished',
+      ),
+    });
+    expect(sent).toHaveLength(5);
+  });
+});
+
+// The table of docs/batch.md: what a row was, what happened to it, and what the next commands do
+
+type Before = 'rejected' | 'invalid' | 'finished' | 'failed' | 'running' | 'unknown' | 'lost' | 'held';
+type Change = 'none' | 'moved' | 'gone' | 'back' | 'changed' | 'sent changed' | 'copied';
+
+/** How many requests each change causes, and the words of the summary; `z` is another row, which has finished. */
+const CELLS: Record<Change, (before: Before) => { sends: number; words: string[] }> = {
+  none: (before) => ({ sends: before === 'invalid' ? 1 : 0, words: wordsOf(before) }),
+  moved: (before) => ({ sends: before === 'invalid' ? 1 : 0, words: wordsOf(before) }),
+  gone: (before) => ({ sends: 0, words: ['1 finished', ...goneOf(before)] }),
+  back: (before) => ({ sends: before === 'invalid' ? 1 : 0, words: wordsOf(before) }),
+  changed: (before) => {
+    if (before === 'rejected' || before === 'invalid') return { sends: 1, words: ['2 finished'] };
+    return { sends: 0, words: ['1 finished', '1 held', ...goneOf(before)] };
+  },
+  'sent changed': (before) => ({ sends: 1, words: ['2 finished', ...goneOf(before)] }),
+  copied: (before) => ({
+    sends: before === 'invalid' ? 1 : 0,
+    words: [...wordsOf(before), '1 file is a copy'],
+  }),
+};
+
+function wordsOf(before: Before): string[] {
+  if (before === 'finished' || before === 'invalid') return ['2 finished'];
+  return ['1 finished', `1 ${before}`];
+}
+
+function goneOf(before: Before): string[] {
+  if (before === 'running' || before === 'unknown') return [`1 ${before}`];
+  return before === 'held' ? ['gone'] : before === 'rejected' || before === 'invalid' ? [] : ['1 gone'];
+}
+
+const BEFORE: Before[] = ['rejected', 'invalid', 'finished', 'failed', 'running', 'unknown', 'lost', 'held'];
+
+describe('batch: what a row was, and what happened to it', () => {
+  test.each(
+    BEFORE.flatMap((before) => Object.keys(CELLS).map((change) => [before, change as Change] as const)),
+  )('batch --each: a row that is %s, and then %s', async (before, change) => {
+    const { wfr, sent, state, write, path, cwd } = await prepareFolder({ 'a.pdf': 'A', 'z.pdf': 'Z' });
+    const name = before === 'invalid' ? 'a.unknown' : 'a.pdf';
+    if (before === 'invalid') renameSync(path('a.pdf'), path(name));
+    const run = (...flags: string[]) =>
+      wfr([...EACH, '--timeout', '2m', ...flags], { cwd, clock: new VirtualClock() });
+    const answers: Partial<Record<Before, Answer>> = {
+      ...{ rejected: 'reject', failed: 'fail', running: 'run', unknown: 'drop', lost: 'run' },
+    };
+    state.answerOf = (inputs) => (inputs === scan('A') ? (answers[before] ?? 'finish') : 'finish');
+    state.poll = 'RUNNING';
+    await run();
+    if (before === 'lost') state.poll = 'LOST';
+    if (before === 'held') write('a.pdf', 'A held');
+    const first = await run();
+    const shown =
+      before === 'invalid' ? '1 finished, 1 invalid' : before === 'finished' ? '2 finished' : '1 finished';
+    expect(first.stderr).toContain(shown);
+    if (before !== 'finished') expect(first.stderr).toContain(`1 ${before}`);
+    state.answerOf = () => 'finish';
+    if (before === 'invalid' && change !== 'gone') renameSync(path(name), path('a.pdf'));
+    const current = before === 'invalid' && change === 'gone' ? name : 'a.pdf';
+    const content = readFileSync(path(current), 'utf8');
+    if (change === 'moved') renameSync(path(current), path('moved.pdf'));
+    if (change === 'gone' || change === 'back') unlinkSync(path(current));
+    if (change === 'back') {
+      await run();
+      write(current, content);
+    }
+    if (change === 'changed' || change === 'sent changed') write(current, 'A2');
+    if (change === 'copied') write('y.pdf', content);
+    const earlier = sent.length;
+    const { stderr, exitCode } = await run(...(change === 'sent changed' ? ['--send-changed'] : []));
+    const { sends, words } = CELLS[change](before);
+    for (const word of words) expect(stderr).toContain(word);
+    expect(sent.length - earlier).toBe(sends);
+    const again = await run();
+    expect({ sends: sent.length - earlier, exitCode: again.exitCode }).toEqual({ sends, exitCode });
+  });
+});
+
+// Random histories of a folder and of a table, with signals at any time
+
+interface Night {
+  edits: { edit: 'write' | 'remove' | 'move' | 'copy'; from: number; to: number; text: number }[];
+  answers: Answer[];
+  flags: string[];
+  /** After how many requests a signal ends the command; 0 for none. */
+  stopAfter: number;
+}
+
+const nights: fc.Arbitrary<Night[]> = fc.array(
+  fc.record({
+    edits: fc.array(
+      fc.record({
+        edit: fc.constantFrom<Night['edits'][number]['edit']>('write', 'write', 'remove', 'move', 'copy'),
+        from: fc.nat(3),
+        to: fc.nat(3),
+        text: fc.nat(5),
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
+    answers: fc.array(fc.constantFrom<Answer>('finish', 'finish', 'fail', 'drop', 'run'), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+    flags: fc.constantFrom<string[]>([], [], [], ['--send-changed'], ['--keep-going']),
+    stopAfter: fc.constantFrom(0, 0, 0, 1, 2),
+  }),
+  { minLength: 2, maxLength: 6 },
+);
+
+test.each(['folder', 'table'])(
+  'batch: random nights of a %s send no content twice, and the same command again sends nothing',
+  async (kind) => {
+    await fc.assert(
+      fc.asyncProperty(nights, async (history) => {
+        const { wfr, sent, state } = await startCountingService();
+        const cwd = folderWith({ 'rows.csv': 'n\n' });
+        mkdirSync(join(cwd, 'scans'));
+        const files = new Map<number, number>();
+        const save = () => {
+          rmSync(join(cwd, 'scans'), { recursive: true });
+          mkdirSync(join(cwd, 'scans'));
+          for (const [name, text] of files) writeFileSync(join(cwd, 'scans', `${name}.pdf`), `text ${text}`);
+          const rows = [...new Set(files.values())].map((text) => `${text}\n`);
+          writeFileSync(join(cwd, 'rows.csv'), `n\n${rows.join('')}`);
+        };
+        for (const { edits, answers, flags, stopAfter } of history) {
+          for (const { edit, from, to, text } of edits) {
+            const known = files.get(from);
+            if (edit === 'write') files.set(to, text);
+            if (edit === 'remove') files.delete(from);
+            if ((edit === 'move' || edit === 'copy') && known !== undefined) files.set(to, known);
+            if (edit === 'move' && from !== to) files.delete(from);
+          }
+          save();
+          const signals = new Signals();
+          let requests = 0;
+          state.poll = answers.includes('run') ? 'RUNNING' : 'FINISHED';
+          state.answerOf = () => answers[requests % answers.length] ?? 'finish';
+          state.onSent = () => {
+            if (++requests === stopAfter) signals.raise('SIGINT');
+          };
+          const args = [...(kind === 'folder' ? EACH : CSV), '--timeout', '0', '--concurrency', '1'];
+          const first = await wfr([...args, ...flags], { cwd, signals });
+          expect([0, 1, 2, 3, 6, 8, 130]).toContain(first.exitCode);
+          if (first.exitCode === 130) continue;
+          const before = sent.length;
+          const again = await wfr(args, { cwd });
+          expect({ sent: sent.length - before, exitCode: again.exitCode }).toEqual({
+            sent: 0,
+            exitCode: first.exitCode,
+          });
+        }
+        expect([...sent].sort()).toEqual([...new Set(sent)].sort());
+        expect(readFileSync(join(cwd, 'out.jsonl'), 'utf8')).not.toContain('text ');
+      }),
+      { numRuns: effort(160) },
+    );
+  },
+);
+
+test('batch: a table that is sorted is continued, whatever its rows have become', async () => {
+  const { wfr, sent, state } = await startCountingService();
+  const cwd = folderWith({ 'rows.jsonl': numberedRows(9) });
+  const answers: Answer[] = ['finish', 'fail', 'drop'];
+  state.answerOf = () => answers[sent.length % 3] ?? 'finish';
+  const args = [...BATCH_ARGS, '--concurrency', '1'];
+  const first = await wfr(args, { cwd });
+  writeFileSync(join(cwd, 'rows.jsonl'), numberedRows(9).trimEnd().split('\n').reverse().join('\n'));
+  const second = await wfr(args, { cwd });
+  expect(second.exitCode).toBe(first.exitCode);
+  expect(second.stderr).toContain('9 rows: 3 finished, 3 failed, 3 unknown');
+  expect(sent).toHaveLength(9);
+});
