@@ -29,7 +29,7 @@ const SHELLS = [
     ],
   },
 ].map((entry) => {
-  const [, line = ''] = new RegExp(`^\\| ${entry.shell} +\\| \`(.*?)\``, 'm').exec(page) ?? [];
+  const [, line = ''] = new RegExp(`^\\|${entry.shell}\\|\`(.*?)\``, 'm').exec(page) ?? [];
   return { ...entry, line: line.replaceAll('\\|', '|') };
 });
 
