@@ -148,7 +148,7 @@ describe('batch --each: files that change', () => {
     const { run, sent, write } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'A', 'c.pdf': 'C' });
     const first = await run();
     expect(first).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 rows: 2 finished') });
-    expect(first.stderr).toContain('1 file is a copy of other files, and was not sent: scans/b.pdf.');
+    expect(first.stderr).toContain('1 file is a copy of another, and was not sent: scans/b.pdf.');
     write('c.pdf', 'A');
     expect((await run()).exitCode).toBe(0);
     expect(sent).toEqual([scan('A'), scan('C')]);
