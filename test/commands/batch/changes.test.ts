@@ -175,6 +175,8 @@ describe('batch --each: files that change', () => {
     const second = await run();
     expect(second.exitCode).toBe(6);
     expect(second.stderr).toContain('1 finished, 1 unknown, 1 gone');
+    expect(second.stderr).toContain('--adopt 2=none');
+    expect(second.stderr).not.toContain('--resend-unknown');
     const gone = await run('--resend-unknown', '2');
     expect(gone).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('row 2 is gone') });
     expect((await run('--adopt', '2=none')).exitCode).toBe(0);
