@@ -190,7 +190,7 @@ describe('batch --each: files that change', () => {
     mkdirSync(path('deep'));
     write('deep/a.pdf', 'A');
     symlinkSync(path('b.pdf'), path('link.pdf'));
-    const args = ['batch', 'w', '--each', 'scan', 'scans', '--rate', '0'];
+    const args = ['batch', 'w', '--each', 'scan', 'scans', '--rate', '0', '--concurrency', '1'];
     const flags = ['--results', 'scans/out.jsonl', '--report', 'json=scans/r.json'];
     for (let time = 0; time < 2; time++) {
       const { exitCode, stderr } = await wfr([...args, ...flags], { cwd });
