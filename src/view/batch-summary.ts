@@ -44,6 +44,8 @@ const MAX_MESSAGE = 400;
 interface Line {
   text: string;
   words?: readonly (readonly [word: string, paint: Paint])[];
+  /** Whether it is a part of a command, which no other line break may separate. */
+  isCommand?: boolean;
 }
 
 /** Returns the lines of the block, wrapped to `width` columns; 0 means that they are not wrapped. */
@@ -102,14 +104,18 @@ function stepLines({ text, command }: NextStep, style: Style, width: number): Li
   return [
     { text: `${text}:` },
     ...shown.map(
-      (part, index): Line => ({ text: `${index === 0 ? '  ' : '    '}${part}`, words: [[part, style.bold]] }),
+      (part, index): Line => ({
+        text: `${index === 0 ? '  ' : '    '}${part}`,
+        words: [[part, style.bold]],
+        isCommand: true,
+      }),
     ),
   ];
 }
 
 /** Colors the words after wrapping, which counts characters; a word on two lines stays plain. */
-function paintedLines({ text, words = [] }: Line, width: number): string[] {
-  const lines = wrapLines([text], width);
+function paintedLines({ text, words = [], isCommand = false }: Line, width: number): string[] {
+  const lines = isCommand ? [text] : wrapLines([text], width);
   for (const [word, paint] of words) {
     const index = lines.findIndex((line) => line.includes(word));
     if (index >= 0) lines[index] = (lines[index] ?? '').replace(word, () => paint(word));

@@ -738,4 +738,19 @@ test('batch: a command of the closing block that is wider than the window is con
   expect(stderr).toContain(
     'To see all rows:\n  wfr results results-of-today.jsonl \\\n    --report \\\n    html=results-of-today.html\n',
   );
+  // A word that fills the line keeps its backslash, and a quoted one is left to the terminal.
+  for (const [name, shown] of [
+    ['results-of-today-and-tomorrow.jsonl', '  wfr results \\\n    results-of-today-and-tomorrow.jsonl \\\n'],
+    [
+      'results of today.jsonl',
+      "\n  wfr results 'results of today.jsonl' --report 'html=results of today.html'\n",
+    ],
+  ]) {
+    const { stderr } = await wfr(['batch', 'w', '--rows', 'rows.jsonl', '--results', name as string], {
+      cwd,
+      terminal: 40,
+      env: { TERM: 'xterm', NO_COLOR: '1' },
+    });
+    expect(stderr).toContain(shown);
+  }
 });
