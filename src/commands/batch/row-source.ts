@@ -66,11 +66,13 @@ export class RowSource {
   /** Lines about the files that are copies of others. */
   get notes(): string[] {
     if (this.#copyCount === 0) return [];
-    const [subject, verb] =
-      this.#copyCount === 1 ? ['1 file is a copy', 'was'] : [`${this.#copyCount} files are copies`, 'were'];
+    const subject =
+      this.#copyCount === 1
+        ? '1 file is a copy of another, and was'
+        : `${this.#copyCount} files are copies of other files, and were`;
     const more = this.#copyCount - this.#copies.length;
     const listed = this.#copies.join(', ') + (more > 0 ? ` and ${more} more` : '');
-    return [`${subject} of other files, and ${verb} not sent: ${listed}.`];
+    return [`${subject} not sent: ${listed}.`];
   }
 
   /**

@@ -159,17 +159,18 @@ Spreadsheets of many countries write semicolons: --delimiter ';'.
 
 wfr names a row by its line, as customers.csv:12, or by its file; --label
 customer adds that input: customers.csv:12 (ACME). Where a flag takes a row, it
-is the line or position at which the row was found first.
+is the line or position at which the row was found first, or the next above all
+others.
 
 Each row ends with one of these outcomes:
   finished       its run FINISHED
   failed         its run FAILED                    again with --retry-failed
-  rejected       the service rejected it           again with --retry-failed
+  rejected       the service rejected the row      again with --retry-failed
+  rejected       the access token was rejected     run again with a valid one
   invalid        its inputs or files are invalid   fix them, and run again
   held           it may be a changed row           send it with --send-changed
-  unauthorized   the access token was rejected     run again with a valid one
   unreachable    the service is down or busy       run again
-  not sent       the batch stopped before it       run again
+  waiting        the batch stopped, or --limit     run again
   running        wfr stopped waiting for its run   run again
   lost           its run is unknown (404, 60 s)    again with --retry-failed
   unknown        a run may exist                   check the service first
@@ -177,10 +178,10 @@ Each row ends with one of these outcomes:
 
 "Run again" is the same command: it continues from the results file. For unknown
 rows, --adopt 12=<id> continues with the run that you found, --adopt 12=none
-says that there is none, and --resend-unknown 12,14-16 sends rows again; put it
-last. A row is its content: rows may be inserted, moved and removed.
+says that there is none, and --resend-unknown 12,14-16 sends rows again. A row
+is its content: rows may be inserted, moved and removed.
 
-The first row that is unauthorized or whose workflow is unknown (404), and the
+The first row whose token is rejected or workflow unknown (404), and the
 eleventh in succession with the same 4xx, stop the batch, unless --keep-going.
 
 Example:
@@ -232,7 +233,7 @@ function exitCodes(): string {
 ${layOutTerms(EXIT_CODE_MEANINGS, 17).join('\n')}
 
 For several runs, the first that applies of a signal, 70, 74, 6, 4, 7, 8; else
-0, 1 or 5 if all are the same; else 3.
+the code that all of them have; else 3.
 
 Example:
   code=0; wfr run "$workflow" invoice@scan.pdf > output.json || code=$?

@@ -16,8 +16,8 @@ import type { ResultsFlags } from './results.js';
 const HELP = `
 Joins the files of all shards of a table: every row must be in exactly one file.
 The exit code is that of wfr batch for all rows, or 2 if the files do not belong
-together. --output prints the rows as data, in the order of the table; json has
-the counts and the reasons of failures, too.
+together. --output prints the rows as data, by their numbers, and with --rows
+in the order of the table; json has the counts and the reasons of failures, too.
 
 Examples:
   wfr results out.jsonl
@@ -34,7 +34,7 @@ export const RESULTS: CommandEntry = {
 function define(command: Command, start: Start): void {
   command
     .description('Join and summarize the results files of batches, and check that they are complete.')
-    .argument('<file...>', 'files that wfr batch wrote with --results')
+    .argument('<file...>', 'results files of wfr batch')
     .optionsGroup('Output:')
     .addOption(
       common(

@@ -96,12 +96,18 @@ function nextSteps(
   const steps: NextStep[] = [];
   if (has('unknown')) {
     const unknown = onceFile === undefined ? rows.rowsIn('unknown') : [];
-    const which = unknown.length < rows.count('unknown') ? '' : ` ${unknown.join(',')}`;
+    // What is gone has no inputs to be sent again.
+    const gone = unknown.filter((row) => rows.isGone(row));
+    const sendable = unknown.filter((row) => !rows.isGone(row));
+    const which = unknown.length < rows.count('unknown') ? '' : ` ${sendable.join(',')}`;
     const row = onceFile === undefined ? `${unknown[0]}=` : '';
     steps.push(
       { text: 'For each unknown row, check in the service whether its run exists.' },
       step('To continue with a run that exists', `--adopt ${row}<id>`),
-      step('To send rows again that have none', `--resend-unknown${which}`),
+      ...(which === ' ' ? [] : [step('To send rows again that have none', `--resend-unknown${which}`)]),
+      ...(gone.length > 0
+        ? [step('To settle a row that is gone and has none', `--adopt ${gone[0]}=none`)]
+        : []),
     );
   }
   if (has('held')) steps.push(step('To send held rows as new ones', '--send-changed'));

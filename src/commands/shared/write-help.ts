@@ -30,7 +30,7 @@ export function helpLayout(isShort: boolean): Partial<Help> {
 /** Returns what follows the flags in the short help of a command: the first paragraph, the examples, and where the rest is. */
 export function shortenHelp(command: Command, text: string): string {
   const [first = ''] = text.split('\n\n', 1);
-  const short = text.startsWith('\nExample') ? text : first + text.slice(text.search(/\n\nExamples?:\n/));
+  const short = text.startsWith('\nExample') ? text : first + text.slice(text.search(/\n\nExamples?\b.*:\n/));
   if (short === text && !command.options.some(isCommon)) return text;
   return `${short}\n\nMore: wfr ${commandPath(command)} --help`;
 }

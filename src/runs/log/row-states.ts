@@ -137,7 +137,7 @@ export class RowStates {
     return rows;
   }
 
-  /** Yields each row with its state, in table order. */
+  /** Yields each row with its state, in the order of their numbers. */
   *entries(): Generator<[row: number, state: RowState], void, void> {
     for (const [row] of this.#states.entries()) yield [row, this.state(row)];
   }

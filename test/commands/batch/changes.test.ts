@@ -148,7 +148,7 @@ describe('batch --each: files that change', () => {
     const { run, sent, write } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'A', 'c.pdf': 'C' });
     const first = await run();
     expect(first).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 rows: 2 finished') });
-    expect(first.stderr).toContain('1 file is a copy of other files, and was not sent: scans/b.pdf.');
+    expect(first.stderr).toContain('1 file is a copy of another, and was not sent: scans/b.pdf.');
     write('c.pdf', 'A');
     expect((await run()).exitCode).toBe(0);
     expect(sent).toEqual([scan('A'), scan('C')]);
@@ -175,6 +175,8 @@ describe('batch --each: files that change', () => {
     const second = await run();
     expect(second.exitCode).toBe(6);
     expect(second.stderr).toContain('1 finished, 1 unknown, 1 gone');
+    expect(second.stderr).toContain('--adopt 2=none');
+    expect(second.stderr).not.toContain('--resend-unknown');
     const gone = await run('--resend-unknown', '2');
     expect(gone).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('row 2 is gone') });
     expect((await run('--adopt', '2=none')).exitCode).toBe(0);
@@ -188,7 +190,7 @@ describe('batch --each: files that change', () => {
     mkdirSync(path('deep'));
     write('deep/a.pdf', 'A');
     symlinkSync(path('b.pdf'), path('link.pdf'));
-    const args = ['batch', 'w', '--each', 'scan', 'scans', '--rate', '0'];
+    const args = ['batch', 'w', '--each', 'scan', 'scans', '--rate', '0', '--concurrency', '1'];
     const flags = ['--results', 'scans/out.jsonl', '--report', 'json=scans/r.json'];
     for (let time = 0; time < 2; time++) {
       const { exitCode, stderr } = await wfr([...args, ...flags], { cwd });

@@ -69,6 +69,11 @@ describe('help', () => {
     for (const flag of flags) expect(long).toContain(/--[\w-]+/.exec(flag)?.[0]);
   });
 
+  test('help: wfr completion -h is the whole help, which has nothing to leave out', async () => {
+    const { stdout } = await runCli(['completion', '-h']);
+    expect(stdout).toBe((await runCli(['completion', '--help'])).stdout);
+  });
+
   test('help: wfr config show -h offers no flag of a run', async () => {
     const { stdout } = await runCli(['config', 'show', '-h']);
     expect([...stdout.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)).toEqual([
