@@ -5,7 +5,6 @@ import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOf, STATES, wordOf } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
-import { forEachConcurrent } from '../../runs/for-each-concurrent.js';
 import type { Gate } from '../../runs/gate.js';
 import type { Log } from '../../runs/log/log.js';
 import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
@@ -210,4 +209,32 @@ export class BatchRun {
 /** Returns whether a command that ends so did not come to its end. */
 function isUnfinished(exit: Exit): boolean {
   return typeof exit === 'string' || exit === ExitCode.internalError || exit === ExitCode.outputNotWritten;
+}
+
+/**
+ * Calls `work` for each item, at most `limit` at a time, reading the next item only when a slot is free; reads no more
+ * once `isStopped`. Resolves when all started work is done, then throws what `items` threw. `work` must not throw.
+ */
+async function forEachConcurrent<T>(
+  items: AsyncIterable<T>,
+  limit: number,
+  work: (item: T) => Promise<void>,
+  isStopped: () => boolean,
+): Promise<void> {
+  let running = 0;
+  let wake = () => {};
+  const done = () => {
+    running--;
+    wake();
+  };
+  try {
+    for await (const item of items) {
+      if (isStopped()) break;
+      running++;
+      void work(item).finally(done);
+      if (running >= limit) await new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    while (running > 0) await new Promise<void>((resolve) => (wake = resolve));
+  }
 }
