@@ -166,7 +166,7 @@ export function retryAfterOf({ headers }: HttpResponse, { clock }: Service): num
 export function redactTarget(location: string | undefined, base: URL): string | undefined {
   if (location === undefined) return undefined;
   const target = parseUrl(location, base.href);
-  if (target === undefined) return 'somewhere unreadable';
+  if (target === undefined) return 'an invalid address';
   return target.origin === base.origin ? target.origin + target.pathname : target.origin;
 }
 

@@ -39,7 +39,7 @@ export interface TableFile {
   delimiter?: string | undefined;
   /** The input that people know rows by. */
   labelColumn?: string | undefined;
-  /** Reads the file from its start, up to and including offset `end` if given; can be called repeatedly. */
+  /** Reads the file from its start, at least up to `end` if given; can be called repeatedly. */
   open(end?: number): Readable;
 }
 

@@ -43,7 +43,7 @@ describe('batch: the lock of a results file', () => {
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect(exitCode).toBe(2);
     expect(stderr).toContain('--results out.jsonl: process 4242 on test-host is using it');
-    expect(stderr).toContain('continue with a copy of the file');
+    expect(stderr).toContain('copy the file and use the copy');
     expect(requests).toEqual([]);
   });
 

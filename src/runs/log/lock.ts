@@ -45,7 +45,7 @@ export class JournalInUseError extends BatchFileError {
     readonly isLocal: boolean,
   ) {
     super(
-      `process ${owner.pid} on ${owner.host} is using it; if that process has ended, continue with a copy of the file`,
+      `process ${owner.pid} on ${owner.host} is using it; if that process has ended, copy the file and use the copy${isLocal ? '' : ': this lock cannot be checked from here'}`,
     );
   }
 }
@@ -89,7 +89,7 @@ export async function acquireLock(
     if (claim?.owner.token === owner.token) return { end, torn };
     if (claim !== undefined) await assertOwnerDead(claim, file, options);
     if (attempts === MAX_ATTEMPTS)
-      throw new BatchFileError('other processes keep claiming it; run the same command again');
+      throw new BatchFileError('other processes keep locking it; run the same command again');
     const ours: Claim = {
       owner,
       file: file.id,
