@@ -1,11 +1,12 @@
 /** Loads the access token from its source, and renews it when the service rejects it. It never appears in any output. */
-
+import type { Stats } from 'node:fs';
 import { MissingTokenError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { Credentials } from '../service/service.js';
 import { isLoopback } from '../text/url.js';
 import type { Profile } from './profile.js';
 import {
+  assertOwnToken,
   checkToken,
   findTokenSource,
   formatTokenSource,
@@ -142,7 +143,10 @@ async function readToken(location: TokenLocation & { kind: 'file' }, context: Co
     return checkToken(await readHiddenLine('Access token (not shown): ', context), source, context.secrets);
   }
   try {
-    const text = decodeTokenFile(await readBytes(location.path, { base: context.cwd }, context), source);
+    // A link may lead to another file than when it was checked first.
+    const checkOwner = (stats: Stats) => assertOwnToken(location.path, stats, context);
+    const bytes = await readBytes(location.path, { base: context.cwd, checkOwner }, context);
+    const text = decodeTokenFile(bytes, source);
     return checkToken(text.replace(/\r?\n$/, ''), source, context.secrets);
   } catch (error) {
     if (!(error instanceof FileError)) throw error;

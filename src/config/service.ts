@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { collectUsageErrors, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
-import { findFileRisk, formatMode, isForeign } from '../platform/ownership.js';
+import { findFileRisk } from '../platform/ownership.js';
 import type { ProxyServer } from '../service/connect.js';
 import type { TlsSettings } from '../service/trust.js';
 import { findNearest } from '../text/nearest.js';
@@ -13,7 +13,7 @@ import { parseHeaders, readHeaderLines, traceContext } from './headers.js';
 import { formatSource, type Profile, type ProfileFlags } from './profile.js';
 import { isOn, type RawSetting, type RunPages, resolveRunPages, resolveSetting } from './resolve-setting.js';
 import { SETTINGS, type Setting } from './settings-table.js';
-import { findTokenSource, type TokenFlags, type TokenLocation } from './token-source.js';
+import { assertOwnToken, findTokenSource, type TokenFlags, type TokenLocation } from './token-source.js';
 
 /** The flags of every command that connects to the service, not parsed yet. */
 export interface ServiceFlags extends TokenFlags, ProfileFlags {
@@ -148,25 +148,15 @@ function findResumeFlags(flags: ServiceFlags): string[] {
   ];
 }
 
-/**
- * Returns warnings; none for a file that cannot be read, which reading it reports. Throws UsageError if any user can write
- * to it, or if it is another user's: documents would go to their account.
- */
+/** Returns warnings; none for a file that cannot be read, which reading it reports. Throws as `assertOwnToken`. */
 async function checkTokenFile(location: TokenLocation, context: Context): Promise<string[]> {
   if (location.kind !== 'file' || location.path === '-') return [];
   const { path } = location;
   const stats = await stat(resolvePath(path, context.cwd, context)).catch(() => undefined);
   if (stats === undefined) return [];
+  assertOwnToken(path, stats, context);
   const risk = findFileRisk(path, stats, context.uid);
-  const isTheirs = stats.isFile() && isForeign(stats, context.uid);
-  if (isTheirs && !risk?.isFatal)
-    throw new UsageError([
-      `the token file ${path}: belongs to another user (${formatMode(stats)}), to whose account the inputs would go; use a copy of your own`,
-    ]);
-  if (risk === undefined) return [];
-  const message = `the token file ${path}: ${risk.message}`;
-  if (risk.isFatal) throw new UsageError([message]);
-  return [message];
+  return risk === undefined ? [] : [`the token file ${path}: ${risk.message}`];
 }
 
 const SETTING_LIST: readonly [name: string, setting: Setting][] = Object.entries(SETTINGS);

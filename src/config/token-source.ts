@@ -1,8 +1,10 @@
 /** Finds the source of the access token without reading it, and checks a token that was read. */
+import type { Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
+import { findFileRisk, formatMode, isForeign } from '../platform/ownership.js';
 import type { SecretMask } from '../text/secret-mask.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { parseUrl } from '../text/url.js';
@@ -149,4 +151,14 @@ export function checkToken(token: string, source: string, secrets: SecretMask): 
     ]);
   }
   return token;
+}
+
+/** Throws UsageError if any user can write to a token file, or if it is another user's: documents would go to their account. */
+export function assertOwnToken(path: string, stats: Stats, { uid }: Context): void {
+  const risk = findFileRisk(path, stats, uid);
+  if (risk?.isFatal) throw new UsageError([`the token file ${path}: ${risk.message}`]);
+  if (stats.isFile() && isForeign(stats, uid))
+    throw new UsageError([
+      `the token file ${path}: belongs to another user (${formatMode(stats)}), to whose account the inputs would go; use a copy of your own`,
+    ]);
 }

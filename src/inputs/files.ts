@@ -3,7 +3,7 @@ import { type BigIntStats, constants, type Stats } from 'node:fs';
 import { type FileHandle, open, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { FileReadError, isResourceExhaustion } from '../errors.js';
+import { FileReadError, isResourceExhaustion, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { realPathOf, resolvePath } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
@@ -36,6 +36,8 @@ export interface FileRules {
   base: string;
   /** Throws FileError for a real path that may not be read. */
   check?(real: string, name: string): void;
+  /** Throws for an open file that another user could have written. */
+  checkOwner?(stats: Stats): void;
 }
 
 /** Reads a whole file, or standard input for `-`. Throws FileError. */
@@ -167,7 +169,11 @@ async function openStdin({ stdin, stderr, platform }: Context): Promise<Context[
   return stdin;
 }
 
-async function openFile(path: string, { base, check }: FileRules, context: Context): Promise<FileHandle> {
+async function openFile(
+  path: string,
+  { base, check, checkOwner }: FileRules,
+  context: Context,
+): Promise<FileHandle> {
   const absolute = resolvePath(path, base, context);
   let handle: FileHandle | undefined;
   try {
@@ -176,10 +182,12 @@ async function openFile(path: string, { base, check }: FileRules, context: Conte
     handle = await open(absolute, constants.O_RDONLY);
     // Only now: before, a link in the path could still be changed.
     check?.(await realPathOf(handle, absolute), path);
+    checkOwner?.(await handle.stat());
     return handle;
   } catch (error) {
     await handle?.close();
-    throw error instanceof FileError ? error : toFileError(path, error, undefined, homeHint(path, error));
+    if (error instanceof FileError || error instanceof UsageError) throw error;
+    throw toFileError(path, error, undefined, homeHint(path, error));
   }
 }
 
