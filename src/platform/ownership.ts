@@ -54,14 +54,16 @@ function describeShared(path: string, stats: Stats): string {
   return `others can write to ${path} (${formatMode(stats)})`;
 }
 
+const PLANTED = 'belongs to another user, in a folder that everybody can write to; use a file of your own';
 /** As many symbolic links as Linux follows. */
 const MAX_LINKS = 40;
 /** A link to an open file, which is not a path: the system follows it. */
 const DESCRIPTOR = /^\/proc\/\d+\/fd\/\d+$/;
 
 /**
- * Resolves the links of an absolute path to write to; its end need not exist. Throws for a link that another user has
- * planted where everybody may create files, such as /tmp: the rule of Linux's fs.protected_symlinks.
+ * Resolves the links of an absolute path to write to; its end need not exist. Throws for a link, file or pipe that another
+ * user has planted where everybody may create files, such as /tmp: the rules of Linux's fs.protected_symlinks, _regular and
+ * _fifos.
  */
 export async function resolveTrusted(path: string, uid: UserId, links = 0): Promise<string> {
   const { root } = parse(path);
@@ -73,9 +75,13 @@ export async function resolveTrusted(path: string, uid: UserId, links = 0): Prom
     resolved = join(folder, name);
     const stats = await lstat(resolved).catch(() => undefined);
     if (stats === undefined) return join(folder, ...names.slice(index));
-    if (!stats.isSymbolicLink() || DESCRIPTOR.test(resolved)) continue;
+    if (stats.isDirectory() || DESCRIPTOR.test(resolved)) continue;
+    const isLink = stats.isSymbolicLink();
     if (isPlanted(stats, await lstat(folder), uid))
-      throw new Error(`${resolved} is a link of another user, in a folder that everybody can write to`);
+      throw new Error(
+        isLink ? `${resolved} is a link of another user, in a folder that everybody can write to` : PLANTED,
+      );
+    if (!isLink) continue;
     const target = resolve(folder, await readlink(resolved), ...names.slice(index + 1));
     return resolveTrusted(target, uid, links + 1);
   }
@@ -98,10 +104,7 @@ export async function openTrusted(
   try {
     if (DESCRIPTOR.test(resolved)) return handle;
     await assertOpenedAt(handle, resolved);
-    if (isPlanted(await handle.stat(), await lstat(dirname(resolved)), uid))
-      throw new Error(
-        'belongs to another user, in a folder that everybody can write to; use a file of your own',
-      );
+    if (isPlanted(await handle.stat(), await lstat(dirname(resolved)), uid)) throw new Error(PLANTED);
     return handle;
   } catch (error) {
     await handle.close();

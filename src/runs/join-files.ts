@@ -3,6 +3,7 @@ import { BatchFileError, UsageError } from '../errors.js';
 import type { ErrorCode } from '../exit-code.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import type { Outcome } from '../outcome/outcome.js';
+import { resolveTrusted } from '../platform/ownership.js';
 import { describeSystemError } from '../platform/system-error.js';
 import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
 import { LineReader } from './log/line-reader.js';
@@ -66,7 +67,7 @@ interface FileFacts extends ResultsFile {
 }
 
 /** Joins the files. Throws UsageError if one cannot be read. */
-export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFiles> {
+export async function joinFiles(files: readonly ResultsFile[], uid?: number): Promise<JoinedFiles> {
   const rows = new RowStates();
   const lines = new RowLines();
   const rowOwners = new RowOwners();
@@ -79,7 +80,7 @@ export async function joinFiles(files: readonly ResultsFile[]): Promise<JoinedFi
       ...{ ...file, header: undefined, rows: 0, copies: 0 },
       ...{ found: undefined, total: undefined, isWhole: false, isLimited: false },
     };
-    for await (const event of readFileEvents(file)) {
+    for await (const event of readFileEvents(file, uid)) {
       times.first = Math.min(times.first, event.time ?? times.first);
       times.last = Math.max(times.last, event.time ?? times.last);
       // A command with --once that created no run may be followed by one with another workflow.
@@ -238,8 +239,12 @@ function findMissingRows(
   return { missing, problems, absent };
 }
 
-async function* readFileEvents({ path, name }: ResultsFile): AsyncGenerator<ReadEvent, void, void> {
+async function* readFileEvents(
+  { path, name }: ResultsFile,
+  uid: number | undefined,
+): AsyncGenerator<ReadEvent, void, void> {
   try {
+    await resolveTrusted(path, uid);
     await assertRegularFile(path).catch(({ message }) => {
       throw new BatchFileError(`${name}: ${message}`);
     });

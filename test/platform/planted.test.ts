@@ -1,4 +1,5 @@
 /** Files and folders that another user of the machine could have planted. Windows has neither modes nor owners. */
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -285,6 +286,20 @@ describe.skipIf(LACKS.fileModes)('token file: one that others could have written
     }
   });
 
+  test('token file: a link that leads to the file of another user only when it is read exits 2', async () => {
+    const [own, link] = [tokenFile(0o600), join(temporaryFolder(), 'link')];
+    const theirs = tokenFile(0o600);
+    const other = giveAway(theirs);
+    if (uid === 0) chownSync(own, other.uid, other.uid);
+    symlinkSync(theirs, link);
+    const { stat } = promises;
+    replaceFunction(promises, 'stat', (async (path: string, ...rest: []) =>
+      stat(path === link ? own : path, ...rest)) as typeof stat);
+    const { exitCode, stderr } = await status(link, uid === 0 ? other : {});
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`the token file ${link}: belongs to another user (mode 0600)`);
+  });
+
   test.skipIf(uid !== 0)('token file: one of root is used by others', async () => {
     expect((await status(tokenFile(0o644), { uid: 4_321 })).exitCode).toBe(7);
   });
@@ -409,6 +424,40 @@ describe.skipIf(uid !== 0)('a folder like /tmp, in which another user has plante
       expect(readdirSync(own)).toEqual([]);
     }
     expect(posts()).toBe(0);
+  });
+
+  test('results: the results file of another user is not read', async () => {
+    const { env, clock } = await startTestSandbox();
+    const { open: cwd, own } = makePublic();
+    writeFileSync(join(own, 'rows.jsonl'), '{"label":"x"}\n');
+    const results = join(cwd, 'results.jsonl');
+    const batch = ['batch', SLOW, '--rows', join(own, 'rows.jsonl'), '--results', results];
+    expect((await runCli(batch, { env, clock, cwd })).exitCode).toBe(0);
+    expect((await runCli(['results', results], { env, cwd })).exitCode).toBe(0);
+    give(results);
+    const { exitCode, stdout, stderr } = await runCli(['results', results], { env, cwd });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toContain(`${results}: belongs to another user, in a folder that everybody can write to`);
+  });
+
+  test.skipIf(LACKS.fifos).each([
+    ['json', 'json=pipe'],
+    ['github', 'github'],
+  ])('run --report %s: a pipe of another user is not opened, and nothing is sent', async (_kind, report) => {
+    const { env: service, clock, posts } = await startTestSandbox();
+    const { open: cwd } = makePublic();
+    const pipe = join(cwd, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    give(pipe);
+    // Without a check before it, opening the pipe waits for a reader.
+    const env = { ...service, GITHUB_OUTPUT: pipe, GITHUB_STEP_SUMMARY: pipe };
+    const { exitCode, stderr } = await runCli(['run', SLOW, 'label=x', '--report', report], {
+      env,
+      clock,
+      cwd,
+    });
+    expect({ exitCode, posts: posts() }).toEqual({ exitCode: 2, posts: 0 });
+    expect(stderr).toContain('belongs to another user, in a folder that everybody can write to');
   });
 
   test('run: links of this user, and of the owner of the folder, are followed', async () => {

@@ -61,7 +61,7 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       files: () => assertDistinct(files, flags, context),
       reports: () => reports.open({ hasStdout: true }),
     });
-    const joined = await joinFiles(files);
+    const joined = await joinFiles(files, context.uid);
     const summary = summaryOf(joined, files);
     const isOnStdout = format === 'text' && pointers.length === 0 && !isReportOnStdout(flags);
     // With JSON, the counts are in the result or in the error.
