@@ -5,9 +5,8 @@ import type { NamedFile } from '../platform/files.js';
 import type { Part, Source } from '../service/body.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { assertReadable, fileRules, type PathRules } from './boundary.js';
 import { FilesOfRow } from './file-digests.js';
-import { openDocument, readBytes } from './files.js';
+import { assertReadable, fileRules, openDocument, type PathRules, readBytes } from './files.js';
 import { checkJson, decodeUtf8, type Segment, TextError } from './inputs-file.js';
 import { escapeName, type Item } from './item.js';
 

@@ -2,10 +2,8 @@
 import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import type { NamedFile } from '../platform/files.js';
-import { resolvePath } from '../platform/files.js';
+import { type NamedFile, resolvePath } from '../platform/files.js';
 import type { Input, Part } from '../service/body.js';
-import type { PathRules } from './boundary.js';
 import {
   type Columns,
   checkDeclared,
@@ -14,7 +12,7 @@ import {
   type GivenInput,
 } from './check-declared.js';
 import type { DigestFile } from './file-digests.js';
-import { FileError, readBytes } from './files.js';
+import { FileError, type PathRules, readBytes } from './files.js';
 import { decodeUtf8, findDocumentObjects, parseInputsFile, TextError } from './inputs-file.js';
 import { findName, type Item, ItemError, parseItem } from './item.js';
 import { findFileLikeTexts, findLooseWords } from './loose-words.js';
