@@ -7,7 +7,6 @@ import { type BlockBuffers, blockBuffers, type Input, type Part, type Source } f
 import {
   assertReadable,
   assertRegular,
-  fileRules,
   openDocument,
   type PathRules,
   readBytes,
@@ -83,8 +82,8 @@ export class KnownFiles {
 
   async #read(path: string, rules: PathRules, kind: FileKind): Promise<string> {
     const { key, context, signal } = this.#options;
-    if (kind !== 'document') return digestText(await readBytes(path, fileRules(rules), context), kind, key);
-    const source = await openDocument(path, fileRules(rules), context);
+    if (kind !== 'document') return digestText(await readBytes(path, rules, context), kind, key);
+    const source = await openDocument(path, rules, context);
     try {
       const digest = createHmac('sha256', key);
       for await (const block of source.blocks(blockBuffers(source.size))) {

@@ -34,15 +34,8 @@ const CHUNK_SIZE = 256 * 1024;
 /** Bytes. Text is kept in memory; anything larger should be sent as a document. */
 const MAX_TEXT_SIZE = 64 * 1024 * 1024;
 
-/** What a path is relative to, and a check of where the file is that was opened. */
-export interface FileRules {
-  base: string;
-  /** Throws FileError for a real path that may not be read. */
-  check?(real: string, name: string): void;
-}
-
 /** Reads a whole file, or standard input for `-`. Throws FileError. */
-export async function readBytes(path: string, rules: FileRules, context: Context): Promise<Buffer> {
+export async function readBytes(path: string, rules: PathRules, context: Context): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   const append = (chunk: Buffer | string) => {
@@ -67,7 +60,7 @@ export async function readBytes(path: string, rules: FileRules, context: Context
  * Opens a document. Anything but a regular file of known size (a pipe, standard input, /proc) is first copied to an
  * unlinked temporary file. Throws FileError.
  */
-export async function openDocument(path: string, rules: FileRules, context: Context): Promise<Source> {
+export async function openDocument(path: string, rules: PathRules, context: Context): Promise<Source> {
   if (path === '-') {
     const copy = await copyToTemporaryFile(await openStdin(context), '-', context);
     return createCopySource(copy, '-', true);
@@ -170,7 +163,7 @@ async function openStdin({ stdin, stderr, platform }: Context): Promise<Context[
   return stdin;
 }
 
-async function openFile(path: string, { base, check }: FileRules, context: Context): Promise<FileHandle> {
+async function openFile(path: string, { base, within }: PathRules, context: Context): Promise<FileHandle> {
   const absolute = resolvePath(path, base, context);
   let handle: FileHandle | undefined;
   try {
@@ -178,7 +171,7 @@ async function openFile(path: string, { base, check }: FileRules, context: Conte
     if (stats.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     handle = await open(absolute, constants.O_RDONLY);
     // Only now: before, a link in the path could still be changed.
-    check?.(await realPathOf(handle, absolute), path);
+    if (within !== undefined) assertInside(await realPathOf(handle, absolute), path, within);
     return handle;
   } catch (error) {
     await handle?.close();
@@ -245,7 +238,7 @@ function formatPath(path: string): string {
 /** What the paths of an input are relative to, and which folders they must stay in; undefined: they may be anywhere. */
 export interface PathRules {
   base: string;
-  within: Boundary | undefined;
+  within?: Boundary | undefined;
 }
 
 export interface Boundary {
@@ -302,9 +295,4 @@ export async function assertReadable(
   if (within !== undefined) await assertLeadsInside(absolute, path, within);
   if (mustReread) await assertRegular(absolute, path);
   return absolute;
-}
-
-/** Returns the rules with which a file is opened. */
-export function fileRules({ base, within }: PathRules): FileRules {
-  return { base, ...(within && { check: (real, name) => assertInside(real, name, within) }) };
 }

@@ -171,7 +171,7 @@ class Resolver {
 
   /** The rules for the paths of a command line, which are the user's own. */
   #ownPaths(): PathRules {
-    return { base: this.#context.cwd, within: undefined };
+    return { base: this.#context.cwd };
   }
 
   async #addDefaults(
@@ -276,7 +276,7 @@ class Resolver {
     this.#problems.push(...forbidden.map((problem) => `${label}: ${problem}`));
     // The files of documents that are not allowed are not opened, so that the inputs stay unknown.
     if (forbidden.length > 0) this.#isComplete = false;
-    else await this.#readObject(bytes, { base, within: undefined }, label, into, overridden);
+    else await this.#readObject(bytes, { base }, label, into, overridden);
   }
 
   async #readObject(

@@ -35,7 +35,7 @@ export function tableOfFiles(name: string, files: readonly string[], cwd: string
           label: path,
           digest: () => digestOf([name, path]),
           place: path,
-          inputs: { items: [item], paths: { base: cwd, within: undefined } },
+          inputs: { items: [item], paths: { base: cwd } },
         };
       }
     },
