@@ -13,7 +13,7 @@ import { parseHeaders, readHeaderLines, traceContext } from './headers.js';
 import { formatSource, type Profile, type ProfileFlags } from './profile.js';
 import { isOn, type RawSetting, type RunPages, resolveRunPages, resolveSetting } from './resolve-setting.js';
 import { SETTINGS, type Setting } from './settings-table.js';
-import { assertOwnToken, findTokenSource, type TokenFlags, type TokenLocation } from './token-source.js';
+import { findTokenSource, type TokenFlags, type TokenLocation } from './token-source.js';
 
 /** The flags of every command that connects to the service, not parsed yet. */
 export interface ServiceFlags extends TokenFlags, ProfileFlags {
@@ -148,13 +148,12 @@ function findResumeFlags(flags: ServiceFlags): string[] {
   ];
 }
 
-/** Returns warnings; none for a file that cannot be read, which reading it reports. Throws as `assertOwnToken`. */
+/** Returns warnings; none for a file that cannot be read. Reading it throws for one that must not be used. */
 async function checkTokenFile(location: TokenLocation, context: Context): Promise<string[]> {
   if (location.kind !== 'file' || location.path === '-') return [];
   const { path } = location;
   const stats = await stat(resolvePath(path, context.cwd, context)).catch(() => undefined);
   if (stats === undefined) return [];
-  assertOwnToken(path, stats, context);
   const risk = findFileRisk(path, stats, context.uid);
   return risk === undefined ? [] : [`the token file ${path}: ${risk.message}`];
 }
