@@ -203,7 +203,7 @@ describe('batch: rows and tables', () => {
     const sent = requests.length;
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'cell.csv', '--check'], { cwd });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('cell.csv:2: scan@s;type=a/b: s;type=a/b: no such file (ENOENT)');
+    expect(stderr).toContain('cell.csv:2: scan@s;type=a/b: no such file (ENOENT)');
     expect(requests.length).toBe(sent);
   });
 
