@@ -91,7 +91,7 @@ async function helpOnWorkflow({ commands }: Command, context: Context): Promise<
     return args.length > 0 && first?.name() === 'workflow';
   });
   if (command === undefined) return '';
-  const { workflowHelp } = await import('./commands/help/workflow-help.js');
+  const { workflowHelp } = await import('./commands/help/topics.js');
   const help = await workflowHelp(command.args[0] ?? '', rawFlags(command), context);
   return help === undefined ? '' : `\n${help}`;
 }

@@ -1,5 +1,5 @@
 /** The messages for mistakes in a config file: where each one is, what is wrong, and how to fix it. */
-import { locateProblems } from '../text/json/problems.js';
+import { locateProblems } from '../text/json/positions.js';
 import type { JsonSyntaxCode, JsonSyntaxError } from '../text/json/scanner.js';
 import { findNearest } from '../text/nearest.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';

@@ -1,4 +1,6 @@
 /** Compares inputs with the parameters that a profile declares, and says how to correct what the user wrote. */
+
+import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
 import {
   checkInputs,
   type InputKind,
@@ -6,8 +8,7 @@ import {
   MAX_HEAD_LENGTH,
   type Mismatch,
   parseDataUriHead,
-} from '../parameters/check-inputs.js';
-import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
+} from '../parameters/declaration.js';
 import type { Part } from '../service/body.js';
 import { decodeStart, decodeString } from '../text/json/members.js';
 import { shellCommand } from '../text/shell-quote.js';

@@ -3,10 +3,15 @@ import { createHmac } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { FileChangedError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { blockBuffers, type Source } from '../service/body.js';
-import { assertReadable, fileRules, type PathRules } from './boundary.js';
-import { Compactor, DigestedSource } from './digest-inputs.js';
-import { assertRegular, openDocument, readBytes, toFileError } from './files.js';
+import { type BlockBuffers, blockBuffers, type Input, type Part, type Source } from '../service/body.js';
+import {
+  assertReadable,
+  assertRegular,
+  openDocument,
+  type PathRules,
+  readBytes,
+  toFileError,
+} from './files.js';
 
 /** What a file is read as; of JSON, white space counts for nothing. */
 export type FileKind = 'document' | 'text' | 'json';
@@ -77,8 +82,8 @@ export class KnownFiles {
 
   async #read(path: string, rules: PathRules, kind: FileKind): Promise<string> {
     const { key, context, signal } = this.#options;
-    if (kind !== 'document') return digestText(await readBytes(path, fileRules(rules), context), kind, key);
-    const source = await openDocument(path, fileRules(rules), context);
+    if (kind !== 'document') return digestText(await readBytes(path, rules, context), kind, key);
+    const source = await openDocument(path, rules, context);
     try {
       const digest = createHmac('sha256', key);
       for await (const block of source.blocks(blockBuffers(source.size))) {
@@ -135,4 +140,106 @@ function digestText(bytes: Uint8Array, kind: 'text' | 'json', key: Uint8Array): 
 
 function hmac(key: Uint8Array, content: string | Uint8Array): string {
   return createHmac('sha256', key).update(content).digest('hex').slice(0, LENGTH);
+}
+
+/** 64 hexadecimal digits for each input, by name. */
+export type InputDigests = Readonly<Record<string, string>>;
+
+/** Inputs whose documents are digested whenever they are read to their end, such as while they are sent. */
+export class DigestedInputs {
+  readonly inputs: readonly Input[];
+  readonly #key: Buffer;
+
+  /** `salt` is hexadecimal: the key of the HMAC-SHA-256 (RFC 2104). */
+  constructor(inputs: readonly Input[], salt: string) {
+    const key = Buffer.from(salt, 'hex');
+    const digested = (part: Part) => (part instanceof Uint8Array ? part : new DigestedSource(part, key));
+    this.#key = key;
+    this.inputs = inputs.map(({ name, parts }) => ({ name, parts: parts.map(digested) }));
+  }
+
+  /**
+   * Returns the digest of each input: of its JSON without insignificant white space, and of the bytes and the media type
+   * of documents. Reads the documents that were not sent. Throws FileChangedError or FileReadError.
+   */
+  async digests(): Promise<InputDigests> {
+    const entries: [string, string][] = [];
+    for (const { name, parts } of this.inputs) entries.push([name, await this.#digest(parts)]);
+    return Object.fromEntries(entries);
+  }
+
+  async #digest(parts: readonly Part[]): Promise<string> {
+    const hmac = createHmac('sha256', this.#key);
+    const compactor = new Compactor();
+    for (const part of parts) {
+      if (part instanceof Uint8Array) hmac.update(compactor.compact(part));
+      // JSON text has no NUL, so that no string has the digest of a document.
+      else if (part instanceof DigestedSource) hmac.update(`\0${await part.digest()}\0`);
+    }
+    return hmac.digest('hex');
+  }
+}
+
+/** A document that remembers the digest of its bytes. */
+class DigestedSource implements Source {
+  readonly #source: Source;
+  readonly #key: Buffer;
+  #digest: string | undefined;
+
+  constructor(source: Source, key: Buffer) {
+    this.#source = source;
+    this.#key = key;
+  }
+
+  get size(): number {
+    return this.#source.size;
+  }
+
+  async *blocks(buffers: BlockBuffers): AsyncGenerator<Uint8Array, void, void> {
+    const hmac = createHmac('sha256', this.#key);
+    for await (const block of this.#source.blocks(buffers)) {
+      hmac.update(block);
+      yield block;
+    }
+    this.#digest = hmac.digest('hex');
+  }
+
+  /** Returns the digest of the bytes as last read; reads them if that did not happen yet. */
+  async digest(): Promise<string> {
+    if (this.#digest === undefined) {
+      for await (const _block of this.blocks(blockBuffers(this.size)));
+      await this.verify();
+    }
+    return this.#digest ?? '';
+  }
+
+  verify(): Promise<void> {
+    return this.#source.verify();
+  }
+
+  close(): Promise<void> {
+    return this.#source.close();
+  }
+}
+
+const WHITE_SPACE: readonly number[] = [0x20, 0x09, 0x0a, 0x0d];
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Removes white space outside of strings from valid JSON, which may come in several parts. */
+export class Compactor {
+  #isInString = false;
+  #isEscaped = false;
+
+  compact(bytes: Uint8Array): Uint8Array {
+    return bytes.filter((byte) => {
+      if (!this.#isInString) {
+        this.#isInString = byte === QUOTE;
+        return !WHITE_SPACE.includes(byte);
+      }
+      if (byte === QUOTE && !this.#isEscaped) this.#isInString = false;
+      this.#isEscaped = byte === BACKSLASH && !this.#isEscaped;
+      return true;
+    });
+  }
 }

@@ -1,11 +1,14 @@
-/** Opens and checks the files that inputs name, before anything is sent. */
+/**
+ * Opens and checks the files that inputs name, before anything is sent, and keeps the paths in a table inside certain
+ * folders: the table may be from somebody else.
+ */
 import { type BigIntStats, constants, type Stats } from 'node:fs';
-import { type FileHandle, open, stat, unlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { type FileHandle, lstat, open, realpath, stat, unlink, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { FileReadError, isResourceExhaustion } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { realPathOf, resolvePath } from '../platform/files.js';
+import { isInside, realPathOf, resolvePath } from '../platform/files.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import type { Source } from '../service/body.js';
 import { createFileSource, createHandleSource } from './file-source.js';
@@ -31,15 +34,8 @@ const CHUNK_SIZE = 256 * 1024;
 /** Bytes. Text is kept in memory; anything larger should be sent as a document. */
 const MAX_TEXT_SIZE = 64 * 1024 * 1024;
 
-/** What a path is relative to, and a check of where the file is that was opened. */
-export interface FileRules {
-  base: string;
-  /** Throws FileError for a real path that may not be read. */
-  check?(real: string, name: string): void;
-}
-
 /** Reads a whole file, or standard input for `-`. Throws FileError. */
-export async function readBytes(path: string, rules: FileRules, context: Context): Promise<Buffer> {
+export async function readBytes(path: string, rules: PathRules, context: Context): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   const append = (chunk: Buffer | string) => {
@@ -64,7 +60,7 @@ export async function readBytes(path: string, rules: FileRules, context: Context
  * Opens a document. Anything but a regular file of known size (a pipe, standard input, /proc) is first copied to an
  * unlinked temporary file. Throws FileError.
  */
-export async function openDocument(path: string, rules: FileRules, context: Context): Promise<Source> {
+export async function openDocument(path: string, rules: PathRules, context: Context): Promise<Source> {
   if (path === '-') {
     const copy = await copyToTemporaryFile(await openStdin(context), '-', context);
     return createCopySource(copy, '-', true);
@@ -167,7 +163,7 @@ async function openStdin({ stdin, stderr, platform }: Context): Promise<Context[
   return stdin;
 }
 
-async function openFile(path: string, { base, check }: FileRules, context: Context): Promise<FileHandle> {
+async function openFile(path: string, { base, within }: PathRules, context: Context): Promise<FileHandle> {
   const absolute = resolvePath(path, base, context);
   let handle: FileHandle | undefined;
   try {
@@ -175,7 +171,7 @@ async function openFile(path: string, { base, check }: FileRules, context: Conte
     if (stats.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
     handle = await open(absolute, constants.O_RDONLY);
     // Only now: before, a link in the path could still be changed.
-    check?.(await realPathOf(handle, absolute), path);
+    if (within !== undefined) assertInside(await realPathOf(handle, absolute), path, within);
     return handle;
   } catch (error) {
     await handle?.close();
@@ -237,4 +233,66 @@ async function createCopySource(copy: FileHandle, path: string, isPiped: boolean
 
 function formatPath(path: string): string {
   return path === '-' ? 'standard input' : path;
+}
+
+/** What the paths of an input are relative to, and which folders they must stay in; undefined: they may be anywhere. */
+export interface PathRules {
+  base: string;
+  within?: Boundary | undefined;
+}
+
+export interface Boundary {
+  /** Real paths. */
+  folders: readonly string[];
+  /** What is wrong with a path outside all of them, for messages. */
+  problem: string;
+}
+
+/**
+ * Throws FileError if an absolute path leads out of the folders, after resolving links: before anything there is opened,
+ * which could be a pipe or a device. `name` is the path as written.
+ */
+async function assertLeadsInside(absolute: string, name: string, boundary: Boundary): Promise<void> {
+  const target = await resolveLinks(absolute).catch((error) => {
+    throw toFileError(name, error);
+  });
+  assertInside(target, name, boundary);
+}
+
+/** Throws FileError for the real path of a file that is outside of the folders. */
+function assertInside(target: string, name: string, boundary: Boundary): void {
+  if (boundary.folders.some((folder) => isInside(target, folder))) return;
+  throw new FileError(`${name}: ${boundary.problem}`);
+}
+
+/** Returns the real path of a file; of a missing one, the real path of the part that exists, and the rest as it is. */
+async function resolveLinks(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
+    // Links such as /dev/fd/0 can be opened, although their targets are not paths.
+    if (!isMissing || dirname(path) === path || (await isLink(path))) throw error;
+    return join(await resolveLinks(dirname(path)), basename(path));
+  }
+}
+
+async function isLink(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (stats) => stats.isSymbolicLink(),
+    () => false,
+  );
+}
+
+/** Returns the absolute path of a file that may be read. Throws FileError. */
+export async function assertReadable(
+  path: string,
+  { base, within }: PathRules,
+  mustReread: boolean,
+  context: Context,
+): Promise<string> {
+  const absolute = resolvePath(path, base, context);
+  if (within !== undefined) await assertLeadsInside(absolute, path, within);
+  if (mustReread) await assertRegular(absolute, path);
+  return absolute;
 }

@@ -5,9 +5,8 @@ import type { NamedFile } from '../platform/files.js';
 import type { Part, Source } from '../service/body.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { assertReadable, fileRules, type PathRules } from './boundary.js';
 import { FilesOfRow } from './file-digests.js';
-import { openDocument, readBytes } from './files.js';
+import { assertReadable, openDocument, type PathRules, readBytes } from './files.js';
 import { checkJson, decodeUtf8, type Segment, TextError } from './inputs-file.js';
 import { escapeName, type Item } from './item.js';
 
@@ -79,7 +78,7 @@ export class PartReader {
 
   async #readText(path: string, rules: PathRules, raw: string, kind: 'text' | 'json'): Promise<Buffer> {
     const absolute = await this.#claim(path, rules, raw);
-    const bytes = await readBytes(path, fileRules(rules), this.#context);
+    const bytes = await readBytes(path, rules, this.#context);
     this.digests?.addText(absolute, kind, bytes);
     return bytes;
   }
@@ -97,7 +96,7 @@ export class PartReader {
       throw new TextError(`the media type of standard input is unknown; ${fix}`);
     }
     // Opened before its media type is checked: a missing file is the more useful error.
-    const opened = await openDocument(path, fileRules(rules), this.#context);
+    const opened = await openDocument(path, rules, this.#context);
     const source = this.digests?.addDocument(absolute, opened) ?? opened;
     this.#opened.push(source);
     if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${fix}`);

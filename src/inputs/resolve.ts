@@ -2,10 +2,8 @@
 import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import type { NamedFile } from '../platform/files.js';
-import { resolvePath } from '../platform/files.js';
+import { type NamedFile, resolvePath } from '../platform/files.js';
 import type { Input, Part } from '../service/body.js';
-import type { PathRules } from './boundary.js';
 import {
   type Columns,
   checkDeclared,
@@ -14,7 +12,7 @@ import {
   type GivenInput,
 } from './check-declared.js';
 import type { DigestFile } from './file-digests.js';
-import { FileError, readBytes } from './files.js';
+import { FileError, type PathRules, readBytes } from './files.js';
 import { decodeUtf8, findDocumentObjects, parseInputsFile, TextError } from './inputs-file.js';
 import { findName, type Item, ItemError, parseItem } from './item.js';
 import { findFileLikeTexts, findLooseWords } from './loose-words.js';
@@ -173,7 +171,7 @@ class Resolver {
 
   /** The rules for the paths of a command line, which are the user's own. */
   #ownPaths(): PathRules {
-    return { base: this.#context.cwd, within: undefined };
+    return { base: this.#context.cwd };
   }
 
   async #addDefaults(
@@ -281,7 +279,7 @@ class Resolver {
     this.#problems.push(...forbidden.map((problem) => `${label}: ${problem}`));
     // The files of documents that are not allowed are not opened, so that the inputs stay unknown.
     if (forbidden.length > 0) this.#isComplete = false;
-    else await this.#readObject(bytes, { base, within: undefined }, label, into, overridden);
+    else await this.#readObject(bytes, { base }, label, into, overridden);
   }
 
   async #readObject(

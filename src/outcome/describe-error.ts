@@ -429,7 +429,12 @@ const INPUT_HINTS = {
   ],
 };
 
-function rejectionHints({ method, status }: HttpErrorInfo, variantHint: HttpError['variantHint']): string[] {
+function rejectionHints(
+  { method, status, message = '' }: HttpErrorInfo,
+  variantHint: HttpError['variantHint'],
+): string[] {
+  // nginx answers 400 where others end the handshake.
+  if (status === 400 && /\bSSL certificate\b/i.test(message)) return [CLIENT_CERTIFICATE_HINT];
   if (variantHint === 'rejected')
     return ['No spelling of the workflow field was accepted; --workflow-id-field pins one.'];
   const isAboutInputs = method === 'POST' && (status === 400 || status === 422);
@@ -522,6 +527,13 @@ const CERTIFICATE_PROBLEMS: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its issuer is unknown',
 };
 
+/** What helps where another issuer would not. */
+const CERTIFICATE_HINTS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'The operator of this host must renew it, unless the clock of this machine is wrong.',
+  CERT_NOT_YET_VALID: 'Check the clock of this machine.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'Check the name in the base URL.',
+};
+
 function describeNetworkError(error: NetworkError): Description {
   const { fault, facts } = error;
   const { code, status, proxy = false } = facts;
@@ -530,8 +542,10 @@ function describeNetworkError(error: NetworkError): Description {
   const reason = problem === undefined ? '' : `: ${problem}`;
   const shownCode = code === undefined || fault === 'too-large' ? '' : ` (${truncate(code)})`;
   const received = status === undefined || proxy ? '' : `, after the status ${status}`;
-  const hint =
-    proxy && fault !== 'certificate' ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.' : FAULT_HINTS[fault];
+  const isProxyMistake = proxy && (fault !== 'certificate' || code === 'ERR_TLS_CERT_ALTNAME_INVALID');
+  const hint = isProxyMistake
+    ? 'Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY.'
+    : (CERTIFICATE_HINTS[code ?? ''] ?? FAULT_HINTS[fault]);
   return {
     summary: [`${FAULT_TEXTS[fault](error)}${subject}${reason}${shownCode}${received}`],
     hints: hint === undefined ? [] : [hint],

@@ -4,8 +4,7 @@ import { dirname, join, normalize, relative, sep } from 'node:path';
 import type { Run } from '../service/run.js';
 import { formatJson } from '../text/json/format-json.js';
 import type { DocumentFolder } from './document-folder.js';
-import { toSafeName } from './file-name.js';
-import type { SaveFolder } from './save-folder.js';
+import { type SaveFolder, toSafeName } from './save-folder.js';
 
 /** The label of a row of a table, such as `rows.csv:12 (ACME)`; any other one is the path of a file. */
 const TABLE_LABEL = /^.*:(\d+)(?: \((.*)\))?$/s;

@@ -1,6 +1,6 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
 import { declare, type Parameters, parseParameters } from '../parameters/declaration.js';
-import type { JsonProblem } from '../text/json/problems.js';
+import type { JsonProblem } from '../text/json/positions.js';
 import { findNearest } from '../text/nearest.js';
 import { parseDuration } from '../text/quantity.js';
 

@@ -3,8 +3,8 @@
 import { isUtf8 } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 import { BatchFileError } from '../errors.js';
-import type { PathRules } from '../inputs/boundary.js';
 import type { Columns } from '../inputs/check-declared.js';
+import type { PathRules } from '../inputs/files.js';
 import { type ColumnHeader, parseCell, parseColumnHeader } from '../inputs/item.js';
 import { digestOf, type Row, rowLabel, type TableFile, type WrittenTable } from './row.js';
 

@@ -1,7 +1,11 @@
-/** A row of a table, and the file that it is read from: what the readers of CSV and of JSON Lines share. */
+/** A row of a table, and the file that it is read from: what the readers of CSV and of JSON Lines share, and what tells rows apart. */
 import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import type { PathRules } from '../inputs/boundary.js';
+import { FileChangedError, FileReadError } from '../errors.js';
+import { Compactor, type DigestFile } from '../inputs/file-digests.js';
+import { FileError, type PathRules } from '../inputs/files.js';
+import { parseInputsFile, type Segment, TextError } from '../inputs/inputs-file.js';
+import type { Item } from '../inputs/item.js';
 import type { RowInputs } from '../inputs/resolve.js';
 
 /** A row of the table. */
@@ -56,4 +60,101 @@ export function rowLabel(name: string, line: number, text = ''): string {
 /** Returns the digest of texts, as 32 hexadecimal digits. */
 export function digestOf(texts: readonly string[]): string {
   return hash('sha256', texts.join('\0'), 'hex').slice(0, 32);
+}
+
+/** Tells rows apart; digests have 16 bytes. */
+export interface RowIdentity {
+  /** Of its content; of a row whose content cannot be read, of what is written in the table. */
+  key: Uint8Array;
+  /** Of what is written in the table, if that names files; not of one that is there and cannot be read. */
+  written?: Uint8Array | undefined;
+  /** Whether its content cannot be read. */
+  isUnreadable: boolean;
+}
+
+/** Bytes of a digest. */
+const LENGTH = 16;
+
+/** Returns the salted digest of texts. */
+export function saltedDigest(salt: Uint8Array, ...texts: readonly (string | Uint8Array)[]): Uint8Array {
+  const bytes = texts.map((text) => (typeof text === 'string' ? Buffer.from(text) : text));
+  return hash('sha256', Buffer.concat([salt, ...bytes]), 'buffer').subarray(0, LENGTH);
+}
+
+/** Returns what a row is. Throws what `digestFile` throws, unless it is a FileError. */
+export async function identifyRow(
+  { inputs, digest }: Pick<Row, 'inputs' | 'digest'>,
+  salt: Uint8Array,
+  digestFile: DigestFile,
+): Promise<RowIdentity> {
+  const written = () => saltedDigest(salt, `written ${digest()}`);
+  if ('problem' in inputs) return { key: written(), isUnreadable: true };
+  let hasFiles = false;
+  const digestOf: DigestFile = (...file) => {
+    hasFiles = true;
+    return digestFile(...file);
+  };
+  try {
+    const members = [
+      ...inputs.items.map((item) => ({ name: item.name, value: partsOfItem(item) })),
+      ...membersOf(inputs.json),
+    ].sort((one, other) => (one.name < other.name ? -1 : 1));
+    const texts: (string | Uint8Array)[] = [];
+    for (const { name, value } of members) {
+      texts.push(`\0${JSON.stringify(name)}`);
+      const compactor = new Compactor();
+      // JSON text has no NUL, so that no value has the digest of another type.
+      for (const part of value) {
+        if (part instanceof Uint8Array) texts.push(compactor.compact(part));
+        else {
+          const { kind, path, mediaType = '' } = part;
+          texts.push(`\0${kind} ${await digestOf(path, inputs.paths, kind)} ${mediaType}\0`);
+        }
+      }
+    }
+    const key = saltedDigest(salt, ...texts);
+    return { key, written: hasFiles ? written() : undefined, isUnreadable: false };
+  } catch (error) {
+    // Not even whether it is the file of an earlier command is known.
+    const isLost = error instanceof FileReadError && !error.isTemporary;
+    if (error instanceof FileChangedError || isLost)
+      return { key: saltedDigest(salt, `changing ${digest()}`), isUnreadable: true };
+    if (!(error instanceof FileError || error instanceof TextError)) throw error;
+    const key = written();
+    const isMissing = error instanceof FileError && error.isMissing;
+    return { key, written: isMissing ? key : undefined, isUnreadable: true };
+  }
+}
+
+/** JSON, or a file in place of it. */
+type ValuePart =
+  | Uint8Array
+  | { kind: 'document' | 'text' | 'json'; path: string; mediaType?: string | undefined };
+
+function partsOfItem(item: Item): ValuePart[] {
+  switch (item.type) {
+    case 'string':
+      return [Buffer.from(JSON.stringify(item.text))];
+    case 'json':
+      return [Buffer.from(item.text)];
+    case 'string-file':
+      return [{ kind: 'text', path: item.path }];
+    case 'json-file':
+      return [{ kind: 'json', path: item.path }];
+    case 'document':
+      return [{ kind: 'document', path: item.path, mediaType: item.mediaType }];
+  }
+}
+
+/** Returns the inputs of a JSON object. Throws TextError if it is not valid. */
+function membersOf(json: Buffer | undefined): { name: string; value: ValuePart[] }[] {
+  if (json === undefined) return [];
+  const { inputs, problems } = parseInputsFile(json);
+  const [problem] = problems;
+  if (problem !== undefined) throw new TextError(problem);
+  return inputs.map(({ name, segments }) => ({ name, value: segments.map(toPart) }));
+}
+
+function toPart(segment: Segment): ValuePart {
+  return segment instanceof Uint8Array ? segment : { kind: 'document', ...segment };
 }

@@ -264,6 +264,12 @@ describe('run: responses that reject a trigger', () => {
       5,
       'rejected the trigger (400)\n| bad amount\n',
     ],
+    [
+      'a 400 response of nginx, which requires a client certificate (fault 18)',
+      respond(400, '<title>400 No required SSL certificate was sent</title>', { 'content-type': 'text/html' }),
+      5,
+      '\n  Set certFile and keyFile in a profile; see wfr help config.\n',
+    ],
     ['a 422 response (fault 18)', respond(422, { errors: ['x'] }), 5, 'rejected the trigger (422)\n| x\n'],
     [
       'a 401 response (fault 19)',

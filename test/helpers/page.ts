@@ -82,43 +82,13 @@ export function writePage(runs: readonly Outcome[]): string {
   return pathToFileURL(file).href;
 }
 
-const COLUMNS = [
-  ...[
-    'id',
-    'workflow',
-    'version',
-    'outcome',
-    'status',
-    'steps',
-    'started',
-    'duration',
-    'words',
-    'step',
-    'message',
-    'group',
-    'label',
-    'inputs',
-    'output',
-    'requestId',
-  ],
-];
-
 /** Returns the rows in the data block of a page. Throws when there is not exactly one such block. */
 export function readPageRows(page: string): Record<string, unknown>[] {
   const [block, ...others] = page.matchAll(/<script type="application\/json" id="data">(.*?)<\/script>/gs);
   if (block === undefined || others.length > 0) throw new Error('not one block of data');
-  const { rows, texts, outcomes, outputs } = JSON.parse(block[1] ?? '');
-  return rows.map((row: unknown[]) =>
-    Object.fromEntries(
-      COLUMNS.map((name, place) => {
-        const value = row[place];
-        if (name === 'outcome') return [name, outcomes[Number(value)].label];
-        if (name === 'output') return [name, outputs[Number(value ?? Number.NaN)]];
-        return [
-          name,
-          typeof value !== 'number' || /^(started|duration|group)$/.test(name) ? value : texts[value],
-        ];
-      }),
-    ),
-  );
+  const { rows, values, members, outcomes } = JSON.parse(block[1] ?? '');
+  return rows.map((places: number[]) => {
+    const row = Object.fromEntries(places.map((place, index) => [members[index], values[place]]));
+    return { ...row, outcome: outcomes[row.outcome].label };
+  });
 }

@@ -356,7 +356,7 @@ describe('HTML report: one number for each row, its output, and paper', () => {
       expect(new Set(lines)).toEqual(new Set([1]));
       if (width > 800) continue;
       const widest = await browser.run<number>(
-        'return Math.max(...[...document.querySelectorAll(".whole")].slice(0, 20).map((id) => id.getBoundingClientRect().width))',
+        'return Math.max(...[...document.querySelectorAll(".runs td.id")].slice(0, 20).map((id) => id.getBoundingClientRect().width))',
       );
       expect(widest).toBeLessThan(100);
     }

@@ -36,7 +36,7 @@ const IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   chalk: ['view/style.ts'],
   'mime-types': ['inputs/media-type.ts'],
   'cross-spawn': ['platform/exec.ts'],
-  tinyglobby: ['inputs/expand-patterns.ts'],
+  tinyglobby: ['inputs/folder-files.ts'],
   'string-width': ['view/table.ts'],
 };
 

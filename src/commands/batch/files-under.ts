@@ -1,7 +1,7 @@
 /** The folders that the paths in a table may lead to. */
 import { realpath, stat } from 'node:fs/promises';
 import { UsageError } from '../../errors.js';
-import type { Boundary } from '../../inputs/boundary.js';
+import type { Boundary } from '../../inputs/files.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import { describeSystemError } from '../../platform/system-error.js';

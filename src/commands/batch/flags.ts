@@ -1,13 +1,7 @@
 /** The flags and the help of `wfr batch`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
-  addDocumentFlags,
-  addErrorDataFlag,
-  addOutputsFlag,
-  addReportFlags,
-  addServiceFlags,
-  addTriggerFlags,
-  addWaitFlags,
+  addFlags,
   type CommandEntry,
   collect,
   common,
@@ -90,13 +84,17 @@ function define(command: Command, start: Start): void {
     .addOption(
       new TypedOption('number', '--rate <number>', 'requests per second; 0 for no limit (default: 10)'),
     );
-  addTriggerFlags(command);
-  addWaitFlags(command);
-  addOutputsFlag(command);
-  addDocumentFlags(command);
-  addReportFlags(command);
-  addErrorDataFlag(command);
-  addServiceFlags(command).action((workflow: string, files: string[]) =>
+  addFlags(
+    command,
+    'trigger',
+    'wait',
+    'saveOutputs',
+    'saveDocuments',
+    'report',
+    'errorData',
+    'service',
+    'messages',
+  ).action((workflow: string, files: string[]) =>
     start(async (context) => {
       const { batch } = await import('./batch.js');
       const args = (command.parent as Command & { rawArgs?: readonly string[] })?.rawArgs ?? [];

@@ -14,8 +14,7 @@ import {
   workflowNames,
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
-import { expandPatterns } from '../../inputs/expand-patterns.js';
-import { filesInFolder, findFolders } from '../../inputs/folder-files.js';
+import { expandPatterns, filesInFolder, findFolders } from '../../inputs/folder-files.js';
 import { type Item, ItemError, parseItem } from '../../inputs/item.js';
 import { findFileLikeTexts } from '../../inputs/loose-words.js';
 import { checkColumns } from '../../inputs/resolve.js';

@@ -2,8 +2,8 @@
 import { open, stat } from 'node:fs/promises';
 import { basename, dirname, relative } from 'node:path';
 import { UsageError } from '../../errors.js';
-import { toSafeName } from '../../output-documents/file-name.js';
 import { commonFolder } from '../../output-documents/row-files.js';
+import { toSafeName } from '../../output-documents/save-folder.js';
 import type { Context } from '../../platform/context.js';
 import { isFile, resolvePath } from '../../platform/files.js';
 import { mayBeLog } from '../../runs/log/events.js';

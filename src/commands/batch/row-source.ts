@@ -19,8 +19,7 @@ import {
   matchRows,
   rangesOf,
 } from '../../runs/log/match-rows.js';
-import { identifyRow, type RowIdentity, saltedDigest } from '../../table/identity.js';
-import type { Row } from '../../table/row.js';
+import { identifyRow, type Row, type RowIdentity, saltedDigest } from '../../table/row.js';
 import { type BatchPlan, shardRows } from './plan.js';
 
 /** Rows whose files are read at the same time. */

@@ -3,8 +3,7 @@ import { type Command, Option } from 'commander';
 import type { Exit } from '../../exit-code.js';
 import type { Context } from '../../platform/context.js';
 import {
-  addProfileFlags,
-  addServiceFlags,
+  addFlags,
   addSettingFlags,
   type CommandEntry,
   common,
@@ -81,7 +80,7 @@ Example:
         command
           .description('Show the effective settings and the source of each.')
           .addOption(common(new Option('--json', 'print the settings as JSON')));
-        addProfileFlags(command);
+        addFlags(command, 'profile', 'messages');
         addSettingFlags(command, rare);
         setAction('show', command, start);
       },
@@ -94,7 +93,7 @@ Example:
         command
           .description('Report the errors in the config file.')
           .addOption(common(new Option('--connect', 'also ask the service for a run')));
-        addServiceFlags(command);
+        addFlags(command, 'service', 'messages');
         setAction('check', command, start);
       },
     },
@@ -109,7 +108,7 @@ Example:
   wfr config init --base-url https://workflows.example.com/api/v1`,
       define(command, start) {
         command.description('Write a first config file.');
-        addProfileFlags(command);
+        addFlags(command, 'profile', 'messages');
         addSettingFlags(command);
         setAction('init', command, start);
       },

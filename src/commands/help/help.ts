@@ -69,9 +69,8 @@ async function helpText(
   const commands = visibleCommands(program);
   const command = commands.find((candidate) => candidate.name() === topic);
   if (command !== undefined) return rest.length === 0 ? commandHelp(command) : subtopicText(command, rest);
-  const { TOPICS } = await import('./topics.js');
+  const { TOPICS, workflowHelp } = await import('./topics.js');
   if (rest.length === 0 && !Object.hasOwn(TOPICS, topic)) {
-    const { workflowHelp } = await import('./workflow-help.js');
     const help = await workflowHelp(topic, flags, context);
     if (help !== undefined) return help;
   }
@@ -82,22 +81,22 @@ async function helpText(
 /** Returns the help on a part of a command, or on a choice of its argument, which the command's own help explains. */
 async function subtopicText(command: Command, words: readonly string[]): Promise<string> {
   const { SUBTOPICS } = await import('./topics.js');
-  const parts = command.commands.map((part) => [part.name(), () => commandHelp(part)]);
+  const parts = command.commands.map((part) => [part.name(), commandHelp(part)]);
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
-  const ofChoices = choices.map((choice) => [choice, () => commandHelp(command)]);
+  const ofChoices = choices.map((choice) => [choice, commandHelp(command)]);
   const texts = { ...Object.fromEntries([...parts, ...ofChoices]), ...SUBTOPICS[command.name()] };
   return textOf(texts, words, Object.keys(texts), command.name());
 }
 
 function textOf(
-  texts: Readonly<Record<string, () => string>>,
+  texts: Readonly<Record<string, string>>,
   words: readonly string[],
   names: readonly string[],
   commandName?: string,
 ): string {
   const name = words.join(' ');
   const text = Object.hasOwn(texts, name) ? texts[name] : undefined;
-  if (text !== undefined) return text();
+  if (text !== undefined) return text;
   const subject = commandName === undefined ? name : `${commandName} ${name}`;
   const choices = names.length > 1 ? `one of ${names.join(', ')}` : names[0];
   if (choices !== undefined) throw new UsageError([`no help on "${subject}"; choose ${choices}`]);

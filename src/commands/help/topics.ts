@@ -1,5 +1,13 @@
-/** The help topics of `wfr help <topic>`, each on one screen of 80 columns. */
+/** The help topics of `wfr help <topic>`, each on one screen of 80 columns, and the help on a workflow of a profile. */
+
+import { chooseProfile, type Profile, type ProfileFlags } from '../../config/profile.js';
+import { namedWorkflows } from '../../config/workflow.js';
 import { ERROR_CODES, EXIT_CODE_MEANINGS } from '../../exit-code.js';
+import { exampleCommand, itemStart } from '../../inputs/item.js';
+import { describeParameter, type Parameter } from '../../parameters/declaration.js';
+import type { Context } from '../../platform/context.js';
+import { sanitize } from '../../text/sanitize.js';
+import { shellCommand } from '../../text/shell-quote.js';
 import { layOutTerms } from '../../text/wrap.js';
 
 /** Variables with the same meaning, some with the value that has it, in groups. */
@@ -285,14 +293,14 @@ Example:
 }
 
 /** Topics by name. */
-export const TOPICS: Readonly<Record<string, () => string>> = {
-  inputs: () => INPUTS,
-  tables: () => TABLES,
-  output: () => OUTPUT,
-  once: () => ONCE,
-  'exit-codes': exitCodes,
-  errors,
-  environment: environmentHelp,
+export const TOPICS: Readonly<Record<string, string>> = {
+  inputs: INPUTS,
+  tables: TABLES,
+  output: OUTPUT,
+  once: ONCE,
+  'exit-codes': exitCodes(),
+  errors: errors(),
+  environment: environmentHelp(),
 };
 
 const SANDBOX_WORKFLOWS = `Workflows of the sandbox
@@ -326,12 +334,40 @@ Examples:
 `;
 
 /** By command, then by subtopic. */
-export const SUBTOPICS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
-  batch: { rows: () => TOPICS.tables?.() ?? '' },
-  run: {
-    inputs: () => TOPICS.inputs?.() ?? '',
-    output: () => TOPICS.output?.() ?? '',
-    once: () => TOPICS.once?.() ?? '',
-  },
-  sandbox: { workflows: () => SANDBOX_WORKFLOWS },
+export const SUBTOPICS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  batch: { rows: TABLES },
+  run: { inputs: INPUTS, output: OUTPUT, once: ONCE },
+  sandbox: { workflows: SANDBOX_WORKFLOWS },
 };
+
+/** A longer name has its description on the next line. */
+const MAX_NAME_WIDTH = 27;
+
+/** Returns the help; undefined if the profile has no workflow of this name, or cannot be read. */
+export async function workflowHelp(
+  name: string,
+  flags: ProfileFlags,
+  context: Context,
+): Promise<string | undefined> {
+  // Help is for those whose config file is not valid, too.
+  const profile = await chooseProfile(flags, context).catch((): Profile | undefined => undefined);
+  const workflow = namedWorkflows(profile).find((candidate) => candidate.name === name);
+  if (profile === undefined || workflow === undefined) return undefined;
+  const { id, parameters } = workflow;
+  const title = sanitize(`Workflow ${name} of profile ${profile.name}: ${id}`);
+  const command = parameters ? exampleCommand(name, parameters) : shellCommand(['wfr', 'run', name]);
+  const list = parameters
+    ? ['Parameters:', ...parametersList([...parameters.values()])]
+    : ['Its parameters are not declared; see wfr help config.'];
+  return `${[title, '', 'Example:', `  ${command}`, '', ...list].join('\n')}\n`;
+}
+
+function parametersList(parameters: readonly Parameter[]): string[] {
+  if (parameters.length === 0) return ['  none'];
+  const names = parameters.map((parameter) => sanitize(itemStart(parameter)));
+  const width = Math.min(Math.max(...names.map(({ length }) => length)), MAX_NAME_WIDTH);
+  return layOutTerms(
+    parameters.map((parameter, index) => [names[index] ?? '', sanitize(describeParameter(parameter))]),
+    width + 4,
+  );
+}

@@ -1,14 +1,6 @@
 /** The flags and the help of `wfr history`. */
 import { type Command, Option } from 'commander';
-import {
-  addOutputFlags,
-  addProfileFlags,
-  type CommandEntry,
-  common,
-  rawFlags,
-  type Start,
-  TypedOption,
-} from '../shared/flags.js';
+import { addFlags, type CommandEntry, common, rawFlags, type Start, TypedOption } from '../shared/flags.js';
 import type { HistoryFlags } from './history.js';
 
 const HELP = `
@@ -46,8 +38,7 @@ function define(command: Command, start: Start): void {
     .addOption(
       common(new Option('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name')),
     );
-  addOutputFlags(command);
-  addProfileFlags(command).action(() =>
+  addFlags(command, 'output', 'profile', 'messages').action(() =>
     start(async (context) => {
       const { history } = await import('./history.js');
       return history(rawFlags<HistoryFlags>(command), context);

@@ -1,9 +1,7 @@
 /** The flags and the help of `wfr results`. */
 import { type Command, Option } from 'commander';
 import {
-  addDocumentFlags,
-  addOutputsFlag,
-  addReportFlags,
+  addFlags,
   type CommandEntry,
   collect,
   common,
@@ -66,9 +64,7 @@ function define(command: Command, start: Start): void {
       ),
     )
     .option('--delimiter <char>', "separator of CSV cells, such as ';' or tab (default: ,)");
-  addOutputsFlag(command);
-  addDocumentFlags(command);
-  addReportFlags(command).action((files: string[]) =>
+  addFlags(command, 'saveOutputs', 'saveDocuments', 'report').action((files: string[]) =>
     start(async (context) => {
       const { results } = await import('./results.js');
       return results(files, rawFlags<ResultsFlags>(command), context);

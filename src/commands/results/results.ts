@@ -2,7 +2,7 @@
 
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { ERROR_CODES, type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
-import { expandPatterns } from '../../inputs/expand-patterns.js';
+import { expandPatterns } from '../../inputs/folder-files.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import {
   exitOf as exitOfOutcome,

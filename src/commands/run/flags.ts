@@ -1,13 +1,7 @@
 /** The flags and the help of `wfr run`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
-  addDocumentFlags,
-  addGetFlag,
-  addOutputFlags,
-  addReportFlags,
-  addServiceFlags,
-  addTriggerFlags,
-  addWaitFlags,
+  addFlags,
   type CommandEntry,
   common,
   rare,
@@ -73,13 +67,7 @@ function define(command: Command, start: Start): void {
     .option('--adopt <id>', 'the run found for an unknown outcome')
     .option('--resend-unknown', 'send again although the outcome is unknown')
     .option('--retry-failed', 'trigger a FAILED or lost run again');
-  addTriggerFlags(command);
-  addWaitFlags(command);
-  addOutputFlags(command);
-  addGetFlag(command);
-  addDocumentFlags(command);
-  addReportFlags(command);
-  addServiceFlags(command)
+  addFlags(command, 'trigger', 'wait', 'output', 'get', 'saveDocuments', 'report', 'service', 'messages')
     .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
     .action((workflow: string, items: string[]) =>
       start(async (context) => {

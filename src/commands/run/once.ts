@@ -12,7 +12,7 @@ import {
   UnsettledRunError,
   UsageError,
 } from '../../errors.js';
-import { DigestedInputs, type InputDigests } from '../../inputs/digest-inputs.js';
+import { DigestedInputs, type InputDigests } from '../../inputs/file-digests.js';
 import { describeSystemError } from '../../platform/system-error.js';
 import type { RowEvent } from '../../runs/log/events.js';
 import { JournalInUseError } from '../../runs/log/lock.js';

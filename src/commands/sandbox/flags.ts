@@ -1,7 +1,7 @@
 /** The flags and the help of `wfr sandbox`. */
 import type { Command } from 'commander';
 import { type CommandEntry, rawFlags, type Start, TypedOption } from '../shared/flags.js';
-import type { SandboxFlags } from './options.js';
+import type { SandboxFlags } from './sandbox.js';
 
 const HELP = `
 Without a command, serves until interrupted, and prints the settings to paste

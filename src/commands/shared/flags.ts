@@ -115,14 +115,9 @@ function outputFlags(): Option[] {
   ];
 }
 
-/** Adds --get, for commands that print one run. */
-export function addGetFlag(command: Command): Command {
-  const flag = new TypedOption(
-    'JSON Pointer',
-    '--get <pointer>',
-    'print one value of the output, such as /total',
-  );
-  return addAll(command, [common(flag)], OUTPUT_GROUP);
+function getFlags(): Option[] {
+  const description = 'print one value of the output, such as /total';
+  return [common(new TypedOption('JSON Pointer', '--get <pointer>', description))];
 }
 
 function documentFlags(): Option[] {
@@ -136,10 +131,8 @@ function documentFlags(): Option[] {
   ];
 }
 
-/** Adds --save-outputs, for commands with several runs. */
-export function addOutputsFlag(command: Command): Command {
-  const flag = new TypedOption('path', '--save-outputs <folder>', 'save outputs as JSON files');
-  return addAll(command, [flag], OUTPUT_GROUP);
+function saveOutputsFlags(): Option[] {
+  return [new TypedOption('path', '--save-outputs <folder>', 'save outputs as JSON files')];
 }
 
 function reportFlags(): Option[] {
@@ -147,16 +140,35 @@ function reportFlags(): Option[] {
   return [common(flag.argParser(collect))];
 }
 
-/** Adds the flags of every command that uses the service. */
-export function addServiceFlags(command: Command): Command {
-  addAll(command, serviceFlags(), 'Service:');
-  return addAll(command, messageFlags(), 'Messages (stderr):');
+function errorDataFlags(): Option[] {
+  return [new Option('--json', 'print an error as JSON on stderr; see help errors')];
 }
 
-/** Adds the flags of a command that reads the profile, and sends nothing. */
-export function addProfileFlags(command: Command): Command {
-  addAll(command, [profileFlag()], 'Service:');
-  return addAll(command, messageFlags(), 'Messages (stderr):');
+/** What several commands share: the heading in `--help`, and the flags. */
+const SHARED_FLAGS = {
+  profile: ['Service:', () => [profileFlag()]],
+  service: ['Service:', serviceFlags],
+  trigger: [ADVANCED_GROUP, triggerFlags],
+  wait: ['Waiting:', waitFlags],
+  output: ['Output:', outputFlags],
+  /** Of commands that print one run. */
+  get: ['Output:', getFlags],
+  /** Of commands with several runs. */
+  saveOutputs: ['Output:', saveOutputsFlags],
+  saveDocuments: ['Output:', documentFlags],
+  report: ['Output:', reportFlags],
+  /** Of a command whose stdout is the same with it. */
+  errorData: ['Output:', errorDataFlags],
+  messages: ['Messages (stderr):', messageFlags],
+} as const;
+
+/** Adds flags that several commands share. */
+export function addFlags(command: Command, ...groups: (keyof typeof SHARED_FLAGS)[]): Command {
+  for (const group of groups) {
+    const [heading, flags] = SHARED_FLAGS[group];
+    addAll(command, flags(), heading);
+  }
+  return command;
 }
 
 /** Adds the flags of the settings that a profile may have. */
@@ -165,32 +177,6 @@ export function addSettingFlags(command: Command, mark = (flag: Option) => flag)
   const [workflowIdField] = triggerFlags();
   addAll(command, service.map(mark), 'Service:');
   return addAll(command, [...waitFlags(), workflowIdField as Option].map(mark), 'Waiting:');
-}
-
-export function addTriggerFlags(command: Command): Command {
-  return addAll(command, triggerFlags());
-}
-
-export function addWaitFlags(command: Command): Command {
-  return addAll(command, waitFlags(), 'Waiting:');
-}
-
-export function addOutputFlags(command: Command): Command {
-  return addAll(command, outputFlags(), OUTPUT_GROUP);
-}
-
-export function addDocumentFlags(command: Command): Command {
-  return addAll(command, documentFlags(), OUTPUT_GROUP);
-}
-
-export function addReportFlags(command: Command): Command {
-  return addAll(command, reportFlags(), OUTPUT_GROUP);
-}
-
-/** Adds the flag of a command whose stdout is the same with it. */
-export function addErrorDataFlag(command: Command): Command {
-  const flag = new Option('--json', 'print an error as JSON on stderr; see help errors');
-  return addAll(command, [flag], OUTPUT_GROUP);
 }
 
 /** Adds the same flags before the command's name, where they are accepted but not listed. */
@@ -216,8 +202,6 @@ export function rawFlags<T extends object>(command: Command): T {
   }
   return raw as T;
 }
-
-const OUTPUT_GROUP = 'Output:';
 
 function addAll(command: Command, options: readonly Option[], group?: string): Command {
   for (const option of options) {

@@ -1,14 +1,6 @@
 /** The flags and the help of `wfr status`. */
 import { type Command, Option } from 'commander';
-import {
-  addGetFlag,
-  addOutputFlags,
-  addServiceFlags,
-  type CommandEntry,
-  common,
-  rawFlags,
-  type Start,
-} from '../shared/flags.js';
+import { addFlags, type CommandEntry, common, rawFlags, type Start } from '../shared/flags.js';
 import type { StatusFlags } from './status.js';
 
 const HELP = `
@@ -31,9 +23,7 @@ function define(command: Command, start: Start): void {
     .addOption(
       common(new Option('--exit-status', 'exit with 0 for FINISHED, 1 for FAILED, 8 while running')),
     );
-  addOutputFlags(command);
-  addGetFlag(command);
-  addServiceFlags(command).action((ids: string[]) =>
+  addFlags(command, 'output', 'get', 'service', 'messages').action((ids: string[]) =>
     start(async (context) => {
       const { status } = await import('./status.js');
       return status(ids, rawFlags<StatusFlags>(command), context);

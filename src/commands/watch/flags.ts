@@ -1,17 +1,6 @@
 /** The flags and the help of `wfr watch`. */
 import { type Command, Option } from 'commander';
-import {
-  addDocumentFlags,
-  addGetFlag,
-  addOutputFlags,
-  addOutputsFlag,
-  addReportFlags,
-  addServiceFlags,
-  addWaitFlags,
-  type CommandEntry,
-  rawFlags,
-  type Start,
-} from '../shared/flags.js';
+import { addFlags, type CommandEntry, rawFlags, type Start } from '../shared/flags.js';
 import type { WatchFlags } from './watch.js';
 
 const HELP = `
@@ -34,13 +23,7 @@ function define(command: Command, start: Start): void {
   command
     .description('Wait for existing runs to end, and print the output if there is one run.')
     .argument('<run-id...>', 'ids that wfr run printed, their first 4 or more characters, or @last');
-  addWaitFlags(command);
-  addOutputFlags(command);
-  addGetFlag(command);
-  addOutputsFlag(command);
-  addDocumentFlags(command);
-  addReportFlags(command);
-  addServiceFlags(command)
+  addFlags(command, 'wait', 'output', 'get', 'saveOutputs', 'saveDocuments', 'report', 'service', 'messages')
     .addOption(new Option('--exit-status', 'accepted and ignored').hideHelp())
     .action((ids: string[]) =>
       start(async (context) => {

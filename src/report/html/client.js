@@ -1,68 +1,39 @@
 /**
  * The script of the HTML report: renders the table of all runs, sorts and filters it, and adds rows while it is scrolled.
- * All texts are set with textContent, never as HTML.
+ * All texts are added as text nodes, never as HTML.
  */
 const SLICE = 100;
 
-const { rows, outputs, texts, outcomes } = JSON.parse(document.getElementById('data').textContent);
+const data = JSON.parse(document.getElementById('data').textContent);
+const { outcomes } = data;
 
-/** Indexes of a row's values; see rows.ts. */
-const [
-  ID,
-  WORKFLOW,
-  VERSION,
-  OUTCOME,
-  STATUS,
-  STEPS,
-  STARTED,
-  DURATION,
-  DURATION_TEXT,
-  STEP,
-  MESSAGE,
-  GROUP,
-  LABEL,
-  INPUTS,
-  OUTPUT,
-  REQUEST_ID,
-  PAGE,
-] = Array(17).keys();
-
-/** The rank of each text, so that rows are compared by number. */
-const order = Intl.Collator('en', { numeric: true }).compare;
-const ranks = rankAll(texts, order);
-const textAt = (index) => (row) => texts[row[index]];
-const rankAt = (index) => (row) => (texts[row[index]] === '' ? null : ranks[row[index]]);
+/** The runs, with the members of entries.ts and the number that the address uses. */
+const rows = data.rows.map((indexes, index) => ({
+  ...Object.fromEntries(data.members.map((name, place) => [name, data.values[indexes[place]]])),
+  number: index + 1,
+}));
 
 /** Whether each run is the row of a batch, whose label has its number. */
-const isBatch = rows.every((row) => row[LABEL] !== '');
+const isBatch = rows.every(({ label }) => label !== '');
 
-/** `key` returns a number, or null for a missing value, which is last in both directions. */
+/** By default, a column shows the `member` of a row, and is sorted by it; missing values are last in both directions. */
 const COLUMNS = [
-  ...(isBatch
-    ? [{ name: 'Row', kind: 'id', cell: createToggle, key: (_row, index) => index }]
-    : [
-        { name: '#', kind: 'number', cell: createToggle, key: (_row, index) => index },
-        { name: 'Run', kind: 'id', cell: (row) => shortCell(row[ID]), keys: () => nameRanks() },
-      ]),
-  { name: 'Workflow', kind: 'id', cell: (row) => shortCell(texts[row[WORKFLOW]]), key: rankAt(WORKFLOW) },
-  { name: 'Version', kind: 'version', cell: textAt(VERSION), key: rankAt(VERSION) },
-  { name: 'Status', kind: 'status', cell: statusCell, key: (row) => row[OUTCOME] },
-  { name: 'Steps', kind: 'number', cell: textAt(STEPS), key: (row) => parseSteps(texts[row[STEPS]]) },
-  {
-    name: 'Start (UTC)',
-    kind: 'number',
-    cell: (row) => formatTime(row[STARTED]),
-    key: (row) => row[STARTED],
-  },
-  { name: 'Duration', kind: 'number', cell: textAt(DURATION_TEXT), key: (row) => row[DURATION] },
-  { name: 'Failing step', kind: 'step', cell: textAt(STEP), key: rankAt(STEP) },
-  { name: 'Message', kind: 'message', cell: textAt(MESSAGE), key: rankAt(MESSAGE) },
-].filter(({ name }) => {
-  const index = { Workflow: WORKFLOW, Version: VERSION, 'Failing step': STEP, Message: MESSAGE }[name];
-  if (index === undefined) return true;
-  const found = new Set(rows.map((row) => texts[row[index]])).difference(new Set(['']));
+  { name: isBatch ? 'Row' : '#', kind: isBatch ? 'id' : 'number', member: 'number', cell: createToggle },
+  { name: 'Run', kind: 'id', member: 'id' },
+  { name: 'Workflow', kind: 'id', member: 'workflow' },
+  { name: 'Version', kind: 'version', member: 'version' },
+  { name: 'Status', kind: 'status', member: 'outcome', cell: statusCell },
+  { name: 'Steps', kind: 'number steps', member: 'steps' },
+  { name: 'Start (UTC)', kind: 'number start', member: 'started', cell: formatTime },
+  { name: 'Duration', kind: 'number', member: 'duration', cell: ({ words }) => words },
+  { name: 'Failing step', kind: 'step', member: 'step' },
+  { name: 'Message', kind: 'message', member: 'message', cell: ({ message }) => collapse(message) },
+].filter(({ member }) => {
+  if (member === 'id') return !isBatch;
+  if (!['workflow', 'version', 'step', 'message'].includes(member)) return true;
+  const found = new Set(rows.map((row) => row[member]).filter(Boolean));
   // What all runs have in common is above the table.
-  const isCommon = found.size === 1 && rows.length > 1 && (index === WORKFLOW || index === VERSION);
+  const isCommon = found.size === 1 && rows.length > 1 && (member === 'workflow' || member === 'version');
   return found.size > 0 && !isCommon;
 });
 
@@ -77,18 +48,16 @@ const chosen = form.querySelector('.chosen');
 
 /** Whether a run is among those. */
 let isChosen = () => true;
-let sorted = [...rows.keys()];
-let matching = sorted;
+let sorted = rows;
+let matching = rows;
 let renderedCount = 0;
-let searchTexts;
 
 start();
 
 function start() {
   table.classList.toggle('labelled', isBatch);
-  table.classList.toggle('single', rows.length === 1);
   table.tHead.insertRow().append(...COLUMNS.map(createHead));
-  const present = new Set(rows.map((row) => row[OUTCOME]));
+  const present = new Set(rows.map(({ outcome }) => outcome));
   for (const [index, { label }] of outcomes.entries()) {
     if (present.has(index)) choice.append(new Option(label, String(index)));
   }
@@ -118,10 +87,10 @@ function start() {
 /** Shows the run that the address names, such as #run-12, with its details. */
 function showLinkedRun() {
   const [, number] = /^#run-(\d+)$/.exec(location.hash) ?? [];
-  const index = Number(number) - 1;
-  if (rows[index] === undefined) return;
-  choose((other) => other === index, isBatch ? nameOf(rows[index]) : `Run ${number}`);
-  const line = table.querySelector(`[data-number="${number}"]`);
+  const row = rows[number - 1];
+  if (row === undefined) return;
+  choose((other) => other === row, isBatch ? row.label : `Run ${number}`);
+  const [line] = table.tBodies[0].rows;
   setDetails(line, true);
   document.getElementById('runs').scrollIntoView();
   line.querySelector('.toggle').focus({ preventScroll: true });
@@ -131,8 +100,8 @@ function showLinkedRun() {
 function showGroup(button) {
   const [, , step, message] = button.closest('tr').cells;
   const text = message.querySelector('div').textContent;
-  const group = Number(button.dataset.group);
-  choose((index) => rows[index][GROUP] === group, oneLine(`${step.textContent} ${text}`));
+  const id = Number(button.dataset.group);
+  choose(({ group }) => group === id, oneLine(`${step.textContent} ${text}`));
   document.getElementById('runs').scrollIntoView();
   chosen.focus({ preventScroll: true });
 }
@@ -148,43 +117,38 @@ function choose(predicate, text) {
 
 function filter() {
   const query = oneLine(search.value).toLowerCase();
-  const outcome = choice.value === '' ? undefined : Number(choice.value);
-  searchTexts ??= rows.map(searchTextOf);
-  matching = sorted.filter(
-    (index) =>
-      (outcome === undefined || rows[index][OUTCOME] === outcome) &&
-      isChosen(index) &&
-      searchTexts[index].includes(query),
-  );
+  matching = sorted.filter((row) => {
+    if (choice.value !== '' && row.outcome !== Number(choice.value)) return false;
+    row.searchText ??= searchTextOf(row);
+    return isChosen(row) && row.searchText.includes(query);
+  });
   render();
 }
 
-function sortBy(column, head) {
-  const descending = head.getAttribute('aria-sort') === 'ascending';
+function sortBy({ member }, head) {
+  const sign = head.getAttribute('aria-sort') === 'ascending' ? -1 : 1;
   for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
-  head.setAttribute('aria-sort', descending ? 'descending' : 'ascending');
-  column.sortKeys ??= column.keys?.() ?? rows.map(column.key);
-  const { sortKeys } = column;
-  const sign = descending ? -1 : 1;
-  sorted = rows
-    .keys()
-    .toArray()
-    .sort((a, b) => {
-      const [left, right] = [sortKeys[a], sortKeys[b]];
-      if (left === null || right === null) return (left === null) - (right === null);
-      return sign * (left - right);
-    });
+  head.setAttribute('aria-sort', sign < 0 ? 'descending' : 'ascending');
+  // Ids are compared by code unit, as their digits are not numbers.
+  const order = member === 'id' ? byCodeUnit : new Intl.Collator('en', { numeric: true }).compare;
+  sorted = rows.toSorted(({ [member]: one }, { [member]: other }) => {
+    if (one === other) return 0;
+    const [isMissing, isOtherMissing] = [one, other].map((value) => value === null || value === '');
+    if (isMissing || isOtherMissing) return isMissing - isOtherMissing;
+    return sign * (typeof one === 'number' ? one - other : order(one, other));
+  });
   filter();
+}
+
+function byCodeUnit(one, other) {
+  return one < other ? -1 : 1;
 }
 
 function render() {
   table.tBodies[0].replaceChildren();
   renderedCount = 0;
-  const all = formatCount(rows.length);
-  result.value =
-    matching.length === rows.length
-      ? `${all} ${rows.length === 1 ? 'run' : 'runs'}`
-      : `${formatCount(matching.length)} of ${all} runs`;
+  const all = `${formatCount(rows.length)} ${rows.length === 1 ? 'run' : 'runs'}`;
+  result.value = matching.length === rows.length ? all : `${formatCount(matching.length)} of ${all}`;
   appendRows();
   // A page of one run is for its output.
   if (rows.length === 1 && matching.length === 1) setDetails(table.tBodies[0].rows[0], true);
@@ -200,38 +164,28 @@ function appendRows() {
 }
 
 function createHead(column) {
-  const head = createElement('th', column.kind);
   const button = createElement('button', '', column.name);
-  head.scope = 'col';
   button.type = 'button';
+  const head = createElement('th', column.kind, button);
+  head.scope = 'col';
   button.addEventListener('click', () => sortBy(column, head));
-  head.append(button);
   return head;
 }
 
-function createRow(index) {
+function createRow(row) {
   const line = document.createElement('tr');
   // Not the id that the address names: the browser would take the focus away when it scrolls there.
-  line.dataset.number = index + 1;
-  for (const { name, kind, cell } of COLUMNS) {
-    const content = cell(rows[index], index);
-    const td = createElement('td', kind);
-    // The label of the cell on narrow screens, where the table has no head.
-    td.dataset.name = name;
-    td.append(kind === 'message' ? collapse(content) : content);
-    if (kind === 'id') td.title = name === 'Workflow' ? content.textContent : idsOf(rows[index]).join(' ');
+  line.dataset.number = row.number;
+  for (const { kind, member, cell } of COLUMNS) {
+    const td = createElement('td', kind, cell?.(row) ?? row[member]);
+    if (kind === 'id') td.title = member === 'number' ? `${row.label} ${row.id}` : row[member];
     line.append(td);
   }
   return line;
 }
 
-/** An id, of which narrow screens show the beginning. */
-function shortCell(id) {
-  return createElement('span', 'whole', id);
-}
-
-function createToggle(row, index) {
-  const button = createElement('button', 'toggle', isBatch ? nameOf(row) : String(index + 1));
+function createToggle({ label, number }) {
+  const button = createElement('button', 'toggle', isBatch ? label : String(number));
   button.type = 'button';
   button.title = 'Details';
   button.setAttribute('aria-expanded', 'false');
@@ -249,89 +203,71 @@ function toggleRow({ target }) {
 function setDetails(line, isOpen) {
   const next = line.nextElementSibling;
   if (next?.className === 'details') next.remove();
-  if (isOpen) line.after(createDetails(line.dataset.number - 1));
+  if (isOpen) line.after(createDetails(rows[line.dataset.number - 1]));
   line.querySelector('.toggle').setAttribute('aria-expanded', String(isOpen));
 }
 
-function createDetails(index) {
-  const row = rows[index];
+function createDetails(row) {
   const facts = [
-    ['Row', row[LABEL]],
-    ['Run', row[ID]],
-    ['Workflow', texts[row[WORKFLOW]]],
-    ['Version', texts[row[VERSION]]],
-    ['Inputs', texts[row[INPUTS]]],
-    ['Start', row[STARTED] === null ? '' : formatDate(row[STARTED])],
-    ['Duration', texts[row[DURATION_TEXT]]],
-    ['Failing step', texts[row[STEP]]],
-    ['Message', texts[row[MESSAGE]]],
-    ['Request id', row[REQUEST_ID] ?? ''],
-    ['Output', outputOf(row)],
-  ];
-  const list = document.createElement('dl');
-  for (const [name, text] of facts) {
-    if (text === '') continue;
-    // On narrow screens, the row has the same facts as the table has columns.
-    const kind = COLUMNS.some((column) => column.name === name && name !== 'Run') ? 'repeated' : '';
-    const value = createElement('dd', kind);
-    value.append(createElement(name === 'Message' || name === 'Output' ? 'pre' : 'span', '', text));
-    list.append(createElement('dt', kind, name), value);
-  }
-  if (row[PAGE] !== undefined) {
-    const page = createElement('a', '', row[PAGE]);
-    page.href = row[PAGE];
-    const value = document.createElement('dd');
-    value.append(page);
-    list.append(createElement('dt', '', 'Page'), value);
-  }
-  const link = createElement('a', '', 'Link to this run');
-  link.href = `#run-${index + 1}`;
-  const cell = document.createElement('td');
+    ['Row', row.label],
+    ['Run', row.id],
+    ['Workflow', row.workflow],
+    ['Version', row.version],
+    ['Inputs', row.inputs],
+    ['Start', row.started === null ? '' : formatDate(row.started)],
+    ['Duration', row.words],
+    ['Failing step', row.step],
+    ['Message', row.message && createElement('pre', '', row.message)],
+    ['Request id', row.requestId],
+    ['Output', row.output && createElement('pre', '', row.output)],
+    ['Page', row.page && createLink(row.page, row.page)],
+  ].filter(([, value]) => value);
+  const list = createElement('dl', '');
+  for (const [name, value] of facts)
+    list.append(createElement('dt', '', name), createElement('dd', '', value));
+  const cell = createElement('td', '', list, createLink(`#run-${row.number}`, 'Link to this run'));
   cell.colSpan = COLUMNS.length;
-  cell.append(list, link);
-  const line = createElement('tr', 'details');
-  line.append(cell);
-  return line;
-}
-
-function outputOf(row) {
-  if (row[OUTPUT] === null) return '';
-  return (
-    outputs[row[OUTPUT]] ??
-    'omitted, as the outputs of all runs are too long for one page; --report json has it'
-  );
+  return createElement('tr', 'details', cell);
 }
 
 function statusCell(row) {
-  const { label, tone } = outcomes[row[OUTCOME]];
-  const cell = createElement('span', `outcome ${tone} ${label.replaceAll(' ', '-')}`, label);
-  const status = texts[row[STATUS]];
+  const { label, tone } = outcomes[row.outcome];
+  const cell = createElement('span', `outcome ${tone}`, label);
   // The service's status, if it differs.
-  if (status !== '' && status.toLowerCase() !== label) cell.append(' ', createElement('small', '', status));
+  if (row.status !== '' && row.status.toLowerCase() !== label)
+    cell.append(' ', createElement('small', '', row.status));
   return cell;
 }
 
 function collapse(message) {
   if (message.length <= 160 && !message.includes('\n')) return message;
-  const details = document.createElement('details');
   const head = message.split('\n', 1)[0].slice(0, 140);
-  details.append(createElement('summary', '', `${head}…`), createElement('div', '', message));
-  return details;
+  return createElement(
+    'details',
+    '',
+    createElement('summary', '', `${head}…`),
+    createElement('div', '', message),
+  );
 }
 
-function createElement(name, className, content = '') {
+/** The content is elements, or texts, which the browser never reads as HTML. */
+function createElement(name, className, ...content) {
   const made = document.createElement(name);
   made.className = className;
-  made.textContent = content;
+  made.append(...content);
   return made;
 }
 
+function createLink(href, text) {
+  const link = createElement('a', '', text);
+  link.href = href;
+  return link;
+}
+
 function searchTextOf(row) {
-  const { label } = outcomes[row[OUTCOME]];
-  const fields = [WORKFLOW, VERSION, STATUS].map((index) => texts[row[index]]);
-  const why = oneLine(`${texts[row[STEP]]} ${texts[row[MESSAGE]]}`);
-  const ids = [...idsOf(row), row[REQUEST_ID] ?? ''];
-  return [...ids, ...fields, label, texts[row[INPUTS]], why, outputs[row[OUTPUT]] ?? '']
+  const { label, id, requestId, workflow, version, status, inputs, step, message, output } = row;
+  const why = oneLine(`${step} ${message}`);
+  return [label, id, requestId, workflow, version, status, outcomes[row.outcome].label, inputs, why, output]
     .join('\n')
     .toLowerCase();
 }
@@ -340,37 +276,8 @@ function oneLine(text) {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-function rankAll(values, compare) {
-  const ranked = [];
-  for (const [rank, index] of [...values.keys()].sort((a, b) => compare(values[a], values[b])).entries()) {
-    ranked[index] = rank;
-  }
-  return ranked;
-}
-
-/** The label of the row, else the id of the run. */
-function nameOf(row) {
-  return row[LABEL] || row[ID];
-}
-
-function idsOf(row) {
-  return [row[LABEL], row[ID]].filter((text) => text !== '');
-}
-
-function nameRanks() {
-  // Ids are compared by code unit, as digits in an id are not numbers; those in the label of a row are.
-  const hasLabels = rows.some((row) => row[LABEL] !== '');
-  const byCodeUnit = (a, b) => (a < b ? -1 : Number(a > b));
-  const ranked = rankAll(rows.map(nameOf), hasLabels ? order : byCodeUnit);
-  return rows.map((row, index) => (nameOf(row) === '' ? null : ranked[index]));
-}
-
-function parseSteps(steps) {
-  return steps === '' ? null : Number.parseInt(steps, 10);
-}
-
-function formatTime(ms) {
-  return ms === null ? '' : new Date(ms).toISOString().slice(11, 19);
+function formatTime({ started }) {
+  return started === null ? '' : new Date(started).toISOString().slice(11, 19);
 }
 
 function formatDate(ms) {

@@ -4,14 +4,23 @@ import { createHash } from 'node:crypto';
 import type { CommandResult } from '../../outcome/error-data.js';
 import { VERSION } from '../../platform/context.js';
 import { formatCount, formatDuration, formatUtc, pluralize } from '../../text/quantity.js';
+import { type ReasonGroup, ReasonGroups } from '../../text/reason-groups.js';
 import { isUuid } from '../../text/url.js';
 import script from './client.js?raw';
-import { renderDurations } from './durations.js';
-import { groupFailures, renderFailures } from './failures.js';
-import { Markup, markup } from './markup.js';
-import { type Entry, PAGE_OUTCOMES, type PageOutcome, toEntry } from './outcome.js';
-import { serializeRows } from './rows.js';
+import {
+  type Entry,
+  escapeUnencodable,
+  PAGE_OUTCOMES,
+  type PageOutcome,
+  serializeEntries,
+  toEntry,
+} from './entries.js';
 import style from './style.css?raw';
+
+/** A piece of HTML: the tag `markup` builds one from untrusted text. */
+class Markup {
+  constructor(readonly html: string) {}
+}
 
 /** Yields the page in chunks. */
 export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Generator<string, void, void> {
@@ -24,7 +33,7 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   yield renderDurations(entries).html;
   yield renderRunsTable(entries.length).html;
   yield '</main>\n<script type="application/json" id="data">';
-  yield* serializeRows(entries, failures.groupIds);
+  yield* serializeEntries(entries, failures.groupIds);
   yield `</script>\n<script>${script}</script>\n</body>\n</html>\n`;
 }
 
@@ -113,7 +122,7 @@ ${renderShares(counts, all)}
 <dl class="counts">
 ${counts.map(
   ([{ label, tone }, runs]) =>
-    markup`<div class="${tone} ${label.replaceAll(' ', '-')}"><dt>${label}</dt><dd>${formatCount(runs)}<small>${formatPercent(runs, all)}</small></dd></div>\n`,
+    markup`<div class="${tone}"><dt>${label}</dt><dd>${formatCount(runs)}<small>${formatPercent(runs, all)}</small></dd></div>\n`,
 )}</dl>
 </section>`;
 }
@@ -139,12 +148,12 @@ function countOutcomes(entries: readonly Entry[]): Count[] {
 /** Renders one bar, divided in proportion to the outcomes. */
 function renderShares(counts: readonly Count[], all: number): Markup {
   let left = 0;
-  const parts = counts.map(([{ tone, label }, runs]) => {
+  const parts = counts.map(([{ tone }, runs]) => {
     const width = (runs / all) * 1_000;
     left += width;
     // Narrower would be invisible.
     const shown = Math.max(2, width - 1);
-    return markup`<rect class="${tone} ${label.replaceAll(' ', '-')}" x="${(left - width).toFixed(2)}" width="${shown.toFixed(2)}" height="8"/>`;
+    return markup`<rect class="${tone}" x="${(left - width).toFixed(2)}" width="${shown.toFixed(2)}" height="8"/>`;
   });
   return markup`<svg class="shares" aria-hidden="true" viewBox="0 0 1000 8" height="8" preserveAspectRatio="none">${parts}</svg>`;
 }
@@ -156,3 +165,226 @@ function formatPercent(runs: number, all: number): string {
   if (share < 0.1) return '<0.1 %';
   return share > 99.9 ? '>99.9 %' : `${share.toFixed(1)} %`;
 }
+
+/* The reasons: runs that did not succeed for the same reason are one group, largest first. */
+
+/** Groups shown at once, and listed at all; the table of runs has every run. */
+const OPEN_GROUPS = 12;
+const MAX_GROUPS = 200;
+/** Longer messages are collapsed. */
+const MAX_OPEN = 400;
+const MAX_OPEN_LINES = 6;
+
+type Group = ReasonGroup<Entry>;
+
+interface Failures {
+  /** The largest first. */
+  groups: readonly Group[];
+  /** The id of each entry's group; undefined for a run that succeeded. */
+  groupIds: ReadonlyMap<Entry, number>;
+}
+
+/** Groups the runs that did not succeed by their reasons. */
+function groupFailures(entries: readonly Entry[]): Failures {
+  const groups = new ReasonGroups<Entry>();
+  const groupIds = new Map<Entry, number>();
+  for (const entry of entries) {
+    if (entry.succeeded) continue;
+    const { outcome, step, message } = entry;
+    groupIds.set(entry, groups.add({ outcome: outcome.label, step, message }, entry));
+  }
+  return { groups: groups.bySize(), groupIds };
+}
+
+/** Renders the section; empty if all runs succeeded. */
+function renderFailures({ groups }: Failures): Markup {
+  if (groups.length === 0) return markup``;
+  const listed = groups.slice(OPEN_GROUPS, MAX_GROUPS);
+  const left = groups.slice(MAX_GROUPS);
+  return markup`
+<section aria-labelledby="failures">
+<h2 id="failures">Why runs did not succeed</h2>
+${renderGroups(groups.slice(0, OPEN_GROUPS))}
+${listed.length === 0 ? '' : markup`<details class="rarer"><summary>${countReasons(listed)}</summary>\n${renderGroups(listed)}\n</details>`}
+${left.length === 0 ? '' : markup`<p class="note">${countReasons(left)}: see the table of all runs.</p>`}
+</section>`;
+}
+
+/** Returns text such as `38 more reasons, of 41 runs`. */
+function countReasons(groups: readonly Group[]): string {
+  const runs = groups.reduce((sum, group) => sum + group.count, 0);
+  return `${pluralize(groups.length, 'more reason')}, of ${pluralize(runs, 'run')}`;
+}
+
+function renderGroups(groups: readonly Group[]): Markup {
+  return markup`<table class="groups">
+<thead><tr><th scope="col" class="number">Runs</th><th scope="col">Outcome</th><th scope="col">Failing step</th><th scope="col">Message</th><td></td></tr></thead>
+<tbody>
+${groups.map(renderGroup)}</tbody>
+</table>`;
+}
+
+/** The button stays hidden unless the page's script runs. */
+function renderGroup({ id, count, first, step, message }: Group): Markup {
+  const { label, tone } = first[0].outcome;
+  const shown = `Show ${count === 1 ? 'this run' : `these ${formatCount(count)} runs`} in the table`;
+  return markup`<tr><td class="number">${formatCount(count)}</td><td class="which"><span class="outcome ${tone}">${label}</span></td><td class="step">${step}</td><td class="message">${renderMessage(message)}${renderFirst(first, count)}</td><td class="action"><button type="button" class="show" hidden data-group="${id}" aria-label="${shown}">Show</button></td></tr>
+`;
+}
+
+/** Links to the first runs of a group; the page's script shows a run that the address names. */
+function renderFirst(first: readonly Entry[], count: number): Markup {
+  const links = first.map(
+    ({ number, label, id, workflow }, index) =>
+      markup`${index === 0 ? '' : ', '}<a href="#run-${number}">${label || id || workflow || number}</a>`,
+  );
+  const more = count > first.length ? ` and ${formatCount(count - first.length)} more` : '';
+  return markup`<p class="note">${links}${more}</p>`;
+}
+
+function renderMessage(message: string): Markup {
+  const [head = '', ...rest] = message.split('\n');
+  if (message.length <= MAX_OPEN && rest.length < MAX_OPEN_LINES) return markup`<div>${message}</div>`;
+  return markup`<details><summary>${head.slice(0, 160)}…</summary><div>${message}</div></details>`;
+}
+
+/* The durations: statistics and a histogram of the runs that FINISHED or FAILED. */
+
+const MAX_BINS = 24;
+/** Bins between two labels of the axis. */
+const BINS_PER_LABEL = 4;
+/** Durations are collected in the last bin if the longest exceeds the 95th percentile by this factor. */
+const LONG_TAIL = 3;
+
+/** Renders the section; empty if fewer than two runs ended. */
+function renderDurations(entries: readonly Entry[]): Markup {
+  const sorted = entries
+    .filter(({ outcome }) => outcome.label === 'finished' || outcome.label === 'failed')
+    .flatMap(({ duration }) => duration ?? [])
+    .sort((a, b) => a - b);
+  const longest = sorted.at(-1) ?? 0;
+  if (sorted.length < 2 || longest <= 0) return markup``;
+  const median = percentile(sorted, 0.5);
+  const p95 = percentile(sorted, 0.95);
+  const bins = computeHistogram(sorted, p95, longest);
+  const stats = [
+    ['Shortest', percentile(sorted, 0)],
+    ['Median', median],
+    ['95th percentile', p95],
+    ['Longest', longest],
+  ] as const;
+  return markup`
+<section aria-labelledby="durations">
+<h2 id="durations">Durations</h2>
+<dl class="stats">${stats.map(([name, ms]) => markup`<div><dt>${name}</dt><dd>${formatDuration(ms)}</dd></div>`)}</dl>
+${renderHistogram(bins, median, p95)}
+<p class="note">Runs that finished or failed; the highest bar is ${pluralize(Math.max(...bins.counts), 'run')}. The lines mark the median and the 95th percentile.</p>
+</section>`;
+}
+
+interface Histogram {
+  /** Width of a bin in milliseconds. */
+  step: number;
+  counts: readonly number[];
+  /** Whether the last bin has no upper bound. */
+  isOpen: boolean;
+}
+
+function computeHistogram(sorted: readonly number[], p95: number, longest: number): Histogram {
+  const isOpen = p95 > 0 && longest > p95 * LONG_TAIL;
+  const step = chooseStep(isOpen ? p95 * 1.5 : longest, MAX_BINS);
+  const needed = Math.floor((isOpen ? p95 * 1.5 : longest) / step) + 1;
+  const counts: number[] = Array(Math.ceil(needed / BINS_PER_LABEL) * BINS_PER_LABEL).fill(0);
+  for (const ms of sorted) {
+    const bin = Math.min(Math.floor(Math.max(0, ms) / step), counts.length - 1);
+    counts[bin] = (counts[bin] ?? 0) + 1;
+  }
+  return { step, counts, isOpen };
+}
+
+function renderHistogram({ step, counts, isOpen }: Histogram, median: number, p95: number): Markup {
+  const highest = Math.max(...counts);
+  const width = counts.length;
+  const divisions = width / BINS_PER_LABEL;
+  const bars = counts.flatMap((runs, index) => {
+    const rest = isOpen && index === width - 1;
+    const range = `${formatTick(index * step)} ${rest ? 'or more' : `to ${formatTick((index + 1) * step)}`}`;
+    // Even a single run must be visible.
+    const height = Math.max(1.5, (runs / highest) * 100);
+    return runs === 0
+      ? []
+      : [
+          markup`<rect x="${index + 0.06}" y="${100 - height}" width="0.88" height="${height}"${
+            rest ? markup` class="rest"` : ''
+          }><title>${range}: ${pluralize(runs, 'run')}</title></rect>\n`,
+        ];
+  });
+  const mark = (ms: number) => `M${Math.min(ms / step, width)} 0v100`;
+  const label = `Distribution of durations: median ${formatDuration(median)}, 95th percentile ${formatDuration(p95)}`;
+  return markup`<svg class="chart bars" role="img" aria-label="${label}" viewBox="0 0 ${width} 100" height="140" preserveAspectRatio="none">
+${bars}<path class="mark" d="${mark(median)}${mark(p95)}"/></svg>
+${renderAxis(divisions, step * BINS_PER_LABEL, isOpen ? 'longer' : undefined)}`;
+}
+
+/** Returns the smallest value that at least this share of the values does not exceed (nearest rank). */
+function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+}
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const ROUND_STEPS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 3, 6, 12, 24].map((hours) => hours * HOUR),
+];
+
+/** Returns the smallest round step, in milliseconds, of which at most `maxSteps` cover `span`. */
+function chooseStep(span: number, maxSteps: number): number {
+  return ROUND_STEPS.find((step) => span <= step * maxSteps) ?? Math.ceil(span / maxSteps / DAY) * DAY;
+}
+
+/** Renders labels at the edges of `divisions` equal parts, `step` milliseconds each; `end` is the last label. */
+function renderAxis(divisions: number, step: number, end = formatTick(divisions * step)): Markup {
+  const labels = Array.from({ length: divisions }, (_, index) => formatTick(index * step));
+  return markup`<ol class="axis" aria-hidden="true">${labels.map(
+    (label, index) =>
+      markup`<li><span>${label}</span>${index === divisions - 1 ? markup`<span>${end}</span>` : ''}</li>`,
+  )}</ol>`;
+}
+
+/** Returns text such as `5s`, without the decimals of a measured duration. */
+function formatTick(ms: number): string {
+  return ms === 0 ? '0' : formatDuration(ms).replace('.0s', 's');
+}
+
+type Part = string | number | Markup | readonly Markup[];
+
+/** Escapes the values of the template, except Markup. Attributes must be in double quotes. */
+function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
+  return new Markup(
+    strings
+      .map((string, index) => string + (index < parts.length ? toHtml(parts[index] ?? '') : ''))
+      .join(''),
+  );
+}
+
+function toHtml(part: Part): string {
+  if (part instanceof Markup) return part.html;
+  if (typeof part === 'number') return String(part);
+  if (typeof part === 'string')
+    return escapeUnencodable(part).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  return part.map(({ html }) => html).join('');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};

@@ -2,7 +2,7 @@
  * Decides which rows of a table or folder are which recorded ones, and which are new or held: the only place that does.
  * A row is its content. A new row that may be a changed one is held, so that a changed row is never sent unnoticed.
  */
-import type { RowIdentity } from '../../table/identity.js';
+import type { RowIdentity } from '../../table/row.js';
 import { DigestIndex, DigestList } from './digest-list.js';
 import type { RowRanges } from './events.js';
 import type { Presence, RecordedRows } from './recorded-rows.js';

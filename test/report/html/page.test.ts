@@ -138,7 +138,7 @@ describe('--report html', () => {
     expect(rows).toMatchObject(
       [
         { label: 't.csv:2', id: 'run-1', inputs: 'n, scan', output: '{\n  "total": 1\n}' },
-        { label: 't.csv:3', id: '', inputs: '', output: undefined, message: /^scan@none.pdf: / },
+        { label: 't.csv:3', id: '', inputs: '', output: '', message: /^scan@none.pdf: / },
       ].map((row) => ({ ...row, ...(row.message && { message: expect.stringMatching(row.message) }) })),
     );
   });
