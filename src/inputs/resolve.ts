@@ -254,9 +254,12 @@ class Resolver {
         await this.#reader.close();
         throw error;
       }
-      this.#problems.push(
-        error.message.startsWith(`${label}:`) ? error.message : `${label}: ${error.message}`,
-      );
+      // What the user wrote may end with the path that the message begins with.
+      const [subject = ''] = error.message.split(': ', 1);
+      const isNamed = label === subject || /[@=]$/.test(label.slice(0, -subject.length));
+      const rest =
+        isNamed && label.endsWith(subject) ? error.message.slice(subject.length) : `: ${error.message}`;
+      this.#problems.push(label + rest);
       return false;
     }
   }

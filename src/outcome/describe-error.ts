@@ -310,7 +310,9 @@ function describeWatchError(error: unknown): Description | undefined {
         ...(error.id.length < MIN_SHORT_ID && isUuidPrefix(error.id)
           ? [`The beginning of an id stands for a run in the history from ${MIN_SHORT_ID} characters on.`]
           : []),
-        `Check the id, and the base URL: ${error.info.url}`,
+        error.otherBaseUrl === undefined
+          ? `Check the id, and the base URL: ${error.info.url}`
+          : `It is a run of another service: ${shellCommand(['wfr', 'status', '--base-url', error.otherBaseUrl, error.id])}`,
       ],
     };
   }

@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from '../exit-code.js';
 import { STATES, type State, WORDS, wordOf } from '../outcome/outcome.js';
-import { formatCount, pluralize } from '../text/quantity.js';
+import { formatCount, formatDuration, pluralize } from '../text/quantity.js';
 import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
 import { type Paint, paintOf, type Style } from './style.js';
@@ -33,6 +33,8 @@ export interface BatchSummary {
   /** Why no further row was sent, and what the results may not have. */
   notes: readonly string[];
   next: readonly NextStep[];
+  /** How long the command took, if that is said (ms). */
+  durationMs?: number;
 }
 
 /** Reasons that are listed at most; reports have all. */
@@ -61,12 +63,19 @@ export function formatBatchSummary(summary: BatchSummary, style: Style, width: n
   return lines.flatMap((line) => paintedLines(line, width));
 }
 
-function countsLine({ counts }: BatchSummary, style: Style): Line {
-  const rows = counts.reduce((sum, [, count]) => sum + count, 0);
-  const texts = counts.map(([word, count]) => `${formatCount(count)} ${word}`);
+/** Rows that are gone are no rows of the table. */
+function countsLine({ counts, durationMs }: BatchSummary, style: Style): Line {
+  const present = counts.filter(([word]) => word !== 'gone');
+  const rows = present.reduce((sum, [, count]) => sum + count, 0);
+  const textOf = ([word, count]: readonly [string, number]) => `${formatCount(count)} ${word}`;
+  const facts = [
+    `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || 'the table is empty'}`,
+    ...counts.filter(([word]) => word === 'gone').map(textOf),
+    ...(durationMs === undefined ? [] : [`took ${formatDuration(durationMs)}`]),
+  ];
   return {
-    text: `${pluralize(rows, 'row')}: ${texts.join(', ') || 'the table is empty'}`,
-    words: counts.map(([word], index) => [texts[index] ?? '', paintOf(WORDS.get(word) ?? 'doubt', style)]),
+    text: facts.join('; '),
+    words: present.map((count) => [textOf(count), paintOf(WORDS.get(count[0]) ?? 'doubt', style)]),
   };
 }
 

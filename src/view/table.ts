@@ -11,12 +11,14 @@ export interface Column<Row> {
   paint?(row: Row): Paint;
   /** Whether the column is left out where the window is too narrow for it beside those before it. */
   isOptional?: boolean;
+  /** Whether the end of a cell says more than its beginning, as in a path. */
+  isCutAtStart?: boolean;
 }
 
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 8;
-/** An optional column needs so much room beside the others, unless its cells are shorter. */
+/** Beside an optional column, each column has so much room, unless its cells are shorter. */
 const USEFUL_WIDTH = 16;
 
 /** Returns a table as text: a header, and a line for each row. */
@@ -42,7 +44,7 @@ export function layOutTable<Row>(
   const line = (cell: (column: Column<Row>) => { text: string; paint?: Paint | undefined }) => {
     const cells = shown.map((column, index) => {
       const { text, paint = (plain: string) => plain } = cell(column);
-      const cut = cutText(text, column.width);
+      const cut = cutText(text, column.width, column.isCutAtStart);
       const isLast = index === shown.length - 1;
       return paint(cut) + (isLast ? '' : ' '.repeat(column.width - textWidth(cut)));
     });
@@ -64,8 +66,8 @@ function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]):
 function fitColumns<Row>(columns: readonly SizedColumn<Row>[], width: number): SizedColumn<Row>[] {
   const kept = new Set(columns.filter(({ isOptional = false }) => !isOptional));
   for (const column of columns) {
-    const others = [...kept].map((other) => other.width);
-    if (lineWidth([...others, Math.min(column.width, USEFUL_WIDTH)]) <= width) kept.add(column);
+    const useful = [...kept, column].map((one) => Math.min(one.width, USEFUL_WIDTH));
+    if (lineWidth(useful) <= width) kept.add(column);
   }
   const shown = columns.filter((column) => kept.has(column));
   while (lineWidth(shown.map((column) => column.width)) > width) {
@@ -80,14 +82,13 @@ const lineWidth = (widths: readonly number[]) =>
   widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
 
 /** Returns as much of a text as fits `width` columns of a terminal; "…" marks a cut. */
-function cutText(text: string, width: number): string {
+function cutText(text: string, width: number, atStart = false): string {
   if (textWidth(text) <= width) return text;
-  let cut = '';
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (textWidth(cut + segment) > width - 1) break;
-    cut += segment;
-  }
-  return `${cut}…`;
+  const segments = [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
+  const join = (kept: readonly string[]) => (atStart ? `…${kept.join('')}` : `${kept.join('')}…`);
+  while (segments.length > 0 && textWidth(join(segments)) > width)
+    atStart ? segments.shift() : segments.pop();
+  return join(segments);
 }
 
 /** The columns that a text takes on a terminal, where some characters take two, and colors none. */

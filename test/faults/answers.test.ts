@@ -266,7 +266,9 @@ describe('run: responses that reject a trigger', () => {
     ],
     [
       'a 400 response of nginx, which requires a client certificate (fault 18)',
-      respond(400, '<title>400 No required SSL certificate was sent</title>', { 'content-type': 'text/html' }),
+      respond(400, '<title>400 No required SSL certificate was sent</title>', {
+        'content-type': 'text/html',
+      }),
       5,
       '\n  Set certFile and keyFile in a profile; see wfr help config.\n',
     ],

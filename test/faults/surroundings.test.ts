@@ -235,7 +235,7 @@ describe('tables and inputs that cannot be read or copied', () => {
     [
       'batch: a document of a table from standard input in a removed working folder',
       'mkdir gone; cd gone; rmdir ../gone; printf "d@\\nscan.pdf\\n" | wfr batch w --rows - --check',
-      'standard input:2: d@scan.pdf: scan.pdf: is a relative path, and the working folder no longer exists',
+      'standard input:2: d@scan.pdf: is a relative path, and the working folder no longer exists',
     ],
     [
       'batch: a results file in a removed working folder',

@@ -9,9 +9,8 @@ import type { Gate } from '../../runs/gate.js';
 import type { Log } from '../../runs/log/log.js';
 import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
-import { formatCount } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
-import type { BatchCounts, BatchView } from '../../view/progress/run-progress.js';
+import { type BatchCounts, type BatchView, MAX_WHOLE_PROBLEMS } from '../../view/progress/run-progress.js';
 import type { Session } from '../shared/session.js';
 import type { BatchPlan } from './plan.js';
 import { type RowResult, RowRunner } from './row.js';
@@ -36,6 +35,8 @@ export class BatchRun {
   readonly #exits = new Set<Exit>();
   /** How many of them are in each state. */
   readonly #ended = new Map<RowState, number>();
+  /** How many of them were reported as problems. */
+  #problems = 0;
   /** The rows in progress; once the results cannot be written, it keeps those that were in progress then. */
   readonly #inProgress = new Set<number>();
   /** How long the service asked to wait, at most (ms). */
@@ -114,6 +115,12 @@ export class BatchRun {
     return this.#runner.unsent;
   }
 
+  /** Whether a terminal shows the whole reason of every row that did not succeed, just above. */
+  get areProblemsListed(): boolean {
+    const rows = this.#log.rows.reasons().reduce((sum, { count }) => sum + count, 0);
+    return rows === this.#problems && rows <= MAX_WHOLE_PROBLEMS;
+  }
+
   counts(): BatchCounts {
     const { rows, awaiting } = this.#log;
     const problems = new Map<string, number>();
@@ -150,8 +157,6 @@ export class BatchRun {
   notes(): string[] {
     const notes = [...this.#source.notes, ...(this.#gate.stopReason ?? [])];
     if (this.#session.interruption.received !== undefined) notes.push('Interrupted.');
-    if (this.unsent > 0)
-      notes.push(`Waiting because of --limit ${this.#plan.limit}: ${formatCount(this.unsent)}.`);
     const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
     const { unsaved = 0 } = this.#files ?? {};
     if (unsaved > 0) notes.push(`The files of ${unsaved} ${unsaved === 1 ? 'row' : 'rows'} were not saved.`);
@@ -196,6 +201,7 @@ export class BatchRun {
     const state = rows.recordedState(number);
     this.#ended.set(state, (this.#ended.get(state) ?? 0) + 1);
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
+    if (isProblem && !rows.isGone(number)) this.#problems++;
     view.rowDone({ label, state: shownState(state), id, reason }, isProblem);
     if (this.failure === undefined) this.#gate.rowEnded(exit, error);
   }

@@ -12,6 +12,7 @@ import { recordInputs } from '../../runs/log/common-inputs.js';
 import { Log, stdoutSink } from '../../runs/log/log.js';
 import { newRowSalt, openResultsFile } from '../../runs/log/results-file.js';
 import { shellCommand } from '../../text/shell-quote.js';
+import type { BatchSummary } from '../../view/batch-summary.js';
 import { openRowFiles } from '../shared/output-flags.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import { hasFreeStdout, isReportOnStdout } from '../shared/reports.js';
@@ -122,6 +123,7 @@ async function sendRows(
 ): Promise<CommandOutcome> {
   const { reporter, context } = session;
   const { results: file } = plan;
+  const started = context.clock.monotonic();
   const log = await session.interruption.raceToOpen(openLog(plan, session));
   const gate = new Gate({
     ...plan,
@@ -159,11 +161,30 @@ async function sendRows(
   const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;
-  if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors)) reporter.batchSummary(summary);
+  const durationMs = context.clock.monotonic() - started;
+  if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors))
+    reporter.batchSummary(
+      reporter.presentation.live
+        ? forPerson(summary, durationMs, run.areProblemsListed, file?.name)
+        : summary,
+    );
   const rows = { ...endingOfRows(log.rows, summary, total), retryAfter: run.retryAfter };
   if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);
   return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };
+}
+
+/** Returns what a person at a terminal is told: the time it took, no reason twice, and what to do after a success. */
+function forPerson(
+  summary: BatchSummary,
+  durationMs: number,
+  isListed: boolean,
+  results: string | undefined,
+): BatchSummary {
+  const { reasons, next } = summary;
+  const outputs = results && shellCommand(['wfr', 'results', results, '-o', 'csv']);
+  const look = outputs && next.length === 0 ? [{ text: 'To see the outputs', command: outputs }] : next;
+  return { ...summary, durationMs, reasons: isListed ? [] : reasons, next: look };
 }
 
 /** Records what the user found out about unknown rows. Throws what adoptRuns throws. */

@@ -211,10 +211,10 @@ export class RowSource {
 function describeHeld(held: HeldReason): string {
   switch (held.reason) {
     case 'changed':
-      return `has changed since it was row ${held.row}, which was sent or held; --send-changed sends it as a new row`;
+      return `has changed since it was recorded as row ${held.row}`;
     case 'equal':
-      return 'is equal to a row that is held; --send-changed sends it';
+      return 'is equal to a row that is held';
     case 'appeared':
-      return `may be a changed row: it is new, and row ${held.row}, which was sent or held, is gone; --send-changed sends it, and --label tells changed rows from new ones`;
+      return `is new, and row ${held.row} is gone: it may be that row, changed; --label tells changed rows from new ones`;
   }
 }

@@ -36,7 +36,9 @@ import type { Context } from '../../platform/context.js';
 import { absolutePath, mkdirp, throwForPathBelow } from '../../platform/files.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
 import { sanitize } from '../../text/sanitize.js';
-import type { PresentationFlags } from '../../view/presentation.js';
+import { wrapLines } from '../../text/wrap.js';
+import { type Layout, openLayout, type PresentationFlags } from '../../view/presentation.js';
+import { type Column, formatTable } from '../../view/table.js';
 
 export interface ConfigFlags extends ServiceFlags, WaitFlags, PresentationFlags {
   workflowIdField?: string;
@@ -78,13 +80,11 @@ async function path(
 async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
   const profile = await chooseProfile(flags, context);
   const settings = resolveEffectiveSettings(flags, profile, context);
-  const file = {
-    name: 'configFile',
-    value: path,
-    source: existsSync(path) ? 'exists' : 'does not exist',
-  };
+  const source = existsSync(path) ? 'exists' : 'does not exist';
   await context.stdout.write(
-    flags.json === true ? asJson([file, ...settings]) : asText([file, ...settings], path),
+    flags.json === true
+      ? asJson([{ name: 'configFile', value: path, source }, ...settings])
+      : `Config file: ${sanitize(path)} (${source})\n${asText(settings, path, await openLayout(flags.color, context))}`,
   );
   return ExitCode.ok;
 }
@@ -94,20 +94,36 @@ function asJson(settings: readonly EffectiveSetting[]): string {
   return `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`;
 }
 
-/** Returns a line for each setting, and below it one for each that it overrides. The path is in the first line alone. */
-function asText(settings: readonly EffectiveSetting[], path: string): string {
-  const place = (source: string) => source.replaceAll(` in ${path}:`, ', line ');
-  const rows = settings
-    .flatMap(({ name, value, source, overridden = [] }) => [
-      [name, value ?? '-', place(source)],
-      ...overridden.map((one) => ['', one.value, `${place(one.source)} (overridden)`]),
-    ])
-    .map((row) => row.map(sanitize));
-  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  const [names, values] = [width(0), width(1)];
-  return rows
-    .map(([name = '', value = '', source]) => `${name.padEnd(names)}  ${value.padEnd(values)}  ${source}\n`)
-    .join('');
+/** Settings that are listed also where they have no value. */
+const ALWAYS_LISTED = ['profile', 'baseUrl', 'token'];
+
+/**
+ * Returns a line for each setting, and below it one for each that it overrides. What is most often looked for is last, where
+ * a terminal does not scroll it off.
+ */
+function asText(settings: readonly EffectiveSetting[], path: string, layout: Layout): string {
+  const place = (source: string) =>
+    source
+      .replaceAll(` in ${path}:`, ', line ')
+      .replace(/(^|,? of )profile \S+, /, (_, of) => (of ? ', ' : ''));
+  const isSet = ({ name, value }: EffectiveSetting) => value !== undefined || ALWAYS_LISTED.includes(name);
+  const isWorkflow = ({ name }: EffectiveSetting) => name.startsWith('workflows.');
+  const ordered = [
+    ...settings.filter(isWorkflow),
+    ...settings.filter((one) => isSet(one) && !isWorkflow(one)),
+  ];
+  const rows = ordered.flatMap(({ name, value = '-', source, overridden = [] }) => [
+    { name: name.replace(/^workflows\..*\.parameters\./, '  '), value, source: place(source) },
+    ...overridden.map((one) => ({ name: '', value: one.value, source: `${place(one.source)} (overridden)` })),
+  ]);
+  const columns: Column<(typeof rows)[number]>[] = [
+    { header: 'SETTING', text: ({ name }) => sanitize(name) },
+    { header: 'VALUE', text: ({ value }) => sanitize(value) },
+    { header: 'SOURCE', text: ({ source }) => sanitize(source) },
+  ];
+  const unset = settings.filter((one) => !isSet(one)).map(({ name }) => name);
+  const last = unset.length === 0 ? [] : wrapLines([`Not set: ${unset.join(', ')}`], layout.width);
+  return formatTable(rows, columns, layout) + last.map((line) => `${line}\n`).join('');
 }
 
 /** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */

@@ -174,19 +174,22 @@ function formatRuns(
       text: (run) => cell(statusOf(run)),
       paint: ({ status }) => statusPaint(status, layout.style),
     },
-    { header: 'AGE', text: ({ triggered }) => ageOf(triggered, clock.now()) },
+    {
+      header: 'LABEL',
+      text: ({ label = '', inputs }) => cell(label || inputs.join(', ')),
+      isCutAtStart: true,
+    },
+    { header: 'AGE', text: ({ triggered }) => ageOf(triggered, clock.now()), isOptional: true },
+    { header: 'SERVICE', text: ({ baseUrl }) => cell(baseUrl.replace(/^https?:\/\//, '')), isOptional: true },
     {
       header: 'WORKFLOW',
       text: ({ workflow, workflowName }) => cell(workflowName ?? shortWorkflow(workflow)),
+      isOptional: true,
     },
-    { header: 'LABEL', text: ({ label = '' }) => cell(label), isOptional: true },
-    { header: 'INPUTS', text: ({ inputs }) => cell(inputs.join(', ')), isOptional: true },
     { header: 'PAGE', text: ({ page = '' }) => cell(page), isOptional: true },
-    { header: 'SERVICE', text: ({ baseUrl }) => cell(baseUrl), isOptional: true },
   ];
   const isShown: Readonly<Record<string, boolean>> = {
     PAGE: runs.some(({ page }) => page !== undefined),
-    LABEL: runs.some(({ label = '' }) => label !== ''),
     SERVICE: new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1,
   };
   return formatTable(

@@ -24,7 +24,7 @@ import {
   readOutcomes,
 } from '../../runs/join-files.js';
 import type { Run } from '../../service/run.js';
-import { formatDuration, formatUtc } from '../../text/quantity.js';
+import { formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { isInCi, openLayout, type PresentationFlags } from '../../view/presentation.js';
@@ -236,17 +236,28 @@ async function printPieces(
   return true;
 }
 
-function summaryOf({ rows, total, missing, period, header }: JoinedFiles, [file]: readonly ResultsFile[]) {
+function summaryOf(
+  { rows, total, missing, period, header, isComplete }: JoinedFiles,
+  [file]: readonly ResultsFile[],
+) {
   const notes = [
     ...(total === undefined
       ? ['The total number of rows is unknown: wfr batch stopped before the end of the table.']
       : []),
     ...(period === undefined
       ? []
-      : [`  Began ${formatUtc(period.startedAt)}, took ${formatDuration(period.durationMs)}.`]),
+      : [
+          `  Began ${formatUtc(period.startedAt)}, last changed ${formatUtc(period.startedAt + period.durationMs)}.`,
+        ]),
   ];
   const onceFile = header?.salt === undefined ? undefined : file?.name;
-  return summarize(rows, { total: total && total - missing, notes, onceFile, isBatch: false });
+  return summarize(rows, {
+    total: total && total - missing,
+    notes,
+    onceFile,
+    isBatch: false,
+    isLimited: isComplete,
+  });
 }
 
 async function printSummary(

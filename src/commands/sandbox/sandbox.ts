@@ -55,7 +55,9 @@ async function serve(options: SandboxOptions, profile: Variables, context: Conte
   try {
     const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token, ...profile };
     await context.stdout.write(formatAssignments(env, context));
-    await context.stderr.write(`Serving until Ctrl-C. ${tryText(options.workflows)}\n`);
+    await context.stderr.write(
+      `Serving until Ctrl-C, for shells with these settings. ${tryText(options.workflows)}\n`,
+    );
     const { signal } = interruption;
     // One that came while the settings were printed is not announced again.
     if (!signal.aborted)
@@ -79,7 +81,7 @@ function tryText(workflows: readonly Workflow[]): string {
   const list = 'wfr sandbox --list';
   if (first === undefined) return `To list the workflows: ${list}`;
   const command = exampleCommand(first.id, first.parameters ?? new Map());
-  return `To try it, in a shell with these settings:\n  ${command}\nTo list the workflows: ${list}`;
+  return `To try it:\n  ${command}\nTo list the workflows: ${list}`;
 }
 
 /** Formats the lines that set variables in a shell; on Windows, those of PowerShell and then those of cmd. */
@@ -117,6 +119,16 @@ async function runCommand(
     if (signal === 'SIGINT' && onTerminal) return;
     starting.then((child) => child.kill(signal)).catch(() => {});
   });
+  if (context.stderr.isTerminal && isShell(program, args)) {
+    await context.stderr.write(
+      `${Object.keys(env)
+        .join(', ')
+        .replace(
+          /, ([^,]*)$/,
+          ' and $1',
+        )} are set here; exit ends the sandbox. ${tryText(options.workflows)}\n`,
+    );
+  }
   try {
     const child = await starting.catch((error) => {
       const name = shellCommand([program], context.platform);
@@ -127,6 +139,11 @@ async function runCommand(
     release();
     await service.stop();
   }
+}
+
+/** Returns whether a command is a shell for a person. */
+function isShell(program: string, args: readonly string[]): boolean {
+  return args.length === 0 && /^(\w*sh|powershell|cmd|nu)(\.exe)?$/i.test(basename(program));
 }
 
 /** Returns whether a command is wfr: then no other one can continue with its runs, unlike in a script or a shell. */

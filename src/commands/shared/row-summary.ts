@@ -88,12 +88,18 @@ function nextSteps(
     : onceFile === undefined
       ? 'the same wfr batch command'
       : 'the same wfr run command';
-  const step = (text: string, ...flags: string[]): NextStep =>
-    full === undefined
-      ? { text: `${text}, add to ${same}`, command: flags.join(' ') }
-      : { text, command: full(...flags) };
-  const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
+  // The command is printed in full once.
+  let isPrinted = false;
+  const step = (text: string, ...flags: string[]): NextStep => {
+    if (full === undefined || isPrinted)
+      return flags.length === 0
+        ? { text: `${text}.` }
+        : { text: `${text}, add to ${same}`, command: flags.join(' ') };
+    isPrinted = true;
+    return { text, command: full(...flags) };
+  };
   const steps: NextStep[] = [];
+  const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
   if (has('unknown')) {
     const unknown = onceFile === undefined ? rows.rowsIn('unknown') : [];
     // What is gone has no inputs to be sent again.
@@ -110,21 +116,21 @@ function nextSteps(
         : []),
     );
   }
-  if (has('held')) steps.push(step('To send held rows as new ones', '--send-changed'));
+  if (has('held')) steps.push(step('To send a new run for each held row', '--send-changed'));
   if (has('lost')) steps.push({ text: 'For each lost row, check the base URL and the service.' });
   const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
   const retried = (Object.keys(ROW_STATES) as RowState[]).filter(
     (state) => ROW_STATES[state].again === 'retry-failed' && has(state),
   );
-  if (has('invalid')) {
-    const text = `Fix the invalid rows, and run ${same} again`;
-    steps.push(full === undefined ? { text: `${text}.` } : { text, command: full() });
-  } else if (isOpen) {
-    const text = isLimited
-      ? 'To send the waiting rows, run the command without --limit'
-      : `To continue, run ${same} again`;
-    steps.push(full === undefined ? { text: `${text}.` } : { text, command: full() });
-  }
+  if (has('invalid')) steps.push(step(`Fix the invalid rows, and run ${same} again`));
+  else if (isOpen)
+    steps.push(
+      step(
+        isLimited
+          ? `To send the waiting rows, run ${same} without --limit`
+          : `To continue, run ${same} again`,
+      ),
+    );
   if (retried.length > 0) {
     const again = retried
       .reverse()

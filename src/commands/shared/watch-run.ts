@@ -1,5 +1,6 @@
 /** Watches a run until it ends, a timeout or an error, and shows it: for run, watch, status and batch. */
 import type { WaitSettings } from '../../config/resolve-setting.js';
+import { NoSuchRunError } from '../../errors.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { type Outcome, stateOfRun } from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
@@ -68,6 +69,10 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
     }
   } catch (error) {
     thrown = error;
+    if (error instanceof NoSuchRunError) {
+      const known = await session.history.serviceOf(id);
+      if (known !== session.service.baseUrl.href) error.otherBaseUrl = known;
+    }
   }
   const durationMs = clock.monotonic() - started;
   const watched = { id, workflowId: undefined, run, wasTriggered: accepted !== undefined, wasRunning };

@@ -61,8 +61,11 @@ export async function writeHelp(
   if (!output.isTerminal) return output.write(text);
   const { hasColor } = await import('../../view/presentation.js');
   const { createStyle } = await import('../../view/style.js');
+  const { wrapLines } = await import('../../text/wrap.js');
+  const isNarrow = output.columns < WRITTEN_WIDTH;
+  const shown = isNarrow ? wrapLines(text.split('\n'), output.columns).join('\n') : text;
   const { bold } = await createStyle(hasColor(color, env, output));
   await output.write(
-    text.replace(TITLE, (title) => bold(title)).replace(HEADING, (heading) => bold(heading)),
+    shown.replace(TITLE, (title) => bold(title)).replace(HEADING, (heading) => bold(heading)),
   );
 }

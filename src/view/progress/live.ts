@@ -1,6 +1,7 @@
 /** Progress on a terminal in one live line: of a run, or of a batch. */
 import { STATES, wordOf } from '../../outcome/outcome.js';
 import type { Run } from '../../service/run.js';
+import { wrapLines } from '../../text/wrap.js';
 import { paintOf, type Style } from '../style.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import {
@@ -21,6 +22,7 @@ import {
   type BatchCounts,
   type BatchView,
   type EndedRow,
+  MAX_WHOLE_PROBLEMS,
   type ProgressView,
   rowText,
   shortId,
@@ -112,7 +114,9 @@ export class LiveBatch extends LiveLine implements BatchView {
     if (this.#problems > MAX_ROW_LINES) return write(style.dim(truncateTo(MORE_ROWS, columns)));
     const whole = rowText({ ...row, id: row.id && shortId(row.id) });
     // The reason says more than the id, which the closing block and the results have.
-    const text = truncateTo(whole.length <= columns ? whole : rowText({ ...row, id: undefined }), columns);
+    const short = whole.length <= columns ? whole : rowText({ ...row, id: undefined });
+    const isWhole = this.#problems <= MAX_WHOLE_PROBLEMS;
+    const text = isWhole ? wrapLines([short], columns).join('\n') : truncateTo(short, columns);
     const paint = paintOf(STATES[row.state].tone, style);
     write(text.replace(`  ${wordOf(row.state)}`, (found) => paint(found)));
   }

@@ -91,6 +91,9 @@ export interface EndedRow {
   reason: string;
 }
 
+/** Rows whose problems a live view shows in full; of further ones as much as fits one line. */
+export const MAX_WHOLE_PROBLEMS = 5;
+
 /** Shows the progress of a batch until it is stopped. */
 export interface BatchView {
   /** A row is done; `isProblem` if it did not succeed, and will not without the user. */

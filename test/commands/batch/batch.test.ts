@@ -203,7 +203,7 @@ describe('batch: rows and tables', () => {
     const sent = requests.length;
     const { exitCode, stderr } = await wfr(['batch', 'w', '--rows', 'cell.csv', '--check'], { cwd });
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('cell.csv:2: scan@s;type=a/b: s;type=a/b: no such file (ENOENT)');
+    expect(stderr).toContain('cell.csv:2: scan@s;type=a/b: no such file (ENOENT)');
     expect(requests.length).toBe(sent);
   });
 
@@ -346,7 +346,7 @@ describe('batch: shards', () => {
     });
     expect(joined).toMatchObject({ exitCode: 0, stderr: '' });
     expect(joined.stdout).toMatch(
-      /^7 rows: 7 finished\n {2}Began \d{4}-\d\d-\d\d [\d:]{8} UTC, took \S+\.\n$/,
+      /^7 rows: 7 finished\n {2}Began \d{4}-\d\d-\d\d [\d:]{8} UTC, last changed \d{4}-\d\d-\d\d [\d:]{8} UTC\.\n$/,
     );
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
@@ -466,7 +466,7 @@ describe('batch: the progress of a command that continues another', () => {
     const { stderr } = await wfr(args, { cwd, terminal: 90, env: { TERM: 'xterm', NO_COLOR: '1' } });
     expect(stderr).toMatch(/ {2}1\/3 {2}0 finished, 1 rejected {2}1 running, 1 waiting/);
     expect(stderr).not.toContain('unauthorized');
-    expect(stderr).toContain('3 rows: 2 finished, 1 rejected\n');
+    expect(stderr).toContain('3 rows: 2 finished, 1 rejected; took ');
   });
 });
 
@@ -563,8 +563,8 @@ describe('batch: the closing block', () => {
     rows.csv:3
 For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId --adopt 3=<id>
-To send rows again that have none: wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId --resend-unknown 3
-To run failed and rejected rows again: wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId --retry-failed
+To send rows again that have none, add to the same command: --resend-unknown 3
+To run failed and rejected rows again, add to the same command: --retry-failed
 To see all rows: wfr results out.jsonl --report html=out.html
 `);
   });
@@ -589,6 +589,25 @@ To see all rows: wfr results out.jsonl --report html=out.html
       expect(lines.filter((line) => line.length > columns)).toEqual([]);
     },
   );
+
+  test('batch: on a terminal, few problems are listed in full and not again below, and a success names the next command', async () => {
+    const long = 'no '.repeat(40).trim();
+    let isRejected = true;
+    const { wfr } = await startBatchService((_request, reply) =>
+      isRejected ? reply.send(422, { message: long }) : reply.send(201, aFinishedRun()),
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
+    const onTerminal = { cwd, terminal: 60, env: { TERM: 'xterm', NO_COLOR: '1' } };
+    const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId'];
+    const { stderr } = await wfr(args, onTerminal);
+    expect(stderr.match(/\bno\b/g)).toHaveLength(40);
+    expect(stderr).toMatch(/1 row: 1 rejected; took \S+\nTo run rejected rows again:/);
+    expect((await wfr(args, onTerminal)).stderr).toContain(`  1 rejected: `);
+    isRejected = false;
+    expect((await wfr([...args, '--retry-failed'], onTerminal)).stderr).toMatch(
+      /1 row: 1 finished; took \S+\nTo see the outputs: wfr results out\.jsonl -o csv\n/,
+    );
+  });
 
   test('batch: on a terminal, at most 20 rows with problems are listed, and more are counted', async () => {
     const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
@@ -615,16 +634,14 @@ To see all rows: wfr results out.jsonl --report html=out.html
 
   test('batch: the next command has no flag twice', async () => {
     const { stderr } = await runMixed({}, ['--retry-failed']);
-    expect(stderr).toMatch(
-      /rows again: wfr batch w --rows .* --workflow-id-field workflowId --retry-failed\n/,
-    );
+    expect(stderr).toMatch(/exists: wfr batch w .* --workflow-id-field workflowId --adopt 3=<id>\n/);
   });
 
   test('batch: outcomes and commands are colored on a terminal', async () => {
     const { stderr } = await runMixed({ terminal: 200, env: { TERM: 'xterm' } });
     expect(stderr).toContain('\u001b[32m1 finished\u001b[39m');
     expect(stderr).toContain('\u001b[31m2 failed\u001b[39m');
-    expect(stderr).toMatch(/\u001b\[1mwfr batch w --rows rows\.csv .*--retry-failed\u001b\[22m/);
+    expect(stderr).toMatch(/\u001b\[1mwfr batch w --rows rows\.csv .*--adopt 3=<id>\u001b\[22m/);
   });
 });
 

@@ -89,8 +89,8 @@ describe('batch --each: files that change', () => {
     for (let night = 0; night < 3; night++) {
       const held = await run();
       expect(held.exitCode).toBe(3);
-      expect(held.stderr).toContain('1 finished, 1 held, 1 gone');
-      expect(held.stderr).toContain('has changed since it was row 1');
+      expect(held.stderr).toContain('1 finished, 1 held; 1 gone');
+      expect(held.stderr).toContain('has changed since it was recorded as row 1');
       expect(held.stderr).toContain('scans/a.pdf');
       expect(held.stderr).toContain('--send-changed');
     }
@@ -124,7 +124,7 @@ describe('batch --each: files that change', () => {
     expect(second).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 finished') });
     unlinkSync(path('n.pdf'));
     const third = await run();
-    expect(third).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 finished, 1 gone') });
+    expect(third).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 finished; 1 gone') });
     expect(sent).toEqual([scan('M'), scan('N'), scan('first')]);
   });
 
@@ -174,7 +174,7 @@ describe('batch --each: files that change', () => {
     state.poll = 'FAILED';
     const second = await run();
     expect(second.exitCode).toBe(6);
-    expect(second.stderr).toContain('1 finished, 1 unknown, 1 gone');
+    expect(second.stderr).toContain('1 finished, 1 unknown; 1 gone');
     expect(second.stderr).toContain('--adopt 2=none');
     expect(second.stderr).not.toContain('--resend-unknown');
     const gone = await run('--resend-unknown', '2');
@@ -235,7 +235,7 @@ describe('batch --rows: tables that change', () => {
     write(table('X,0', 'C,3', 'A,1', 'B,2'));
     expect((await run()).exitCode).toBe(0);
     write(table('B,2', 'X,0'));
-    expect(await run()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 finished, 2 gone') });
+    expect(await run()).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('2 finished; 2 gone') });
     expect(sent).toHaveLength(4);
     const { stdout } = await wfr(['results', 'out.jsonl', '-o', 'jsonl'], { cwd });
     const rows = stdout
@@ -264,7 +264,7 @@ describe('batch --rows: tables that change', () => {
     write(table('A,1', 'B,3'));
     const held = await run();
     expect(held.exitCode).toBe(3);
-    expect(held.stderr).toContain('may be a changed row');
+    expect(held.stderr).toContain('it may be that row, changed');
     expect(held.stderr).toContain('--label');
     expect(sent).toHaveLength(2);
     write(table('A,1', 'B,3', 'C,4'));
@@ -279,7 +279,7 @@ describe('batch --rows: tables that change', () => {
     await run();
     write(table('A,1', 'B,5', 'D,4'));
     const held = await run();
-    expect(held.stderr).toContain('2 finished, 1 held, 2 gone');
+    expect(held.stderr).toContain('2 finished, 1 held; 2 gone');
     expect(held.stderr).toContain('rows.csv:3 (B)');
     expect(sent).toHaveLength(4);
     expect((await run()).exitCode).toBe(3);

@@ -12,13 +12,16 @@ describe('batch --limit', () => {
     const { exitCode, stderr } = await wfr([...BATCH_ARGS, '--limit', '5'], { cwd });
     expect(exitCode).toBe(0);
     expect(ns(triggered)).toEqual([1, 2, 3, 4, 5]);
-    expect(stderr).toContain('60 rows: 5 finished, 55 waiting\nWaiting because of --limit 5: 55.\n');
+    expect(stderr).toContain('60 rows: 5 finished, 55 waiting\n');
     expect(stderr).toMatch(
-      /To send the waiting rows, run the command without --limit: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0\n$/,
+      /To send the waiting rows, run the same command without --limit: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0\n$/,
     );
     const results = await wfr(['results', 'out.jsonl'], { cwd });
     expect(results.exitCode).toBe(0);
     expect(results.stdout).toContain('60 rows: 5 finished, 55 waiting');
+    expect(results.stdout).toMatch(
+      /\nTo send the waiting rows, run the same wfr batch command without --limit\.\n$/,
+    );
   });
 
   test('batch --limit: the same command sends the next rows, and without the flag all of them', async () => {

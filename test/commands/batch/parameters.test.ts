@@ -58,7 +58,7 @@ describe('wfr batch with declared parameters', () => {
       'customer,amount@=\nx,one.json\n',
       ['-i', 'invoice@none.pdf'],
       [
-        'invoice@none.pdf: none.pdf: no such file (ENOENT)',
+        'invoice@none.pdf: no such file (ENOENT)',
         'rows.csv:1: amount@=: must be a number, found a string; name the column amount:=',
       ],
     ],

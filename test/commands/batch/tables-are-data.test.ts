@@ -63,26 +63,16 @@ const PDF = 'data:application/pdf;base64,';
 
 describe('batch: paths in a table', () => {
   test.for<[what: string, table: string, path: string, isLacking?: boolean]>([
-    ['a document above the folder', 'x@\n../secret.pdf\n', 'x@../secret.pdf: ../secret.pdf'],
-    ['a text above the folder', 'x@=\n../secret.txt\n', 'x@=../secret.txt: ../secret.txt'],
-    ['JSON above the folder', 'x@:=\n../secret.json\n', 'x@:=../secret.json: ../secret.json'],
-    ['a file that does not exist above the folder', 'x@=\n../none.txt\n', 'x@=../none.txt: ../none.txt'],
-    ['a link that leads out of the folder', 'x@\nlink.pdf\n', 'x@link.pdf: link.pdf', LACKS.symlinks],
-    [
-      'a path through a link to the folder above',
-      'x@=\nup/secret.txt\n',
-      'x@=up/secret.txt: up/secret.txt',
-      LACKS.symlinks,
-    ],
-    [
-      'a missing file behind a link that leads out',
-      'x@=\nup/none.txt\n',
-      'x@=up/none.txt: up/none.txt',
-      LACKS.symlinks,
-    ],
+    ['a document above the folder', 'x@\n../secret.pdf\n', 'x@../secret.pdf'],
+    ['a text above the folder', 'x@=\n../secret.txt\n', 'x@=../secret.txt'],
+    ['JSON above the folder', 'x@:=\n../secret.json\n', 'x@:=../secret.json'],
+    ['a file that does not exist above the folder', 'x@=\n../none.txt\n', 'x@=../none.txt'],
+    ['a link that leads out of the folder', 'x@\nlink.pdf\n', 'x@link.pdf', LACKS.symlinks],
+    ['a path through a link to the folder above', 'x@=\nup/secret.txt\n', 'x@=up/secret.txt', LACKS.symlinks],
+    ['a missing file behind a link that leads out', 'x@=\nup/none.txt\n', 'x@=up/none.txt', LACKS.symlinks],
     ['a folder whose name only begins like it', 'x@\n../database/d.pdf\n', 'x@../database/d.pdf'],
-    ['an absolute path', 'x@=\n/proc/self/environ\n', 'x@=/proc/self/environ: /proc/self/environ'],
-    ['a file of the home folder', 'x@=\n~/note.txt\n', 'x@=~/note.txt: ~/note.txt'],
+    ['an absolute path', 'x@=\n/proc/self/environ\n', 'x@=/proc/self/environ'],
+    ['a file of the home folder', 'x@=\n~/note.txt\n', 'x@=~/note.txt'],
   ])(
     'batch: %s is rejected with its row, and nothing of it is sent',
     async ([_what, table, path, isLacking = false], { skip }) => {
@@ -169,7 +159,7 @@ describe('batch: paths in a table', () => {
     async () => {
       const { exitCode, stderr } = await runTable({ 'rows.csv': 'x@\ndangling.pdf\n' }, ['--check']);
       expect(exitCode).toBe(2);
-      expect(stderr).toContain('data/rows.csv:2: x@dangling.pdf: dangling.pdf: no such file (ENOENT)');
+      expect(stderr).toContain('data/rows.csv:2: x@dangling.pdf: no such file (ENOENT)');
     },
   );
 
@@ -179,7 +169,7 @@ describe('batch: paths in a table', () => {
       const command = "echo secret | wfr batch w --rows <(printf 'x@=\\n0\\n') --check";
       const { exitCode, stderr } = await bash(command, { WFR_BASE_URL: CLOSED_URL });
       expect(exitCode).toBe(2);
-      expect(stderr).toMatch(/:2: x@=0: 0: (no such file|is outside|is not a regular file)/);
+      expect(stderr).toMatch(/:2: x@=0: (no such file|is outside|is not a regular file)/);
     },
   );
 
@@ -190,8 +180,8 @@ describe('batch: paths in a table', () => {
     expect(exitCode).toBe(2);
     const outside =
       'is outside the working folder; to allow files of another folder, use --files-under <folder>';
-    expect(stderr).toContain(`standard input:4: x@/etc/hostname: /etc/hostname: ${outside}`);
-    expect(stderr).toContain(`standard input:5: x@../x.pdf: ../x.pdf: ${outside}`);
+    expect(stderr).toContain(`standard input:4: x@/etc/hostname: ${outside}`);
+    expect(stderr).toContain(`standard input:5: x@../x.pdf: ${outside}`);
     expect(stderr).not.toMatch(/input:[23]/);
   });
 
@@ -223,7 +213,7 @@ describe('--files-under', () => {
       const table = { 'rows.csv': 'x@\n../secret.pdf\nlink.pdf\n../scans/a.pdf\n' };
       const { exitCode, stderr } = await runTable(table, ['--files-under', 'scans', '--check']);
       expect(exitCode).toBe(2);
-      for (const row of ['2: x@../secret.pdf: ../secret.pdf', '3: x@link.pdf: link.pdf'])
+      for (const row of ['2: x@../secret.pdf', '3: x@link.pdf'])
         expect(stderr).toContain(
           `data/rows.csv:${row}: is outside the folder of the table and --files-under scans`,
         );

@@ -49,7 +49,7 @@ describe('wfr config show', () => {
       'workflows.invoice.parameters.amount': at('number, optional', 17),
     });
     const { stdout: text } = await runCli(['config', 'show'], world);
-    expect(text).toMatch(/^workflows\.invoice\.parameters\.amount {2}number, optional {2,}profile p/m);
+    expect(text).toMatch(/^workflows\.invoice .*\n {2}scan .*\n {2}amount +number, optional {2,}line 17$/m);
     expect(text).toContain('The \\u001b[2Jinvoice');
   });
 
@@ -107,8 +107,11 @@ describe('wfr config show', () => {
     const { stdout, exitCode } = await runCli(['config', 'show'], { home });
     expect(exitCode).toBe(0);
     const path = join(home, '.config', 'wfr', 'config.json');
-    expect(stdout.split('\n')[0]).toBe(`configFile       ${path}  does not exist`);
-    expect(stdout).toMatch(/^baseUrl {10}- +default$/m);
+    expect(stdout.split('\n')[0]).toBe(`Config file: ${path} (does not exist)`);
+    expect(stdout).toMatch(/^baseUrl {10}- +default\n/m);
+    expect(stdout).toMatch(
+      /\ntimeout .*\n|\nNot set: headerFile, caFile, certFile, keyFile, runUrl, timeout\n$/,
+    );
   });
 
   test('config show: a value has those that it overrides, and the path of the file is there once', async () => {
@@ -126,7 +129,7 @@ describe('wfr config show', () => {
     const { stdout } = await runCli(['config', 'show'], world);
     expect(stdout.split(world.path)).toHaveLength(2);
     expect(stdout).toMatch(
-      /^baseUrl +https:\/\/e\.example +WFR_BASE_URL\n {2,}https:\/\/h\.example\/v1 +profile prod, line 5 \(overridden\)\n/m,
+      /^baseUrl +https:\/\/e\.example +WFR_BASE_URL\n {2,}https:\/\/h\.example\/v1 +line 5 \(overridden\)\n/m,
     );
   });
 

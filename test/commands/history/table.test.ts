@@ -60,12 +60,12 @@ const RUNS: readonly Recorded[] = [
 describe('history: the table', () => {
   test('the table has short ids, ages, names of workflows and labels', async () => {
     expect(await past(RUNS).list()).toEqual([
-      'ID        STATUS    AGE      WORKFLOW   LABEL                             INPUTS',
-      'order-1   accepted  now      invoice                                      invoice',
-      '40fa8c1e  PENDING   12s ago  invoice                                      invoice, customer, amount',
-      '30fa8c1e  RUNNING   12m ago  invoice    rows.csv:12 (Smith & Sons, Inc.)  invoice',
-      '20fa8c1e  FAILED    2h ago   f7a1c2d3…                                    invoice',
-      '10fa8c1e  FINISHED  3d ago   invoice                                      invoice',
+      'ID        STATUS    LABEL                             AGE      WORKFLOW',
+      'order-1   accepted  invoice                           now      invoice',
+      '40fa8c1e  PENDING   invoice, customer, amount         12s ago  invoice',
+      '30fa8c1e  RUNNING   rows.csv:12 (Smith & Sons, Inc.)  12m ago  invoice',
+      '20fa8c1e  FAILED    invoice                           2h ago   f7a1c2d3…',
+      '10fa8c1e  FINISHED  invoice                           3d ago   invoice',
     ]);
   });
 
@@ -79,7 +79,7 @@ describe('history: the table', () => {
       const { default: stringWidth } = await import('string-width');
       for (const line of lines) expect(stringWidth(line)).toBeLessThanOrEqual(stdoutTerminal);
       expect(stdout).toContain('ID');
-      expect(stdout).toContain('WORKFLOW');
+      expect(stdout).toContain('LABEL');
     },
   );
 
@@ -103,11 +103,22 @@ describe('history: the table', () => {
 
   test('runs of several services have a column for the service', async () => {
     const { list } = past([{ id: 'a' }, { id: 'b', baseUrl: 'https://other.example.com/' }]);
-    expect((await list()).map((line) => /SERVICE$|https?:.*$/.exec(line)?.[0])).toEqual([
+    expect((await list()).map((line) => /SERVICE|other\S*|127\S*/.exec(line)?.[0])).toEqual([
       'SERVICE',
-      'https://other.example.com/',
-      BASE,
+      'other.example.com/',
+      BASE.slice('http://'.length),
     ]);
+  });
+
+  test('a narrow window keeps the service if there are several, then the end of the label', async () => {
+    const label = 'scans/2026/november/invoice-2026-11-05.pdf';
+    const { history } = past([
+      { id: 'a', label },
+      { id: 'b', baseUrl: 'https://other.example.com/' },
+    ]);
+    const shown = async (stdoutTerminal: number) => (await history([], { stdoutTerminal })).stdout;
+    expect(stripVTControlCharacters(await shown(60))).toMatch(/LABEL +AGE +SERVICE/);
+    expect(stripVTControlCharacters(await shown(40))).toMatch(/^ID +STATUS +LABEL.*\n.*\n.* {2}…\S*5\.pdf/);
   });
 
   test('a secret in a label is masked, also where the cell is cut', async () => {
@@ -234,6 +245,24 @@ describe('the beginning of a run id', () => {
       ].join('\n'),
     );
   });
+
+  test.each([uuid('30fa0000'), '30fa0'])(
+    '%s of another service is not found, and the error names it',
+    async (id) => {
+      const service = await scriptedService((_request, reply) => reply.send(404));
+      const { env } = past(
+        [{ id: uuid('30fa0000'), baseUrl: 'https://other.example.com/' }],
+        `${service.baseUrl}/`,
+      );
+      for (const command of ['status', 'watch']) {
+        const { stderr, exitCode } = await runCli([command, id], { env, clock: new VirtualClock() });
+        expect(exitCode).toBe(5);
+        expect(stderr).toContain(
+          `It is a run of another service: wfr status --base-url https://other.example.com/ ${id}\n`,
+        );
+      }
+    },
+  );
 
   test('a whole id wins over a UUID that begins with it, and runs of other services do not count', async () => {
     const whole = await command(['status', '-o', 'id', '30fa'], [...RUNS, { id: '30fa' }]);

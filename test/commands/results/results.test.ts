@@ -132,13 +132,15 @@ describe('results', () => {
     return folderWith({ 'out.jsonl': events.map((event) => `${JSON.stringify(event)}\n`).join('') });
   }
 
-  test('results: began and took are the times of the batch, on stdout and in the reports', async () => {
+  test('results: the times of the batch, which may be of several commands, are on stdout and in the reports', async () => {
     const { wfr } = await startBatchService();
     const cwd = folderOfBatch('t.csv:2', 't.csv:3');
     const reports = ['--report', 'html=r.html', '--report', 'junit=r.xml'];
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
     expect(exitCode).toBe(0);
-    expect(stdout).toBe('2 rows: 2 finished\n  Began 2026-05-06 07:08:09 UTC, took 25s.\n');
+    expect(stdout).toBe(
+      '2 rows: 2 finished\n  Began 2026-05-06 07:08:09 UTC, last changed 2026-05-06 07:08:34 UTC.\n',
+    );
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain(
       'Began <time datetime="2026-05-06T07:08:09.000Z">2026-05-06 07:08:09 UTC</time>, took 25s.',
     );

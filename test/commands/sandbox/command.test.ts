@@ -6,7 +6,7 @@ import { type CliOptions, runCli, Signals } from '../../helpers/cli.js';
 async function start(command: readonly string[], options: CliOptions, ended: () => Promise<void>) {
   const received: string[] = [];
   let settings: Record<string, string> = {};
-  const { exitCode } = await runCli(['sandbox', '--', ...command], {
+  const { exitCode, stderr } = await runCli(['sandbox', '--', ...command], {
     ...options,
     spawn: async (_program, _args, env) => {
       settings = env;
@@ -16,7 +16,7 @@ async function start(command: readonly string[], options: CliOptions, ended: () 
       };
     },
   });
-  return { exitCode, received, settings };
+  return { exitCode, received, settings, stderr };
 }
 
 const PASSED = 'is passed to the command';
@@ -40,6 +40,20 @@ describe('sandbox -- command, in process', () => {
       expect('WFR_SANDBOX' in settings).toBe(isTold);
     },
   );
+
+  test.each<[command: string[], terminal: number | undefined, isTold: boolean]>([
+    [['bash'], 80, true],
+    [['/bin/zsh'], 80, true],
+    [['bash'], undefined, false],
+    [['bash', 'script'], 80, false],
+    [['./pipeline.py'], 80, false],
+  ])('sandbox: %j with %s columns says what to do in it: %s', async (command, terminal, isTold) => {
+    const { stderr } = await start(command, terminal === undefined ? {} : { terminal }, () =>
+      Promise.resolve(),
+    );
+    const text = 'WFR_BASE_URL and WFR_TOKEN are set here; exit ends the sandbox. To try it:\n  wfr run ';
+    expect(stderr.startsWith(text)).toBe(isTold);
+  });
 
   test.each<[signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', where: string, outcome: string, options: CliOptions]>([
     ['SIGTERM', 'without a terminal', PASSED, {}],
