@@ -14,8 +14,7 @@ import {
 import type { DigestFile } from './file-digests.js';
 import { FileError, type PathRules, readBytes } from './files.js';
 import { decodeUtf8, findDocumentObjects, parseInputsFile, TextError } from './inputs-file.js';
-import { findName, type Item, ItemError, parseItem } from './item.js';
-import { findFileLikeTexts, findLooseWords } from './loose-words.js';
+import { findFileLikeTexts, findLooseWords, findName, type Item, ItemError, parseItem } from './item.js';
 import { PartReader } from './parts.js';
 
 export interface InputArguments {

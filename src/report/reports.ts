@@ -15,7 +15,7 @@ import {
   type Report,
 } from './destination.js';
 import { FILE_FORMATS, type FileFormat, REPORT_CHOICES } from './formats.js';
-import { githubOpeners } from './github.js';
+import { githubOpeners } from './markdown.js';
 
 export class Reports {
   readonly #reports: Report[] = [];

@@ -7,9 +7,9 @@ import { type Exit, ExitCode } from '../exit-code.js';
 import { factsOf, RESEND_503_HINT } from '../outcome/describe-error.js';
 import type { Facts } from '../outcome/outcome.js';
 import type { Clock } from '../platform/context.js';
-import { AwakeTime } from '../service/awake-time.js';
 import { backoff } from '../service/retry.js';
 import type { RequestGate } from '../service/service.js';
+import { AwakeTime } from '../service/time-limits.js';
 import { formatDuration } from '../text/quantity.js';
 import { isTooBusy, RateLimiter } from './rate-limiter.js';
 

@@ -5,13 +5,12 @@ import type { CommandResult } from '../outcome/error-data.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { describeSystemError } from '../platform/system-error.js';
+import { PagedArray } from './log/compact-lists.js';
 import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
-import { LineReader } from './log/line-reader.js';
 import { assertRegularFile, readEvents } from './log/log-file.js';
 import { rangesOf } from './log/match-rows.js';
-import { PagedArray } from './log/paged-array.js';
 import { toOutcome } from './log/reduce.js';
-import { RowLines } from './log/row-lines.js';
+import { LineReader, RowLines } from './log/row-lines.js';
 import { RowStates } from './log/row-states.js';
 
 /** Problems that are listed at most. */

@@ -8,10 +8,10 @@ import {
   UnreadableResponseError,
 } from '../errors.js';
 import type { Clock } from '../platform/context.js';
-import { AwakeTime } from './awake-time.js';
 import type { RunResponse } from './get-run.js';
 import { backoff, MAX_RETRY_AFTER } from './retry.js';
 import { hasEnded, isKnownStatus, type Run } from './run.js';
+import { AwakeTime } from './time-limits.js';
 
 /** All times in milliseconds. */
 export interface FollowOptions {

@@ -4,9 +4,9 @@ import { NetworkError, WfrError } from '../errors.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import type { Deadline } from './deadline.js';
 import { requestIdOf } from './request-id.js';
 import type { ResponsePlace } from './response-memory.js';
+import type { Deadline } from './time-limits.js';
 
 /** Longest body of a 2xx, in bytes: 512 MiB. */
 const MAX_RESPONSE = 512 * 1024 * 1024;

@@ -8,11 +8,11 @@ import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import type { TriggerBody } from './body.js';
 import { findAlert, openSocket, type Route } from './connect.js';
-import { Deadline, StallTimer } from './deadline.js';
 import { MAX_HEAD, RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
 import { requestIdOf } from './request-id.js';
 import type { ResponsePlace } from './response-memory.js';
+import { Deadline, StallTimer } from './time-limits.js';
 import { type TlsSettings, Trust } from './trust.js';
 
 export interface HttpResponse extends ReadBody {

@@ -15,8 +15,7 @@ import {
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { expandPatterns, filesInFolder, findFolders } from '../../inputs/folder-files.js';
-import { type Item, ItemError, parseItem } from '../../inputs/item.js';
-import { findFileLikeTexts } from '../../inputs/loose-words.js';
+import { findFileLikeTexts, type Item, ItemError, parseItem } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';

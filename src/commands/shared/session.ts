@@ -19,8 +19,7 @@ import {
   type Presentation,
   type PresentationFlags,
 } from '../../view/presentation.js';
-import { Reporter } from '../../view/reporter.js';
-import { serviceLogger } from '../../view/service-logger.js';
+import { Reporter, serviceLogger } from '../../view/reporter.js';
 import { type ReportFlags, RequestedReports } from './reports.js';
 
 /** What a command has validated before it opens a session. */

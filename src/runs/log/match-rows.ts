@@ -3,7 +3,7 @@
  * A row is its content. A new row that may be a changed one is held, so that a changed row is never sent unnoticed.
  */
 import type { RowIdentity } from '../../table/row.js';
-import { DigestIndex, DigestList } from './digest-list.js';
+import { DigestIndex, DigestList } from './compact-lists.js';
 import type { RowRanges } from './events.js';
 import type { Presence, RecordedRows } from './recorded-rows.js';
 import { hasNoRun, type RowState } from './reduce.js';

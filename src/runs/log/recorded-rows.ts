@@ -1,8 +1,7 @@
 /** What a results file says about which rows are which: their content, where they were, and which were there. */
 import type { FileState } from '../../inputs/file-digests.js';
-import { DigestList } from './digest-list.js';
+import { DigestList, PagedArray } from './compact-lists.js';
 import type { Event, RowRanges } from './events.js';
-import { PagedArray } from './paged-array.js';
 
 /** The rows of a command that recorded them all. */
 export interface Presence {

@@ -2,8 +2,8 @@
 import type { ErrorCode } from '../../exit-code.js';
 import { NO_MESSAGE } from '../../outcome/outcome.js';
 import { ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
+import { PagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
-import { PagedArray } from './paged-array.js';
 import {
   errorOf,
   hasOldRun,
