@@ -4,7 +4,7 @@ import { NetworkError, WfrError } from '../errors.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
 import { stripByteOrderMark } from '../text/utf8.js';
-import { requestIdOf } from './request-id.js';
+import { requestIdOf } from './response-facts.js';
 import type { ResponsePlace } from './response-memory.js';
 import type { Deadline } from './time-limits.js';
 

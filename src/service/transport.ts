@@ -10,7 +10,7 @@ import type { TriggerBody } from './body.js';
 import { findAlert, openSocket, type Route } from './connect.js';
 import { MAX_HEAD, RawResponse } from './raw-response.js';
 import { type ReadBody, readResponse } from './read-response.js';
-import { requestIdOf } from './request-id.js';
+import { requestIdOf } from './response-facts.js';
 import type { ResponsePlace } from './response-memory.js';
 import { Deadline, StallTimer } from './time-limits.js';
 import { type TlsSettings, Trust } from './trust.js';

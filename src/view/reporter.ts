@@ -187,7 +187,7 @@ export class Reporter {
   ): Promise<ProgressView> {
     const { presentation, style } = this;
     if (presentation.quiet) return HIDDEN;
-    const { LiveRuns } = presentation.live ? await import('./progress/live-runs.js') : {};
+    const { LiveRuns } = presentation.live ? await import('./progress/live.js') : {};
     this.#progress =
       LiveRuns === undefined
         ? new PlainProgress(this.#write, this.clock, runs.length)

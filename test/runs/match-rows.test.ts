@@ -5,9 +5,8 @@ import type { Event } from '../../src/runs/log/events.js';
 import { isRowEvent } from '../../src/runs/log/events.js';
 import { COPY, FoundRows, HELD, matchRows, NEW, rangesOf } from '../../src/runs/log/match-rows.js';
 import { RecordedRows } from '../../src/runs/log/recorded-rows.js';
-import { hasNoRun } from '../../src/runs/log/reduce.js';
+import { hasNoRun, nextAction } from '../../src/runs/log/reduce.js';
 import { RowStates } from '../../src/runs/log/row-states.js';
-import { nextAction } from '../../src/runs/next-action.js';
 import { effort } from '../helpers/effort.js';
 import fc from '../helpers/properties.js';
 

@@ -24,8 +24,7 @@ import { decidePresentation, type PresentationFlags } from '../../view/presentat
 import type { DocumentFlags } from '../shared/output-flags.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
 import type { CommandResources } from '../shared/session.js';
-import { assertTable } from './files-under.js';
-import { openTable, type TableFlags } from './open-table.js';
+import { assertTable, openTable, type TableFlags } from './open-table.js';
 import { chooseResults, type ResultsPlace, withoutResults } from './results-place.js';
 import { parseAdoptions, parseSelection } from './unknown-rows.js';
 

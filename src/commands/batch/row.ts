@@ -11,13 +11,12 @@ import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
 import type { RecordedRows } from '../../runs/log/recorded-rows.js';
-import { ROW_STATES } from '../../runs/log/reduce.js';
-import { nextAction, type ResendOptions } from '../../runs/next-action.js';
+import { nextAction, type ResendOptions, ROW_STATES } from '../../runs/log/reduce.js';
 import { createRun, type Trigger } from '../../service/create-run.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { identifyRow, type Row } from '../../table/row.js';
-import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
+import { withoutLabel } from '../../text/similar.js';
 import type { Session } from '../shared/session.js';
 import { watchRun } from '../shared/watch-run.js';
 

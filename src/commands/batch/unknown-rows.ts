@@ -3,9 +3,16 @@
 import { UsageError } from '../../errors.js';
 import { wordOf } from '../../outcome/outcome.js';
 import { readEvents } from '../../runs/log/log-file.js';
-import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
+import {
+  hasNoRun,
+  isSelected,
+  parseRowSelection,
+  ROW_STATES,
+  type RowSelection,
+  type RowState,
+  shownState,
+} from '../../runs/log/reduce.js';
 import type { RowStates } from '../../runs/log/row-states.js';
-import { isSelected, parseRowSelection, type RowSelection } from '../../runs/next-action.js';
 import { isUsableId } from '../../service/parse-run.js';
 import type { Adoption } from '../shared/record-file.js';
 

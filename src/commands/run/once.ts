@@ -24,8 +24,7 @@ import {
   onceHeader,
   openOnceFile,
 } from '../../runs/log/once-file.js';
-import { hasNoRun } from '../../runs/log/reduce.js';
-import { nextAction } from '../../runs/next-action.js';
+import { hasNoRun, nextAction } from '../../runs/log/reduce.js';
 import { createRun } from '../../service/create-run.js';
 import { hasEnded } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';

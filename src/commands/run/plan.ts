@@ -15,7 +15,7 @@ import { resolveInputs } from '../../inputs/resolve.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
-import type { ResendOptions } from '../../runs/next-action.js';
+import type { ResendOptions } from '../../runs/log/reduce.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import {

@@ -1,8 +1,7 @@
 /** --get: prints one value of a run. */
 import { type FoundValue, NoSuchValueError } from '../../errors.js';
 import { outputOf, type Run } from '../../service/run.js';
-import { rawString } from '../../text/json/chunk-writer.js';
-import { formatJson } from '../../text/json/format-json.js';
+import { formatJson, rawString } from '../../text/json/format-json.js';
 import { pickMembers } from '../../text/json/members.js';
 import { countElements, followPointer, type PointerTarget, pointerOf } from '../../text/json/pointer.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';

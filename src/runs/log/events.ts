@@ -13,8 +13,7 @@ import { parseMembers } from '../../text/json/members.js';
 import { sanitizeJson } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
 import { isBlank, readLines } from '../../text/utf8.js';
-import type { RecordedInputs } from './common-inputs.js';
-import { followsTornLine, isClaim, Ownership } from './ownership.js';
+import { followsTornLine, isClaim, Ownership } from './lock.js';
 
 /** Why no run was created, or why its id is not known. */
 export interface RecordedError {
@@ -61,6 +60,9 @@ export type RowEvent =
   /** The service no longer knows the run of an accepted row (404). */
   | { event: 'lost'; row: number }
   | { event: 'ended'; row: number; run: Run };
+
+/** By name: 16 hexadecimal digits of salt, then 16 of the digest. */
+export type RecordedInputs = Readonly<Record<string, string>>;
 
 /** Identifies what a file records: only a command with the same values may continue it. */
 export interface Header {

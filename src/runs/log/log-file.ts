@@ -1,11 +1,26 @@
-/** Opens the file of a log: locks it and reads its events. A batch and `run --once` share it. */
+/**
+ * Opens the file of a log: locks it and reads its events. A batch and `run --once` share it. Of a batch, it also compares
+ * the file with the command.
+ */
+
+import { createHmac, randomBytes } from 'node:crypto';
 import { createReadStream, promises } from 'node:fs';
 import { BatchFileError, InterruptedError, UsageError } from '../../errors.js';
 import { describeSystemError } from '../../platform/system-error.js';
-import { decodeEvents, type Header, isRowEvent, mayBeLog, type ReadEvent, type RowEvent } from './events.js';
+import {
+  decodeEvents,
+  type Header,
+  isRowEvent,
+  mayBeLog,
+  type ReadEvent,
+  type RecordedInputs,
+  type RowEvent,
+} from './events.js';
 import { JournalInUseError } from './lock.js';
 import { Log, type LogSink } from './log.js';
 import { OwnedFile, type OwnedFileOptions } from './owned-file.js';
+import { hasNoRun } from './reduce.js';
+import type { RowStates } from './row-states.js';
 
 /** A log in a file, and its first line; undefined in a new file. */
 export interface LogFile {
@@ -63,7 +78,7 @@ export async function assertRegularFile(path: string): Promise<void> {
 }
 
 /** Throws BatchFileError if a file exists that is not a results file, or the system's error. */
-export async function assertResultsFile(path: string, name: string): Promise<void> {
+async function assertResultsFile(path: string, name: string): Promise<void> {
   await assertRegularFile(path);
   const handle = await promises.open(path, 'r').catch(() => undefined);
   if (handle === undefined) return;
@@ -87,4 +102,104 @@ export async function withFileName<T>(flag: string, name: string, work: Promise<
     }
     throw new UsageError([`${flag} ${name}: ${describeSystemError(error)}`]);
   }
+}
+
+/** The batch that a results file is for. */
+export interface Batch {
+  header: Header;
+  /** The inputs of all rows. */
+  inputs: Parameters<typeof differentInputs>[1];
+}
+
+/** Returns a new key for the digests of the rows of a file. */
+export function newRowSalt(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/**
+ * Opens or creates a results file. Throws UsageError if another process has it open, or if it belongs to another workflow,
+ * service or shard, or to other inputs of all rows.
+ */
+export async function openResultsFile(options: OwnedFileOptions, { header, inputs }: Batch): Promise<Log> {
+  const { name, path } = options;
+  await withFileName('--results', name, assertResultsFile(path, name));
+  const { log, header: recorded } = await withFileName('--results', name, openLogFile(options));
+  try {
+    const differences = recorded?.inputs && differentInputs(recorded.inputs, inputs);
+    if (recorded !== undefined) {
+      assertSameBatch(recorded, header, log.rows, name);
+      if (!hasOnlyOpenRows(log.rows)) assertSameInputs(differences ?? [], name);
+    }
+    // While no run exists or may exist, everything but the shard may change.
+    if (differences?.length !== 0 || !isSameTarget(recorded, header))
+      await log.commit({
+        event: 'batch',
+        ...header,
+        ...(recorded?.rowSalt && { rowSalt: recorded.rowSalt }),
+      });
+    return log;
+  } catch (error) {
+    await log.close().catch(() => {});
+    throw error;
+  }
+}
+
+function assertSameBatch(recorded: Header, header: Header, rowStates: RowStates, name: string): void {
+  if (recorded.salt !== undefined)
+    throw new BatchFileError(`--results ${name}: belongs to wfr run --once; use another file`);
+  const isOpen = hasOnlyOpenRows(rowStates);
+  for (const key of ['workflow', 'baseUrl', 'shard'] as const) {
+    if (recorded[key] === header[key] || (isOpen && key !== 'shard')) continue;
+    throw new BatchFileError(
+      `--results ${name}: belongs to a batch with the ${key} ${recorded[key]}, not ${header[key]}; use another file`,
+    );
+  }
+}
+
+function isSameTarget(recorded: Header | undefined, { workflow, baseUrl }: Header): boolean {
+  return recorded?.workflow === workflow && recorded.baseUrl === baseUrl;
+}
+
+/** Returns whether no run of a row exists or may exist. */
+function hasOnlyOpenRows(rowStates: RowStates): boolean {
+  return [...rowStates.counts()].every(([state, count]) => count === 0 || hasNoRun(state));
+}
+
+function assertSameInputs(differences: readonly string[], name: string): void {
+  if (differences.length === 0) return;
+  throw new BatchFileError(
+    `--results ${name}: belongs to a batch with other inputs: ${differences.join(', ')}; use another file, or the same inputs`,
+  );
+}
+
+/** An input as the user wrote it. */
+interface CommonInput {
+  name: string;
+  raw: string;
+}
+
+export function recordInputs(inputs: readonly CommonInput[]): RecordedInputs {
+  return Object.fromEntries(
+    inputs.map(({ name, raw }) => {
+      const salt = randomBytes(8).toString('hex');
+      return [name, salt + digest(raw, salt)];
+    }),
+  );
+}
+
+/** Returns how the inputs differ from the recorded ones, in a few words each. */
+function differentInputs(recorded: RecordedInputs, inputs: readonly CommonInput[]): string[] {
+  const missing = Object.keys(recorded).filter((name) => !inputs.some((input) => input.name === name));
+  return [
+    ...inputs.flatMap(({ name, raw }) => {
+      const known = Object.hasOwn(recorded, name) ? recorded[name] : undefined;
+      if (known === undefined) return [`-i ${raw} is new`];
+      return known.slice(16) === digest(raw, known.slice(0, 16)) ? [] : [`-i ${raw} has another value`];
+    }),
+    ...missing.map((name) => `-i ${name} is missing`),
+  ];
+}
+
+function digest(raw: string, salt: string): string {
+  return createHmac('sha256', Buffer.from(salt, 'hex')).update(raw).digest('hex').slice(0, 16);
 }

@@ -15,11 +15,12 @@ import {
   appendAtOnce,
   type ByteRange,
   HEARTBEAT,
+  isClaim,
+  isOwnershipLine,
   type LockOptions,
   parseLine,
   readBytes,
 } from './lock.js';
-import { isClaim, isOwnershipLine } from './ownership.js';
 
 const LINE_FEED = 0x0a;
 const RESTORE = 'put it back before you run the command again, or rows will be sent twice';

@@ -1,4 +1,4 @@
-/** Extracts the service's message from the body of an HTTP error, in any format. */
+/** What is said of a request in a response: the message of an error, and the id by which an operator finds the request. */
 
 /** Most characters that are shown of a body that was not read to its end, so that the rest cannot be counted. */
 const MAX_TRUNCATED = 1_500;
@@ -96,4 +96,65 @@ function findSubject(entry: Record<string, unknown>): string | undefined {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Headers that carry one: those of services first, then of clouds and gateways, then of traces. */
+const HEADERS = [
+  'x-request-id',
+  'request-id',
+  'x-requestid',
+  'x-amzn-requestid',
+  'x-amz-request-id',
+  'apigw-requestid',
+  'x-ms-request-id',
+  'x-goog-request-id',
+  'x-github-request-id',
+  'x-correlation-id',
+  'correlation-id',
+  'x-ms-correlation-request-id',
+  'x-kong-request-id',
+  'fly-request-id',
+  'x-nf-request-id',
+  'x-vercel-id',
+  'x-azure-ref',
+  'x-amz-cf-id',
+  'cf-ray',
+  'traceresponse',
+  'x-trace-id',
+  'x-b3-traceid',
+  'x-amzn-trace-id',
+  'x-cloud-trace-context',
+];
+
+/** Most characters of an id. */
+const MAX_LENGTH = 200;
+
+interface Response {
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  body: Uint8Array;
+}
+
+/**
+ * Returns the id, not yet sanitized: that of a header, or the `instance` of problem details (RFC 9457, section 3.1.5).
+ * `path` is that of the request, which some services give as the instance.
+ */
+export function requestIdOf({ headers, body }: Response, path?: string): string | undefined {
+  const values = HEADERS.map((name) => headers[name]?.trim());
+  const id = values.find(Boolean) ?? instanceOf(headers['content-type'], body, path);
+  return id?.slice(0, MAX_LENGTH).toWellFormed();
+}
+
+function instanceOf(
+  contentType: string | undefined,
+  body: Uint8Array,
+  path: string | undefined,
+): string | undefined {
+  if (!/\bproblem\+json\b/i.test(contentType ?? '')) return undefined;
+  try {
+    const { instance } = JSON.parse(Buffer.from(body).toString('utf8'));
+    return typeof instance === 'string' && instance !== '' && instance !== path ? instance : undefined;
+  } catch {
+    return undefined;
+  }
 }
