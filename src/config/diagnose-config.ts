@@ -1,7 +1,7 @@
 /** The messages for mistakes in a config file: where each one is, what is wrong, and how to fix it. */
 import { locateProblems } from '../text/json/positions.js';
 import type { JsonSyntaxCode, JsonSyntaxError } from '../text/json/scanner.js';
-import { findNearest } from '../text/similar.js';
+import { findNearest } from '../text/nearest.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { type ConfigError, checkConfig } from './check-config.js';
 import { SETTINGS } from './settings-table.js';

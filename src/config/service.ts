@@ -6,7 +6,7 @@ import { resolvePath } from '../platform/files.js';
 import { findFileRisk } from '../platform/ownership.js';
 import type { ProxyServer } from '../service/connect.js';
 import type { TlsSettings } from '../service/trust.js';
-import { findNearest } from '../text/similar.js';
+import { findNearest } from '../text/nearest.js';
 import { isLoopback, parseUrl, stripBrackets } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { parseHeaders, readHeaderLines, traceContext } from './headers.js';

@@ -4,7 +4,7 @@ import type { DeclaredWorkflow } from '../inputs/check-declared.js';
 import { declare, type Parameters } from '../parameters/declaration.js';
 import type { Context } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES, type WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
-import { findNearest } from '../text/similar.js';
+import { findNearest } from '../text/nearest.js';
 import { formatSource, type Profile } from './profile.js';
 import { isOn, resolveSetting } from './resolve-setting.js';
 

@@ -2,7 +2,7 @@
  * The declared parameters of a workflow's Start Node: `{"invoice": "document", "amount?": "number"}`. Profiles of the
  * config file and workflow files of the sandbox have the same syntax.
  */
-import { findNearest } from '../text/similar.js';
+import { findNearest } from '../text/nearest.js';
 
 const PARAMETER_TYPES = ['string', 'document', 'number', 'boolean', 'object', 'array'] as const;
 export type ParameterType = (typeof PARAMETER_TYPES)[number];

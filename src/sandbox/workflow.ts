@@ -1,8 +1,8 @@
 /** The workflows of the sandbox, and the parser of `--workflows` files. */
 import { declare, type Parameters, parseParameters } from '../parameters/declaration.js';
 import type { JsonProblem } from '../text/json/positions.js';
+import { findNearest } from '../text/nearest.js';
 import { parseDuration } from '../text/quantity.js';
-import { findNearest } from '../text/similar.js';
 
 interface Step {
   name: string;

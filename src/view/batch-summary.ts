@@ -5,7 +5,7 @@ import { STATES, type State, WORDS, wordOf } from '../outcome/outcome.js';
 import { formatCount, formatDuration, pluralize } from '../text/quantity.js';
 import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
-import { type Paint, paintOf, type Style } from './style.js';
+import { type Paint, paintOf, type Style } from './presentation.js';
 
 /** Why some rows have a state. */
 export interface StateReason {

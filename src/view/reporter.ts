@@ -2,8 +2,7 @@
 import { HttpError, type NetworkError, type WfrError } from '../errors.js';
 import { ERROR_LABEL, factsOf, formatError } from '../outcome/describe-error.js';
 import type { Facts } from '../outcome/outcome.js';
-import type { Clock, Context, OnSuspend } from '../platform/context.js';
-import type { Output } from '../platform/output.js';
+import type { Clock, Context, OnSuspend, Output } from '../platform/context.js';
 import { MAX_RESENDS } from '../service/retry.js';
 import { hasEnded, type Run } from '../service/run.js';
 import type { Deprecation, ServiceEvents } from '../service/service.js';
@@ -14,6 +13,7 @@ import { shellCommand } from '../text/shell-quote.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
 import type { Presentation } from './presentation.js';
+import { createStyle, type Paint, type Style } from './presentation.js';
 import { PlainBatch, PlainProgress, withTimestamp } from './progress/plain.js';
 import {
   type BatchCounts,
@@ -23,7 +23,6 @@ import {
   type Upload,
   type WatchedRun,
 } from './progress/run-progress.js';
-import { createStyle, type Paint, type Style } from './style.js';
 
 /** Saved paths that are listed; the JSON on stdout has them all. */
 const MAX_PATHS = 10;

@@ -6,7 +6,7 @@ import { formatAge, parseTime } from '../text/quantity.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
 import type { Layout } from './presentation.js';
-import { statusPaint } from './style.js';
+import { statusPaint } from './presentation.js';
 
 /** Returns one line: id, status, steps, and the step and message of a failure. */
 function runSummaryLine(run: Run): string {

@@ -1,8 +1,7 @@
 /** Tables for people: a header, aligned columns, and rows that fit the window. */
 
 import textWidth from 'string-width';
-import type { Layout } from './presentation.js';
-import type { Paint } from './style.js';
+import type { Layout, Paint } from './presentation.js';
 
 /** A column whose cells are sanitized texts of one line. */
 export interface Column<Row> {

@@ -33,7 +33,7 @@ const IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['program.ts', 'commands/'],
   undici: ['service/transport.ts'],
   ora: ['view/progress/live-line.ts'],
-  chalk: ['view/style.ts'],
+  chalk: ['view/presentation.ts'],
   'mime-types': ['inputs/media-type.ts'],
   'cross-spawn': ['platform/exec.ts'],
   tinyglobby: ['inputs/folder-files.ts'],

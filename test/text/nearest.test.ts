@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findNearest } from '../../src/text/similar.js';
+import { findNearest } from '../../src/text/nearest.js';
 
 describe('findNearest', () => {
   test.each([

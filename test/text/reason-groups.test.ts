@@ -1,6 +1,6 @@
 /** Grouping the reasons of failures, shared by the HTML report and the summaries of batches. */
 import { describe, expect, test } from 'vitest';
-import { ReasonGroups, withoutLabel } from '../../src/text/similar.js';
+import { ReasonGroups, withoutLabel } from '../../src/text/reason-groups.js';
 import { startTimer } from '../helpers/elapsed.js';
 
 /** Returns the messages of the groups, the largest first. */

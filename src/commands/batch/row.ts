@@ -15,8 +15,8 @@ import { nextAction, type ResendOptions, ROW_STATES } from '../../runs/log/reduc
 import { createRun, type Trigger } from '../../service/create-run.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { identifyRow, type Row } from '../../table/row.js';
+import { withoutLabel } from '../../text/reason-groups.js';
 import { sanitize } from '../../text/sanitize.js';
-import { withoutLabel } from '../../text/similar.js';
 import type { Session } from '../shared/session.js';
 import { watchRun } from '../shared/watch-run.js';
 

@@ -17,9 +17,9 @@ import {
   type Layout,
   openLayout,
   type PresentationFlags,
+  statusPaint,
 } from '../../view/presentation.js';
 import { Reporter } from '../../view/reporter.js';
-import { statusPaint } from '../../view/style.js';
 import { type Column, formatTable } from '../../view/table.js';
 import { type OutputFlags, type OutputFormat, parseOutputFormat } from '../shared/output-flags.js';
 

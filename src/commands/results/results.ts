@@ -12,9 +12,8 @@ import {
   wordOf,
 } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
-import type { Context } from '../../platform/context.js';
+import type { Context, Output } from '../../platform/context.js';
 import { assertDistinctFiles, resolvePath } from '../../platform/files.js';
-import type { Output } from '../../platform/output.js';
 import { type Interruption, openStdoutQueue } from '../../platform/signals.js';
 import {
   type JoinedFiles,

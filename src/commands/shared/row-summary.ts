@@ -11,7 +11,7 @@ import {
   type NextStep,
   type StateReason,
 } from '../../view/batch-summary.js';
-import { PLAIN } from '../../view/style.js';
+import { PLAIN } from '../../view/presentation.js';
 
 /** Rows that a reason lists at most; more of those that need a decision. */
 const MAX_LISTED_ROWS = 3;

@@ -7,7 +7,7 @@ import { UsageError } from '../../errors.js';
 import { History, isShortId, type PastRun, shortIdFinder } from '../../history/history.js';
 import type { Context } from '../../platform/context.js';
 import { isUsableId } from '../../service/parse-run.js';
-import { findNearest } from '../../text/similar.js';
+import { findNearest } from '../../text/nearest.js';
 
 /** Returns the ids without duplicates, in order. Throws UsageError for ids that cannot be part of a URL path. */
 export function parseRunIds(raw: readonly string[]): string[] {

@@ -1,7 +1,7 @@
 /** What is wrong with a command line that commander rejects, in the style of wfr's other messages. */
 import type { Command, CommanderError, Option } from 'commander';
 import { UsageError } from '../../errors.js';
-import { findNearest } from '../../text/similar.js';
+import { findNearest } from '../../text/nearest.js';
 import { commandPath } from './flags.js';
 
 /** Converts an error of `command`, which is the program where no command was found. `defineOthers` returns other commands. */

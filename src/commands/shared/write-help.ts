@@ -1,7 +1,6 @@
 /** Writes help texts: what commander lays out fits the window, and headings are bold on a terminal. */
 import { type Command, Help } from 'commander';
-import type { Context } from '../../platform/context.js';
-import type { Output } from '../../platform/output.js';
+import type { Context, Output } from '../../platform/context.js';
 import { ADVANCED_GROUP, commandPath, isCommon } from './flags.js';
 
 /** Returns how flags are listed: the rare ones last, and in the short help the common ones only. */
@@ -60,7 +59,7 @@ export async function writeHelp(
 ): Promise<void> {
   if (!output.isTerminal) return output.write(text);
   const { hasColor } = await import('../../view/presentation.js');
-  const { createStyle } = await import('../../view/style.js');
+  const { createStyle } = await import('../../view/presentation.js');
   const { wrapLines } = await import('../../text/wrap.js');
   const isNarrow = output.columns < WRITTEN_WIDTH;
   const shown = isNarrow ? wrapLines(text.split('\n'), output.columns).join('\n') : text;

@@ -15,8 +15,8 @@ import { formatJson } from '../../text/json/format-json.js';
 import { decodeStart } from '../../text/json/members.js';
 import { JsonScanner } from '../../text/json/scanner.js';
 import { formatDuration } from '../../text/quantity.js';
+import { withoutLabel } from '../../text/reason-groups.js';
 import { escapeCodePoint, sanitize } from '../../text/sanitize.js';
-import { withoutLabel } from '../../text/similar.js';
 
 /** An outcome; its tone is the CSS class, of which that of an invalid row is its own. */
 export interface PageOutcome {

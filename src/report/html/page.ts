@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { CommandResult } from '../../outcome/error-data.js';
 import { VERSION } from '../../platform/context.js';
 import { formatCount, formatDuration, formatUtc, pluralize } from '../../text/quantity.js';
-import { type ReasonGroup, ReasonGroups } from '../../text/similar.js';
+import { type ReasonGroup, ReasonGroups } from '../../text/reason-groups.js';
 import { isUuid } from '../../text/url.js';
 import script from './client.js?raw';
 import {

@@ -5,11 +5,11 @@
  */
 import { OutputError, type WfrError } from '../../errors.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
-import type { Output } from '../../platform/output.js';
+import type { Output } from '../../platform/context.js';
 import type { TriggerLog } from '../../service/create-run.js';
 import { compactJson } from '../../text/json/format-json.js';
+import { withoutLabel } from '../../text/reason-groups.js';
 import type { SecretMask } from '../../text/secret-mask.js';
-import { withoutLabel } from '../../text/similar.js';
 import { type Event, encodeEvent, isRowEvent, type RowEvent, recordedError } from './events.js';
 import { RecordedRows } from './recorded-rows.js';
 import { RowStates } from './row-states.js';

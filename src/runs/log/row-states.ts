@@ -1,7 +1,7 @@
 /** The state of each row of a batch, in a few bytes a row, so that tables of millions of rows fit into memory. */
 import type { ErrorCode } from '../../exit-code.js';
 import { NO_MESSAGE } from '../../outcome/outcome.js';
-import { ReasonGroups, withoutLabel } from '../../text/similar.js';
+import { ReasonGroups, withoutLabel } from '../../text/reason-groups.js';
 import { PagedArray } from './compact-lists.js';
 import type { RecordedError, RowEvent } from './events.js';
 import {

@@ -5,8 +5,7 @@ import { ERROR_LABEL, factsOf, formatError } from '../../outcome/describe-error.
 import { exitOf, type Facts } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
 import { wrapLines } from '../../text/wrap.js';
-import { hasColor } from '../presentation.js';
-import { createStyle } from '../style.js';
+import { createStyle, hasColor } from '../presentation.js';
 
 /** Prints an error, an internal one with its stack. `color` is the value of --color. */
 export async function printError(

@@ -1,7 +1,6 @@
 /** A spinner line on a terminal's stderr, and lines below it, removed when it stops. */
 import ora from 'ora';
-import type { Clock, OnSuspend } from '../../platform/context.js';
-import type { Output } from '../../platform/output.js';
+import type { Clock, OnSuspend, Output } from '../../platform/context.js';
 import { NO_TERMINAL_PROGRESS, terminalProgress } from '../presentation.js';
 import { textWidth } from '../table.js';
 

@@ -4,7 +4,7 @@ import { hasEnded, type Run } from '../../service/run.js';
 import { parseTime } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
-import { paintOf, type Style, statusPaint } from '../style.js';
+import { paintOf, type Style, statusPaint } from '../presentation.js';
 import { type Column, layOutTable, textWidth } from '../table.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import {
