@@ -60,6 +60,9 @@ const CSV = ['batch', 'w', '--rows', 'rows.csv', '--results', 'out.jsonl', '--ra
 const scan = (text: string, type = 'application/pdf') =>
   `{"scan":"data:${type};base64,${Buffer.from(text).toString('base64')}"}`;
 
+/** Tests compare the order of what was sent. */
+const ONE_AT_A_TIME = ['--concurrency', '1'];
+
 /** Prepares a folder with files, and a command that is run on it. */
 async function prepareFolder(files: Record<string, string>) {
   const service = await startCountingService();
@@ -67,7 +70,7 @@ async function prepareFolder(files: Record<string, string>) {
   mkdirSync(join(cwd, 'scans'));
   const write = (name: string, text: string) => writeFileSync(join(cwd, 'scans', name), text);
   for (const [name, text] of Object.entries(files)) write(name, text);
-  const run = (...flags: string[]) => service.wfr([...EACH, ...flags], { cwd });
+  const run = (...flags: string[]) => service.wfr([...EACH, ...ONE_AT_A_TIME, ...flags], { cwd });
   const path = (name: string) => join(cwd, 'scans', name);
   return { ...service, cwd, write, path, run };
 }
@@ -77,7 +80,7 @@ async function prepareTable(rows: string, ...always: string[]) {
   const service = await startCountingService();
   const cwd = folderWith({ 'rows.csv': rows });
   const write = (text: string) => writeFileSync(join(cwd, 'rows.csv'), text);
-  const run = (...flags: string[]) => service.wfr([...CSV, ...always, ...flags], { cwd });
+  const run = (...flags: string[]) => service.wfr([...CSV, ...ONE_AT_A_TIME, ...always, ...flags], { cwd });
   return { ...service, cwd, write, run };
 }
 
@@ -218,7 +221,7 @@ describe('batch --each: files that change', () => {
   test('batch --each: a document that changes after it was read creates nothing, and the new one is a new row (fault 123)', async () => {
     const { run, sent, write, state } = await prepareFolder({ 'a.pdf': 'A', 'b.pdf': 'B' });
     state.onSent = () => write('b.pdf', 'B2');
-    const first = await run('--concurrency', '1');
+    const first = await run();
     expect(first.stderr).toContain('changed while being read; no run was created');
     state.onSent = () => {};
     expect((await run()).exitCode).toBe(0);
@@ -297,7 +300,7 @@ describe('batch --rows: tables that change', () => {
   test('batch: equal rows are rows of their own, and a duplicate that is removed never causes a run', async () => {
     const { run, sent, write, state } = await prepareTable(table('A,1', 'A,1'));
     state.answerOf = () => (sent.length === 0 ? 'finish' : 'drop');
-    expect((await run('--concurrency', '1')).exitCode).toBe(6);
+    expect((await run()).exitCode).toBe(6);
     expect(sent).toHaveLength(2);
     write(table('A,1'));
     // The finished one is the row, and the unknown one is gone.
