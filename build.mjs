@@ -63,7 +63,7 @@ await bundle.write({
           'text',
           'view',
         ),
-        minShareCount: 3,
+        minShareCount: 4,
       },
       // What the commands load that write or read a record of runs.
       { name: 'runs', test: inFolders('runs'), minShareCount: 2 },
