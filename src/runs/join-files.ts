@@ -36,6 +36,8 @@ export interface JoinedFiles {
   stoppedBy: ErrorCode | undefined;
   /** Whether no row was left but by --limit. */
   isComplete: boolean;
+  /** Whether rows were left by --limit. */
+  isLimited: boolean;
   /** The number of rows of the table; undefined if no file has it. */
   total: number | undefined;
   /** Undefined if no row has a time. */
@@ -119,6 +121,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
     total: total && read.reduce((sum, { copies }) => sum - copies, total),
     fileOf,
     isComplete: read.every(({ isWhole, isLimited }) => isWhole || isLimited),
+    isLimited: read.some(({ isLimited }) => isLimited),
     period:
       times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },
     problems: [...listed, ...missed],

@@ -236,7 +236,7 @@ async function printPieces(
 }
 
 function summaryOf(
-  { rows, total, missing, period, header, isComplete }: JoinedFiles,
+  { rows, total, missing, period, header, isLimited }: JoinedFiles,
   [file]: readonly ResultsFile[],
 ) {
   const notes = [
@@ -255,7 +255,7 @@ function summaryOf(
     notes,
     onceFile,
     isBatch: false,
-    isLimited: isComplete,
+    isLimited,
   });
 }
 

@@ -24,6 +24,14 @@ describe('batch --limit', () => {
     );
   });
 
+  test('results: rows that are still running, of a batch without --limit, are continued by the same command', async () => {
+    const { wfr, cwd } = await prepareBatch(2);
+    expect((await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd })).exitCode).toBe(8);
+    const { exitCode, stdout } = await wfr(['results', 'out.jsonl'], { cwd });
+    expect(exitCode).toBe(8);
+    expect(stdout).toMatch(/\nTo continue, run the same wfr batch command again\.\n$/);
+  });
+
   test('batch --limit: the same command sends the next rows, and without the flag all of them', async () => {
     const { wfr, cwd, triggered } = await prepareBatch(12);
     for (const count of [5, 10]) {
