@@ -1,7 +1,8 @@
 /**
  * The runs that this user triggered, for `wfr history` and @last: the service cannot list runs, so a lost id would be a
- * lost run. Stores the names of inputs, never their values. A history that cannot be written never fails a run. It is a log of JSON records that several processes may append to at once:
- * each record is one append, and a file that grows too large replaces the older of the two, so that no process waits.
+ * lost run. Stores the names of inputs, never their values. A history that cannot be written never fails a run. Several
+ * processes may append to it at once: each record is one append, and a file that grows too large replaces the older of the
+ * two, so that no process waits.
  */
 
 import { constants, promises } from 'node:fs';
@@ -144,7 +145,7 @@ export class History {
 
   /** Returns why an existing history is skipped: others could have planted it. */
   async findRisk(): Promise<string | undefined> {
-    return this.#log && findLogRisk(this.#log);
+    return this.#log && findFolderRisk(this.#log.path, this.#log.uid);
   }
 
   /** Returns the runs that were recorded when they were first needed, the latest first. */
@@ -254,11 +255,6 @@ interface LogFolder {
   home?: string | undefined;
 }
 
-/** Returns why the folder is not used: others could have planted its files. Undefined if it is, or if there is none. */
-async function findLogRisk({ path, uid }: LogFolder): Promise<string | undefined> {
-  return findFolderRisk(path, uid);
-}
-
 /** Returns the real path of the folder, in which no link can change any more. Throws if others could have planted its files. */
 async function openFolder({ path, uid }: LogFolder): Promise<string> {
   const real = join(await promises.realpath(dirname(path)), basename(path));
@@ -272,7 +268,7 @@ async function appendRecords(log: LogFolder, records: readonly object[], now: nu
   const { home } = log;
   try {
     if (home !== undefined && !(await isFolder(home))) throw new Error(`there is no home folder ${home}`);
-    const risk = await findLogRisk(log);
+    const risk = await findFolderRisk(log.path, log.uid);
     if (risk !== undefined) throw new Error(risk);
     await mkdirp(log.path, 0o700);
     const folder = await openFolder(log);

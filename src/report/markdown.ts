@@ -1,4 +1,7 @@
-/** `--report markdown`, a table with a row for each run; and `--report github`: annotations, a job summary with that table, step outputs. */
+/**
+ * `--report markdown`, a table with a row for each run; and `--report github`: annotations, a job summary with that table,
+ * step outputs.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { UsageError } from '../errors.js';
@@ -27,7 +30,7 @@ import {
   type Report,
 } from './destination.js';
 
-export const TABLE_HEAD = `| Run | Workflow | Version | Outcome | Steps | Duration | Failing step | Message |
+const TABLE_HEAD = `| Run | Workflow | Version | Outcome | Steps | Duration | Failing step | Message |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 `;
 
@@ -37,7 +40,7 @@ export function* renderMarkdown({ runs }: CommandResult): Generator<string, void
 }
 
 /** Returns one run's row, with its line feed. */
-export function renderTableRow(reported: Outcome): string {
+function renderTableRow(reported: Outcome): string {
   const { label, id, page, workflowId = '', run, state, durationMs } = reported;
   const names = [label, id].flatMap((name) => (name === undefined ? [] : escapeMarkdown(sanitize(name))));
   const last = names.length - 1;

@@ -1,4 +1,4 @@
-/** A row of a table, and the file that it is read from: what the readers of CSV and of JSON Lines share, and what tells rows apart. */
+/** A row of a table, and the file that it is read from: what the readers of tables share, and what tells rows apart. */
 import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { FileChangedError, FileReadError } from '../errors.js';
