@@ -78,10 +78,17 @@ function start() {
   });
   table.tBodies[0].addEventListener('click', toggleRow);
   addEventListener('hashchange', showLinkedRun);
-  form.hidden = rows.length === 1;
+  if (rows.length === 1) showOnlyDetails();
+  else form.hidden = false;
   table.hidden = false;
   filter();
   showLinkedRun();
+}
+
+/** On the page of one run, its details have everything. */
+function showOnlyDetails() {
+  table.classList.add('single');
+  document.getElementById('failures')?.closest('section').remove();
 }
 
 /** Shows the run that the address names, such as #run-12, with its details. */
@@ -98,10 +105,10 @@ function showLinkedRun() {
 
 /** Shows all runs of one group of failures. */
 function showGroup(button) {
-  const [, , step, message] = button.closest('tr').cells;
-  const text = message.querySelector('div').textContent;
-  const id = Number(button.dataset.group);
-  choose(({ group }) => group === id, oneLine(`${step.textContent} ${text}`));
+  const isOfGroup = ({ group }) => group === Number(button.dataset.group);
+  const { step } = rows.find(isOfGroup);
+  const message = button.closest('tr').querySelector('.message div').textContent;
+  choose(isOfGroup, oneLine(`${step} ${message}`));
   document.getElementById('runs').scrollIntoView();
   chosen.focus({ preventScroll: true });
 }
@@ -213,6 +220,8 @@ function createDetails(row) {
     ['Run', row.id],
     ['Workflow', row.workflow],
     ['Version', row.version],
+    ['Status', statusCell(row)],
+    ['Steps', row.steps],
     ['Inputs', row.inputs],
     ['Start', row.started === null ? '' : formatDate(row.started)],
     ['Duration', row.words],
@@ -225,7 +234,8 @@ function createDetails(row) {
   const list = createElement('dl', '');
   for (const [name, value] of facts)
     list.append(createElement('dt', '', name), createElement('dd', '', value));
-  const cell = createElement('td', '', list, createLink(`#run-${row.number}`, 'Link to this run'));
+  const cell = createElement('td', '', list);
+  if (rows.length > 1) cell.append(createLink(`#run-${row.number}`, 'Link to this run'));
   cell.colSpan = COLUMNS.length;
   return createElement('tr', 'details', cell);
 }

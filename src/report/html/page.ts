@@ -218,7 +218,7 @@ function countReasons(groups: readonly Group[]): string {
 
 function renderGroups(groups: readonly Group[]): Markup {
   return markup`<table class="groups">
-<thead><tr><th scope="col" class="number">Runs</th><th scope="col">Outcome</th><th scope="col">Failing step</th><th scope="col">Message</th><td></td></tr></thead>
+<thead><tr><th scope="col" class="number">Runs</th><th scope="col">Outcome</th><th scope="col">Message</th><td></td></tr></thead>
 <tbody>
 ${groups.map(renderGroup)}</tbody>
 </table>`;
@@ -228,7 +228,7 @@ ${groups.map(renderGroup)}</tbody>
 function renderGroup({ id, count, first, step, message }: Group): Markup {
   const { label, tone } = first[0].outcome;
   const shown = `Show ${count === 1 ? 'this run' : `these ${formatCount(count)} runs`} in the table`;
-  return markup`<tr><td class="number">${formatCount(count)}</td><td class="which"><span class="outcome ${tone}">${label}</span></td><td class="step">${step}</td><td class="message">${renderMessage(message)}${renderFirst(first, count)}</td><td class="action"><button type="button" class="show" hidden data-group="${id}" aria-label="${shown}">Show</button></td></tr>
+  return markup`<tr><td class="number">${formatCount(count)}</td><td><span class="outcome ${tone}">${label}</span></td><td class="message">${step && markup`<p class="note">At step ${step}</p>`}${renderMessage(message)}${renderFirst(first, count)}</td><td class="action"><button type="button" class="show" hidden data-group="${id}" aria-label="${shown}">Show</button></td></tr>
 `;
 }
 

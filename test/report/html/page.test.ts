@@ -51,8 +51,8 @@ describe('--report html', () => {
     const { html } = await watched();
     const [, body = ''] = /<table class="groups">.*?<tbody>(.*?)<\/tbody>/s.exec(html) ?? [];
     expect(body.split('</tr>').map((row) => textOf(row, /(.*)/s))).toEqual([
-      '2 failed sort cannot sort sort-1 , sort-2 Show',
-      '1 failed read cannot read read-1 Show',
+      '2 failed At step sort cannot sort sort-1 , sort-2 Show',
+      '1 failed At step read cannot read read-1 Show',
       expect.stringContaining(`${stillRunning(undefined)} open-1 Show`),
       '',
     ]);
@@ -67,8 +67,8 @@ describe('--report html', () => {
     const { html } = await runWithReports(show, ['watch', 'a', 'b', 'c']);
     const [, body = ''] = /<table class="groups">.*?<tbody>(.*?)<\/tbody>/s.exec(html) ?? [];
     expect(body.split('</tr>').map((row) => textOf(row, /(.*)/s))).toEqual([
-      '2 failed read page … of … has no text a , b Show',
-      '1 failed read no total c Show',
+      '2 failed At step read page … of … has no text a , b Show',
+      '1 failed At step read no total c Show',
       '',
     ]);
     expect(body.match(/data-group="\d"/g)).toEqual(['data-group="0"', 'data-group="1"']);
