@@ -84,10 +84,12 @@ describe('the commands in README.md and docs/', () => {
       writeFileSync(join(cwd, 'wfr/config.json'), blocks('docs/configuration.md', 'json')[0] ?? '');
       mkdirSync(join(cwd, '.secrets'));
       writeFileSync(join(cwd, '.secrets/workflows-test'), 'the token of the example');
+      // The example's password manager, which few machines have.
+      writeFileSync(join(cwd, 'pass'), '', { mode: 0o700 });
       const isFailing = task.includes('case $code');
       const { exitCode, stdout, stderr } = await bash(
         // As GitHub Actions runs a step.
-        `set -e\n${JQ}${task}`,
+        `set -e\nPATH="$PATH:${cwd}"\n${JQ}${task}`,
         { ...env, HOME: cwd, XDG_CONFIG_HOME: cwd },
         { cwd },
       );
