@@ -285,4 +285,11 @@ export const BUILT_IN_WORKFLOWS: readonly Workflow[] = [
     ],
     output: { title: '{{title}}', copy: '{{scan}}', sha256: '{{scan.sha256}}' },
   },
+  {
+    id: '3c0ffee1-4a2b-4c3d-8e5f-6a7b8c9d0e1f',
+    versionName: 'greeting v1',
+    parameters: declare({ name: 'string' }),
+    steps: [{ name: 'Write greeting', duration: 500 }],
+    output: { greeting: 'Hello, {{name}}' },
+  },
 ];

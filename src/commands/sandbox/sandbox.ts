@@ -43,21 +43,25 @@ export async function sandbox(
   const [program, ...args] = command;
   // Without it, the names of the workflows would be those of another profile.
   const profile = flags.fromProfile === undefined ? {} : { WFR_PROFILE: flags.fromProfile };
+  const examples = examplesText(options.workflows, flags, context);
   return program === undefined
-    ? serve(options, profile, context)
-    : runCommand(program, args, options, profile, context);
+    ? serve(options, profile, examples, context)
+    : runCommand(program, args, options, profile, examples, context);
 }
 
-async function serve(options: SandboxOptions, profile: Variables, context: Context): Promise<Exit> {
+async function serve(
+  options: SandboxOptions,
+  profile: Variables,
+  examples: string,
+  context: Context,
+): Promise<Exit> {
   const interruption = new Interruption(context);
   const log = (line: string) => void context.stderr.write(`${sanitize(line)}\n`);
   const service = await startService({ ...options, log });
   try {
     const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token, ...profile };
     await context.stdout.write(formatAssignments(env, context));
-    await context.stderr.write(
-      `Serving until Ctrl-C, for shells with these settings. ${tryText(options.workflows)}\n`,
-    );
+    await context.stderr.write(`Serving until Ctrl-C. In another shell with these settings:\n${examples}`);
     const { signal } = interruption;
     // One that came while the settings were printed is not announced again.
     if (!signal.aborted)
@@ -72,16 +76,32 @@ async function serve(options: SandboxOptions, profile: Variables, context: Conte
   }
 }
 
-/** Returns how to try the sandbox: with a workflow whose command needs no file, if there is one. */
-function tryText(workflows: readonly Workflow[]): string {
-  const first = workflows.find(
-    ({ parameters = new Map(), failure }) =>
-      failure === undefined && [...parameters.values()].every(({ type }) => type !== 'document'),
-  );
-  const list = 'wfr sandbox --list';
-  if (first === undefined) return `To list the workflows: ${list}`;
-  const command = exampleCommand(first.id, first.parameters ?? new Map());
-  return `To try it:\n  ${command}\nTo list the workflows: ${list}`;
+/** Returns commands to try the sandbox with: one that needs no file and soon finishes, if there is one, and the list. */
+function examplesText(
+  workflows: readonly Workflow[],
+  { workflows: file, fromProfile }: SandboxFlags,
+  { platform }: Context,
+): string {
+  const [quickest] = workflows
+    .filter(
+      ({ parameters = new Map(), failure }) =>
+        failure === undefined && [...parameters.values()].every(({ type }) => type !== 'document'),
+    )
+    .sort((one, other) => totalDuration(one) - totalDuration(other));
+  const source = [
+    ...(file === undefined ? [] : ['--workflows', file]),
+    ...(fromProfile === undefined ? [] : ['--from-profile', fromProfile]),
+  ];
+  const commands = [
+    ...(quickest === undefined ? [] : [exampleCommand(quickest.id, quickest.parameters ?? new Map())]),
+    shellCommand(['wfr', 'sandbox', ...source, '--list'], platform),
+  ];
+  return commands.map((command) => `  ${command}\n`).join('');
+}
+
+/** Milliseconds. */
+function totalDuration({ steps }: Workflow): number {
+  return steps.reduce((sum, { duration }) => sum + duration, 0);
 }
 
 /** Formats the lines that set variables in a shell; on Windows, those of PowerShell and then those of cmd. */
@@ -102,6 +122,7 @@ async function runCommand(
   args: readonly string[],
   options: SandboxOptions,
   profile: Variables,
+  examples: string,
   context: Context,
 ): Promise<Exit> {
   const service = await startService(options);
@@ -119,16 +140,10 @@ async function runCommand(
     if (signal === 'SIGINT' && onTerminal) return;
     starting.then((child) => child.kill(signal)).catch(() => {});
   });
-  if (context.stderr.isTerminal && isShell(program, args)) {
+  if (context.stderr.isTerminal && isShell(program, args))
     await context.stderr.write(
-      `${Object.keys(env)
-        .join(', ')
-        .replace(
-          /, ([^,]*)$/,
-          ' and $1',
-        )} are set here; exit ends the sandbox. ${tryText(options.workflows)}\n`,
+      `This shell uses the sandbox at ${service.baseUrl}; exit ends it. To try it:\n${examples}`,
     );
-  }
   try {
     const child = await starting.catch((error) => {
       const name = shellCommand([program], context.platform);
@@ -141,9 +156,10 @@ async function runCommand(
   }
 }
 
-/** Returns whether a command is a shell for a person. */
+/** Returns whether a command is a shell for a person, such as `bash --norc`: it runs no script. */
 function isShell(program: string, args: readonly string[]): boolean {
-  return args.length === 0 && /^(\w*sh|powershell|cmd|nu)(\.exe)?$/i.test(basename(program));
+  const runsScript = args.some((arg) => !arg.startsWith('-') || /^-\w*c/.test(arg));
+  return !runsScript && /^(\w*sh|powershell|cmd|nu)(\.exe)?$/i.test(basename(program));
 }
 
 /** Returns whether a command is wfr: then no other one can continue with its runs, unlike in a script or a shell. */
@@ -167,13 +183,11 @@ async function startService(options: SandboxOptions) {
   }
 }
 
-function describeWorkflow(
-  { id, versionName, parameters = new Map(), steps, failure }: Workflow,
-  { slow = 1 }: SandboxOptions,
-): string {
+function describeWorkflow(workflow: Workflow, { slow = 1 }: SandboxOptions): string {
+  const { id, versionName, parameters = new Map(), steps, failure } = workflow;
   const some = Object.keys(failure?.when ?? {}).length > 0 ? ', for some inputs' : '';
   const end = failure === undefined ? '' : `; fails at ${failure.step}${some}`;
-  const seconds = Math.round(slow * steps.reduce((sum, { duration }) => sum + duration, 0)) / 1_000;
+  const seconds = Math.round(slow * totalDuration(workflow)) / 1_000;
   const optional = optionalItems(parameters);
   return [
     `${sanitize(versionName)} (${pluralize(steps.length, 'step')}, ${seconds} s${sanitize(end)})\n`,

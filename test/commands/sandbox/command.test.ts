@@ -44,15 +44,24 @@ describe('sandbox -- command, in process', () => {
   test.each<[command: string[], terminal: number | undefined, isTold: boolean]>([
     [['bash'], 80, true],
     [['/bin/zsh'], 80, true],
+    [['bash', '--norc', '-i'], 80, true],
     [['bash'], undefined, false],
     [['bash', 'script'], 80, false],
+    [['bash', '-ec', 'wfr --version'], 80, false],
     [['./pipeline.py'], 80, false],
   ])('sandbox: %j with %s columns says what to do in it: %s', async (command, terminal, isTold) => {
     const { stderr } = await start(command, terminal === undefined ? {} : { terminal }, () =>
       Promise.resolve(),
     );
-    const text = 'WFR_BASE_URL and WFR_TOKEN are set here; exit ends the sandbox. To try it:\n  wfr run ';
-    expect(stderr.startsWith(text)).toBe(isTold);
+    const [first, run, list] = stderr.split('\n');
+    expect(/^This shell uses the sandbox at http:.*; exit ends it. To try it:$/.test(first ?? '')).toBe(
+      isTold,
+    );
+    if (isTold)
+      expect([run, list]).toEqual([
+        expect.stringMatching(/^ {2}wfr run .* name=text$/),
+        '  wfr sandbox --list',
+      ]);
   });
 
   test.each<[signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', where: string, outcome: string, options: CliOptions]>([

@@ -116,13 +116,16 @@ describe('--from-profile', () => {
     );
   });
 
-  test('wfr sandbox --from-profile: the settings to paste name the profile', async () => {
+  test('wfr sandbox --from-profile: the settings to paste and the command that lists its workflows name the profile', async () => {
     const signals = new Signals();
-    const { stdout } = await runCli(['sandbox', ...FLAGS], {
+    const { stdout, stderr } = await runCli(['sandbox', ...FLAGS], {
       env,
       signals,
       onOutput: (text) => text.includes('Serving') && signals.raise('SIGINT'),
     });
+    expect(stderr).toMatch(
+      /^Serving until Ctrl-C\. In another shell with these settings:\n {2}wfr run .*\n {2}wfr sandbox --from-profile 'my test' --list\n$/,
+    );
     expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
   });
 
