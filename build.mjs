@@ -27,6 +27,8 @@ const bundle = await rolldown({
     isOneFile && requireLate(),
     addPackageFiles(),
   ],
+  // On a slow machine, they would be a warning.
+  checks: { pluginTimings: false },
   // A warning fails the build. Other messages are dropped, as every installation from git runs this.
   onLog(level, log) {
     if (level === 'warn') throw new Error(log.message);
