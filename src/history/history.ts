@@ -27,6 +27,16 @@ export interface PastRun {
   status: string | undefined;
   /** How users know it: in a batch its row, such as `rows.csv:12`, else the names of its files. */
   label?: string;
+  /** The version of its workflow. */
+  version?: string | undefined;
+}
+
+/** Returns how users know a run: by its label, else by the name of its workflow in the profile, if it has one. */
+export function nameOfRun(
+  { label, workflow }: PastRun,
+  nameOf: (workflow: string) => string | undefined,
+): string | undefined {
+  return label ?? nameOf(workflow);
 }
 
 type StatusRecord = Pick<PastRun, 'id' | 'baseUrl' | 'status'>;
@@ -89,8 +99,10 @@ export class History {
     const inputs = run.inputs.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME_LENGTH));
     const triggered = new Date(this.#clock.now()).toISOString();
     const status = run.status && this.#secrets.mask(run.status);
-    const label = run.label && this.#secrets.mask(run.label).slice(0, MAX_LABEL_LENGTH);
-    this.#append({ ...run, inputs, status, triggered, label: label || undefined });
+    const [label, version] = [run.label, run.version].map(
+      (text) => (text && this.#secrets.mask(text).slice(0, MAX_LABEL_LENGTH)) || undefined,
+    );
+    this.#append({ ...run, inputs, status, triggered, label, version });
   }
 
   /**
@@ -122,6 +134,11 @@ export class History {
   async runsAt(baseUrl: URL): Promise<PastRun[]> {
     const runs = await this.#inTime(this.readRuns(), []);
     return runs.filter((run) => run.baseUrl === baseUrl.href);
+  }
+
+  /** Returns the runs at a service, by their ids. */
+  async runsById(baseUrl: URL): Promise<Map<string, PastRun>> {
+    return new Map((await this.runsAt(baseUrl)).map((run) => [run.id, run]));
   }
 
   /** Returns the base URL of the latest run with this id, or its beginning; undefined if the history does not know it. */
@@ -185,9 +202,9 @@ async function readRuns(log: LogFolder | undefined): Promise<Map<string, PastRun
 const keyOf = ({ baseUrl, id }: { baseUrl?: unknown; id?: unknown }) => `${baseUrl} ${id}`;
 
 function isTriggered(record: Record<string, unknown>): record is Record<string, unknown> & PastRun {
-  const { id, workflow, baseUrl, triggered, inputs, status = '', label = '' } = record;
+  const { id, workflow, baseUrl, triggered, inputs, status = '', label = '', version = '' } = record;
   if (!Array.isArray(inputs)) return false;
-  return [id, workflow, baseUrl, triggered, status, label, ...inputs].every(
+  return [id, workflow, baseUrl, triggered, status, label, version, ...inputs].every(
     (text) => typeof text === 'string',
   );
 }

@@ -4,7 +4,7 @@ import { ERROR_LABEL, factsOf, formatError } from '../outcome/describe-error.js'
 import type { Facts } from '../outcome/outcome.js';
 import type { Clock, Context, OnSuspend, Output } from '../platform/context.js';
 import { MAX_RESENDS } from '../service/retry.js';
-import { hasEnded, type Run } from '../service/run.js';
+import type { Run } from '../service/run.js';
 import type { Deprecation, ServiceEvents } from '../service/service.js';
 import type { WorkflowIdField } from '../service/workflow-id-field.js';
 import { formatBytes, formatDuration } from '../text/quantity.js';
@@ -150,14 +150,14 @@ export class Reporter {
 
   /** Prints how many of several runs have ended, and how, after `durationMs`; `run` is undefined for one that was not read. */
   runsEnded(outcomes: readonly { run: Run | undefined }[], durationMs: number): void {
-    const seen = outcomes.flatMap(({ run }) => (run === undefined ? [] : [{ run, isDone: hasEnded(run) }]));
+    const seen = outcomes.flatMap(({ run }) => run ?? []);
     const unread = outcomes.length - seen.length;
     const parts = [
       severalRunsText(seen, outcomes.length),
       ...(unread === 0 ? [] : [`${unread} not read`]),
       `watched for ${formatDuration(durationMs)}`,
     ];
-    if (!this.presentation.quiet) this.block([parts.join('; ')], ' FAILED', this.style.error);
+    if (!this.presentation.quiet) this.block([parts.join('; ')], 'FAILED', this.style.error);
   }
 
   /** Reports the accepted spelling of the workflow's field, where others were rejected first or with --verbose. */

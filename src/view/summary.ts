@@ -2,17 +2,21 @@
 
 import { stepsDone, totalSteps } from '../outcome/outcome.js';
 import type { Run } from '../service/run.js';
-import { formatAge, parseTime } from '../text/quantity.js';
+import { formatAge, formatUtc, parseTime } from '../text/quantity.js';
 import { sanitize, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
 import type { Layout } from './presentation.js';
 import { statusPaint } from './presentation.js';
 
-/** Returns one line: id, status, steps, and the step and message of a failure. */
-function runSummaryLine(run: Run): string {
+/** The longest status that the service is known to have, so that the columns after it line up. */
+const STATUS_WIDTH = 'FINISHED'.length;
+
+/** Returns one line: id, status, steps, name, and the step and message of a failure. */
+function runSummaryLine(run: Run, name: string | undefined): string {
   const steps = totalSteps(run);
-  const parts = [sanitize(run.id), sanitize(run.status ?? 'accepted')];
+  const parts = [sanitize(run.id), sanitize(run.status ?? 'accepted').padEnd(STATUS_WIDTH)];
   if (steps !== undefined) parts.push(`${stepsDone(run)}/${steps}`);
+  if (name !== undefined) parts.push(sanitize(name));
   if (run.error !== undefined) {
     parts.push(
       [run.error.step, run.error.message]
@@ -21,12 +25,12 @@ function runSummaryLine(run: Run): string {
         .join(': '),
     );
   }
-  return parts.join('  ');
+  return parts.join('  ').trimEnd();
 }
 
-/** Returns that line for a screen: wrapped to its width, and with the status in color. */
-export function layOutSummaryLine(run: Run, { style, width }: Layout): string {
-  const lines = wrapLines([runSummaryLine(run)], width).join('\n');
+/** Returns that line for a screen: wrapped to its width, and with the status in color. `name` is how people know the run. */
+export function layOutSummaryLine(run: Run, name: string | undefined, { style, width }: Layout): string {
+  const lines = wrapLines([runSummaryLine(run, name)], width).join('\n');
   const status = sanitize(run.status ?? 'accepted');
   const start = lines.indexOf(status, sanitize(run.id).length);
   if (start < 0) return lines;
@@ -52,14 +56,14 @@ export function runSummary(
   { style, width }: Layout,
 ): string {
   const steps = totalSteps(run);
-  const created = run.createdAt === undefined ? undefined : createdText(run.createdAt, now, width);
+  const created = run.createdAt === undefined ? undefined : createdText(run.createdAt, now);
   const rows: [string, string | undefined][] = [
     ['run', run.id],
     ['workflow', workflow],
-    ['status', run.status],
-    ['steps', steps === undefined ? undefined : `${stepsDone(run)} of ${steps}`],
     ['version', run.versionName],
     ['created', created],
+    ['status', run.status],
+    ['steps', steps === undefined ? undefined : `${stepsDone(run)} of ${steps}`],
     ['failed at', run.error?.step],
     ['message', run.error?.message],
     ['output', output],
@@ -76,7 +80,8 @@ function paintStatus(row: string, { status = '' }: Run, style: Layout['style']):
   return row.replace(text, () => statusPaint(status, style)(text));
 }
 
-const LABEL_WIDTH = 11;
+/** The column in which the texts of a summary begin. */
+export const LABEL_WIDTH = 11;
 
 /** Returns a label, and its text from the twelfth column; on a line of its own where a word would not fit there. */
 function formatRow(label: string, text: string, width: number): string {
@@ -92,11 +97,9 @@ function formatRow(label: string, text: string, width: number): string {
 /** The clocks of two machines differ by this much without one of them being wrong (ms). */
 const MAX_AHEAD = 60_000;
 
-/** Returns `<time> (3m ago)`, without the age of what is no time, or one that is far ahead of this machine's clock. */
-function createdText(createdAt: string, now: number, width: number): string {
-  const ms = now - parseTime(createdAt);
-  if (!(ms >= -MAX_AHEAD)) return createdAt;
-  const age = `(${formatAge(ms)})`;
-  const isBeside = width === 0 || LABEL_WIDTH + createdAt.length + 1 + age.length <= width;
-  return `${createdAt}${isBeside ? ' ' : '\n'}${age}`;
+/** Returns `3m ago (2026-01-02 03:04:05 UTC)`; without the age, a time far ahead of this machine's clock; or what is no time. */
+function createdText(createdAt: string, now: number): string {
+  const time = parseTime(createdAt);
+  if (Number.isNaN(time)) return createdAt;
+  return now - time >= -MAX_AHEAD ? `${formatAge(now - time)} (${formatUtc(time)})` : formatUtc(time);
 }

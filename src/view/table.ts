@@ -18,7 +18,7 @@ const GAP = '  ';
 /** A column is not made narrower than this. */
 const MIN_WIDTH = 8;
 /** Beside an optional column, each column has so much room, unless its cells are shorter. */
-const USEFUL_WIDTH = 16;
+const USEFUL_WIDTH = 14;
 
 /** Returns a table as text: a header, and a line for each row. */
 export function formatTable<Row>(

@@ -399,15 +399,15 @@ describe('run: responses that reject a trigger', () => {
     });
 
     test.each([
-      ['2026-01-02T03:03:05', '1m ago'],
-      ['2026-01-02 03:03:05.123456', '59s ago'],
-      ['2026-01-02T12:03:05+09:00', '1m ago'],
-      ['2026-01-02 12:03:05+09', '1m ago'],
-      ['2026-01-02', '3h ago'],
-    ])('status: a createdAt of %s is %s (fault 107)', async (createdAt, age) => {
+      ['2026-01-02T03:03:05', '1m ago (2026-01-02 03:03:05 UTC)'],
+      ['2026-01-02 03:03:05.123456', '59s ago (2026-01-02 03:03:05 UTC)'],
+      ['2026-01-02T12:03:05+09:00', '1m ago (2026-01-02 03:03:05 UTC)'],
+      ['2026-01-02 12:03:05+09', '1m ago (2026-01-02 03:03:05 UTC)'],
+      ['2026-01-02', '3h ago (2026-01-02 00:00:00 UTC)'],
+    ])('status: a createdAt of %s is %s (fault 107)', async (createdAt, shown) => {
       const { baseUrl } = await scriptedService(showRun({ createdAt }));
       const { stdout } = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl } });
-      expect(stdout).toContain(`created    ${createdAt} (${age})\n`);
+      expect(stdout).toContain(`created    ${shown}\n`);
     });
 
     test('run: a Sunset without a zone is GMT (fault 107)', async () => {

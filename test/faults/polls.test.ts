@@ -385,7 +385,7 @@ describe('run: a run that fails', () => {
     expect([step, service?.message]).toEqual(['x\u0007', 'a\u001b[31m\n::error::b']);
     expect(stderr).not.toMatch(/[\u0007\u001b]|^::/m);
     const text = await runAgainst(RUN, [showRun(run)]);
-    expect(text.stderr).toContain('Failed at step x\\u0007\n');
+    expect(text.stderr).toContain('Failed at step x\\u0007 (');
     expect(text.stderr).toContain('| a\\u001b[31m\n| ::error::b\n');
   });
 

@@ -207,7 +207,7 @@ describe('wfr sandbox', () => {
     const { stdout, exitCode } = await runCli(['sandbox', '--list']);
     expect(exitCode).toBe(0);
     const commands = stdout.split('\n').filter((line) => line.startsWith('  wfr run '));
-    expect(commands.length).toBe(4);
+    expect(commands.length).toBe(5);
     const world = await startTestSandbox();
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'document.pdf'), 'x');

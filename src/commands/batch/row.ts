@@ -194,13 +194,13 @@ export class RowRunner {
   }
 
   /** Prints the id with --quiet, and records it: later commands refer to the run with @last. */
-  #announce(label: string, { id, status }: Run, inputs: readonly string[]): void {
+  #announce(label: string, { id, status, versionName: version }: Run, inputs: readonly string[]): void {
     const { history, service, context, reporter } = this.#tools.session;
     const { workflowId: workflow } = this.#plan;
     context.secrets.keep(id);
     // Else the line of a row that has ended has it.
     if (reporter.presentation.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
-    history.recordTrigger({ id, workflow, baseUrl: service.baseUrl.href, inputs, status, label });
+    history.recordTrigger({ id, workflow, baseUrl: service.baseUrl.href, inputs, status, label, version });
   }
 }
 

@@ -40,11 +40,12 @@ export async function history(flags: HistoryFlags, context: Context): Promise<Ex
   const log = History.open(context);
   const known = await log.readRuns();
   assertStatus(flags.status, known);
-  const runs = known.filter(plan.isWanted).slice(0, plan.limit).map(plan.withName);
+  const wanted = known.filter(plan.isWanted);
+  const runs = wanted.slice(0, plan.limit).map(plan.withName);
   if (runs.length === 0 && !context.errorsAsData)
     await context.stderr.write(`${await emptyText(log, known.length)}\n`);
   await print(runs, known, plan, context);
-  await noteAge(runs, plan, context);
+  await printNotes(runs, wanted.length, plan, context);
   return ExitCode.ok;
 }
 
@@ -116,15 +117,17 @@ async function emptyText(log: History, known: number): Promise<string> {
     : 'No run in the history matches --status and --workflow.';
 }
 
-/** A person may take RUNNING for the state of now. */
-async function noteAge(
+/** Says how many of `all` runs are missing, and that a person may not take RUNNING for the state of now. */
+async function printNotes(
   runs: readonly ListedRun[],
+  all: number,
   { format, presentation }: HistoryPlan,
   { stderr }: Context,
 ): Promise<void> {
-  const isOpen = runs.some(({ status }) => !hasEndedStatus(status));
-  if (presentation.quiet || format !== 'text' || !isOpen) return;
-  await stderr.write('Each status is as last seen; wfr status asks the service.\n');
+  if (presentation.quiet || format !== 'text') return;
+  if (runs.length < all) await stderr.write(`${runs.length} of ${all} runs; for more: --limit ${all}\n`);
+  if (runs.some(({ status }) => !hasEndedStatus(status)))
+    await stderr.write('Each status is as last seen; to ask the service: wfr status <id>\n');
 }
 
 async function print(
@@ -176,19 +179,20 @@ function formatRuns(
     },
     {
       header: 'LABEL',
-      text: ({ label = '', inputs }) => cell(label || inputs.join(', ')),
+      text: ({ label = '' }) => cell(label),
       isCutAtStart: true,
     },
     { header: 'AGE', text: ({ triggered }) => ageOf(triggered, clock.now()), isOptional: true },
     { header: 'SERVICE', text: ({ baseUrl }) => cell(baseUrl.replace(/^https?:\/\//, '')), isOptional: true },
     {
       header: 'WORKFLOW',
-      text: ({ workflow, workflowName }) => cell(workflowName ?? shortWorkflow(workflow)),
+      text: ({ workflow, workflowName, version }) => cell(workflowName ?? version ?? shortWorkflow(workflow)),
       isOptional: true,
     },
     { header: 'PAGE', text: ({ page = '' }) => cell(page), isOptional: true },
   ];
   const isShown: Readonly<Record<string, boolean>> = {
+    LABEL: runs.some(({ label }) => label !== undefined),
     PAGE: runs.some(({ page }) => page !== undefined),
     SERVICE: new Set(runs.map(({ baseUrl }) => baseUrl)).size > 1,
   };
@@ -206,5 +210,5 @@ const statusOf = ({ status = 'accepted' }: PastRun) => status;
 
 function ageOf(triggered: string, now: number): string {
   const time = Date.parse(triggered);
-  return Number.isNaN(time) ? '-' : formatAge(now - time);
+  return Number.isNaN(time) ? '-' : formatAge(now - time).replace(' ago', '');
 }

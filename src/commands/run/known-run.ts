@@ -40,10 +40,10 @@ export function announceAccepted(
 
 /** Returns the history's record of the run, which @last refers to. */
 function pastRun(
-  { id, status }: Run,
+  { id, status, versionName: version }: Run,
   { subject, inputFiles, settings }: RunPlan,
 ): Omit<PastRun, 'triggered'> {
   const { workflowId: workflow, ...described } = subject;
   const label = inputFiles.map((path) => basename(path)).join(', ');
-  return { ...described, id, workflow, baseUrl: settings.baseUrl.href, status, label };
+  return { ...described, id, workflow, baseUrl: settings.baseUrl.href, status, label, version };
 }

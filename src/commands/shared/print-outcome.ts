@@ -10,6 +10,7 @@ import {
   type Facts,
   NO_MESSAGE,
   type Outcome,
+  statusText,
   stepsText,
   stillText,
 } from '../../outcome/outcome.js';
@@ -29,25 +30,23 @@ import { type WatchOutcome, withError } from './watch-run.js';
 /** What is saved in folders, as the flags of another command. */
 type SavedFiles = Pick<DocumentFolder, 'flagsFor'>;
 
-/** Commands that continue with runs, quoted for a shell, and the page of the only one. */
+/** The command that continues with runs, quoted for a shell, and the page of the only one. */
 export interface ResumeCommands {
   watch: string;
-  status: string;
   page: string | undefined;
 }
 
-/** Returns the commands for `ids`: they use the same service and save the same documents as this one. */
+/** Returns the command for `ids`: it uses the same service and saves the same documents as this one. */
 export function resumeCommands(
   ids: readonly string[],
   { resumeFlags, platform, pageOf }: Pick<ServiceSettings, 'resumeFlags' | 'platform' | 'pageOf'>,
   documents: SavedFiles | undefined,
 ): ResumeCommands {
   const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
-  const command = (name: string, flags: readonly string[] = []) =>
-    shellCommand(['wfr', name, ...resumeFlags, ...flags, ...separator, ...ids], platform);
+  const flags = documents?.flagsFor(ids) ?? [];
+  const watch = shellCommand(['wfr', 'watch', ...resumeFlags, ...flags, ...separator, ...ids], platform);
   const [id = '', another] = ids;
-  const page = another === undefined ? pageOf(id) : undefined;
-  return { watch: command('watch', documents?.flagsFor(ids)), status: command('status'), page };
+  return { watch, page: another === undefined ? pageOf(id) : undefined };
 }
 
 /**
@@ -141,47 +140,37 @@ function printEnd(
 ): void {
   const { id, run, durationMs } = outcome;
   if (run !== undefined && showsEnds) return;
-  if (run !== undefined && hasEnded(run)) return printEnded(run, outcome, commands, reporter);
+  if (run !== undefined && hasEnded(run)) return printEnded(run, outcome, reporter);
   const text = sanitize(stillText(run, durationMs, `run ${id}`));
-  reporter.block([`${text.charAt(0).toUpperCase()}${text.slice(1)}.`]);
+  const { style } = reporter;
+  const status = run === undefined ? '' : statusText(run);
+  reporter.block([`${text.charAt(0).toUpperCase()}${text.slice(1)}.`], status, style.warning);
   if (commands !== undefined) reporter.continuation(`To watch it: ${commands.watch}`);
 }
 
-function printEnded(
-  run: Run,
-  outcome: WatchOutcome,
-  commands: ResumeCommands | undefined,
-  reporter: Reporter,
-): void {
+function printEnded(run: Run, outcome: WatchOutcome, reporter: Reporter): void {
   const { exit, title = 'Ended' } = endOf(run.status) ?? {};
+  const facts = formatFacts(run, outcome);
   if (exit === ExitCode.ok) {
     if (reporter.presentation.quiet) return;
-    const facts = formatFacts(run, outcome, '');
     const separator = facts === '' ? '' : facts.startsWith('in ') ? ' ' : ': ';
     return reporter.block([title + separator + facts], title, reporter.style.success);
   }
   const { message, step } = run.error ?? {};
-  const lines = [
-    step === undefined ? title : `${title} at step ${sanitize(step)}`,
-    ...(message ? quoteLines(message).split('\n') : [NO_MESSAGE]),
-    ...[
-      formatFacts(run, outcome, ' completed').replace(/^run|^in/, (word) => (word === 'run' ? 'Run' : 'In')),
-    ].filter(Boolean),
-  ];
-  reporter.block(lines, title, reporter.style.error);
-  if (commands !== undefined) reporter.continuation(`To show it again: ${commands.status}`, { isDim: true });
+  const end = step === undefined ? title : `${title} at step ${sanitize(step)}`;
+  reporter.block(
+    [facts === '' ? end : `${end} (${facts})`, ...(message ? quoteLines(message).split('\n') : [NO_MESSAGE])],
+    title,
+    reporter.style.error,
+  );
 }
 
 /** Returns `4 of 4 steps in 12s`, of a run that this command did not name first also its id and version, without what is unknown. */
-function formatFacts(
-  run: Run,
-  { wasTriggered, wasRunning, durationMs }: WatchOutcome,
-  completed: string,
-): string {
+function formatFacts(run: Run, { wasTriggered, wasRunning, durationMs }: WatchOutcome): string {
   const steps = stepsText(run);
   // The duration of a run is known only if this command triggered it.
   const duration = wasTriggered ? `in ${formatDuration(durationMs)}` : '';
-  const work = [steps && `${steps}${completed}`, duration].filter(Boolean).join(' ');
+  const work = [steps, duration].filter(Boolean).join(' ');
   const watched = wasRunning && !wasTriggered ? `watched for ${formatDuration(durationMs)}` : '';
   if (wasTriggered) return work;
   const version = run.versionName === undefined ? '' : `version ${sanitize(run.versionName)}`;

@@ -3,7 +3,7 @@ import { OutputError } from '../../errors.js';
 import { outputOf, type Run } from '../../service/run.js';
 import { compactJson, formatJson } from '../../text/json/format-json.js';
 import { isSanitized } from '../../text/sanitize.js';
-import { layOutSummaryLine, runSummary, type SummaryFacts } from '../../view/summary.js';
+import { LABEL_WIDTH, layOutSummaryLine, runSummary, type SummaryFacts } from '../../view/summary.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { ResultOutput } from './session.js';
 
@@ -13,6 +13,8 @@ interface PrintOptions {
   /** Of --get: the value that is printed instead of the whole. */
   pointer: ValuePointer | undefined;
   severalRuns: boolean;
+  /** Returns how people know one of several runs. */
+  nameOf?: (id: string) => string | undefined;
 }
 
 /** Prints runs while they are watched. All methods throw OutputError. */
@@ -55,14 +57,14 @@ export class RunPrinter {
 
   /** Prints a run that has ended or is no longer watched, as last seen. Throws NoSuchValueError. */
   async printEnd(run: Run): Promise<void> {
-    const { format, pointer, severalRuns } = this.options;
+    const { format, pointer, severalRuns, nameOf } = this.options;
     const { stdout, layout } = this.output;
     if (pointer !== undefined) {
       const { printValue } = await import('./print-value.js');
       await printValue(run, format, pointer, this.output);
     } else if (format === 'json') await printRun(this.output, run, severalRuns);
     else if (format === 'text' && severalRuns)
-      await stdout.writeSummary(`${layOutSummaryLine(run, layout)}\n`);
+      await stdout.writeSummary(`${layOutSummaryLine(run, nameOf?.(run.id), layout)}\n`);
     else if (format === 'text' && run.status === 'FINISHED')
       await stdout.write(formatJson(outputOf(run), layout.jsonColors));
   }
@@ -79,30 +81,37 @@ export async function printStatus(
   output: ResultOutput,
   format: OutputFormat,
   run: Run,
-  { severalRuns, ...facts }: Omit<SummaryFacts, 'output'> & { severalRuns: boolean },
+  {
+    severalRuns,
+    name,
+    ...facts
+  }: Omit<SummaryFacts, 'output'> & {
+    severalRuns: boolean;
+    /** How people know one of several runs. */
+    name: string | undefined;
+  },
 ): Promise<void> {
   const { stdout, layout } = output;
   if (format === 'id') return printId(output, run);
   if (format !== 'text') return printRun(output, run, severalRuns || format === 'jsonl');
-  if (severalRuns) return stdout.writeSummary(`${layOutSummaryLine(run, layout)}\n`);
-  const beginning = run.status === 'FINISHED' ? beginningOf(outputOf(run)) : undefined;
+  if (severalRuns) return stdout.writeSummary(`${layOutSummaryLine(run, name, layout)}\n`);
+  const room = Math.max(MIN_BEGINNING, layout.width - LABEL_WIDTH);
+  const beginning = run.status === 'FINISHED' ? beginningOf(outputOf(run), room) : undefined;
   await stdout.writeSummary(runSummary(run, { ...facts, output: beginning }, layout));
 }
 
-/** Characters of an output that a summary has. */
-const MAX_BEGINNING = 60;
+/** Characters of an output that a summary has at least. */
+const MIN_BEGINNING = 60;
 
-/** Returns the beginning of a JSON text, on one line. */
-function beginningOf(json: Uint8Array): string {
+/** Returns the beginning of a JSON text, on one line of at most `room` characters. */
+function beginningOf(json: Uint8Array, room: number): string {
   let text = '';
   for (const piece of compactJson(json)) {
     text += typeof piece === 'string' ? piece : Buffer.from(piece).toString();
-    if (text.length > 2 * MAX_BEGINNING) break;
+    if (text.length > 2 * room) break;
   }
   const characters = [...text.trimEnd()];
-  return characters.length <= MAX_BEGINNING
-    ? characters.join('')
-    : `${characters.slice(0, MAX_BEGINNING - 1).join('')}…`;
+  return characters.length <= room ? characters.join('') : `${characters.slice(0, room - 1).join('')}…`;
 }
 
 async function printRun({ stdout, layout }: ResultOutput, run: Run, oneLine: boolean): Promise<void> {

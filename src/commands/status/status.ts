@@ -5,10 +5,10 @@ import type { ServiceFlags } from '../../config/service.js';
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
-import { History } from '../../history/history.js';
+import { History, nameOfRun, type PastRun } from '../../history/history.js';
 import { type Outcome, stateOfRun, statusText } from '../../outcome/outcome.js';
 import type { Context } from '../../platform/context.js';
-import { type Run, withoutJson } from '../../service/run.js';
+import { hasEnded, type Run, withoutJson } from '../../service/run.js';
 import { parseTime } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
@@ -47,13 +47,14 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     return { place, outcome: pollOnce(id, plan.ids.length > 1 ? id : undefined, session, place) };
   });
   const cancelNotice = scheduleNotice(session);
-  const workflow = plan.format === 'text' ? findWorkflow(plan, session) : Promise.resolve(undefined);
+  const past =
+    plan.format === 'text' ? session.history.runsById(session.service.baseUrl) : Promise.resolve(undefined);
   const runs: Outcome[] = [];
   try {
     for (let poll = polls[0]; poll !== undefined; poll = polls[0]) {
       const outcome = await poll.outcome;
       if (polls.length === 1) cancelNotice();
-      const printed = await print(outcome, await workflow, plan, session);
+      const printed = await print(outcome, (await past)?.get(outcome.id), plan, session);
       polls.shift()?.place.end();
       runs.push({ ...printed, run: printed.run && withoutJson(printed.run) });
     }
@@ -62,14 +63,6 @@ async function pollAll(plan: StatusPlan, session: Session): Promise<CommandOutco
     for (const { place } of polls) place.end();
   }
   return { runs, ...resumeOf(runs, plan) };
-}
-
-/** Returns the name or id of the only run's workflow; undefined for several runs, or where the history does not know it. */
-async function findWorkflow({ ids, nameOf }: StatusPlan, { history, service }: Session) {
-  const [id, another] = ids;
-  if (id === undefined || another !== undefined) return undefined;
-  const run = (await history.runsAt(service.baseUrl)).find((past) => past.id === id);
-  return run && (nameOf(run.workflow) ?? run.workflow);
 }
 
 type StatusPlan = Awaited<ReturnType<typeof planStatus>>;
@@ -95,8 +88,8 @@ async function planStatus(rawIds: readonly string[], flags: StatusFlags, context
 /** Prints one run, or why it could not be read; returns its outcome. Throws OutputError, and internal errors. */
 async function print(
   outcome: WatchOutcome,
-  workflow: string | undefined,
-  { ids, format, pointer, exitStatus, settings }: StatusPlan,
+  past: PastRun | undefined,
+  { ids, format, pointer, exitStatus, settings, nameOf }: StatusPlan,
   session: Session,
 ): Promise<Outcome> {
   const { reporter, history, service } = session;
@@ -107,14 +100,17 @@ async function print(
     if (pointer === undefined)
       await printStatus(session, format, run, {
         severalRuns,
-        workflow,
+        name: past && nameOfRun(past, nameOf),
+        workflow: past && (nameOf(past.workflow) ?? past.workflow),
         page: settings.pageOf(id),
         now: service.clock.now(),
       });
-    if (run.status === 'FINISHED' && format === 'text' && pointer === undefined && !severalRuns)
-      reporter.continuation(`To print the output: ${resumeCommands([id], settings, undefined).watch}`, {
-        isDim: true,
-      });
+    const isSummary = format === 'text' && pointer === undefined && !severalRuns;
+    // A script that asks again and again needs no advice.
+    if (isSummary && (run.status === 'FINISHED' || (!hasEnded(run) && reporter.presentation.live))) {
+      const goal = hasEnded(run) ? 'To print the output' : 'To watch it';
+      reporter.continuation(`${goal}: ${resumeCommands([id], settings, undefined).watch}`, { isDim: true });
+    }
     const hasValue = pointer === undefined || (await printValueNow(run, format, pointer, session));
     // It was read, which is what was asked for.
     const age = service.clock.now() - parseTime(run.createdAt ?? '');

@@ -7,7 +7,7 @@ import type { ServiceFlags } from '../../config/service.js';
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
-import { History, idShortener } from '../../history/history.js';
+import { History, idShortener, nameOfRun, type PastRun } from '../../history/history.js';
 import { continuesText, type Outcome } from '../../outcome/outcome.js';
 import type { DocumentFolder } from '../../output-documents/document-folder.js';
 import { FileNames, type SaveFolder } from '../../output-documents/save-folder.js';
@@ -54,23 +54,25 @@ async function watchAll(plan: WatchPlan, session: Session): Promise<CommandOutco
   const { ids, format, pointer, documents } = plan;
   const [id, another] = ids;
   const severalRuns = another !== undefined;
-  const progress = await (severalRuns ? showSeveral(plan, session) : session.reporter.startProgress());
-  const printer = new RunPrinter(session, { format, pointer, severalRuns });
+  const past = severalRuns
+    ? await session.history.runsById(session.service.baseUrl)
+    : new Map<string, PastRun>();
+  const nameOf = (one: string) => {
+    const run = past.get(one);
+    return run && nameOfRun(run, plan.nameOf);
+  };
+  const { reporter } = session;
+  const progress = await (severalRuns
+    ? reporter.startRunsProgress(
+        ids.map((one) => ({ id: one, name: nameOf(one) })),
+        idShortener([...ids, ...past.keys()]),
+      )
+    : reporter.startProgress());
+  const printer = new RunPrinter(session, { format, pointer, severalRuns, nameOf });
   const display = { printer, progress, documents, saveOutput: outputSaver(plan) };
   return id === undefined || severalRuns
     ? watchSeveral(plan, display, session)
     : watchOne(id, plan, display, session);
-}
-
-/** Shows the progress of all runs, by their names from the history and the profile. */
-async function showSeveral({ ids, nameOf }: WatchPlan, { reporter, history, service }: Session) {
-  const past = reporter.presentation.live ? await history.runsAt(service.baseUrl) : [];
-  const byId = new Map(past.map((run) => [run.id, run]));
-  const runs = ids.map((id) => {
-    const { label, workflow = '' } = byId.get(id) ?? {};
-    return { id, name: label ?? nameOf(workflow) };
-  });
-  return reporter.startRunsProgress(runs, idShortener([...ids, ...past.map(({ id }) => id)]));
 }
 
 /** Returns the flags with which another command saves the same files. */

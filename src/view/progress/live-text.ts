@@ -4,7 +4,6 @@ import type { Run } from '../../service/run.js';
 import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import {
   type BatchCounts,
-  type CountedRun,
   countDone,
   doneText,
   openText,
@@ -93,19 +92,18 @@ export function liveUploadText(upload: UploadProgress, now: number, width: numbe
   ]);
 }
 
-/** Returns the live line of several runs: how many are in each state. */
+/** Returns the live line of several runs, `done` of which are no longer watched: how many are in each state. */
 export function liveRunsText(
-  runs: readonly CountedRun[],
-  total: number,
-  started: number,
-  now: number,
+  runs: readonly Run[],
+  { done, total }: { done: number; total: number },
+  elapsedMs: number,
   width: number,
 ): string {
-  const done = runs.filter(({ isDone }) => isDone).length;
-  const elapsed = wholeSeconds(now - started);
+  const elapsed = wholeSeconds(elapsedMs);
+  const counts = severalRunsText(runs, total);
   return fitLine(width, [
-    [severalRunsText(runs, total), bar(done / total), elapsed],
-    [severalRunsText(runs, total), elapsed],
+    [counts, bar(done / total), elapsed],
+    [counts, elapsed],
     [`${done} of ${total} runs ended`, elapsed],
   ]);
 }

@@ -191,8 +191,9 @@ export class LiveRuns extends LiveLine implements ProgressView {
   /** The table is left out where it would not fit: a terminal that scrolls cannot be redrawn. */
   protected text(now: number, width: number, height: number): string {
     const rows = [...this.#rows.values()];
-    const seen = rows.flatMap(({ run, isDone }) => (run === undefined ? [] : [{ run, isDone }]));
-    const counts = liveRunsText(seen, rows.length, this.started, now, width);
+    const seen = rows.flatMap(({ run }) => run ?? []);
+    const progress = { done: this.#done().length, total: rows.length };
+    const counts = liveRunsText(seen, progress, now - this.started, width);
     // All rows are laid out, so that the columns stay where they are when a run ends.
     const { lines } = layOutTable(rows, this.#columns(), { style: this.#style, width });
     const open = lines.filter((_line, index) => rows[index]?.isDone === false);

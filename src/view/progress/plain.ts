@@ -6,7 +6,6 @@ import {
   type BatchCounts,
   type BatchView,
   batchText,
-  type CountedRun,
   type EndedRow,
   type ProgressView,
   rowText,
@@ -53,7 +52,7 @@ abstract class PlainLines {
 
 export class PlainProgress extends PlainLines implements ProgressView {
   readonly #total: number;
-  readonly #latest = new Map<string, CountedRun>();
+  readonly #latest = new Map<string, Run>();
   #message = 'Connecting';
 
   constructor(write: (line: string) => void, clock: Clock, runs: number) {
@@ -70,24 +69,21 @@ export class PlainProgress extends PlainLines implements ProgressView {
   }
 
   seen(id: string, run: Run): void {
-    const before = this.#latest.get(id)?.run;
-    this.#latest.set(id, { run, isDone: false });
+    const before = this.#latest.get(id);
+    this.#latest.set(id, run);
     const text = runText(run);
     if (before !== undefined && runText(before) === text) return;
     this.line(this.#total > 1 ? `${sanitize(id)}  ${text}` : text);
     this.restartHeartbeat();
   }
 
-  done(id: string): void {
-    const latest = this.#latest.get(id);
-    if (latest !== undefined) this.#latest.set(id, { ...latest, isDone: true });
-  }
+  done(): void {}
 
   protected summary(): string {
     const runs = [...this.#latest.values()];
     const [first] = runs;
     if (first === undefined) return this.#message;
-    return this.#total > 1 ? severalRunsText(runs, this.#total) : runText(first.run);
+    return this.#total > 1 ? severalRunsText(runs, this.#total) : runText(first);
   }
 }
 

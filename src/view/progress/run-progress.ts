@@ -45,26 +45,15 @@ export function shortId(id: string): string {
   return isUuid(id) ? id.slice(0, 8) : id;
 }
 
-/** One of several runs, and whether it is no longer watched. */
-export interface CountedRun {
-  run: Run;
-  isDone: boolean;
-}
+/** The order in which statuses are counted; others come last. */
+const COUNTED: readonly string[] = ['FINISHED', 'FAILED', 'RUNNING', 'PENDING'];
 
-/** Returns `3 of 5 runs ended: 2 FINISHED, 1 FAILED; 1 RUNNING`. */
-export function severalRunsText(runs: readonly CountedRun[], total: number): string {
-  const counts = (some: readonly CountedRun[]) => {
-    const byStatus = new Map<string, number>();
-    for (const { run } of some) {
-      const status = statusText(run);
-      byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
-    }
-    return [...byStatus].map(([status, count]) => `${count} ${status}`).join(', ');
-  };
-  const done = runs.filter(({ isDone }) => isDone);
-  const open = runs.filter(({ isDone }) => !isDone);
-  const ended = `${done.length} of ${total} runs ended${done.length > 0 ? `: ${counts(done)}` : ''}`;
-  return open.length === 0 ? ended : `${ended}; ${counts(open)}`;
+/** Returns `5 runs: 2 FINISHED, 1 FAILED, 1 RUNNING`; those of `total` that were not seen are left out. */
+export function severalRunsText(runs: readonly Run[], total: number): string {
+  const counts = new Map(COUNTED.map((status) => [status, 0]));
+  for (const status of runs.map(statusText)) counts.set(status, (counts.get(status) ?? 0) + 1);
+  const seen = [...counts].filter(([, count]) => count > 0).map(([status, count]) => `${count} ${status}`);
+  return [`${total} runs`, seen.join(', ')].filter(Boolean).join(': ');
 }
 
 /** How many rows are in each state, of those read so far. */

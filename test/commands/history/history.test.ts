@@ -42,7 +42,7 @@ async function startHistorySandbox() {
 }
 
 describe('history: recording and listing runs', () => {
-  test('history: a run has its id, workflow, service, time, last status and input names, but no input values', async () => {
+  test('history: a run has its id, workflow, service, time, last status, version and input names, but no input values', async () => {
     const { env, wfr, file } = await startHistorySandbox();
     await wfr('run', FAILING, 'customer=secret value');
     const { stdout } = await wfr('run', '--detach', SLOW, 'label=another secret');
@@ -55,6 +55,7 @@ describe('history: recording and listing runs', () => {
       triggered: '2026-01-02T03:04:07.000Z',
       inputs: ['label'],
       status: 'PENDING',
+      version: 'slow v1',
     });
     expect(first).toMatchObject({ workflow: FAILING, inputs: ['customer'], status: 'FAILED' });
     expect(readFileSync(file, 'utf8')).not.toContain('secret');
@@ -87,11 +88,13 @@ describe('history: recording and listing runs', () => {
     const lines = stdout.trimEnd().split('\n');
     expect({ lines: lines.length, stderr, exitCode }).toEqual({
       lines: 21,
-      stderr: 'Each status is as last seen; wfr status asks the service.\n',
+      stderr:
+        '20 of 22 runs; for more: --limit 22\n' +
+        'Each status is as last seen; to ask the service: wfr status <id>\n',
       exitCode: 0,
     });
-    expect(lines[0]).toMatch(/^ID {8}STATUS {3}LABEL {2}AGE {2}WORKFLOW$/);
-    expect(lines[1]).toMatch(/^[0-9a-f]{8} {2}PENDING {2}label {2}now {2}51000000…$/);
+    expect(lines[0]).toMatch(/^ID {8}STATUS {3}AGE {2}WORKFLOW$/);
+    expect(lines[1]).toMatch(/^[0-9a-f]{8} {2}PENDING {2}now {2}slow v1$/);
     expect((await wfr('history', '-n', '3', '-o', 'id')).stdout.split('\n')).toHaveLength(4);
     const { stdout: rows } = await wfr('history', '-o', 'jsonl', '-n', '22');
     expect(

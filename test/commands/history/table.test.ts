@@ -8,6 +8,7 @@ import { VirtualClock } from '../../helpers/clock.js';
 import { aFinishedRun, aRun, scriptedService } from '../../helpers/service.js';
 
 const INVOICE = '5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e';
+const BILLING = 'a6c4e2f0-1b3d-4f5e-8a7c-9d0b1c2e3f4a';
 const OTHER = 'f7a1c2d3-0b4e-4f5a-8c6d-7e8f9a0b1c2d';
 const BASE = 'http://127.0.0.1:1/';
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
@@ -19,6 +20,7 @@ interface Recorded {
   baseUrl?: string;
   status?: string;
   label?: string;
+  version?: string;
   inputs?: string[];
 }
 
@@ -53,19 +55,19 @@ const RUNS: readonly Recorded[] = [
   { id: uuid('10fa8c1e'), ago: 3 * 86_400_000, status: 'FINISHED' },
   { id: uuid('20fa8c1e'), ago: 2 * 3_600_000, status: 'FAILED', workflow: OTHER },
   { id: uuid('30fa8c1e'), ago: 754_000, status: 'RUNNING', label: 'rows.csv:12 (Smith & Sons, Inc.)' },
-  { id: uuid('40fa8c1e'), ago: 12_000, status: 'PENDING', inputs: ['invoice', 'customer', 'amount'] },
+  { id: uuid('40fa8c1e'), ago: 12_000, status: 'PENDING', workflow: BILLING, version: 'billing v2' },
   { id: 'order-1' },
 ];
 
 describe('history: the table', () => {
-  test('the table has short ids, ages, names of workflows and labels', async () => {
+  test('the table has short ids, ages, labels, and workflows by their names, versions or ids', async () => {
     expect(await past(RUNS).list()).toEqual([
-      'ID        STATUS    LABEL                             AGE      WORKFLOW',
-      'order-1   accepted  invoice                           now      invoice',
-      '40fa8c1e  PENDING   invoice, customer, amount         12s ago  invoice',
-      '30fa8c1e  RUNNING   rows.csv:12 (Smith & Sons, Inc.)  12m ago  invoice',
-      '20fa8c1e  FAILED    invoice                           2h ago   f7a1c2d3…',
-      '10fa8c1e  FINISHED  invoice                           3d ago   invoice',
+      'ID        STATUS    LABEL                             AGE  WORKFLOW',
+      'order-1   accepted                                    now  invoice',
+      '40fa8c1e  PENDING                                     12s  billing v2',
+      '30fa8c1e  RUNNING   rows.csv:12 (Smith & Sons, Inc.)  12m  invoice',
+      '20fa8c1e  FAILED                                      2h   f7a1c2d3…',
+      '10fa8c1e  FINISHED                                    3d   invoice',
     ]);
   });
 
@@ -163,7 +165,7 @@ describe('history: the runs that are listed', () => {
   test('--status and --workflow select runs, and --limit counts what they select', async () => {
     expect(await ids('--status', 'failed')).toEqual([uuid('20fa8c1e')]);
     expect(await ids('--status', 'accepted')).toEqual(['order-1']);
-    expect(await ids('--workflow', 'invoice', '--limit', '2')).toEqual(['order-1', uuid('40fa8c1e')]);
+    expect(await ids('--workflow', 'invoice', '--limit', '2')).toEqual(['order-1', uuid('30fa8c1e')]);
     expect(await ids('--workflow', `https://example.com/workflows/${OTHER.toUpperCase()}`)).toEqual([
       uuid('20fa8c1e'),
     ]);
@@ -178,7 +180,7 @@ describe('history: the runs that are listed', () => {
   });
 
   test('a status that is not final is said to be as last seen', async () => {
-    const note = 'Each status is as last seen; wfr status asks the service.\n';
+    const note = 'Each status is as last seen; to ask the service: wfr status <id>\n';
     const { history } = past(RUNS);
     expect((await history()).stderr).toBe(note);
     for (const args of [['--status', 'failed'], ['--json'], ['-o', 'id'], ['-q']])

@@ -30,7 +30,7 @@ describe('status', () => {
     expect(exitCode).toBe(0);
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /runs/run-1']);
     expect(stdout).toBe(
-      'run        run-1\nstatus     RUNNING\nsteps      1 of 4\nversion    v1\ncreated    2026-01-02T03:04:05Z (now)\n',
+      'run        run-1\nversion    v1\ncreated    now (2026-01-02 03:04:05 UTC)\nstatus     RUNNING\nsteps      1 of 4\n',
     );
   });
 
@@ -43,6 +43,14 @@ describe('status', () => {
     expect(beginning).toHaveLength(60);
     expect(stderr).toBe('To print the output: wfr watch run-1\n');
     expect((await runCli(['status', '-q', 'run-1'], { env: { WFR_BASE_URL: baseUrl } })).stderr).toBe('');
+    const wide = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl }, stdoutTerminal: 120 });
+    expect(/^output +(.*)$/m.exec(wide.stdout)?.[1]).toHaveLength(109);
+  });
+
+  test('status: on a terminal, a run that has not ended is followed by the command that watches it', async () => {
+    const { baseUrl } = await scriptedService(showRun());
+    const { stderr } = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl }, terminal: 80 });
+    expect(stripVTControlCharacters(stderr)).toBe('To watch it: wfr watch run-1\n');
   });
 
   test('status: a FAILED run is printed with its step and message, and exits 0', async () => {
@@ -65,24 +73,24 @@ describe('status', () => {
     writeFileSync(join(config, 'wfr', 'config.json'), JSON.stringify({ profiles }));
     const env = { XDG_STATE_HOME: state, XDG_CONFIG_HOME: config };
     const named = await runCli(['status', '--profile', 'p', 'run-1'], { env });
-    expect(named.stdout).toContain('\nworkflow   invoice\nstatus ');
+    expect(named.stdout).toContain('\nworkflow   invoice\nversion ');
     const unnamed = await runCli(['status', '--base-url', baseUrl, 'run-1'], { env });
-    expect(unnamed.stdout).toContain(`\nworkflow   ${UUID}\nstatus `);
+    expect(unnamed.stdout).toContain(`\nworkflow   ${UUID}\nversion `);
   });
 
   const CREATED = Date.parse('2026-01-02T03:04:05Z');
 
   test.each([
-    [CREATED + 754_000, ' (12m ago)'],
-    [CREATED - 30_000, ' (now)'],
-    [CREATED - 3_600_000, ''],
-  ])('status: at %i, a run that was created at 03:04:05 has the age "%s"', async (now, age) => {
+    [CREATED + 754_000, '12m ago (2026-01-02 03:04:05 UTC)'],
+    [CREATED - 30_000, 'now (2026-01-02 03:04:05 UTC)'],
+    [CREATED - 3_600_000, '2026-01-02 03:04:05 UTC'],
+  ])('status: at %i, a run that was created at 03:04:05 is shown as created %s', async (now, created) => {
     const { baseUrl } = await scriptedService(showRun());
     const { stdout } = await runCli(['status', 'run-1'], {
       env: { WFR_BASE_URL: baseUrl },
       clock: new VirtualClock(now),
     });
-    expect(stdout).toContain(`created    2026-01-02T03:04:05Z${age}\n`);
+    expect(stdout).toContain(`created    ${created}\n`);
   });
 
   test.each([
@@ -111,7 +119,7 @@ describe('status', () => {
     },
   );
 
-  test('status: an age that does not fit beside the time is on the next line, whole', async () => {
+  test('status: a time that does not fit beside its age is wrapped between words', async () => {
     const { baseUrl } = await scriptedService(showRun());
     const { stdout } = await runCli(['status', 'run-1'], {
       env: { WFR_BASE_URL: baseUrl },
@@ -119,7 +127,7 @@ describe('status', () => {
       stdoutTerminal: 38,
     });
     expect(stripVTControlCharacters(stdout)).toContain(
-      'created    2026-01-02T03:04:05Z\n           (2d ago)\n',
+      'created    2d ago (2026-01-02 03:04:05\n           UTC)\n',
     );
   });
 
@@ -128,7 +136,7 @@ describe('status', () => {
     const { baseUrl } = await scriptedService(showRun({ id }));
     const { stdout } = await runCli(['status', id], { env: { WFR_BASE_URL: baseUrl }, stdoutTerminal: 40 });
     expect(stripVTControlCharacters(stdout)).toMatch(
-      /^run\n {2}20c1d2e3-2f57-4a53-9a8e-3d2f4c5b6a70\nstatus {5}RUNNING\n/,
+      /^run\n {2}20c1d2e3-2f57-4a53-9a8e-3d2f4c5b6a70\nversion {4}v1\n/,
     );
   });
 
@@ -171,7 +179,7 @@ describe('status', () => {
       reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));
     };
     const { stdout } = await status(handler, ['c', 'a', 'b']);
-    expect(stdout).toBe('c  RUNNING  1/4\na  RUNNING  1/4\nb  RUNNING  1/4\n');
+    expect(stdout).toBe('c  RUNNING   1/4\na  RUNNING   1/4\nb  RUNNING   1/4\n');
     const json = (await status(handler, ['c', 'a', '--json'])).stdout.trimEnd().split('\n');
     expect(json.map((line) => JSON.parse(line).id)).toEqual(['c', 'a']);
   });

@@ -172,9 +172,7 @@ describe('watch: a run that has ended', () => {
       inTurn(showRun({ status: 'FAILED', error: { message: 'broken', step: 'Two' } })),
     );
     expect(failed).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(failed.stderr).toContain(
-      'Failed at step Two\n| broken\nRun run-1, 1 of 4 steps completed, version v1\n',
-    );
+    expect(failed.stderr).toContain('Failed at step Two (run run-1, 1 of 4 steps, version v1)\n| broken\n');
   });
 });
 

@@ -94,7 +94,7 @@ describe('the live table of several runs', () => {
   ])('in a window of %i rows, the display has at most %i lines, and counts', async (terminalRows, lines) => {
     const { stderr } = await watch(IDS, { terminalRows });
     expect(Math.max(...frames(stderr).map((frame) => frame.length))).toBe(lines);
-    expect(stderr).toContain('0 of 3 runs ended');
+    expect(stderr).toContain('3 runs: 3 RUNNING');
   });
 
   test('a status has a color', async () => {
@@ -108,10 +108,10 @@ describe('the end of several runs', () => {
     const { stdout, stderr, exitCode } = await watch(IDS, { stdoutTerminal: 100 });
     expect(exitCode).toBe(0);
     expect(stripVTControlCharacters(stdout).trimEnd().split('\n').sort()).toEqual(
-      IDS.map((id) => `${id}  FINISHED  4/4`),
+      IDS.map((id, index) => `${id}  FINISHED  4/4${['  invoice', '  rows.csv:12', ''][index]}`),
     );
     expect(stderr).not.toContain('Finished: run');
-    expect(stderr).toMatch(/3 of 3 runs ended: 3 FINISHED; watched for [\d.]+s\n\S*$/);
+    expect(stderr).toMatch(/3 runs: 3 FINISHED; watched for [\d.]+s\n\S*$/);
   });
 
   test('where stdout is a file, stderr says how each has ended', async () => {
@@ -121,7 +121,7 @@ describe('the end of several runs', () => {
 
   test('without a terminal, there are plain lines and the count', async () => {
     const { stderr } = await watch(['a', 'missing'], { terminal: 0 });
-    expect(stderr).toMatch(/\n1 of 2 runs ended: 1 FINISHED; 1 not read; watched for 6\.0s\n$/);
+    expect(stderr).toMatch(/\n2 runs: 1 FINISHED; 1 not read; watched for 6\.0s\n$/);
   });
 
   test.each([

@@ -191,9 +191,9 @@ describe('live line', () => {
       ...TERMINAL,
       env: { ...TERMINAL.env, WFR_BASE_URL: service.baseUrl },
     });
-    expect(
-      frames(stderr).some((text) => /^1 of 2 runs ended: 1 FINISHED; 1 RUNNING {2}██████░░░░░░/.test(text)),
-    ).toBe(true);
+    expect(frames(stderr).some((text) => /^2 runs: 1 FINISHED, 1 RUNNING {2}██████░░░░░░/.test(text))).toBe(
+      true,
+    );
   });
 
   test('live line: reports progress to a terminal that displays it, and clears it at the end', async () => {
