@@ -4,8 +4,8 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
-import { formatSource, type Profile } from './profile.js';
-import { resolveSetting, type SettingFlags } from './resolve-setting.js';
+import { formatSource } from './profile.js';
+import { resolveSetting, type ServiceSources } from './resolve-setting.js';
 
 /** Set by wfr itself, or reserved for the connection (RFC 9110, section 7.6.1). */
 const OWN_HEADERS = new Set([
@@ -58,24 +58,18 @@ export interface HeaderLine {
  * Returns the lines of --header-file or the profile's headerFile, then those of --header, which override them. All
  * values are masked from now on. Throws UsageError if the file cannot be read.
  */
-export async function readHeaderLines(
-  flags: SettingFlags & { header?: string[] },
-  profile: Profile | undefined,
-  context: Context,
-): Promise<HeaderLine[]> {
+export async function readHeaderLines(sources: ServiceSources): Promise<HeaderLine[]> {
+  const { flags, context } = sources;
   const lines = (flags.header ?? []).map((text) => ({ text, source: '--header' }));
   for (const { text } of lines) maskValue(text, context);
-  const inFile = await readHeaderFile(flags, profile, context);
+  const inFile = await readHeaderFile(sources);
   for (const { text } of inFile) maskValue(text, context);
   return [...inFile, ...lines];
 }
 
-async function readHeaderFile(
-  flags: SettingFlags,
-  profile: Profile | undefined,
-  context: Context,
-): Promise<HeaderLine[]> {
-  const setting = resolveSetting('headerFile', flags, profile, context);
+async function readHeaderFile(sources: ServiceSources): Promise<HeaderLine[]> {
+  const { context } = sources;
+  const setting = resolveSetting('headerFile', sources);
   if (setting === undefined) return [];
   const { text: path, source } = setting;
   const name = source.kind === 'profile' ? `headerFile of ${formatSource(source)}` : formatSource(source);

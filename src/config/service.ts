@@ -10,20 +10,17 @@ import { findNearest } from '../text/nearest.js';
 import { isLoopback, parseUrl, stripBrackets } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { parseHeaders, readHeaderLines, traceContext } from './headers.js';
-import { formatSource, type Profile, type ProfileFlags } from './profile.js';
-import { isOn, type RawSetting, type RunPages, resolveRunPages, resolveSetting } from './resolve-setting.js';
+import { formatSource } from './profile.js';
+import {
+  isOn,
+  type RawSetting,
+  resolveRunPages,
+  resolveSetting,
+  type ServiceFlags,
+  type ServiceSources,
+} from './resolve-setting.js';
 import { SETTINGS, type Setting } from './settings-table.js';
-import { findTokenSource, type TokenFlags, type TokenLocation } from './token-source.js';
-
-/** The flags of every command that connects to the service, not parsed yet. */
-export interface ServiceFlags extends TokenFlags, ProfileFlags {
-  baseUrl?: string;
-  allowHttp?: boolean;
-  header?: string[];
-  headerFile?: string;
-  /** Of --cacert. */
-  caFile?: string;
-}
+import { findTokenSource, type TokenLocation } from './token-source.js';
 
 export interface ServiceSettings {
   baseUrl: URL;
@@ -37,27 +34,24 @@ export interface ServiceSettings {
   resumeFlags: string[];
   /** Decides how that command is quoted. */
   platform: NodeJS.Platform;
-  pageOf: RunPages;
+  pageOf: ReturnType<typeof resolveRunPages>;
 }
 
 /** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
-export async function resolveServiceSettings(
-  flags: ServiceFlags,
-  profile: Profile | undefined,
-  context: Context,
-): Promise<ServiceSettings> {
-  const allowHttp = isOn(resolveSetting('allowHttp', flags, profile, context));
-  const rawBaseUrl = resolveSetting('baseUrl', flags, profile, context);
+export async function resolveServiceSettings(sources: ServiceSources): Promise<ServiceSettings> {
+  const { flags, profile, context } = sources;
+  const allowHttp = isOn(resolveSetting('allowHttp', sources));
+  const rawBaseUrl = resolveSetting('baseUrl', sources);
   const unknownVariables = findUnknownVariables(context.env);
   const { connection, headers, tls } = await collectUsageErrors({
     connection: () => {
       const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp, unknownVariables);
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
-    headers: async () => parseHeaders(await readHeaderLines(flags, profile, context), flags.token === false),
-    tls: () => readTlsSettings(flags, profile, context),
+    headers: async () => parseHeaders(await readHeaderLines(sources), flags.token === false),
+    tls: () => readTlsSettings(sources),
   });
-  const { location, withheld, ignored } = findTokenSource(flags, profile, context);
+  const { location, withheld, ignored } = findTokenSource(sources);
   const warnings = [
     ...unknownVariables,
     ...findWarnings(connection.baseUrl, context),
@@ -76,17 +70,14 @@ export async function resolveServiceSettings(
     notes: trace.notes,
     resumeFlags: findResumeFlags(flags),
     platform,
-    pageOf: resolveRunPages(flags, profile, context),
+    pageOf: resolveRunPages(sources),
   };
 }
 
 /** Throws UsageError where a file cannot be used. */
-async function readTlsSettings(
-  flags: ServiceFlags,
-  profile: Profile | undefined,
-  context: Context,
-): Promise<TlsSettings> {
-  const resolve = (name: 'caFile' | 'certFile' | 'keyFile') => resolveSetting(name, flags, profile, context);
+async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
+  const { context } = sources;
+  const resolve = (name: 'caFile' | 'certFile' | 'keyFile') => resolveSetting(name, sources);
   const files = { caFile: resolve('caFile'), certFile: resolve('certFile'), keyFile: resolve('keyFile') };
   const hasFiles = files.caFile !== undefined || files.certFile !== undefined;
   const { readTlsFiles } = hasFiles ? await import('./tls.js') : {};

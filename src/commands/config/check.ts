@@ -7,7 +7,8 @@ import { access, constants, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { type ConfigLocation, chooseProfile, readConfigBytes } from '../../config/profile.js';
-import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import type { ServiceFlags } from '../../config/resolve-setting.js';
+import { resolveServiceSettings } from '../../config/service.js';
 import type { ConfigContent, ProfileSettings } from '../../config/settings-table.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -63,9 +64,10 @@ const NO_RUN = '00000000-0000-0000-0000-000000000000';
 function connect(flags: CheckFlags, context: Context): Promise<Exit> {
   return runCommand({}, { subjects: [] }, context, async (resources) => {
     const profile = await chooseProfile(flags, context);
+    const sources = { flags, profile, context };
     const { settings, credentials } = await collectUsageErrors({
-      settings: () => resolveServiceSettings(flags, profile, context),
-      credentials: () => loadCredentials(flags, profile, context),
+      settings: () => resolveServiceSettings(sources),
+      credentials: () => loadCredentials(sources),
     });
     await requireToken(credentials, settings.baseUrl, resources.interruption.signal);
     const presentation = decidePresentation(flags, context);

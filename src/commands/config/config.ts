@@ -15,17 +15,18 @@ import {
   isOn,
   type RawSetting,
   resolveSetting,
+  type ServiceFlags,
+  type ServiceSources,
   type SettingFlags,
   type SettingName,
+  type SettingSources,
   type WaitFlags,
 } from '../../config/resolve-setting.js';
-import type { ServiceFlags } from '../../config/service.js';
 import { type ConfigContent, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import {
   findTokenSource,
   formatTokenCommand,
   formatTokenSource,
-  type TokenFlags,
   type TokenLocation,
 } from '../../config/token-source.js';
 import { namedWorkflows } from '../../config/workflow.js';
@@ -79,7 +80,7 @@ async function path(
 
 async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
   const profile = await chooseProfile(flags, context);
-  const settings = resolveEffectiveSettings(flags, profile, context);
+  const settings = resolveEffectiveSettings({ flags, profile, context });
   const source = existsSync(path) ? 'exists' : 'does not exist';
   await context.stdout.write(
     flags.json === true
@@ -214,45 +215,40 @@ interface EffectiveSetting {
 }
 
 /** Resolves the effective settings, in the order of the table. */
-function resolveEffectiveSettings(
-  flags: SettingFlags & TokenFlags,
-  profile: Profile | undefined,
-  context: Context,
-): EffectiveSetting[] {
+function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
+  const { profile } = sources;
   const source = formatSource(profile?.chosenBy ?? { kind: 'default' });
   const names = Object.keys(SETTINGS) as (keyof ProfileSettings)[];
   const settings = names.flatMap((name) => {
     switch (name) {
       case 'tokenFile':
-        return [tokenSetting(flags, profile, context)];
+        return [tokenSetting(sources)];
       case 'tokenCommand':
         return [];
       case 'workflows':
         return workflowSettings(profile);
       default:
-        return [plainSetting(name, flags, profile, context)];
+        return [plainSetting(name, sources)];
     }
   });
   return [{ name: 'profile', value: profile?.name, source }, ...settings];
 }
 
-function plainSetting(
-  name: SettingName,
-  flags: SettingFlags,
-  profile: Profile | undefined,
-  context: Context,
-): EffectiveSetting {
+function plainSetting(name: SettingName, sources: SettingSources): EffectiveSetting {
   const describe = (raw: RawSetting) => {
     const text = name === 'baseUrl' ? redactUrl(raw.text) : raw.text;
     const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
     return { value, source: formatSource(raw.source) };
   };
-  const raw = resolveSetting(name, flags, profile, context);
+  const raw = resolveSetting(name, sources);
   if (raw === undefined) return { name, value: undefined, source: formatSource({ kind: 'default' }) };
   const { kind } = raw.source;
+  const withoutFlags = { ...sources, flags: {} };
   const below = [
-    ...(kind === 'flag' ? [resolveSetting(name, {}, profile, context)] : []),
-    ...(kind === 'flag' || kind === 'variable' ? [resolveSetting(name, {}, profile, { env: {} })] : []),
+    ...(kind === 'flag' ? [resolveSetting(name, withoutFlags)] : []),
+    ...(kind === 'flag' || kind === 'variable'
+      ? [resolveSetting(name, { ...withoutFlags, context: { env: {} } })]
+      : []),
   ];
   const overridden = new Map(
     below.flatMap((one) => {
@@ -280,8 +276,9 @@ function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
 }
 
 /** One setting for all sources of a token. */
-function tokenSetting(flags: TokenFlags, profile: Profile | undefined, context: Context): EffectiveSetting {
-  const { location, withheld, ignored } = findTokenSource(flags, profile, context);
+function tokenSetting(sources: ServiceSources): EffectiveSetting {
+  const { flags, context } = sources;
+  const { location, withheld, ignored } = findTokenSource(sources);
   if (location === undefined) {
     const source = withheld ?? (flags.token === false ? '--no-token' : 'default');
     return { name: 'token', value: undefined, source };

@@ -2,8 +2,8 @@
 import { loadCredentials } from '../../config/credentials.js';
 import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveWaitSettings, type WaitFlags } from '../../config/resolve-setting.js';
-import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import { resolveWaitSettings, type ServiceFlags, type WaitFlags } from '../../config/resolve-setting.js';
+import { resolveServiceSettings } from '../../config/service.js';
 import {
   findDeclaredWorkflow,
   mayResend503,
@@ -64,21 +64,22 @@ export async function planRun(
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
   const { inputsFile, input = [], documents: hasDocuments } = flags;
   const profile = await chooseProfile(flags, context);
+  const sources = { flags, profile, context };
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { id, field, resolved, ...plan } = await collectUsageErrors({
     id: () => resolveWorkflowId(workflow, profile),
-    wait: () => resolveWaitSettings(flags, profile, context),
+    wait: () => resolveWaitSettings(sources),
     format: () => parseRunFormat(flags),
     pointer: () => parseGet(assertWatched('--get', flags.get, flags), false),
     once: () => planOnce(flags, context),
     presentation: () => decidePresentation(flags, context),
     documents: () => openDocuments(flags, context),
-    field: () => resolveWorkflowIdField(flags, profile, context),
-    credentials: () => loadCredentials(flags, profile, context),
+    field: () => resolveWorkflowIdField(sources),
+    credentials: () => loadCredentials(sources),
     reports: () => reports.open(),
     resolved: () =>
       resolveInputs({ items: [...items, ...input], inputsFile, hasDocuments, declared, otherStdin }, context),
-    settings: () => resolveServiceSettings(flags, profile, context),
+    settings: () => resolveServiceSettings(sources),
   });
   const files = [
     ...onceFile(flags, context),
@@ -93,7 +94,7 @@ export async function planRun(
     await resolved.close();
     throw error;
   });
-  const resend503 = mayResend503(flags, profile, context);
+  const resend503 = mayResend503(sources);
   const subject = { id: undefined, workflowId: id, inputs: resolved.inputs.map(({ name }) => name) };
   return {
     ...plan,

@@ -1,7 +1,7 @@
 /** The end of a watched run: the closing block on stderr, the result on stdout, and the exit. */
 
-import type { WaitFlags } from '../../config/resolve-setting.js';
-import type { ServiceFlags, ServiceSettings } from '../../config/service.js';
+import type { ServiceFlags, WaitFlags } from '../../config/resolve-setting.js';
+import type { ServiceSettings } from '../../config/service.js';
 import { ExitCode } from '../../exit-code.js';
 import {
   continuesText,

@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveWaitSettings, type WaitFlags } from '../../config/resolve-setting.js';
-import type { ServiceFlags } from '../../config/service.js';
+import { resolveWaitSettings, type ServiceFlags, type WaitFlags } from '../../config/resolve-setting.js';
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
@@ -104,18 +103,19 @@ async function planWatch(
   context: Context,
 ) {
   const profile = await chooseProfile(flags, context);
+  const sources = { flags, profile, context };
   const severalRuns = new Set(rawIds).size > 1;
   const plan = await collectUsageErrors({
     ids: () => parseRunIds(rawIds),
-    wait: () => resolveWaitSettings(flags, profile, context),
+    wait: () => resolveWaitSettings(sources),
     format: () => parseOutputFormat(flags),
     pointer: () => parseGet(flags, severalRuns),
     presentation: () => decidePresentation(flags, context),
     documents: () => openDocumentFolder(flags, severalRuns, context),
     outputs: () => openOutputsFolder(flags, context),
     isReported: () => reports.open().then(() => flags.report !== undefined),
-    credentials: () => loadCredentials(flags, profile, context),
-    settings: () => resolveServiceOfRuns(rawIds, flags, profile, context),
+    credentials: () => loadCredentials(sources),
+    settings: () => resolveServiceOfRuns(rawIds, sources),
   });
   const history = History.open(context);
   const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
