@@ -162,10 +162,12 @@ export function processContext(): Context {
       return process.stdin;
     },
     get cwd() {
-      return findWorkingFolder();
+      // Another process may have removed it; absolute paths still work.
+      return readOr('', process.cwd);
     },
     get home() {
-      return findHomeFolder();
+      // homedir() throws for a user without HOME whom the system does not know.
+      return readOr('', homedir);
     },
     stdout: new Output(process.stdout, true),
     stderr: new Output(process.stderr, false, secrets),
@@ -196,21 +198,12 @@ export function processContext(): Context {
   };
 }
 
-/** Another process may have removed it; absolute paths still work. */
-function findWorkingFolder(): string {
+/** Returns what `read` returns, or `other` where the system does not say. */
+function readOr<T, Other>(other: Other, read: () => T): T | Other {
   try {
-    return process.cwd();
+    return read();
   } catch {
-    return '';
-  }
-}
-
-/** Returns an empty string for a user without HOME whom the system does not know, where homedir() throws. */
-function findHomeFolder(): string {
-  try {
-    return homedir();
-  } catch {
-    return '';
+    return other;
   }
 }
 
@@ -271,22 +264,16 @@ async function spawnCommand(
 
 /** Returns the boot id and the PID namespace of this process; empty on other systems. */
 export function readPidNamespace(): string {
-  try {
+  return readOr('', () => {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
     return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    return '';
-  }
+  });
 }
 
 /** Returns how many files this process may have open; Infinity on other systems. */
 function readOpenFileLimit(): number {
-  try {
-    const limits = readFileSync('/proc/self/limits', 'latin1');
-    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
+  const limits = readOr('', () => readFileSync('/proc/self/limits', 'latin1'));
+  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
 }
 
 /**
@@ -294,15 +281,11 @@ function readOpenFileLimit(): number {
  * clock ticks since the boot: a later process with its id has another time. Undefined if the system does not say.
  */
 function readProcess(pid: number): { isZombie: boolean; started: string } | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name before may contain anything; these are fields 3 to 22.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const [state, started] = [fields[0], fields[19]];
-    return started === undefined ? undefined : { isZombie: state === 'Z', started };
-  } catch {
-    return undefined;
-  }
+  const stat = readOr('', () => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  // The name before may contain anything; these are fields 3 to 22.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state, started] = [fields[0], fields[19]];
+  return started === undefined ? undefined : { isZombie: state === 'Z', started };
 }
 
 /**
