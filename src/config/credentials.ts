@@ -67,11 +67,7 @@ export async function requireToken(
   await credentials.token(signal);
 }
 
-function fixedToken(
-  source: string | undefined,
-  fix: string | undefined,
-  token: string | undefined,
-): Credentials {
+function fixedToken(source: string | undefined, fix: string | undefined, token: string | undefined) {
   return { source, fix, token: async () => token, refresh: async () => false };
 }
 

@@ -91,11 +91,7 @@ async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
 }
 
 /** Returns the URL. Throws UsageError, which never shows user info. */
-function parseBaseUrl(
-  raw: RawSetting | undefined,
-  allowHttp: boolean,
-  unknownVariables: readonly string[],
-): URL {
+function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean, unknownVariables: readonly string[]) {
   if (raw === undefined) {
     throw new UsageError([
       'no base URL: set WFR_BASE_URL or pass --base-url, such as https://workflows.example.com/api/v1, or choose a' +

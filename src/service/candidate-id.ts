@@ -55,11 +55,7 @@ export async function confirmRun(
 }
 
 /** Reads a run, with retries: the replicas of a service may take time to agree that a new run exists. */
-async function getRunWithRetries(
-  id: string,
-  service: Service,
-  signal: AbortSignal,
-): Promise<Run | undefined> {
+async function getRunWithRetries(id: string, service: Service, signal: AbortSignal) {
   for (let retries = 0; ; retries++) {
     try {
       return (await getRun(id, service, signal)).run;

@@ -79,12 +79,7 @@ const lookUpLoopback: LookupFunction = (host, options, callback) => {
 };
 
 /** Opens TLS over a socket of `openPlain`, which is called again where another store of certificates is tried. */
-async function openTls(
-  target: Target,
-  openPlain: () => Promise<Socket>,
-  trust: Trust,
-  signal: AbortSignal,
-): Promise<Socket> {
+async function openTls(target: Target, openPlain: () => Promise<Socket>, trust: Trust, signal: AbortSignal) {
   const { connect: connectTls } = await import('node:tls');
   const { host, isProxy } = target;
   // An IP address is not a valid server name (RFC 6066, section 3).
@@ -98,12 +93,7 @@ async function openTls(
 }
 
 /** Resolves with the socket on `event`. Throws NetworkError, or the signal's reason. */
-async function waitUntilOpen(
-  socket: Socket,
-  event: string,
-  target: Target,
-  signal: AbortSignal,
-): Promise<Socket> {
+async function waitUntilOpen(socket: Socket, event: string, target: Target, signal: AbortSignal) {
   const opened = new Promise<Socket>((resolve, reject) => {
     socket.once(event, () => resolve(socket));
     // The next user adds its listener later; an error before that must not be uncaught.
@@ -120,19 +110,14 @@ async function waitUntilOpen(
 }
 
 /** Opens a tunnel through an HTTP proxy with CONNECT (RFC 9110, section 9.3.6). */
-async function openTunnel(
-  proxy: ProxyServer,
-  target: Target,
-  trust: Trust,
-  signal: AbortSignal,
-): Promise<Socket> {
+async function openTunnel(proxy: ProxyServer, target: Target, trust: Trust, signal: AbortSignal) {
   const proxyTarget = { host: proxy.hostname, port: proxy.port, isProxy: true };
   const openPlain = () => openTcp(proxyTarget, signal);
   const isSecure = proxy.protocol === 'https:';
   const socket = await (isSecure ? openTls(proxyTarget, openPlain, trust, signal) : openPlain());
   // Loaded only when there is a proxy.
   const { request } = await import('node:http');
-  return new Promise((resolve, reject) => {
+  return new Promise<Socket>((resolve, reject) => {
     const authority = hostOf(target);
     const headers = {
       host: authority,

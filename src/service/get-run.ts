@@ -12,7 +12,6 @@ import {
   type Service,
   unreadableResponse,
 } from './service.js';
-import type { HttpResponse } from './transport.js';
 
 /** A Run and the response's Retry-After in milliseconds. */
 export interface RunResponse {
@@ -69,12 +68,7 @@ export async function getRunInPlace(
 }
 
 /** Sends one request; returns the response and the token that was sent. */
-async function sendGet(
-  url: URL,
-  service: Service,
-  signal: AbortSignal,
-  place?: ResponsePlace,
-): Promise<{ response: HttpResponse; token: string | undefined }> {
+async function sendGet(url: URL, service: Service, signal: AbortSignal, place?: ResponsePlace) {
   await service.gate?.acquire(signal);
   service.events.request('GET', url.href);
   const token = await service.credentials.token(signal);

@@ -127,11 +127,7 @@ function* replaceInvalidUtf8(bytes: Uint8Array): Generator<Uint8Array, void, voi
 }
 
 /** Reads what arrives of an error's body in a short time: the status matters, its message is a bonus. */
-async function readErrorBody(
-  response: IncomingResponse,
-  options: ReadOptions,
-  deadline: Deadline,
-): Promise<ReadBody> {
+async function readErrorBody(response: IncomingResponse, options: ReadOptions, deadline: Deadline) {
   const coding = parseCoding(response.headers['content-encoding']);
   const { body } = response;
   const isEncoded = coding === 'gzip' || coding === 'deflate';

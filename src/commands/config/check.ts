@@ -165,11 +165,7 @@ async function checkCertificates(name: string, folder: string, context: Context)
 }
 
 /** Looks for a program as the system does when it starts one. */
-async function checkProgram(
-  program: string,
-  folder: string,
-  { env, platform }: Context,
-): Promise<Finding | undefined> {
+async function checkProgram(program: string, folder: string, { env, platform }: Context) {
   const isWindows = platform === 'win32';
   const isPath = program.includes('/') || (isWindows && program.includes('\\'));
   // Without PATH, the system searches folders of its own.

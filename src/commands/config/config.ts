@@ -68,11 +68,7 @@ export async function config(action: ConfigAction, flags: ConfigFlags, context: 
   return ACTIONS[action](location, flags, context);
 }
 
-async function path(
-  { path }: ConfigLocation,
-  _flags: ConfigFlags,
-  { stdout, stderr }: Context,
-): Promise<Exit> {
+async function path({ path }: ConfigLocation, _flags: ConfigFlags, { stdout, stderr }: Context) {
   await stdout.write(`${path}\n`);
   await stderr.write(existsSync(path) ? 'The file exists.\n' : 'The file does not exist yet.\n');
   return ExitCode.ok;

@@ -151,11 +151,7 @@ async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }:
 }
 
 /** Reads an accepted run before --retry-failed is applied: it may have failed since. Throws the error of the poll. */
-async function checkBeforeRetry(
-  { log, record }: OnceFile,
-  { resend }: OncePlan,
-  session: Session,
-): Promise<void> {
+async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan, session: Session) {
   const { state, id } = record();
   if (resend.retryFailed !== 'all' || id === undefined || state !== 'running') return;
   const { run, thrown } = await pollOnce(id, undefined, session);
@@ -232,12 +228,7 @@ function onceRecorder(id: string, once: OncePlan, session: Session): EndRecorder
 }
 
 /** Locks the file for one event, unless another process has recorded it or triggered another run. Never throws. */
-async function recordEnd(
-  id: string,
-  event: RowEvent,
-  { file: named }: OncePlan,
-  session: Session,
-): Promise<void> {
+async function recordEnd(id: string, event: RowEvent, { file: named }: OncePlan, session: Session) {
   const { context, reporter } = session;
   for (let attempts = 1; ; attempts++) {
     try {

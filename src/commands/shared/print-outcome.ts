@@ -173,11 +173,7 @@ function printEnded(
 }
 
 /** Returns `4 of 4 steps in 12s`, of a run that this command did not name first also its id and version, without what is unknown. */
-function formatFacts(
-  run: Run,
-  { wasTriggered, wasRunning, durationMs }: WatchOutcome,
-  completed: string,
-): string {
+function formatFacts(run: Run, { wasTriggered, wasRunning, durationMs }: WatchOutcome, completed: string) {
   const steps = stepsText(run);
   // The duration of a run is known only if this command triggered it.
   const duration = wasTriggered ? `in ${formatDuration(durationMs)}` : '';

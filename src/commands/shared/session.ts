@@ -156,11 +156,7 @@ async function printData(ending: CommandEnding, context: Context): Promise<void>
 }
 
 /** Prints errors as text. */
-async function print(
-  errors: readonly Facts[],
-  { color }: PresentationFlags,
-  context: Context,
-): Promise<void> {
+async function print(errors: readonly Facts[], { color }: PresentationFlags, context: Context) {
   if (errors.length === 0) return;
   const { printError } = await import('../../view/errors/print-error.js');
   for (const facts of errors) await printError(facts, color, context);

@@ -132,12 +132,7 @@ async function print(
 }
 
 /** Prints the value of --get. Returns false, and says why on stderr, where the run does not have it yet. */
-async function printValueNow(
-  run: Run,
-  format: OutputFormat,
-  pointer: ValuePointer,
-  session: Session,
-): Promise<boolean> {
+async function printValueNow(run: Run, format: OutputFormat, pointer: ValuePointer, session: Session) {
   const { printValue } = await import('../shared/print-value.js');
   const hasValue = await printValue(run, format, pointer, session);
   if (!hasValue) {

@@ -126,12 +126,7 @@ async function planWatch(
   return { ...plan, flags, saved, ids, notes, history, nameOf, warnings: [], subjects: subjectsOf(ids) };
 }
 
-async function watchOne(
-  id: string,
-  plan: WatchPlan,
-  display: RunDisplay,
-  session: Session,
-): Promise<CommandOutcome> {
+async function watchOne(id: string, plan: WatchPlan, display: RunDisplay, session: Session) {
   const outcome = await watchAndShow({ id, wait: plan.wait }, display, session);
   session.reporter.stopProgress();
   const commands = resumeCommands([id], plan.settings, plan.saved);

@@ -180,11 +180,7 @@ function isSameMachine(owner: Owner, self: Owner): boolean {
 const bootId = ({ space }: Owner) => space.split(' ', 1)[0];
 const inodePart = (file: string) => file.split(':')[1];
 
-async function isFileChanging(
-  path: string,
-  timeout: number,
-  { clock, signal }: LockOptions,
-): Promise<boolean> {
+async function isFileChanging(path: string, timeout: number, { clock, signal }: LockOptions) {
   const before = await readAttributes(path);
   for (let waited = 0; waited < timeout; waited += HEARTBEAT) {
     await clock.sleep(HEARTBEAT, signal);

@@ -65,11 +65,7 @@ const LOCK_TIMEOUT = 5_000;
 const LOCK_INTERVAL = 100;
 
 /** Writes the file in a folder of its own and then gives it its name, unless that exists by then. */
-async function createWhole(
-  path: string,
-  bytes: Uint8Array,
-  { clock, signal }: OwnedFileOptions,
-): Promise<void> {
+async function createWhole(path: string, bytes: Uint8Array, { clock, signal }: OwnedFileOptions) {
   const name = `${randomBytes(4).toString('hex')}.tmp`;
   const folder = join(dirname(path), `.${basename(path)}.${name}`);
   await promises.mkdir(folder, 0o700);
