@@ -195,15 +195,8 @@ function parseCoding(header: string | undefined): Coding | 'unsupported' | undef
   return first === 'deflate' ? 'deflate' : 'unsupported';
 }
 
-/** Decodes a body while it arrives, so that the reader can stop at any size. Iteration throws the decoder's error. */
-function decodeBody(body: IncomingBody, coding: Coding): IncomingBody {
-  return {
-    [Symbol.asyncIterator]: () => decodedChunks(body, coding),
-    destroy: (error) => body.destroy(error),
-  };
-}
-
-async function* decodedChunks(body: IncomingBody, coding: Coding): AsyncGenerator<Buffer, void, void> {
+/** Decodes a body while it arrives, so that the reader can stop at any size. Throws the decoder's error. */
+async function* decodeBody(body: IncomingBody, coding: Coding): AsyncGenerator<Buffer, void, void> {
   const encoded = body[Symbol.asyncIterator]();
   const first = await encoded.next();
   if (first.done === true) return;

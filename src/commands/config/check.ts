@@ -9,7 +9,7 @@ import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { type ConfigLocation, chooseProfile, readConfigBytes } from '../../config/profile.js';
 import type { ServiceFlags } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
-import type { ConfigContent, ProfileSettings } from '../../config/settings-table.js';
+import type { ConfigContent } from '../../config/settings-table.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { exitOf } from '../../outcome/outcome.js';
@@ -103,17 +103,15 @@ interface Finding {
   text: string;
 }
 
-type Check = (settings: ProfileSettings, folder: string, context: Context) => Promise<Finding | undefined>;
-
-const CHECKS: Partial<Record<keyof ProfileSettings, Check>> = {
-  tokenFile: ({ tokenFile = '' }, folder, context) => checkReadable(tokenFile, folder, context),
-  tokenCommand: ({ tokenCommand: [program = ''] = [] }, folder, context) =>
-    checkProgram(program, folder, context),
-  headerFile: ({ headerFile = '' }, folder, context) => checkReadable(headerFile, folder, context),
-  caFile: ({ caFile = '' }, folder, context) => checkCertificates(caFile, folder, context),
-  certFile: ({ certFile = '' }, folder, context) => checkCertificates(certFile, folder, context),
-  keyFile: ({ keyFile = '' }, folder, context) => checkReadable(keyFile, folder, context),
-};
+/** What checks the file or the program that a setting names. */
+const CHECKS = {
+  tokenFile: checkReadable,
+  tokenCommand: checkProgram,
+  headerFile: checkReadable,
+  caFile: checkCertificates,
+  certFile: checkCertificates,
+  keyFile: checkReadable,
+} as const;
 
 /** Returns `path:line:column: finding` for each file and program of a profile. The config file must be valid. */
 async function checkFiles(file: Buffer, path: string, context: Context): Promise<Finding[]> {
@@ -123,16 +121,14 @@ async function checkFiles(file: Buffer, path: string, context: Context): Promise
   const findings: Finding[] = [];
   for (const [profile, settings] of Object.entries(profiles)) {
     for (const [setting, check] of Object.entries(CHECKS)) {
-      const value = settings[setting as keyof ProfileSettings];
-      const finding = value === undefined ? undefined : await check(settings, dirname(path), context);
+      const value = settings[setting as keyof typeof CHECKS];
+      const [name = ''] = typeof value === 'string' ? [value] : (value ?? []);
+      const finding = value === undefined ? undefined : await check(name, dirname(path), context);
       if (finding === undefined) continue;
       const pointer = ['profiles', profile, setting].reduce(pointerTo, '');
       const { line, column } = lineAndColumn(bytes, positions.get(pointer)?.value ?? 0);
-      const shown = JSON.stringify(Array.isArray(value) ? value[0] : value);
-      findings.push({
-        ...finding,
-        text: `${path}:${line}:${column}: "${setting}" ${shown}: ${finding.text}`,
-      });
+      const text = `${path}:${line}:${column}: "${setting}" ${JSON.stringify(name)}: ${finding.text}`;
+      findings.push({ ...finding, text });
     }
   }
   return findings;
