@@ -22,23 +22,8 @@ import {
 import { SETTINGS, type Setting } from './settings-table.js';
 import { findTokenSource, type TokenLocation } from './token-source.js';
 
-export interface ServiceSettings {
-  baseUrl: URL;
-  proxy: ProxyServer | undefined;
-  tls: TlsSettings;
-  headers: Readonly<Record<string, string>>;
-  warnings: string[];
-  /** What only --verbose prints. */
-  notes: readonly string[];
-  /** The flags that make another command use the same service, such as the one that watches a run again. */
-  resumeFlags: string[];
-  /** Decides how that command is quoted. */
-  platform: NodeJS.Platform;
-  pageOf: ReturnType<typeof resolveRunPages>;
-}
-
 /** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
-export async function resolveServiceSettings(sources: ServiceSources): Promise<ServiceSettings> {
+export async function resolveServiceSettings(sources: ServiceSources) {
   const { flags, profile, context } = sources;
   const allowHttp = isOn(resolveSetting('allowHttp', sources));
   const rawBaseUrl = resolveSetting('baseUrl', sources);
@@ -67,12 +52,17 @@ export async function resolveServiceSettings(sources: ServiceSources): Promise<S
     tls,
     headers: { ...trace.headers, ...headers },
     warnings,
+    /** What only --verbose prints. */
     notes: trace.notes,
+    /** The flags that make another command use the same service, such as the one that watches a run again. */
     resumeFlags: findResumeFlags(flags),
+    /** Decides how that command is quoted. */
     platform,
     pageOf: resolveRunPages(sources),
   };
 }
+
+export type ServiceSettings = Awaited<ReturnType<typeof resolveServiceSettings>>;
 
 /** Throws UsageError where a file cannot be used. */
 async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {

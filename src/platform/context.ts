@@ -12,60 +12,35 @@ import { SecretMask } from '../text/secret-mask.js';
 import type { ExecOptions, ExecResult, ExitStatus } from './exec.js';
 
 /** The timeouts of requests and of the end of a command (ms), how runs are polled, and the most documents that are saved. */
-export interface Limits {
+export const DEFAULT_LIMITS = {
   /** Until a connection is established. */
-  connect: number;
-  /** Without any byte sent during a request. */
-  stall: number;
-  /** From the last byte of a trigger to the headers of the response. */
-  response: number;
-  /** Without any byte received of the response to a poll, or of any response body. */
-  silence: number;
-  /** For the whole body of a response that is not a 2xx. */
-  errorBody: number;
-  /** How long Ctrl-C waits for the response to a request that was sent. */
-  interruptGrace: number;
-  /** The same for SIGTERM and SIGHUP: service managers and CI runners soon send SIGKILL. */
-  terminationGrace: number;
-  /** How long the end of a command waits until the history is written. */
-  history: number;
-  /** Most documents saved from one output; more suggests an error or an attack. */
-  documents: number;
-  /** The time between polls (ms), the longest one, and how much it grows while a run does not change. */
-  polling: { interval: number; maxInterval: number; growth: number };
-}
-
-export const DEFAULT_LIMITS: Limits = {
   connect: 10_000,
+  /** Without any byte sent during a request. */
   stall: 60_000,
+  /** From the last byte of a trigger to the headers of the response. */
   response: 300_000,
+  /** Without any byte received of the response to a poll, or of any response body. */
   silence: 30_000,
+  /** For the whole body of a response that is not a 2xx. */
   errorBody: 10_000,
+  /** How long Ctrl-C waits for the response to a request that was sent. */
   interruptGrace: 10_000,
+  /** The same for SIGTERM and SIGHUP: service managers and CI runners soon send SIGKILL. */
   terminationGrace: 2_000,
+  /** How long the end of a command waits until the history is written. */
   history: 2_000,
+  /** Most documents saved from one output; more suggests an error or an attack. */
   documents: 10_000,
+  /** The time between polls (ms), the longest one, and how much it grows while a run does not change. */
   polling: { interval: 2_000, maxInterval: 10_000, growth: 1.5 },
 };
+
+export type Limits = typeof DEFAULT_LIMITS;
 
 /** The longest delay of Node's timers (ms); longer ones fire at once. */
 const MAX_TIMER = 2 ** 31 - 1;
 
-export interface Clock {
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Milliseconds that never go backwards, for durations. */
-  monotonic(): number;
-  /** Resolves after `ms` milliseconds, or rejects with the signal's reason. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /**
-   * Calls `action` after `ms` milliseconds, unless the returned function is called first. Data that has arrived on sockets
-   * is processed before, so that a process that was stopped or busy does not time out wrongly.
-   */
-  after(ms: number, action: () => void): () => void;
-  /** Returns a number from 0 to 1, for the jitter of delays. */
-  random(): number;
-}
+export type Clock = typeof systemClock;
 
 interface Child {
   exited: Promise<ExitStatus>;
@@ -120,23 +95,27 @@ export interface Context {
   exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult>;
 }
 
-/** Rejects with the signal's reason, not with an AbortError around it as Node's timers do. */
-async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  signal?.throwIfAborted();
-  try {
-    await sleepFor(Math.min(Math.max(ms, 0), MAX_TIMER), undefined, signal === undefined ? {} : { signal });
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
-  }
-}
-
-export const systemClock: Clock = {
+export const systemClock = {
+  /** Milliseconds since 1970. */
   now: () => Date.now(),
+  /** Milliseconds that never go backwards, for durations. */
   // performance.now() would load node:perf_hooks, which costs 2 ms at every start.
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
-  sleep,
-  after(ms, action) {
+  /** Resolves after `ms` milliseconds, or rejects with the signal's reason: Node's timers put an AbortError around it. */
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    try {
+      await sleepFor(Math.min(Math.max(ms, 0), MAX_TIMER), undefined, signal === undefined ? {} : { signal });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
+  },
+  /**
+   * Calls `action` after `ms` milliseconds, unless the returned function is called first. Data that has arrived on sockets
+   * is processed before, so that a process that was stopped or busy does not time out wrongly.
+   */
+  after(ms: number, action: () => void): () => void {
     let immediate: NodeJS.Immediate | undefined;
     // Immediates run after data that has arrived was read, timers before.
     const runAfterInput = () => {
@@ -148,6 +127,7 @@ export const systemClock: Clock = {
       clearImmediate(immediate);
     };
   },
+  /** Returns a number from 0 to 1, for the jitter of delays. */
   random: Math.random,
 };
 

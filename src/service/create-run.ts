@@ -15,14 +15,7 @@ import { type Input, TriggerBody } from './body.js';
 import { collectEvidence, confirmRun } from './candidate-id.js';
 import { type Attempt, classify, decideResend } from './retry.js';
 import type { Run } from './run.js';
-import {
-  httpErrorInfo,
-  onResponse,
-  parseRunResponse,
-  requestHeaders,
-  runsUrl,
-  type Service,
-} from './service.js';
+import { httpErrorInfo, parseRunResponse, runsUrl, type Service, sendRequest } from './service.js';
 import type { SendHooks } from './transport.js';
 import {
   fieldsFor,
@@ -204,16 +197,14 @@ class TriggerSender {
     const { service } = this;
     const { transport, events } = service;
     const url = this.#url;
-    await service.gate?.acquire(signal);
-    events.request('POST', url.href, body.length);
-    const token = await service.credentials.token(signal);
     const hooks = {
       ...ownHooks,
       onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
       onSent: () => events.sent(),
     };
-    const response = await transport.post(url.pathname, requestHeaders(service, token), body, hooks, signal);
-    onResponse(response, service);
+    const send = (headers: Record<string, string>) =>
+      transport.post(url.pathname, headers, body, hooks, signal);
+    const { response, token } = await sendRequest('POST', url, service, signal, send, body.length);
     if (response.status >= 200 && response.status <= 299)
       return { run: parseRunResponse(response, 'string') };
     return { failure: new HttpError(httpErrorInfo('POST', url, response, service, body)), token };

@@ -82,9 +82,9 @@ export async function planRun(
     settings: () => resolveServiceSettings(sources),
   });
   const files = [
-    ...onceFile(flags, context),
+    ...fileOf('--once', flags.once, true, context),
     ...reportFiles(flags, context),
-    ...inputsFileOf(flags, context),
+    ...fileOf('--inputs-file', inputsFile, false, context),
     ...resolved.files,
   ];
   await collectUsageErrors({
@@ -117,16 +117,19 @@ async function openDocuments(flags: RunFlags, context: Context): Promise<Documen
   return documents;
 }
 
-function inputsFileOf({ inputsFile }: RunFlags, context: Context): NamedFile[] {
-  if (inputsFile === undefined || inputsFile === '-') return [];
-  const path = resolvePath(inputsFile, context.cwd, context);
-  return [{ name: `--inputs-file ${inputsFile}`, path, isWritten: false }];
+/** Returns the file of a flag, for the check that no two files are the same. */
+function fileOf(flag: string, file: string | undefined, isWritten: boolean, context: Context): NamedFile[] {
+  if (file === undefined || file === '-') return [];
+  return [{ name: `${flag} ${file}`, path: resolvePath(file, context.cwd, context), isWritten }];
 }
 
+/** Throws UsageError also where the Run would have to be printed, which a later command knows only after a request. */
 function parseRunFormat(flags: RunFlags): OutputFormat {
   const format = parseOutputFormat(flags);
-  assertIdOnly(isDetached(flags), flags.once, format);
-  return format;
+  if (!isDetached(flags) || flags.once === undefined || format === 'text' || format === 'id') return format;
+  throw new UsageError([
+    `--detach and --once print the id; --output ${format} requires the run: leave out --detach, or use wfr status`,
+  ]);
 }
 
 function isDetached({ detach, wait }: RunFlags): boolean {
@@ -171,20 +174,6 @@ function planOnce(flags: OnceFlags, context: Context): OncePlan | undefined {
       resendRejected: true,
     },
   };
-}
-
-/** Throws UsageError where the Run would have to be printed, which a later command knows only after a request. */
-function assertIdOnly(isDetached: boolean, once: string | undefined, format: OutputFormat): void {
-  if (!isDetached || once === undefined || format === 'text' || format === 'id') return;
-  throw new UsageError([
-    `--detach and --once print the id; --output ${format} requires the run: leave out --detach, or use wfr status`,
-  ]);
-}
-
-/** Returns the file of --once, for the check that no two files are the same. */
-function onceFile({ once }: OnceFlags, context: Context): NamedFile[] {
-  if (once === undefined) return [];
-  return [{ name: `--once ${once}`, path: resolvePath(once, context.cwd, context), isWritten: true }];
 }
 
 function rejectDecisions({ adopt, resendUnknown, retryFailed }: OnceFlags): undefined {

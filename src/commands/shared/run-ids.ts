@@ -17,22 +17,16 @@ export function parseRunIds(raw: readonly string[]): string[] {
   return [...new Set(raw)];
 }
 
-export interface ResolvedRuns {
-  ids: string[];
-  /** Which run each resolved text stands for, for people. */
-  notes: string[];
-}
-
 /**
  * Replaces `@last`, `@last:<workflow>` and the beginning of the only UUID that begins so by ids from the history; any other
- * text is an id. Throws UsageError where the history has no such run.
+ * text is an id. The notes say for people which run each text stands for. Throws UsageError where the history has no such run.
  */
 export async function resolvePastRuns(
   raw: readonly string[],
   baseUrl: URL,
   history: History,
   profile: Profile | undefined,
-): Promise<ResolvedRuns> {
+) {
   if (!raw.some((text) => text.startsWith('@') || isShortId(text))) return { ids: [...raw], notes: [] };
   const runs = (await history.readRuns()).filter((run) => run.baseUrl === baseUrl.href);
   const problems: string[] = [];
