@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { InterruptedError } from '../errors.js';
 import type { SignalName } from '../exit-code.js';
 import type { Context } from './context.js';
+import { untilAborted } from './until-aborted.js';
 
 /**
  * After a second signal, how long files are waited for, and then how long the command has for its messages (ms): on a file
@@ -10,22 +11,6 @@ import type { Context } from './context.js';
  */
 const MAX_DISK_WAIT = 500;
 const MAX_ENDING = 500;
-
-/** Settles like the promise, or rejects with the signal's reason as soon as it aborts. */
-export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  promise.catch(() => {});
-  let abort = () => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-}
 
 export class Interruption {
   readonly #first = new AbortController();

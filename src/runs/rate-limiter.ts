@@ -3,7 +3,7 @@
  * When the service limits the rate (429, or 503 with Retry-After), the rate is halved, then rises slowly again.
  */
 import type { Clock } from '../platform/context.js';
-import { untilAborted } from '../platform/signals.js';
+import { untilAborted } from '../platform/until-aborted.js';
 import { MAX_RETRY_AFTER } from '../service/retry.js';
 
 /** The rate never falls below this share of the normal rate, so that a batch still ends. */

@@ -6,8 +6,8 @@ import dns from 'node:dns';
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import { NetworkError, type NetworkFault } from '../errors.js';
 import type { Clock } from '../platform/context.js';
-import { untilAborted } from '../platform/signals.js';
 import { errorCode } from '../platform/system-error.js';
+import { untilAborted } from '../platform/until-aborted.js';
 import { isLoopback, stripBrackets } from '../text/url.js';
 import type { Trust } from './trust.js';
 

@@ -63,12 +63,6 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
   }
 }
 
-/** The run if it has changed, and the milliseconds to the next poll; undefined after the last one. */
-interface PollResult {
-  changed?: Run;
-  nextDelay: number | undefined;
-}
-
 /** The state of one run that is being followed. */
 class RunFollower {
   readonly #awake: AwakeTime;
@@ -98,7 +92,8 @@ class RunFollower {
     this.#awake.end();
   }
 
-  async poll(): Promise<PollResult> {
+  /** Returns the run if it has changed, and the milliseconds to the next poll; undefined after the last one. */
+  async poll(): Promise<{ changed?: Run | undefined; nextDelay: number | undefined }> {
     try {
       return this.#onResponse(await this.#pollInTime());
     } catch (error) {
@@ -132,7 +127,7 @@ class RunFollower {
     }
   }
 
-  #onResponse({ run, retryAfter }: RunResponse): PollResult {
+  #onResponse({ run, retryAfter }: RunResponse) {
     const previous = this.#run;
     const now = this.#awake.elapsed();
     const hasChanged = previous === undefined || Buffer.compare(previous.json, run.json) !== 0;
@@ -148,7 +143,7 @@ class RunFollower {
     const delay = Math.max(this.#interval, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
     // A poll during which the timeout passed is the last one.
     const nextDelay = hasEnded(run) || this.timeLeft() <= 0 ? undefined : delay;
-    return hasChanged ? { changed: run, nextDelay } : { nextDelay };
+    return { changed: hasChanged ? run : undefined, nextDelay };
   }
 
   #throwIfUnknownTooLong(run: Run, now: number): void {

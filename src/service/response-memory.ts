@@ -2,7 +2,7 @@
 
 import { WfrError } from '../errors.js';
 import type { ErrorCode } from '../exit-code.js';
-import { untilAborted } from '../platform/signals.js';
+import { untilAborted } from '../platform/until-aborted.js';
 
 /** Most bytes of a small response. */
 const MAX_SMALL = 8 * 1024 * 1024;

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net';
 import type { NetworkError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
-import { untilAborted } from '../platform/signals.js';
+import { untilAborted } from '../platform/until-aborted.js';
 
 /** Aborts its signal when an outer signal aborts, or when the time that was allowed has passed. */
 export class Deadline {

@@ -75,7 +75,7 @@ async function watch(
   const isLost = watched.error?.code === 'no-such-run' && recorder !== undefined;
   const known = isLost ? withError(await recorder.lost(), watched) : watched;
   const outcome = { ...known, wasTriggered: accepted !== undefined };
-  const printed = await printOutcome(outcome, resumeCommands([id], settings, documents), printer, reporter);
+  const printed = await printOutcome(outcome, resumeCommands([id], settings, documents), printer);
   // Last: a file system that hangs must not keep back the result.
   if (received !== undefined) await recorder?.ended(received);
   const runs = [{ ...printed, ...plan.subject, id }];

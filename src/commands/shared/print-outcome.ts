@@ -58,15 +58,15 @@ export async function printOutcome(
   watched: WatchOutcome,
   commands: ResumeCommands | undefined,
   printer: RunPrinter,
-  reporter: Reporter,
 ): Promise<WatchOutcome> {
   const { run } = watched;
+  const { reporter } = printer.output;
   const outputError = await (run && printer.printEnd(run).catch((error: unknown) => error));
   const isPrinted = run !== undefined && outputError === undefined && printer.carriesOutput(run);
   const outcome = withError(watched.thrown ?? outputError, watched);
   const { error } = outcome;
   if (exitOf(outcome) === ExitCode.ok || reporter.presentation.showsErrors) {
-    if (error === undefined) printEnd(outcome, commands, printer, reporter);
+    if (error === undefined) printEnd(outcome, commands, printer);
     else printWatchError(outcome, error, commands, isPrinted, reporter);
     const isKnown = run !== undefined && commands?.page !== undefined;
     if (isKnown && !reporter.presentation.quiet) reporter.notice(`Page: ${commands.page}`);
@@ -133,14 +133,10 @@ export function canResume(outcome: Outcome): boolean {
   return error !== undefined || run === undefined || !hasEnded(run);
 }
 
-function printEnd(
-  outcome: WatchOutcome,
-  commands: ResumeCommands | undefined,
-  { showsEnds }: RunPrinter,
-  reporter: Reporter,
-): void {
+function printEnd(outcome: WatchOutcome, commands: ResumeCommands | undefined, printer: RunPrinter): void {
   const { id, run, durationMs } = outcome;
-  if (run !== undefined && showsEnds) return;
+  const { reporter } = printer.output;
+  if (run !== undefined && printer.showsEnds) return;
   if (run !== undefined && hasEnded(run)) return printEnded(run, outcome, commands, reporter);
   const text = sanitize(stillText(run, durationMs, `run ${id}`));
   reporter.block([`${text.charAt(0).toUpperCase()}${text.slice(1)}.`]);

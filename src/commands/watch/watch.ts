@@ -130,7 +130,7 @@ async function watchOne(id: string, plan: WatchPlan, display: RunDisplay, sessio
   const outcome = await watchAndShow({ id, wait: plan.wait }, display, session);
   session.reporter.stopProgress();
   const commands = resumeCommands([id], plan.settings, plan.saved);
-  const runs = [await printOutcome(outcome, commands, display.printer, session.reporter)];
+  const runs = [await printOutcome(outcome, commands, display.printer)];
   return { runs, ...resumeOf(runs, { ...plan, documents: plan.saved }) };
 }
 
@@ -142,7 +142,7 @@ async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Sessi
     ids.map(async (id) => {
       const place = service.memory.place();
       const outcome = await watchAndShow({ id, wait, label: id, place }, display, session);
-      const reported = await printOutcome(outcome, undefined, display.printer, reporter);
+      const reported = await printOutcome(outcome, undefined, display.printer);
       place.end();
       return plan.isReported || reported.run === undefined
         ? reported

@@ -9,8 +9,8 @@ import { dirname } from 'node:path';
 import { BatchFileError, OutputError } from '../../errors.js';
 import { fileId } from '../../platform/files.js';
 import { openTrusted } from '../../platform/ownership.js';
-import { untilAborted } from '../../platform/signals.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
+import { untilAborted } from '../../platform/until-aborted.js';
 import {
   acquireLock,
   appendAtOnce,
