@@ -10,19 +10,14 @@ import { type ProfileSettings, SETTINGS } from './settings-table.js';
 export type SettingName = Exclude<keyof ProfileSettings, 'tokenFile' | 'tokenCommand' | 'workflows'>;
 
 /** The flags of settings, not parsed yet. */
-export type SettingFlags = { [Name in SettingName]?: string | boolean };
+type SettingFlags = Pick<ProfileSettings, SettingName>;
 
 /** The flags of every command that connects to the service, not parsed yet. */
-export interface ServiceFlags extends ProfileFlags {
-  baseUrl?: string;
-  allowHttp?: boolean;
+export interface ServiceFlags extends ProfileFlags, SettingFlags {
   tokenFile?: string;
   /** False for --no-token. */
   token?: boolean;
   header?: string[];
-  headerFile?: string;
-  /** Of --cacert. */
-  caFile?: string;
 }
 
 /** Where the settings of a command come from. */
@@ -74,13 +69,6 @@ function originOf(url: string | undefined): string | undefined {
   return url === undefined ? undefined : parseUrl(url)?.origin;
 }
 
-/** The flags of waiting, not parsed yet. */
-export interface WaitFlags {
-  interval?: string;
-  maxInterval?: string;
-  timeout?: string;
-}
-
 /** Milliseconds. */
 export interface WaitSettings extends Polling {
   timeout: number | undefined;
@@ -92,7 +80,7 @@ type Polling = Context['limits']['polling'];
 export function resolveWaitSettings(sources: ServiceSources): WaitSettings {
   const { polling } = sources.context.limits;
   const problems: string[] = [];
-  const parse = (name: keyof WaitFlags, minimum: number) => {
+  const parse = (name: 'interval' | 'maxInterval' | 'timeout', minimum: number) => {
     const raw = resolveSetting(name, sources);
     if (raw === undefined || raw.source.kind === 'default') return undefined;
     const duration = parseDuration(raw.text);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { loadCredentials } from '../../config/credentials.js';
 import { rejectIdempotencyKey } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveWaitSettings, type ServiceFlags, type WaitFlags } from '../../config/resolve-setting.js';
+import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import {
   findDeclaredWorkflow,
@@ -28,21 +28,13 @@ import { assertTable, openTable, type TableFlags } from './open-table.js';
 import { chooseResults, type ResultsPlace, withoutResults } from './results-place.js';
 import { parseAdoptions, parseSelection } from './unknown-rows.js';
 
-export interface BatchFlags
-  extends ServiceFlags,
-    WaitFlags,
-    PresentationFlags,
-    ReportFlags,
-    TableFlags,
-    DocumentFlags {
+export interface BatchFlags extends ServiceFlags, PresentationFlags, ReportFlags, TableFlags, DocumentFlags {
   input?: string[];
   results?: string;
   concurrency?: string;
   rate?: string;
   shard?: string;
   limit?: string;
-  workflowIdField?: string;
-  resend503?: boolean;
   /** False for --no-check-parameters. */
   checkParameters?: boolean;
   check?: boolean;

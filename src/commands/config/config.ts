@@ -17,10 +17,8 @@ import {
   resolveSetting,
   type ServiceFlags,
   type ServiceSources,
-  type SettingFlags,
   type SettingName,
   type SettingSources,
-  type WaitFlags,
 } from '../../config/resolve-setting.js';
 import { type ConfigContent, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import {
@@ -41,8 +39,7 @@ import { wrapLines } from '../../text/wrap.js';
 import { type Layout, openLayout, type PresentationFlags } from '../../view/presentation.js';
 import { type Column, formatTable } from '../../view/table.js';
 
-export interface ConfigFlags extends ServiceFlags, WaitFlags, PresentationFlags {
-  workflowIdField?: string;
+export interface ConfigFlags extends ServiceFlags, PresentationFlags {
   json?: boolean;
   connect?: boolean;
 }
@@ -124,7 +121,7 @@ function asText(settings: readonly EffectiveSetting[], path: string, layout: Lay
 }
 
 /** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */
-async function init({ path }: ConfigLocation, flags: FirstConfigFlags, context: Context): Promise<Exit> {
+async function init({ path }: ConfigLocation, flags: ServiceFlags, context: Context): Promise<Exit> {
   const content = createFirstConfig(flags, context);
   await writeNewFile(path, `${JSON.stringify(content, undefined, 2)}\n`).catch((error) => {
     const isExisting = errorCode(error) === 'EEXIST';
@@ -151,13 +148,11 @@ async function writeNewFile(path: string, text: string): Promise<void> {
   }
 }
 
-type FirstConfigFlags = SettingFlags & { profile?: string; tokenFile?: string };
-
 /** The profile without --profile. */
 const DEFAULT_NAME = 'default';
 
 /** Returns a config file with one profile, which has each setting that a flag gives. Throws UsageError. */
-function createFirstConfig(flags: FirstConfigFlags, context: Context): ConfigContent {
+function createFirstConfig(flags: ServiceFlags, context: Context): ConfigContent {
   const { profile = DEFAULT_NAME } = flags;
   const names = Object.keys(SETTINGS) as (keyof ProfileSettings)[];
   const given = names.flatMap((name) => {

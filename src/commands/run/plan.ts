@@ -2,7 +2,7 @@
 import { loadCredentials } from '../../config/credentials.js';
 import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveWaitSettings, type ServiceFlags, type WaitFlags } from '../../config/resolve-setting.js';
+import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import {
   findDeclaredWorkflow,
@@ -31,7 +31,6 @@ import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/
 
 export interface RunFlags
   extends ServiceFlags,
-    WaitFlags,
     OutputFlags,
     GetFlags,
     DocumentFlags,
@@ -42,8 +41,6 @@ export interface RunFlags
   inputsFile?: string;
   /** False for --no-documents. */
   documents?: boolean;
-  workflowIdField?: string;
-  resend503?: boolean;
   /** False for --no-check-parameters. */
   checkParameters?: boolean;
   detach?: boolean;

@@ -1,6 +1,6 @@
 /** The end of a watched run: the closing block on stderr, the result on stdout, and the exit. */
 
-import type { ServiceFlags, WaitFlags } from '../../config/resolve-setting.js';
+import type { ServiceFlags } from '../../config/resolve-setting.js';
 import type { ServiceSettings } from '../../config/service.js';
 import { ExitCode } from '../../exit-code.js';
 import {
@@ -81,7 +81,7 @@ interface ResumePlan {
   pointer?: ValuePointer | undefined;
   documents?: SavedFiles | undefined;
   /** As the user wrote them. */
-  flags: ServiceFlags & WaitFlags & PresentationFlags & ReportFlags;
+  flags: ServiceFlags & PresentationFlags & ReportFlags;
 }
 
 /**

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveWaitSettings, type ServiceFlags, type WaitFlags } from '../../config/resolve-setting.js';
+import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
@@ -33,7 +33,6 @@ import { type RunDisplay, watchAndShow } from '../shared/watch-run.js';
 
 export interface WatchFlags
   extends ServiceFlags,
-    WaitFlags,
     OutputFlags,
     GetFlags,
     DocumentFlags,
