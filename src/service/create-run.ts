@@ -34,11 +34,7 @@ export interface Trigger {
 }
 
 /** The accepted run, the variant of the workflow's field that was accepted, and how many variants were sent. */
-export interface Created {
-  run: Run;
-  variant: WorkflowIdField;
-  variantsTried: number;
-}
+export type Created = Awaited<ReturnType<typeof createRun>>;
 
 /** Records what becomes of a trigger, so that a later command knows whether a run may exist. */
 export interface TriggerLog {
@@ -63,7 +59,7 @@ export async function createRun(
   service: Service,
   interruption: Interruption,
   log: TriggerLog,
-): Promise<Created> {
+) {
   const sender = new TriggerSender(trigger, service, interruption, log);
   try {
     const created = await sender.tryVariants();
@@ -98,7 +94,7 @@ class TriggerSender {
     this.#url = runsUrl(service.baseUrl);
   }
 
-  async tryVariants(): Promise<Created> {
+  async tryVariants() {
     const variants = variantsOf(this.trigger.field);
     for (const [index, variant] of variants.entries()) {
       try {

@@ -1,7 +1,7 @@
 /** GET /runs/{id}: reads the current state of a run. */
 import { HttpError } from '../errors.js';
 import { NoRoomError, type ResponsePlace } from './response-memory.js';
-import { hasEnded, type Run } from './run.js';
+import { hasEnded } from './run.js';
 import {
   httpErrorInfo,
   parseRunResponse,
@@ -13,21 +13,13 @@ import {
 } from './service.js';
 
 /** A Run and the response's Retry-After in milliseconds. */
-export interface RunResponse {
-  run: Run;
-  retryAfter: number | undefined;
-}
+export type RunResponse = Awaited<ReturnType<typeof getRun>>;
 
 /**
  * Reads a run. If the token is rejected, reads it from its source again and retries once. Throws HttpError, NetworkError,
  * UnreadableResponseError or the signal's reason.
  */
-export async function getRun(
-  id: string,
-  service: Service,
-  signal: AbortSignal,
-  place?: ResponsePlace,
-): Promise<RunResponse> {
+export async function getRun(id: string, service: Service, signal: AbortSignal, place?: ResponsePlace) {
   const url = runsUrl(service.baseUrl, id);
   const { transport, credentials } = service;
   const send = () =>

@@ -14,12 +14,6 @@ export interface Attempt {
   sendState: SendState;
 }
 
-/** The milliseconds after which to send again, if at all; `retryAfter` is set if the service asked for too long a wait. */
-export interface Decision {
-  delay?: number;
-  retryAfter?: number;
-}
-
 /** Re-sends that the user has allowed. */
 export interface ResendPolicy {
   /** Whether a 503 with Retry-After proves that nothing was created, even after a complete body. */
@@ -44,14 +38,15 @@ export function backoff(n: number, random: number, base = 1_000): number {
 
 /**
  * Decides whether a trigger may be sent again: only if the last attempt cannot have been accepted. `earlier` are the
- * attempts with this body before `last`.
+ * attempts with this body before `last`. Returns the milliseconds after which to send again, if at all; `retryAfter` is
+ * set if the service asked for too long a wait.
  */
 export function decideResend(
   last: Attempt,
   earlier: readonly Attempt[],
   policy: ResendPolicy,
   random: number,
-): Decision {
+): { delay?: number; retryAfter?: number } {
   if (earlier.length >= MAX_RESENDS || !isRetryable(last, earlier, policy)) return {};
   const { failure } = last;
   if (failure instanceof NetworkError)

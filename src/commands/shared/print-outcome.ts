@@ -30,18 +30,14 @@ import { type WatchOutcome, withError } from './watch-run.js';
 type SavedFiles = Pick<DocumentFolder, 'flagsFor'>;
 
 /** Commands that continue with runs, quoted for a shell, and the page of the only one. */
-export interface ResumeCommands {
-  watch: string;
-  status: string;
-  page: string | undefined;
-}
+export type ResumeCommands = ReturnType<typeof resumeCommands>;
 
 /** Returns the commands for `ids`: they use the same service and save the same documents as this one. */
 export function resumeCommands(
   ids: readonly string[],
   { resumeFlags, platform, pageOf }: Pick<ServiceSettings, 'resumeFlags' | 'platform' | 'pageOf'>,
   documents: SavedFiles | undefined,
-): ResumeCommands {
+) {
   const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
   const command = (name: string, flags: readonly string[] = []) =>
     shellCommand(['wfr', name, ...resumeFlags, ...flags, ...separator, ...ids], platform);
