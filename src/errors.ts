@@ -366,12 +366,12 @@ export class UnreachableRunError extends WfrError {
 /** The service has no run of this id, and wfr has never read one. */
 export class NoSuchRunError extends WfrError {
   readonly code = 'no-such-run';
-  /** The base URL of another service that the history has the run of. */
-  otherBaseUrl?: string | undefined;
 
   constructor(
     readonly id: string,
     readonly info: HttpErrorInfo,
+    /** The base URL of another service that the history has the run of. */
+    readonly otherBaseUrl?: string,
   ) {
     super('no such run', { response: info });
   }

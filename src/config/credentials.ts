@@ -4,14 +4,13 @@ import { MissingTokenError, UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import type { Credentials } from '../service/service.js';
 import { isLoopback } from '../text/url.js';
-import type { Profile } from './profile.js';
+import type { ServiceSources } from './resolve-setting.js';
 import {
   assertOwnToken,
   checkToken,
   findTokenSource,
   formatTokenSource,
   maskArguments,
-  type TokenFlags,
   type TokenLocation,
   tokenFix,
 } from './token-source.js';
@@ -25,12 +24,9 @@ export interface LoadedCredentials extends Credentials {
  * Loads the token. A file is read at once; a command runs only when the token is needed. Throws UsageError if a source
  * cannot be read or contains no token.
  */
-export async function loadCredentials(
-  flags: TokenFlags,
-  profile: Profile | undefined,
-  context: Context,
-): Promise<LoadedCredentials> {
-  const { location, lookedFor, withheld } = findTokenSource(flags, profile, context);
+export async function loadCredentials(sources: ServiceSources): Promise<LoadedCredentials> {
+  const { flags, context } = sources;
+  const { location, lookedFor, withheld } = findTokenSource(sources);
   if (location === undefined) {
     const noToken = fixedToken(undefined, undefined, undefined);
     return flags.token === false
@@ -71,11 +67,7 @@ export async function requireToken(
   await credentials.token(signal);
 }
 
-function fixedToken(
-  source: string | undefined,
-  fix: string | undefined,
-  token: string | undefined,
-): Credentials {
+function fixedToken(source: string | undefined, fix: string | undefined, token: string | undefined) {
   return { source, fix, token: async () => token, refresh: async () => false };
 }
 

@@ -4,8 +4,8 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { resolvePath } from '../platform/files.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
-import { formatSource, type Profile } from './profile.js';
-import { resolveSetting, type SettingFlags } from './resolve-setting.js';
+import { formatSource } from './profile.js';
+import { resolveSetting, type ServiceSources } from './resolve-setting.js';
 
 /** Set by wfr itself, or reserved for the connection (RFC 9110, section 7.6.1). */
 const OWN_HEADERS = new Set([
@@ -58,24 +58,18 @@ export interface HeaderLine {
  * Returns the lines of --header-file or the profile's headerFile, then those of --header, which override them. All
  * values are masked from now on. Throws UsageError if the file cannot be read.
  */
-export async function readHeaderLines(
-  flags: SettingFlags & { header?: string[] },
-  profile: Profile | undefined,
-  context: Context,
-): Promise<HeaderLine[]> {
+export async function readHeaderLines(sources: ServiceSources): Promise<HeaderLine[]> {
+  const { flags, context } = sources;
   const lines = (flags.header ?? []).map((text) => ({ text, source: '--header' }));
   for (const { text } of lines) maskValue(text, context);
-  const inFile = await readHeaderFile(flags, profile, context);
+  const inFile = await readHeaderFile(sources);
   for (const { text } of inFile) maskValue(text, context);
   return [...inFile, ...lines];
 }
 
-async function readHeaderFile(
-  flags: SettingFlags,
-  profile: Profile | undefined,
-  context: Context,
-): Promise<HeaderLine[]> {
-  const setting = resolveSetting('headerFile', flags, profile, context);
+async function readHeaderFile(sources: ServiceSources): Promise<HeaderLine[]> {
+  const { context } = sources;
+  const setting = resolveSetting('headerFile', sources);
   if (setting === undefined) return [];
   const { text: path, source } = setting;
   const name = source.kind === 'profile' ? `headerFile of ${formatSource(source)}` : formatSource(source);
@@ -130,25 +124,23 @@ export function parseHeaders(lines: readonly HeaderLine[], mayAuthorize: boolean
   return Object.fromEntries(headers);
 }
 
-interface TraceContext {
-  headers: Readonly<Record<string, string>>;
-  /** Why a value of the environment is not sent, for --verbose. */
-  notes: readonly string[];
-}
-
 /** Every service must pass on so many characters of a tracestate (section 3.3.1.5); of longer ones, some reject all. */
 const MAX_STATE_LENGTH = 512;
 const MAX_STATE_MEMBERS = 32;
 
 const PARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
-const STATE_KEY = /^([a-z][_0-9a-z*/-]{0,255}|[a-z0-9][_0-9a-z*/-]{0,240}@[a-z][_0-9a-z*/-]{0,13})$/;
-const STATE_VALUE = /^[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
+const STATE_KEY = /([a-z][_0-9a-z*/-]{0,255}|[a-z0-9][_0-9a-z*/-]{0,240}@[a-z][_0-9a-z*/-]{0,13})/;
+const STATE_VALUE = /[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]/;
+const STATE_MEMBER = new RegExp(`^${STATE_KEY.source}=${STATE_VALUE.source}$`);
 
-/** Returns the headers of TRACEPARENT and TRACESTATE; none with WFR_TRACE=0, or where `headers` has a traceparent. */
+/**
+ * Returns the headers of TRACEPARENT and TRACESTATE, none with WFR_TRACE=0, or where `headers` has a traceparent; and why a
+ * value of the environment is not sent, for --verbose.
+ */
 export function traceContext(
   { TRACEPARENT: parent, TRACESTATE: state, WFR_TRACE }: Context['env'],
-  headers: Readonly<Record<string, string>>,
-): TraceContext {
+  headers: Headers,
+): { headers: Headers; notes: readonly string[] } {
   if (!parent || WFR_TRACE === '0' || 'traceparent' in headers) return { headers: {}, notes: [] };
   if (!isParent(parent)) return { headers: {}, notes: ['TRACEPARENT is invalid and not sent'] };
   if (!state || 'tracestate' in headers) return { headers: { traceparent: parent }, notes: [] };
@@ -175,15 +167,6 @@ function isState(text: string): boolean {
     present.length > 0 &&
     present.length <= MAX_STATE_MEMBERS &&
     new Set(keys).size === keys.length &&
-    present.every(isStateMember)
-  );
-}
-
-function isStateMember(member: string): boolean {
-  const separator = member.indexOf('=');
-  return (
-    separator > 0 &&
-    STATE_KEY.test(member.slice(0, separator)) &&
-    STATE_VALUE.test(member.slice(separator + 1))
+    present.every((member) => STATE_MEMBER.test(member))
   );
 }

@@ -124,17 +124,11 @@ function xdgConfigHome({ XDG_CONFIG_HOME: path }: Context['env']): string | unde
   return path !== undefined && isAbsolute(path) ? path : undefined;
 }
 
-/** The content of the config file, and the owner and mode of the file that was read. */
-export interface ConfigBytes {
-  bytes: Buffer;
-  stats: Stats;
-}
-
 /**
- * Reads the bytes of the config file; undefined if there is none. Throws UsageError if it cannot be read, or if
+ * Reads the bytes of the config file, and who owns it; undefined if there is none. Throws UsageError if it cannot be read, or if
  * WFR_CONFIG names a file that does not exist.
  */
-export function readConfigBytes({ path, isNamed }: ConfigLocation): ConfigBytes | undefined {
+export function readConfigBytes({ path, isNamed }: ConfigLocation) {
   try {
     const file = openSync(path, 'r');
     try {

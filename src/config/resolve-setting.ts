@@ -3,14 +3,35 @@ import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
 import { parseDuration } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
-import { formatSource, type Profile, type SettingSource } from './profile.js';
+import { formatSource, type Profile, type ProfileFlags, type SettingSource } from './profile.js';
 import { type ProfileSettings, SETTINGS } from './settings-table.js';
 
 /** The settings with one value; token-source.ts resolves the token. */
 export type SettingName = Exclude<keyof ProfileSettings, 'tokenFile' | 'tokenCommand' | 'workflows'>;
 
 /** The flags of settings, not parsed yet. */
-export type SettingFlags = { [Name in SettingName]?: string | boolean };
+type SettingFlags = Pick<ProfileSettings, SettingName>;
+
+/** The flags of every command that connects to the service, not parsed yet. */
+export interface ServiceFlags extends ProfileFlags, SettingFlags {
+  tokenFile?: string;
+  /** False for --no-token. */
+  token?: boolean;
+  header?: string[];
+}
+
+/** Where the settings of a command come from. */
+export interface SettingSources {
+  flags: SettingFlags;
+  profile: Profile | undefined;
+  context: Pick<Context, 'env'>;
+}
+
+/** Where the settings of a command come from that connects to the service. */
+export interface ServiceSources extends SettingSources {
+  flags: ServiceFlags;
+  context: Context;
+}
 
 /** A value that is not parsed yet. */
 export interface RawSetting {
@@ -19,19 +40,15 @@ export interface RawSetting {
 }
 
 /** Returns the value of a setting; undefined if it is not set and has no default. An empty variable counts as unset. */
-export function resolveSetting(
-  name: SettingName,
-  flags: SettingFlags,
-  profile: Profile | undefined,
-  { env }: Pick<Context, 'env'>,
-): RawSetting | undefined {
+export function resolveSetting(name: SettingName, sources: SettingSources): RawSetting | undefined {
+  const { flags, profile, context } = sources;
   const { flag = '', variable = '', isBoundToBaseUrl, default: defaultValue } = SETTINGS[name];
   const fromFlag = flags[name];
   if (fromFlag !== undefined) return { text: String(fromFlag), source: { kind: 'flag', name: flag } };
-  const fromVariable = env[variable];
+  const fromVariable = context.env[variable];
   if (fromVariable) return { text: fromVariable, source: { kind: 'variable', name: variable } };
   const fromProfile = profile?.settings[name];
-  const isForOtherOrigin = () => isOtherOrigin(resolveSetting('baseUrl', flags, profile, { env }), profile);
+  const isForOtherOrigin = () => isOtherOrigin(resolveSetting('baseUrl', sources), profile);
   if (profile !== undefined && fromProfile !== undefined && !(isBoundToBaseUrl && isForOtherOrigin())) {
     return { text: String(fromProfile), source: profile.sourceOf(name) };
   }
@@ -52,13 +69,6 @@ function originOf(url: string | undefined): string | undefined {
   return url === undefined ? undefined : parseUrl(url)?.origin;
 }
 
-/** The flags of waiting, not parsed yet. */
-export interface WaitFlags {
-  interval?: string;
-  maxInterval?: string;
-  timeout?: string;
-}
-
 /** Milliseconds. */
 export interface WaitSettings extends Polling {
   timeout: number | undefined;
@@ -67,15 +77,11 @@ export interface WaitSettings extends Polling {
 type Polling = Context['limits']['polling'];
 
 /** Resolves the settings of waiting. Throws UsageError with every error. */
-export function resolveWaitSettings(
-  flags: WaitFlags,
-  profile: Profile | undefined,
-  { limits: { polling } }: Pick<Context, 'limits'>,
-): WaitSettings {
+export function resolveWaitSettings(sources: ServiceSources): WaitSettings {
+  const { polling } = sources.context.limits;
   const problems: string[] = [];
-  const parse = (name: keyof WaitFlags, minimum: number) => {
-    // No environment variable sets any of them.
-    const raw = resolveSetting(name, flags, profile, { env: {} });
+  const parse = (name: 'interval' | 'maxInterval' | 'timeout', minimum: number) => {
+    const raw = resolveSetting(name, sources);
     if (raw === undefined || raw.source.kind === 'default') return undefined;
     const duration = parseDuration(raw.text);
     if (duration !== undefined && duration >= minimum) return duration;
@@ -92,17 +98,10 @@ export function resolveWaitSettings(
   return { ...polling, interval, maxInterval: Math.max(interval, maxInterval), timeout };
 }
 
-/** Returns the page of a run, for people; undefined if it has none. */
-export type RunPages = (id: string) => string | undefined;
-
-/** Returns what gives the pages of the runs at the service in use. */
-export function resolveRunPages(
-  flags: SettingFlags,
-  profile: Profile | undefined,
-  context: Pick<Context, 'env'>,
-): RunPages {
-  const template = resolveSetting('runUrl', flags, profile, context)?.text;
+/** Returns what gives the page of a run at the service in use, for people; undefined if it has none. */
+export function resolveRunPages(sources: SettingSources) {
+  const template = resolveSetting('runUrl', sources)?.text;
   // An id with a lone surrogate has no URL.
-  return (id) =>
+  return (id: string) =>
     /\p{Surrogate}/u.test(id) ? undefined : template?.replace('{id}', () => encodeURIComponent(id));
 }

@@ -10,54 +10,33 @@ import { findNearest } from '../text/nearest.js';
 import { isLoopback, parseUrl, stripBrackets } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
 import { parseHeaders, readHeaderLines, traceContext } from './headers.js';
-import { formatSource, type Profile, type ProfileFlags } from './profile.js';
-import { isOn, type RawSetting, type RunPages, resolveRunPages, resolveSetting } from './resolve-setting.js';
+import { formatSource } from './profile.js';
+import {
+  isOn,
+  type RawSetting,
+  resolveRunPages,
+  resolveSetting,
+  type ServiceFlags,
+  type ServiceSources,
+} from './resolve-setting.js';
 import { SETTINGS, type Setting } from './settings-table.js';
-import { findTokenSource, type TokenFlags, type TokenLocation } from './token-source.js';
-
-/** The flags of every command that connects to the service, not parsed yet. */
-export interface ServiceFlags extends TokenFlags, ProfileFlags {
-  baseUrl?: string;
-  allowHttp?: boolean;
-  header?: string[];
-  headerFile?: string;
-  /** Of --cacert. */
-  caFile?: string;
-}
-
-export interface ServiceSettings {
-  baseUrl: URL;
-  proxy: ProxyServer | undefined;
-  tls: TlsSettings;
-  headers: Readonly<Record<string, string>>;
-  warnings: string[];
-  /** What only --verbose prints. */
-  notes: readonly string[];
-  /** The flags that make another command use the same service, such as the one that watches a run again. */
-  resumeFlags: string[];
-  /** Decides how that command is quoted. */
-  platform: NodeJS.Platform;
-  pageOf: RunPages;
-}
+import { findTokenSource, type TokenLocation } from './token-source.js';
 
 /** Resolves where the service is and how to connect to it. Throws UsageError with every error. */
-export async function resolveServiceSettings(
-  flags: ServiceFlags,
-  profile: Profile | undefined,
-  context: Context,
-): Promise<ServiceSettings> {
-  const allowHttp = isOn(resolveSetting('allowHttp', flags, profile, context));
-  const rawBaseUrl = resolveSetting('baseUrl', flags, profile, context);
+export async function resolveServiceSettings(sources: ServiceSources) {
+  const { flags, profile, context } = sources;
+  const allowHttp = isOn(resolveSetting('allowHttp', sources));
+  const rawBaseUrl = resolveSetting('baseUrl', sources);
   const unknownVariables = findUnknownVariables(context.env);
   const { connection, headers, tls } = await collectUsageErrors({
     connection: () => {
       const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp, unknownVariables);
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
-    headers: async () => parseHeaders(await readHeaderLines(flags, profile, context), flags.token === false),
-    tls: () => readTlsSettings(flags, profile, context),
+    headers: async () => parseHeaders(await readHeaderLines(sources), flags.token === false),
+    tls: () => readTlsSettings(sources),
   });
-  const { location, withheld, ignored } = findTokenSource(flags, profile, context);
+  const { location, withheld, ignored } = findTokenSource(sources);
   const warnings = [
     ...unknownVariables,
     ...findWarnings(connection.baseUrl, context),
@@ -73,20 +52,22 @@ export async function resolveServiceSettings(
     tls,
     headers: { ...trace.headers, ...headers },
     warnings,
+    /** What only --verbose prints. */
     notes: trace.notes,
+    /** The flags that make another command use the same service, such as the one that watches a run again. */
     resumeFlags: findResumeFlags(flags),
+    /** Decides how that command is quoted. */
     platform,
-    pageOf: resolveRunPages(flags, profile, context),
+    pageOf: resolveRunPages(sources),
   };
 }
 
+export type ServiceSettings = Awaited<ReturnType<typeof resolveServiceSettings>>;
+
 /** Throws UsageError where a file cannot be used. */
-async function readTlsSettings(
-  flags: ServiceFlags,
-  profile: Profile | undefined,
-  context: Context,
-): Promise<TlsSettings> {
-  const resolve = (name: 'caFile' | 'certFile' | 'keyFile') => resolveSetting(name, flags, profile, context);
+async function readTlsSettings(sources: ServiceSources): Promise<TlsSettings> {
+  const { context } = sources;
+  const resolve = (name: 'caFile' | 'certFile' | 'keyFile') => resolveSetting(name, sources);
   const files = { caFile: resolve('caFile'), certFile: resolve('certFile'), keyFile: resolve('keyFile') };
   const hasFiles = files.caFile !== undefined || files.certFile !== undefined;
   const { readTlsFiles } = hasFiles ? await import('./tls.js') : {};
@@ -100,11 +81,7 @@ async function readTlsSettings(
 }
 
 /** Returns the URL. Throws UsageError, which never shows user info. */
-function parseBaseUrl(
-  raw: RawSetting | undefined,
-  allowHttp: boolean,
-  unknownVariables: readonly string[],
-): URL {
+function parseBaseUrl(raw: RawSetting | undefined, allowHttp: boolean, unknownVariables: readonly string[]) {
   if (raw === undefined) {
     throw new UsageError([
       'no base URL: set WFR_BASE_URL or pass --base-url, such as https://workflows.example.com/api/v1, or choose a' +

@@ -77,6 +77,20 @@ const WORKFLOW_UUID = {
   examples: ['5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e'],
 } as const satisfies ValueSchema;
 
+/** Returns a setting that is on or off, at the service of the profile. */
+const toggle = (description: string) =>
+  ({
+    type: 'boolean',
+    title: 'true or false',
+    description,
+    default: false,
+    examples: [true],
+    isBoundToBaseUrl: true,
+  }) as const;
+
+/** The path of a file for the service of the profile; the value may be the content itself. */
+const SERVICE_FILE = { type: 'string', pattern: PATH, isBoundToBaseUrl: true, isSensitive: true } as const;
+
 const ROWS = {
   baseUrl: {
     type: 'string',
@@ -88,28 +102,20 @@ const ROWS = {
     isSensitive: true,
   },
   allowHttp: {
-    type: 'boolean',
-    title: 'true or false',
-    description: 'Allow http to a host other than this machine, on a private network.',
-    default: false,
-    examples: [true],
+    ...toggle('Allow http to a host other than this machine, on a private network.'),
     flag: '--allow-http',
     variable: 'WFR_ALLOW_HTTP',
-    isBoundToBaseUrl: true,
   },
   tokenFile: {
-    type: 'string',
+    ...SERVICE_FILE,
     title: 'the path of a file that contains the access token',
     description:
       'A file that contains the access token and nothing else. "~/" is your home folder; other paths are relative to' +
       ' this file. The token is sent only to the origin of baseUrl. WFR_TOKEN, the token itself, overrides it.',
-    pattern: PATH,
     examples: ['~/.secrets/workflows'],
     flag: '--token-file',
     variable: 'WFR_TOKEN_FILE',
-    isBoundToBaseUrl: true,
     excludes: 'tokenCommand',
-    isSensitive: true,
   },
   tokenCommand: {
     type: 'array',
@@ -125,52 +131,40 @@ const ROWS = {
     isSensitive: true,
   },
   headerFile: {
-    type: 'string',
+    ...SERVICE_FILE,
     title: 'the path of a file with request headers',
     description:
       'A file with request headers, one "name: value" a line, for secrets such as API keys; blank lines and lines that' +
       ' begin with # are ignored. "~/" is your home folder; other paths are relative to this file. The headers are sent' +
       ' only to the origin of baseUrl.',
-    pattern: PATH,
     examples: ['~/.secrets/workflows-headers'],
     flag: '--header-file',
-    isBoundToBaseUrl: true,
-    isSensitive: true,
   },
   caFile: {
-    type: 'string',
+    ...SERVICE_FILE,
     title: 'the path of a file with certificates',
     description:
       'Certificates in PEM, to trust in addition to those of Node.js and of the system. "~/" is your home folder; other' +
       ' paths are relative to this file. They are trusted only for the origin of baseUrl.',
-    pattern: PATH,
     examples: ['~/.certs/authority.pem'],
     flag: '--cacert',
-    isBoundToBaseUrl: true,
-    isSensitive: true,
   },
   certFile: {
-    type: 'string',
+    ...SERVICE_FILE,
     title: 'the path of a file with a client certificate',
     description:
       'The client certificate in PEM, followed by those that lead to its issuer, for a service that requires one. It is' +
       ' shown only to the origin of baseUrl.',
-    pattern: PATH,
     examples: ['~/.certs/client.pem'],
-    isBoundToBaseUrl: true,
-    isSensitive: true,
   },
   keyFile: {
-    type: 'string',
+    ...SERVICE_FILE,
     title: 'the path of a file with a private key',
     description:
       'The private key of certFile in PEM, unless that file has it, too. An encrypted one asks for its passphrase on a' +
       ' terminal.',
-    pattern: PATH,
     examples: ['~/.certs/client.key'],
-    isBoundToBaseUrl: true,
     requires: 'certFile',
-    isSensitive: true,
   },
   runUrl: {
     type: 'string',
@@ -192,15 +186,11 @@ const ROWS = {
     variable: 'WFR_WORKFLOW_ID_FIELD',
   },
   resend503: {
-    type: 'boolean',
-    title: 'true or false',
-    description:
+    ...toggle(
       'Send a trigger again after a 503 with Retry-After. Only if the operator of the service guarantees that such an' +
-      ' answer created nothing.',
-    default: false,
-    examples: [true],
+        ' answer created nothing.',
+    ),
     flag: '--resend-503',
-    isBoundToBaseUrl: true,
   },
   interval: {
     type: 'string',

@@ -34,11 +34,7 @@ interface PemFile {
   pem: Buffer;
 }
 
-async function readPem(
-  setting: keyof TlsFiles,
-  { text, source }: RawSetting,
-  context: Context,
-): Promise<PemFile> {
+async function readPem(setting: keyof TlsFiles, { text, source }: RawSetting, context: Context) {
   const isInProfile = source.kind === 'profile';
   const name = `${isInProfile ? `${setting} of ` : ''}${formatSource(source)} ${text}`;
   if (text === '-') throw new UsageError([`${name}: the path of a file is required`]);

@@ -9,14 +9,7 @@ import type { SecretMask } from '../text/secret-mask.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { parseUrl } from '../text/url.js';
 import { formatSource, type Profile, type SettingSource } from './profile.js';
-import { isOtherOrigin, resolveSetting } from './resolve-setting.js';
-
-export interface TokenFlags {
-  tokenFile?: string;
-  baseUrl?: string;
-  /** False for --no-token. */
-  token?: boolean;
-}
+import { isOtherOrigin, resolveSetting, type ServiceFlags, type ServiceSources } from './resolve-setting.js';
 
 export type TokenLocation = { source: SettingSource } & (
   | { kind: 'variable'; token: string }
@@ -42,11 +35,8 @@ export interface TokenSource {
  * variable counts as unset. The profile of --profile overrides the variables, which may be for another service. A
  * profile's token is only for the origin of its base URL.
  */
-export function findTokenSource(
-  flags: TokenFlags,
-  profile: Profile | undefined,
-  context: Context,
-): TokenSource {
+export function findTokenSource(sources: ServiceSources): TokenSource {
+  const { flags, profile, context } = sources;
   const inProfile = profile === undefined ? [] : [`profile ${profile.name}`];
   const inVariables = ['WFR_TOKEN', 'WFR_TOKEN_FILE'].map((name) =>
     context.env[name] === '' ? `${name} (empty)` : name,
@@ -56,7 +46,7 @@ export function findTokenSource(
   const fromFlag = flagLocation(flags);
   const fromVariable = variableLocation(context);
   const fromProfile = profile && profileLocation(profile, context);
-  const otherOrigin = findOtherOrigin(flags, profile, context);
+  const otherOrigin = findOtherOrigin(sources);
   if (fromFlag !== undefined) return { location: fromFlag, lookedFor };
   if (fromVariable !== undefined) {
     const isOverridden = profile?.chosenBy.kind === 'flag' && otherOrigin === undefined;
@@ -69,18 +59,15 @@ export function findTokenSource(
 }
 
 /** Returns why the profile's token must not be sent to the base URL in use; undefined if it may be. */
-function findOtherOrigin(
-  flags: TokenFlags,
-  profile: Profile | undefined,
-  context: Context,
-): string | undefined {
-  const baseUrl = resolveSetting('baseUrl', flags, profile, context);
+function findOtherOrigin(sources: ServiceSources): string | undefined {
+  const { profile } = sources;
+  const baseUrl = resolveSetting('baseUrl', sources);
   if (profile === undefined || baseUrl === undefined || !isOtherOrigin(baseUrl, profile)) return undefined;
   const { origin } = parseUrl(profile.settings.baseUrl ?? '') ?? {};
   return `the token of profile ${profile.name} is for ${origin} and is not sent to the base URL from ${formatSource(baseUrl.source)}`;
 }
 
-function flagLocation({ tokenFile }: TokenFlags): TokenLocation | undefined {
+function flagLocation({ tokenFile }: ServiceFlags): TokenLocation | undefined {
   if (tokenFile === undefined) return undefined;
   return { kind: 'file', path: tokenFile, source: { kind: 'flag', name: '--token-file' } };
 }

@@ -2,19 +2,14 @@
 import { UsageError } from '../errors.js';
 import type { DeclaredWorkflow } from '../inputs/check-declared.js';
 import { declare, type Parameters } from '../parameters/declaration.js';
-import type { Context } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES, type WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
 import { findNearest } from '../text/nearest.js';
 import { formatSource, type Profile } from './profile.js';
-import { isOn, resolveSetting } from './resolve-setting.js';
+import { isOn, resolveSetting, type SettingSources } from './resolve-setting.js';
 
 /** Resolves the field that carries the workflow's id. Throws UsageError. */
-export function resolveWorkflowIdField(
-  flags: { workflowIdField?: string },
-  profile: Profile | undefined,
-  context: Context,
-): WorkflowIdFieldChoice {
-  const raw = resolveSetting('workflowIdField', flags, profile, context);
+export function resolveWorkflowIdField(sources: SettingSources): WorkflowIdFieldChoice {
+  const raw = resolveSetting('workflowIdField', sources);
   const choice = WORKFLOW_ID_FIELD_CHOICES.find((candidate) => candidate === raw?.text);
   if (raw === undefined || choice === undefined) {
     const choices = WORKFLOW_ID_FIELD_CHOICES.join(', ');
@@ -24,12 +19,8 @@ export function resolveWorkflowIdField(
 }
 
 /** Returns whether a trigger may be sent again after a 503 with Retry-After. */
-export function mayResend503(
-  flags: { resend503?: boolean; baseUrl?: string },
-  profile: Profile | undefined,
-  context: Context,
-): boolean {
-  return isOn(resolveSetting('resend503', flags, profile, context));
+export function mayResend503(sources: SettingSources): boolean {
+  return isOn(resolveSetting('resend503', sources));
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;

@@ -12,60 +12,35 @@ import { SecretMask } from '../text/secret-mask.js';
 import type { ExecOptions, ExecResult, ExitStatus } from './exec.js';
 
 /** The timeouts of requests and of the end of a command (ms), how runs are polled, and the most documents that are saved. */
-export interface Limits {
+export const DEFAULT_LIMITS = {
   /** Until a connection is established. */
-  connect: number;
-  /** Without any byte sent during a request. */
-  stall: number;
-  /** From the last byte of a trigger to the headers of the response. */
-  response: number;
-  /** Without any byte received of the response to a poll, or of any response body. */
-  silence: number;
-  /** For the whole body of a response that is not a 2xx. */
-  errorBody: number;
-  /** How long Ctrl-C waits for the response to a request that was sent. */
-  interruptGrace: number;
-  /** The same for SIGTERM and SIGHUP: service managers and CI runners soon send SIGKILL. */
-  terminationGrace: number;
-  /** How long the end of a command waits until the history is written. */
-  history: number;
-  /** Most documents saved from one output; more suggests an error or an attack. */
-  documents: number;
-  /** The time between polls (ms), the longest one, and how much it grows while a run does not change. */
-  polling: { interval: number; maxInterval: number; growth: number };
-}
-
-export const DEFAULT_LIMITS: Limits = {
   connect: 10_000,
+  /** Without any byte sent during a request. */
   stall: 60_000,
+  /** From the last byte of a trigger to the headers of the response. */
   response: 300_000,
+  /** Without any byte received of the response to a poll, or of any response body. */
   silence: 30_000,
+  /** For the whole body of a response that is not a 2xx. */
   errorBody: 10_000,
+  /** How long Ctrl-C waits for the response to a request that was sent. */
   interruptGrace: 10_000,
+  /** The same for SIGTERM and SIGHUP: service managers and CI runners soon send SIGKILL. */
   terminationGrace: 2_000,
+  /** How long the end of a command waits until the history is written. */
   history: 2_000,
+  /** Most documents saved from one output; more suggests an error or an attack. */
   documents: 10_000,
+  /** The time between polls (ms), the longest one, and how much it grows while a run does not change. */
   polling: { interval: 2_000, maxInterval: 10_000, growth: 1.5 },
 };
+
+export type Limits = typeof DEFAULT_LIMITS;
 
 /** The longest delay of Node's timers (ms); longer ones fire at once. */
 const MAX_TIMER = 2 ** 31 - 1;
 
-export interface Clock {
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Milliseconds that never go backwards, for durations. */
-  monotonic(): number;
-  /** Resolves after `ms` milliseconds, or rejects with the signal's reason. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /**
-   * Calls `action` after `ms` milliseconds, unless the returned function is called first. Data that has arrived on sockets
-   * is processed before, so that a process that was stopped or busy does not time out wrongly.
-   */
-  after(ms: number, action: () => void): () => void;
-  /** Returns a number from 0 to 1, for the jitter of delays. */
-  random(): number;
-}
+export type Clock = typeof systemClock;
 
 interface Child {
   exited: Promise<ExitStatus>;
@@ -120,23 +95,27 @@ export interface Context {
   exec(command: string, args: readonly string[], options: ExecOptions): Promise<ExecResult>;
 }
 
-/** Rejects with the signal's reason, not with an AbortError around it as Node's timers do. */
-async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  signal?.throwIfAborted();
-  try {
-    await sleepFor(Math.min(Math.max(ms, 0), MAX_TIMER), undefined, signal === undefined ? {} : { signal });
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
-  }
-}
-
-export const systemClock: Clock = {
+export const systemClock = {
+  /** Milliseconds since 1970. */
   now: () => Date.now(),
+  /** Milliseconds that never go backwards, for durations. */
   // performance.now() would load node:perf_hooks, which costs 2 ms at every start.
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
-  sleep,
-  after(ms, action) {
+  /** Resolves after `ms` milliseconds, or rejects with the signal's reason: Node's timers put an AbortError around it. */
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    try {
+      await sleepFor(Math.min(Math.max(ms, 0), MAX_TIMER), undefined, signal === undefined ? {} : { signal });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
+  },
+  /**
+   * Calls `action` after `ms` milliseconds, unless the returned function is called first. Data that has arrived on sockets
+   * is processed before, so that a process that was stopped or busy does not time out wrongly.
+   */
+  after(ms: number, action: () => void): () => void {
     let immediate: NodeJS.Immediate | undefined;
     // Immediates run after data that has arrived was read, timers before.
     const runAfterInput = () => {
@@ -148,6 +127,7 @@ export const systemClock: Clock = {
       clearImmediate(immediate);
     };
   },
+  /** Returns a number from 0 to 1, for the jitter of delays. */
   random: Math.random,
 };
 
@@ -162,10 +142,12 @@ export function processContext(): Context {
       return process.stdin;
     },
     get cwd() {
-      return findWorkingFolder();
+      // Another process may have removed it; absolute paths still work.
+      return readOr('', process.cwd);
     },
     get home() {
-      return findHomeFolder();
+      // homedir() throws for a user without HOME whom the system does not know.
+      return readOr('', homedir);
     },
     stdout: new Output(process.stdout, true),
     stderr: new Output(process.stderr, false, secrets),
@@ -196,21 +178,12 @@ export function processContext(): Context {
   };
 }
 
-/** Another process may have removed it; absolute paths still work. */
-function findWorkingFolder(): string {
+/** Returns what `read` returns, or `other` where the system does not say. */
+function readOr<T, Other>(other: Other, read: () => T): T | Other {
   try {
-    return process.cwd();
+    return read();
   } catch {
-    return '';
-  }
-}
-
-/** Returns an empty string for a user without HOME whom the system does not know, where homedir() throws. */
-function findHomeFolder(): string {
-  try {
-    return homedir();
-  } catch {
-    return '';
+    return other;
   }
 }
 
@@ -271,22 +244,16 @@ async function spawnCommand(
 
 /** Returns the boot id and the PID namespace of this process; empty on other systems. */
 export function readPidNamespace(): string {
-  try {
+  return readOr('', () => {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
     return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    return '';
-  }
+  });
 }
 
 /** Returns how many files this process may have open; Infinity on other systems. */
 function readOpenFileLimit(): number {
-  try {
-    const limits = readFileSync('/proc/self/limits', 'latin1');
-    return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
+  const limits = readOr('', () => readFileSync('/proc/self/limits', 'latin1'));
+  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
 }
 
 /**
@@ -294,15 +261,11 @@ function readOpenFileLimit(): number {
  * clock ticks since the boot: a later process with its id has another time. Undefined if the system does not say.
  */
 function readProcess(pid: number): { isZombie: boolean; started: string } | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name before may contain anything; these are fields 3 to 22.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const [state, started] = [fields[0], fields[19]];
-    return started === undefined ? undefined : { isZombie: state === 'Z', started };
-  } catch {
-    return undefined;
-  }
+  const stat = readOr('', () => readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  // The name before may contain anything; these are fields 3 to 22.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [state, started] = [fields[0], fields[19]];
+  return started === undefined ? undefined : { isZombie: state === 'Z', started };
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Runs a command, such as the one that prints the access token, and returns its output. */
 
+import { untilAborted } from './until-aborted.js';
+
 /** How long a command may run (ms). */
 const TIMEOUT = 60_000;
 /** How long its output may stay open after it exited (ms). */
@@ -46,23 +48,21 @@ export async function exec(
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true });
   const stdout = keepStart(child.stdout);
   const stderr = keepEnd(child.stderr);
-  const cleanups: (() => void)[] = [];
-  try {
-    const exitStatus = await new Promise<ExecResult['exitStatus']>((resolve, reject) => {
-      const abort = () => reject(signal?.reason);
-      signal?.addEventListener('abort', abort, { once: true });
-      cleanups.push(() => signal?.removeEventListener('abort', abort));
-      cleanups.push(after(TIMEOUT, () => resolve('timeout')));
-      child.on('error', reject);
-      child.on('close', (code, killedBy) => resolve(killedBy ?? code ?? 0));
-      // A daemon that the command started may keep the output open for ever.
-      child.on('exit', (code, killedBy) => {
-        cleanups.push(after(OUTPUT_TIMEOUT, () => resolve(killedBy ?? code ?? 0)));
-      });
+  const timers: (() => void)[] = [];
+  const ended = new Promise<ExecResult['exitStatus']>((resolve, reject) => {
+    timers.push(after(TIMEOUT, () => resolve('timeout')));
+    child.on('error', reject);
+    child.on('close', (code, killedBy) => resolve(killedBy ?? code ?? 0));
+    // A daemon that the command started may keep the output open for ever.
+    child.on('exit', (code, killedBy) => {
+      timers.push(after(OUTPUT_TIMEOUT, () => resolve(killedBy ?? code ?? 0)));
     });
+  });
+  try {
+    const exitStatus = await (signal === undefined ? ended : untilAborted(ended, signal));
     return { exitStatus, stdout: stdout.text, stderr: stderr.text, omittedLines: stderr.omittedLines };
   } finally {
-    for (const cleanup of cleanups) cleanup();
+    for (const cancel of timers) cancel();
     // Has no effect on a process that has exited.
     child.kill();
     child.unref();

@@ -118,14 +118,11 @@ function isPlanted(entry: Stats, folder: Stats, uid: UserId): boolean {
   return isOpenToAll && isForeign(entry, uid) && entry.uid !== folder.uid;
 }
 
-/** What is wrong with the owner or mode of a file; a fatal risk means that any user could have written it. */
-export interface FileRisk {
-  isFatal: boolean;
-  message: string;
-}
-
-/** Returns who else could have written a file (from stat, so of a link's target). Pipes and devices are not checked. */
-export function findFileRisk(path: string, stats: Stats, uid: UserId): FileRisk | undefined {
+/**
+ * Returns who else could have written a file (from stat, so of a link's target); a fatal risk means that any user could.
+ * Pipes and devices are not checked.
+ */
+export function findFileRisk(path: string, stats: Stats, uid: UserId) {
   if (uid === undefined || !stats.isFile()) return undefined;
   const fix = `(${formatMode(stats)}); run: chmod go-w ${path}`;
   if ((stats.mode & WRITABLE_BY_OTHERS) !== 0)

@@ -2,7 +2,8 @@
 import { setMaxListeners } from 'node:events';
 import { InterruptedError } from '../errors.js';
 import type { SignalName } from '../exit-code.js';
-import type { Clock, Context } from './context.js';
+import type { Context } from './context.js';
+import { untilAborted } from './until-aborted.js';
 
 /**
  * After a second signal, how long files are waited for, and then how long the command has for its messages (ms): on a file
@@ -17,57 +18,31 @@ export class Interruption {
   readonly #final = new AbortController();
   readonly #impatient = new AbortController();
   readonly #overdue = new AbortController();
-  readonly #clock: Clock;
   #stopTimer = () => {};
   readonly #release: () => void;
-
-  constructor(context: Pick<Context, 'onSignal' | 'clock'>) {
-    // Every watched run adds listeners.
-    setMaxListeners(0, this.#first.signal, this.#second.signal, this.#final.signal, this.#impatient.signal);
-    this.#clock = context.clock;
-    this.#release = context.onSignal((signal) => this.#receive(signal));
-  }
-
   /** Aborts with an InterruptedError on the first signal. */
-  get signal(): AbortSignal {
-    return this.#first.signal;
-  }
-
+  readonly signal = this.#first.signal;
   /** Aborts with the InterruptedError of the first signal when a second one arrives. */
-  get second(): AbortSignal {
-    return this.#second.signal;
-  }
-
+  readonly second = this.#second.signal;
   /** Aborts with an InterruptedError when stdout must not delay the exit any longer: SIGTERM, SIGHUP, a second signal. */
-  get final(): AbortSignal {
-    return this.#final.signal;
-  }
-
+  readonly final = this.#final.signal;
   /** Aborts half a second after the second signal, when files must not delay the exit any longer. */
-  get impatient(): AbortSignal {
-    return this.#impatient.signal;
+  readonly impatient = this.#impatient.signal;
+
+  constructor(private readonly context: Pick<Context, 'onSignal' | 'clock'>) {
+    // Every watched run adds listeners.
+    setMaxListeners(0, this.signal, this.second, this.final, this.impatient);
+    this.#release = context.onSignal((signal) => this.#receive(signal));
   }
 
   /** The first signal; undefined if none has arrived. */
   get received(): SignalName | undefined {
-    return this.#first.signal.aborted ? (this.#first.signal.reason as InterruptedError).signal : undefined;
+    return this.signal.aborted ? (this.signal.reason as InterruptedError).signal : undefined;
   }
 
   /** Settles like the promise, or rejects with the InterruptedError of the next signal: the first one, then the final one. */
-  async raceWithSignal<T>(promise: Promise<T>): Promise<T> {
-    const next = this.#first.signal.aborted ? this.#final.signal : this.#first.signal;
-    promise.catch(() => {});
-    let abort = () => {};
-    const aborted = new Promise<never>((_resolve, reject) => {
-      abort = () => reject(next.reason);
-      next.addEventListener('abort', abort, { once: true });
-      if (next.aborted) abort();
-    });
-    try {
-      return await Promise.race([promise, aborted]);
-    } finally {
-      next.removeEventListener('abort', abort);
-    }
+  raceWithSignal<T>(promise: Promise<T>): Promise<T> {
+    return untilAborted(promise, this.signal.aborted ? this.final : this.signal);
   }
 
   /** Like raceWithSignal; what is opened after the signal is closed again. */
@@ -81,11 +56,8 @@ export class Interruption {
   }
 
   /** Settles like the promise, or rejects with the first InterruptedError a second after the second signal. */
-  async raceToEnd<T>(promise: Promise<T>): Promise<T> {
-    const overdue = new Promise<never>((_resolve, reject) => {
-      this.#overdue.signal.addEventListener('abort', () => reject(this.#overdue.signal.reason));
-    });
-    return Promise.race([promise, overdue]);
+  raceToEnd<T>(promise: Promise<T>): Promise<T> {
+    return untilAborted(promise, this.#overdue.signal);
   }
 
   /** Stops listening to signals. */
@@ -95,9 +67,9 @@ export class Interruption {
   }
 
   #receive(signal: SignalName): void {
-    const isSecond = this.#first.signal.aborted;
-    const error = isSecond ? this.#first.signal.reason : new InterruptedError(signal);
-    if (isSecond && !this.#second.signal.aborted) this.#startTimer(error);
+    const isSecond = this.signal.aborted;
+    const error = isSecond ? this.signal.reason : new InterruptedError(signal);
+    if (isSecond && !this.second.aborted) this.#startTimer(error);
     // Listeners of the first signal also check `final`, so it aborts first.
     if (isSecond || signal !== 'SIGINT') this.#final.abort(error);
     if (isSecond) this.#second.abort(error);
@@ -105,9 +77,10 @@ export class Interruption {
   }
 
   #startTimer(error: InterruptedError): void {
-    this.#stopTimer = this.#clock.after(MAX_DISK_WAIT, () => {
+    const { clock } = this.context;
+    this.#stopTimer = clock.after(MAX_DISK_WAIT, () => {
       this.#impatient.abort(error);
-      this.#stopTimer = this.#clock.after(MAX_ENDING, () => this.#overdue.abort(error));
+      this.#stopTimer = clock.after(MAX_ENDING, () => this.#overdue.abort(error));
     });
   }
 }

@@ -78,9 +78,10 @@ interface Busy {
 }
 
 export class Gate implements RequestGate {
-  readonly #options: GateOptions;
   readonly #limiter: RateLimiter;
   readonly #givenUp = new AbortController();
+  /** Aborts with an error after five minutes without a connection or a normal response, or after a permanent fault. */
+  readonly givenUp = this.#givenUp.signal;
   #outage: Outage | undefined;
   #busy: Busy | undefined;
   #cause: WaitCause | undefined;
@@ -90,19 +91,13 @@ export class Gate implements RequestGate {
   #inARow = { unreachable: 0, unknown: 0, rejected: 0, status: 0 };
   #stopReason: readonly string[] | undefined;
 
-  constructor(options: GateOptions) {
-    this.#options = options;
+  constructor(private readonly options: GateOptions) {
     this.#limiter = new RateLimiter(options.rate, options.clock);
   }
 
   /** Why no further row may be sent, as lines for the summary; undefined while rows may be sent. */
   get stopReason(): readonly string[] | undefined {
     return this.#stopReason;
-  }
-
-  /** Aborts with an error after five minutes without a connection or a normal response, or after a permanent fault. */
-  get givenUp(): AbortSignal {
-    return this.#givenUp.signal;
   }
 
   /** What requests wait for; undefined while they need not. */
@@ -145,12 +140,12 @@ export class Gate implements RequestGate {
         return result;
       } catch (error) {
         const cause = findOutageCause(error);
-        if (cause === undefined) this.#endOutage(!this.#options.signal.aborted);
+        if (cause === undefined) this.#endOutage(!this.options.signal.aborted);
         else if (cause instanceof NetworkError && cause.isPermanent) this.#giveUp(error);
         // The next row would be sent before the time that the service asks for.
         if (error instanceof NotTriggeredError && error.retryAfter !== undefined) this.#giveUp(error);
         if (cause !== undefined && !this.givenUp.aborted) {
-          this.#outage ??= startOutage(send, this.#options.clock);
+          this.#outage ??= startOutage(send, this.options.clock);
           const { probe, over } = this.#outage;
           if (await (probe === send ? this.#pause(this.#outage, cause, error) : over)) continue;
         }
@@ -192,7 +187,7 @@ export class Gate implements RequestGate {
   }
 
   #reasonAfterRow(exit: Exit, error: Facts | undefined): readonly string[] | undefined {
-    const { failFast, keepGoing } = this.#options;
+    const { failFast, keepGoing } = this.options;
     const { rejected, status, unreachable } = this.#inARow;
     const hints = error?.hints ?? [];
     if (!keepGoing && exit === ExitCode.unauthorized)
@@ -218,17 +213,17 @@ export class Gate implements RequestGate {
   // Waiting for the service
 
   #startWait(cause: WaitCause, delay: number): void {
-    const now = this.#options.clock.monotonic();
+    const now = this.options.clock.monotonic();
     this.#cause = cause;
     this.#until = now + delay;
     if (now - this.#noticedAt < NOTICE_INTERVAL) return;
     this.#noticedAt = now;
-    this.#options.onWait(cause, delay);
+    this.options.onWait(cause, delay);
   }
 
   #startBusy(status: number): void {
     if (this.#busy !== undefined || this.givenUp.aborted) return;
-    const { clock } = this.#options;
+    const { clock } = this.options;
     const busy = { status, awake: new AwakeTime(clock), cancelTimer: () => {} };
     this.#busy = busy;
     const check = () => {
@@ -263,7 +258,7 @@ export class Gate implements RequestGate {
 
   /** Waits for the backoff; resolves with whether to make another attempt. */
   async #pause(outage: Outage, cause: WaitCause, error: unknown): Promise<boolean> {
-    const { clock, signal } = this.#options;
+    const { clock, signal } = this.options;
     // A suspended machine may have caused this failure, so another attempt decides. How long a service may be busy is
     // decided by all responses.
     const isOver =

@@ -3,6 +3,7 @@
  * When the service limits the rate (429, or 503 with Retry-After), the rate is halved, then rises slowly again.
  */
 import type { Clock } from '../platform/context.js';
+import { untilAborted } from '../platform/until-aborted.js';
 import { MAX_RETRY_AFTER } from '../service/retry.js';
 
 /** The rate never falls below this share of the normal rate, so that a batch still ends. */
@@ -23,8 +24,6 @@ interface Waiter {
 }
 
 export class RateLimiter {
-  readonly #limit: number;
-  readonly #clock: Clock;
   readonly #queue: Waiter[] = [];
   #rate: number;
   /** The normal rate; without a limit, the rate measured at the first rejection. */
@@ -41,11 +40,12 @@ export class RateLimiter {
   #stopped: { reason: unknown } | undefined;
 
   /** Allows `limit` requests a second (Infinity: no limit). */
-  constructor(limit: number, clock: Clock) {
-    this.#limit = limit;
+  constructor(
+    private readonly limit: number,
+    private readonly clock: Clock,
+  ) {
     this.#rate = limit;
     this.#normalRate = limit;
-    this.#clock = clock;
     this.#countedSince = clock.monotonic();
   }
 
@@ -57,26 +57,20 @@ export class RateLimiter {
   async acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#stopped !== undefined) throw this.#stopped.reason;
-    await new Promise<void>((resolve, reject) => {
-      const waiter: Waiter = {
-        proceed: () => {
-          signal.removeEventListener('abort', leave);
-          resolve();
-        },
-        reject: (reason) => {
-          signal.removeEventListener('abort', leave);
-          reject(reason);
-        },
-      };
-      const leave = () => {
+    let leave = () => {};
+    const turn = new Promise<void>((proceed, reject) => {
+      const waiter = { proceed, reject };
+      this.#queue.push(waiter);
+      leave = () => {
         const index = this.#queue.indexOf(waiter);
         if (index >= 0) this.#queue.splice(index, 1);
         if (this.#queue.length === 0) this.#pause?.abort();
-        reject(signal.reason);
       };
-      signal.addEventListener('abort', leave, { once: true });
-      this.#queue.push(waiter);
-      this.#serve();
+    });
+    this.#serve();
+    await untilAborted(turn, signal).catch((error) => {
+      leave();
+      throw error;
     });
   }
 
@@ -88,7 +82,7 @@ export class RateLimiter {
   }
 
   onResponse(status: number, retryAfter: number | undefined): void {
-    const now = this.#clock.monotonic();
+    const now = this.clock.monotonic();
     if (isTooBusy(status, retryAfter)) this.#slowDown(now, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
     else this.#recover(now);
   }
@@ -107,18 +101,18 @@ export class RateLimiter {
   }
 
   #recover(now: number): void {
-    if (this.#rate >= this.#limit || now < this.#lastRise) return;
+    if (this.#rate >= this.limit || now < this.#lastRise) return;
     const seconds = (now - this.#lastRise) / 1_000;
     this.#lastRise = now;
-    this.#rate = Math.min(this.#rate + (this.#normalRate / RECOVERY_SECONDS) * seconds, this.#limit);
-    if (!Number.isFinite(this.#limit) && this.#rate > this.#normalRate * 2)
+    this.#rate = Math.min(this.#rate + (this.#normalRate / RECOVERY_SECONDS) * seconds, this.limit);
+    if (!Number.isFinite(this.limit) && this.#rate > this.#normalRate * 2)
       this.#rate = Number.POSITIVE_INFINITY;
   }
 
   #serve(): void {
     if (this.#pause !== undefined) return;
     while (this.#queue.length > 0) {
-      const now = this.#clock.monotonic();
+      const now = this.clock.monotonic();
       if (this.#nextAt > now) return this.#pauseFor(this.#nextAt - now);
       this.#nextAt = Math.max(this.#nextAt, now) + (Number.isFinite(this.#rate) ? 1_000 / this.#rate : 0);
       this.#sent++;
@@ -133,6 +127,6 @@ export class RateLimiter {
       this.#pause = undefined;
       this.#serve();
     };
-    this.#clock.sleep(ms, pause.signal).then(resume, resume);
+    this.clock.sleep(ms, pause.signal).then(resume, resume);
   }
 }

@@ -55,11 +55,7 @@ export async function confirmRun(
 }
 
 /** Reads a run, with retries: the replicas of a service may take time to agree that a new run exists. */
-async function getRunWithRetries(
-  id: string,
-  service: Service,
-  signal: AbortSignal,
-): Promise<Run | undefined> {
+async function getRunWithRetries(id: string, service: Service, signal: AbortSignal) {
   for (let retries = 0; ; retries++) {
     try {
       return (await getRun(id, service, signal)).run;
@@ -103,7 +99,7 @@ function findIdInLocation(location: string | undefined): string | undefined {
 /** Returns the ids in JSON that may be truncated: those of the object itself before those one level below. */
 function findIdsInBody(body: Uint8Array): string[] {
   /** By rank; a few of each, so that a body of nothing but ids takes no more memory. */
-  const found = new Map<number, Set<string>>();
+  const found = Array.from({ length: 3 * ID_NAMES.length }, () => new Set<string>());
   const scanner = new JsonScanner(body);
   let count = 0;
   /** The names that lead to the current value, of the levels that are searched. */
@@ -122,19 +118,14 @@ function findIdsInBody(body: Uint8Array): string[] {
       if (rank < 0 || !isOfRun) continue;
       count++;
       const id = parseId(body.subarray(start, end), token, end < body.length);
-      if (isCandidate(id)) addCandidate(found, rank + depth * ID_NAMES.length, id);
+      const ids = found[rank + depth * ID_NAMES.length];
+      if (isCandidate(id) && ids !== undefined && ids.size < MAX_CANDIDATES) ids.add(id);
     }
   } catch (error) {
     // A truncated body is read up to its end.
     if (!(error instanceof JsonSyntaxError)) throw error;
   }
-  return [...found].sort(([a], [b]) => a - b).flatMap(([, ids]) => [...ids]);
-}
-
-function addCandidate(found: Map<number, Set<string>>, rank: number, id: string): void {
-  const ids = found.get(rank) ?? new Set();
-  found.set(rank, ids);
-  if (ids.size < MAX_CANDIDATES) ids.add(id);
+  return found.flatMap((ids) => [...ids]);
 }
 
 /** Returns the text of a string or an integer; undefined if it is long, or if truncation may have removed digits. */

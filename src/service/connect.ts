@@ -7,6 +7,7 @@ import { connect as connectTcp, type LookupFunction, type Socket } from 'node:ne
 import { NetworkError, type NetworkFault } from '../errors.js';
 import type { Clock } from '../platform/context.js';
 import { errorCode } from '../platform/system-error.js';
+import { untilAborted } from '../platform/until-aborted.js';
 import { isLoopback, stripBrackets } from '../text/url.js';
 import type { Trust } from './trust.js';
 
@@ -34,10 +35,11 @@ const WRITE_ERROR_DELAY = 1_000;
 export async function openSocket(route: Route, clock: Clock, signal: AbortSignal): Promise<Socket> {
   const { origin, proxy, trust } = route;
   const secure = origin.protocol === 'https:';
-  const target = { host: stripBrackets(origin.hostname), port: Number(origin.port) || (secure ? 443 : 80) };
+  const port = Number(origin.port) || (secure ? 443 : 80);
+  const target = { host: stripBrackets(origin.hostname), port, isProxy: false };
   const openPlain = () =>
-    proxy === undefined ? openTcp(target, signal, false) : openTunnel(proxy, target, trust, signal);
-  const socket = secure ? await openTls(target, openPlain, trust, signal, false) : await openPlain();
+    proxy === undefined ? openTcp(target, signal) : openTunnel(proxy, target, trust, signal);
+  const socket = secure ? await openTls(target, openPlain, trust, signal) : await openPlain();
   dropStacks(socket);
   return delayWriteErrors(socket, clock);
 }
@@ -45,21 +47,25 @@ export async function openSocket(route: Route, clock: Clock, signal: AbortSignal
 interface Target {
   host: string;
   port: number;
+  isProxy: boolean;
 }
 
 const hostOf = ({ host, port }: Target) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
+const factsOf = (target: Target) => ({ host: hostOf(target), proxy: target.isProxy });
 
-function openTcp(target: Target, signal: AbortSignal, proxy: boolean): Promise<Socket> {
+function openTcp(target: Target, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
+  const { host, port } = target;
   const socket = connectTcp({
-    ...target,
+    host,
+    port,
     noDelay: true,
     keepAlive: true,
     keepAliveInitialDelay: 60_000,
     autoSelectFamilyAttemptTimeout: FAMILY_TIMEOUT,
-    ...(target.host === 'localhost' && { lookup: lookUpLoopback }),
+    ...(host === 'localhost' && { lookup: lookUpLoopback }),
   });
-  return waitUntilOpen(socket, 'connect', target, signal, proxy);
+  return waitUntilOpen(socket, 'connect', target, signal);
 }
 
 /** Looks up localhost. Without an entry in the hosts file, a name server answers, and could lead the token elsewhere. */
@@ -73,73 +79,45 @@ const lookUpLoopback: LookupFunction = (host, options, callback) => {
 };
 
 /** Opens TLS over a socket of `openPlain`, which is called again where another store of certificates is tried. */
-async function openTls(
-  target: Target,
-  openPlain: () => Promise<Socket>,
-  trust: Trust,
-  signal: AbortSignal,
-  proxy: boolean,
-): Promise<Socket> {
+async function openTls(target: Target, openPlain: () => Promise<Socket>, trust: Trust, signal: AbortSignal) {
   const { connect: connectTls } = await import('node:tls');
-  const { host } = target;
+  const { host, isProxy } = target;
   // An IP address is not a valid server name (RFC 6066, section 3).
   const servername = /^[\d.]+$|:/.test(host) ? '' : host;
-  return trust.connect(hostOf(target), proxy, async (secureContext) => {
+  return trust.connect(hostOf(target), isProxy, async (secureContext) => {
     const socket = await openPlain();
     const options = { socket, host, servername, ALPNProtocols: ['http/1.1'] };
     const secured = connectTls(secureContext === undefined ? options : { ...options, secureContext });
-    return waitUntilOpen(secured, 'secureConnect', target, signal, proxy);
+    return waitUntilOpen(secured, 'secureConnect', target, signal);
   });
 }
 
 /** Resolves with the socket on `event`. Throws NetworkError, or the signal's reason. */
-function waitUntilOpen(
-  socket: Socket,
-  event: string,
-  target: Target,
-  signal: AbortSignal,
-  proxy: boolean,
-): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const finish = (settle: () => void) => {
-      signal.removeEventListener('abort', abort);
-      socket.removeListener('error', fail);
-      socket.removeListener('close', closed);
-      settle();
-    };
-    const giveUp = (reason: unknown) =>
-      finish(() => {
-        socket.on('error', () => {}).destroy();
-        reject(reason);
-      });
-    const abort = () => giveUp(signal.reason);
-    const fail = (error: Error) => giveUp(toConnectError(error, target, proxy));
-    const closed = () => giveUp(new NetworkError('connect-reset', { host: hostOf(target), proxy }));
+async function waitUntilOpen(socket: Socket, event: string, target: Target, signal: AbortSignal) {
+  const opened = new Promise<Socket>((resolve, reject) => {
+    socket.once(event, () => resolve(socket));
     // The next user adds its listener later; an error before that must not be uncaught.
-    socket.once(event, () => finish(() => resolve(socket.on('error', () => {}))));
-    socket.once('error', fail);
-    socket.once('close', closed);
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
+    socket.on('error', reject);
+    socket.once('close', () => reject(undefined));
+  });
+  return untilAborted(opened, signal).catch((error) => {
+    socket.destroy();
+    if (error === signal.reason && signal.aborted) throw error;
+    throw error === undefined
+      ? new NetworkError('connect-reset', factsOf(target))
+      : toConnectError(error, target);
   });
 }
 
 /** Opens a tunnel through an HTTP proxy with CONNECT (RFC 9110, section 9.3.6). */
-async function openTunnel(
-  proxy: ProxyServer,
-  target: Target,
-  trust: Trust,
-  signal: AbortSignal,
-): Promise<Socket> {
-  const proxyTarget = { host: proxy.hostname, port: proxy.port };
-  const openPlain = () => openTcp(proxyTarget, signal, true);
-  const socket =
-    proxy.protocol === 'https:'
-      ? await openTls(proxyTarget, openPlain, trust, signal, true)
-      : await openPlain();
+async function openTunnel(proxy: ProxyServer, target: Target, trust: Trust, signal: AbortSignal) {
+  const proxyTarget = { host: proxy.hostname, port: proxy.port, isProxy: true };
+  const openPlain = () => openTcp(proxyTarget, signal);
+  const isSecure = proxy.protocol === 'https:';
+  const socket = await (isSecure ? openTls(proxyTarget, openPlain, trust, signal) : openPlain());
   // Loaded only when there is a proxy.
   const { request } = await import('node:http');
-  return new Promise((resolve, reject) => {
+  return new Promise<Socket>((resolve, reject) => {
     const authority = hostOf(target);
     const headers = {
       host: authority,
@@ -154,11 +132,7 @@ async function openTunnel(
     });
     const fail = (fault: NetworkFault, facts: { status?: number; code?: string | undefined }) => {
       socket.on('error', () => {}).destroy();
-      reject(
-        signal.aborted
-          ? signal.reason
-          : new NetworkError(fault, { host: hostOf(proxyTarget), proxy: true, ...facts }),
-      );
+      reject(signal.aborted ? signal.reason : new NetworkError(fault, { ...factsOf(proxyTarget), ...facts }));
     };
     connect.once('connect', (response, tunnel: Socket) => {
       if (response.statusCode === 200) resolve(tunnel);
@@ -198,11 +172,11 @@ const FAULTS: Readonly<Record<string, NetworkFault>> = {
 const CERTIFICATE_CODE =
   /CERT|SELF_SIGNED|UNABLE_TO_|ALTNAME|CRL|HOSTNAME_MISMATCH|INVALID_(CA|PURPOSE)|PATH_LENGTH/;
 
-function toConnectError(error: Error, target: Target, proxy: boolean): NetworkError {
+function toConnectError(error: Error, target: Target): NetworkError {
   // If all addresses of a host fail, the first error is reported.
   const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
   const code = errorCode(first);
-  return new NetworkError(faultOf(code), { host: hostOf(target), code, proxy }, { cause: error });
+  return new NetworkError(faultOf(code), { ...factsOf(target), code }, { cause: error });
 }
 
 /**

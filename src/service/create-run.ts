@@ -13,16 +13,9 @@ import {
 import type { Interruption } from '../platform/signals.js';
 import { type Input, TriggerBody } from './body.js';
 import { collectEvidence, confirmRun } from './candidate-id.js';
-import { type Attempt, classify, type Decision, decideResend } from './retry.js';
+import { type Attempt, classify, decideResend } from './retry.js';
 import type { Run } from './run.js';
-import {
-  httpErrorInfo,
-  onResponse,
-  parseRunResponse,
-  requestHeaders,
-  runsUrl,
-  type Service,
-} from './service.js';
+import { httpErrorInfo, parseRunResponse, runsUrl, type Service, sendRequest } from './service.js';
 import type { SendHooks } from './transport.js';
 import {
   fieldsFor,
@@ -41,11 +34,7 @@ export interface Trigger {
 }
 
 /** The accepted run, the variant of the workflow's field that was accepted, and how many variants were sent. */
-export interface Created {
-  run: Run;
-  variant: WorkflowIdField;
-  variantsTried: number;
-}
+export type Created = Awaited<ReturnType<typeof createRun>>;
 
 /** Records what becomes of a trigger, so that a later command knows whether a run may exist. */
 export interface TriggerLog {
@@ -60,11 +49,6 @@ export interface TriggerLog {
   candidate(id: string): void;
 }
 
-/** How many requests one trigger has taken so far. */
-interface SentRequests {
-  count: number;
-}
-
 /**
  * Triggers a run, and records each step. Throws HttpError, NotTriggeredError or UnknownOutcomeError when no run was
  * confirmed, InterruptedError after a signal, FileChangedError or FileReadError when a document cannot be sent, and what
@@ -75,122 +59,18 @@ export async function createRun(
   service: Service,
   interruption: Interruption,
   log: TriggerLog,
-): Promise<Created> {
-  const sent: SentRequests = { count: 0 };
+) {
+  const sender = new TriggerSender(trigger, service, interruption, log);
   try {
-    const created = await tryVariants(trigger, service, interruption, log, sent);
+    const created = await sender.tryVariants();
     log.accepted(created.run);
     return created;
   } catch (error) {
-    if (error instanceof WfrError && sent.count > 0) error.attempts ??= sent.count;
+    if (error instanceof WfrError && sender.requests > 0) error.attempts ??= sender.requests;
     if (error instanceof WfrError && error.runMayExist) log.unknown(error);
     // What the log cannot record, it cannot record as refused either.
     else if (error instanceof WfrError && error.code !== 'output-not-written') log.refused(error, true);
     throw error;
-  }
-}
-
-async function tryVariants(
-  trigger: Trigger,
-  service: Service,
-  interruption: Interruption,
-  log: TriggerLog,
-  sent: SentRequests,
-): Promise<Created> {
-  const variants = variantsOf(trigger.field);
-  for (const [index, variant] of variants.entries()) {
-    try {
-      const run = await sendUntilDecided(trigger, variant, service, interruption, log, sent);
-      return { run, variant, variantsTried: index + 1 };
-    } catch (error) {
-      const hint = error instanceof HttpError && variants.length > 1 ? getVariantHint(error) : undefined;
-      if (!(error instanceof HttpError) || hint === undefined) throw error;
-      if (hint === 'possible' || index === variants.length - 1) throw new HttpError(error.info, hint);
-      log.refused(error, false);
-    }
-  }
-  throw new Error('no variant was tried');
-}
-
-/** Sends one variant until it is accepted or must not be sent again. */
-async function sendUntilDecided(
-  trigger: Trigger,
-  variant: WorkflowIdField,
-  service: Service,
-  interruption: Interruption,
-  log: TriggerLog,
-  sent: SentRequests,
-): Promise<Run> {
-  const earlier: Attempt[] = [];
-  let isNewToken = false;
-  for (;;) {
-    const body = new TriggerBody({ fields: fieldsFor(variant, trigger.workflowId), inputs: trigger.inputs });
-    sent.count++;
-    const { run, failure, token } = await sendOnce(body, service, interruption, log);
-    if (run !== undefined) return run;
-    // Not twice in a row: a service may reject every new token.
-    isNewToken = !isNewToken && (await hasNewToken(failure, token, service, interruption, log));
-    if (isNewToken) continue;
-    const last = toAttempt(failure, body);
-    const decision = decideResend(last, earlier, trigger, service.clock.random());
-    if (!decision.resend)
-      throw finalError(failure, last, classify(last, trigger), decision, earlier.length + 1, body);
-    log.refused(failure, false);
-    earlier.push(last);
-    service.events.retrying(failure, last.sendState, decision.delay, earlier.length);
-    service.gate?.onRetry(failure, decision.delay);
-    await service.clock.sleep(decision.delay, interruption.signal).catch(throwAsUnsent);
-  }
-}
-
-/** Returns whether the access token was rejected and its source now has another one. */
-async function hasNewToken(
-  failure: NetworkError | HttpError,
-  rejected: string | undefined,
-  { credentials }: Service,
-  { signal }: Interruption,
-  log: TriggerLog,
-): Promise<boolean> {
-  if (!(failure instanceof HttpError) || failure.info.status !== 401) return false;
-  // To read the token may take long.
-  log.refused(failure, false);
-  return credentials.refresh(rejected, signal).catch(throwAsUnsent);
-}
-
-/** Marks a signal that came between two requests: the earlier ones created nothing. */
-function throwAsUnsent(error: unknown): never {
-  throw error instanceof InterruptedError ? new InterruptedError(error.signal, 'unsent') : error;
-}
-
-function toAttempt(failure: NetworkError | HttpError, { sendState }: TriggerBody): Attempt {
-  if (failure instanceof NetworkError) return { sendState, fault: failure.fault };
-  const { status, retryAfter, isRunLocation = false } = failure.info;
-  return { sendState, status, retryAfter, isRunLocation };
-}
-
-function finalError(
-  failure: NetworkError | HttpError,
-  last: Attempt,
-  meaning: ReturnType<typeof classify>,
-  decision: Decision,
-  attempts: number,
-  body: TriggerBody,
-): Error {
-  switch (meaning) {
-    case 'unknown':
-      return new UnknownOutcomeError(failure);
-    case 'rejected':
-      return failure;
-    case 'not-triggered': {
-      const retryAfter = 'retryAfter' in decision ? decision.retryAfter : undefined;
-      return new NotTriggeredError(
-        failure,
-        last.sendState,
-        attempts,
-        body.bytesSent / body.length,
-        retryAfter,
-      );
-    }
   }
 }
 
@@ -199,69 +79,153 @@ type SendResult =
   | { run: Run; failure?: undefined; token?: undefined }
   | { run?: undefined; failure: NetworkError | HttpError; token?: string | undefined };
 
-/** Sends one request. Throws as createRun does when sending again is no option. */
-async function sendOnce(
-  body: TriggerBody,
-  service: Service,
-  interruption: Interruption,
-  log: TriggerLog,
-): Promise<SendResult> {
-  const url = runsUrl(service.baseUrl);
-  const grace = new SignalGrace(body, service, interruption);
-  let isAnswered = false;
-  const beforeLastBytes = async () => {
-    // A request whose response arrived early may still be reading its files.
-    if (isAnswered) throw new Error('the response has already arrived');
-    await log.sent();
-    interruption.signal.throwIfAborted();
-  };
-  /** What an incomplete response says about the run. */
-  let evidence: RunEvidence | undefined;
-  const onIncomplete = (received: ReceivedResponse) => {
-    const isFirst = evidence?.ids[0] === undefined;
-    evidence = collectEvidence(received, url);
-    const [id] = evidence.ids;
-    if (id === undefined || !isFirst) return id !== undefined;
-    log.candidate(id);
-    service.events.candidate(id);
-    return true;
-  };
-  try {
-    return await postTrigger(url, body, service, grace.signal, { beforeLastBytes, onIncomplete });
-  } catch (error) {
-    if (error instanceof InterruptedError) throw new InterruptedError(error.signal, body.sendState, evidence);
-    if (isAccepted(error)) return { run: await identifyRun(error, url, service, grace.signal) };
-    if (!(error instanceof NetworkError)) throw error;
-    return { failure: error };
-  } finally {
-    isAnswered = true;
-    grace.end();
+/** Sends the requests of one trigger. */
+class TriggerSender {
+  /** How many were sent so far. */
+  requests = 0;
+  readonly #url: URL;
+
+  constructor(
+    private readonly trigger: Trigger,
+    private readonly service: Service,
+    private readonly interruption: Interruption,
+    private readonly log: TriggerLog,
+  ) {
+    this.#url = runsUrl(service.baseUrl);
+  }
+
+  async tryVariants() {
+    const variants = variantsOf(this.trigger.field);
+    for (const [index, variant] of variants.entries()) {
+      try {
+        return { run: await this.#sendUntilDecided(variant), variant, variantsTried: index + 1 };
+      } catch (error) {
+        const hint = error instanceof HttpError && variants.length > 1 ? getVariantHint(error) : undefined;
+        if (!(error instanceof HttpError) || hint === undefined) throw error;
+        if (hint === 'possible' || index === variants.length - 1) throw new HttpError(error.info, hint);
+        this.log.refused(error, false);
+      }
+    }
+    throw new Error('no variant was tried');
+  }
+
+  /** Sends one variant until it is accepted or must not be sent again. */
+  async #sendUntilDecided(variant: WorkflowIdField): Promise<Run> {
+    const { trigger, service, log } = this;
+    const earlier: Attempt[] = [];
+    let isNewToken = false;
+    for (;;) {
+      const fields = fieldsFor(variant, trigger.workflowId);
+      const body = new TriggerBody({ fields, inputs: trigger.inputs });
+      this.requests++;
+      const { run, failure, token } = await this.#sendOnce(body);
+      if (run !== undefined) return run;
+      // Not twice in a row: a service may reject every new token.
+      isNewToken = !isNewToken && (await this.#hasNewToken(failure, token));
+      if (isNewToken) continue;
+      const { sendState } = body;
+      const last = { failure, sendState };
+      const { delay, retryAfter } = decideResend(last, earlier, trigger, service.clock.random());
+      if (delay === undefined) {
+        const meaning = classify(last, trigger);
+        if (meaning === 'unknown') throw new UnknownOutcomeError(failure);
+        if (meaning === 'rejected') throw failure;
+        const progress = body.bytesSent / body.length;
+        throw new NotTriggeredError(failure, sendState, earlier.length + 1, progress, retryAfter);
+      }
+      log.refused(failure, false);
+      earlier.push(last);
+      service.events.retrying(failure, sendState, delay, earlier.length);
+      service.gate?.onRetry(failure, delay);
+      await service.clock.sleep(delay, this.interruption.signal).catch(throwAsUnsent);
+    }
+  }
+
+  /** Returns whether the access token was rejected and its source now has another one. */
+  async #hasNewToken(failure: NetworkError | HttpError, rejected: string | undefined): Promise<boolean> {
+    if (!(failure instanceof HttpError) || failure.info.status !== 401) return false;
+    // To read the token may take long.
+    this.log.refused(failure, false);
+    return this.service.credentials.refresh(rejected, this.interruption.signal).catch(throwAsUnsent);
+  }
+
+  /** Sends one request. Throws as createRun does when sending again is no option. */
+  async #sendOnce(body: TriggerBody): Promise<SendResult> {
+    const { service, interruption, log } = this;
+    const grace = startGrace(body, service, interruption);
+    let isAnswered = false;
+    const beforeLastBytes = async () => {
+      // A request whose response arrived early may still be reading its files.
+      if (isAnswered) throw new Error('the response has already arrived');
+      await log.sent();
+      interruption.signal.throwIfAborted();
+    };
+    /** What an incomplete response says about the run. */
+    let evidence: RunEvidence | undefined;
+    const onIncomplete = (received: ReceivedResponse) => {
+      const isFirst = evidence?.ids[0] === undefined;
+      evidence = collectEvidence(received, this.#url);
+      const [id] = evidence.ids;
+      if (id === undefined || !isFirst) return id !== undefined;
+      log.candidate(id);
+      service.events.candidate(id);
+      return true;
+    };
+    try {
+      return await this.#post(body, grace.signal, { beforeLastBytes, onIncomplete });
+    } catch (error) {
+      if (error instanceof InterruptedError)
+        throw new InterruptedError(error.signal, body.sendState, evidence);
+      if (isAccepted(error)) return { run: await this.#identifyRun(error, grace.signal) };
+      if (!(error instanceof NetworkError)) throw error;
+      return { failure: error };
+    } finally {
+      isAnswered = true;
+      grace.end();
+    }
+  }
+
+  async #post(
+    body: TriggerBody,
+    signal: AbortSignal,
+    ownHooks: Pick<SendHooks, 'beforeLastBytes' | 'onIncomplete'>,
+  ): Promise<SendResult> {
+    const { service } = this;
+    const { transport, events } = service;
+    const url = this.#url;
+    const hooks = {
+      ...ownHooks,
+      onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
+      onSent: () => events.sent(),
+    };
+    const send = (headers: Record<string, string>) =>
+      transport.post(url.pathname, headers, body, hooks, signal);
+    const { response, token } = await sendRequest('POST', url, service, signal, send, body.length);
+    if (response.status >= 200 && response.status <= 299)
+      return { run: parseRunResponse(response, 'string') };
+    return { failure: new HttpError(httpErrorInfo('POST', url, response, service, body)), token };
+  }
+
+  /**
+   * Returns the run that an unusable response refers to, if the service confirms it. Throws UnknownOutcomeError or
+   * InterruptedError, with the evidence in the response.
+   */
+  async #identifyRun(error: NetworkError | UnreadableResponseError, signal: AbortSignal): Promise<Run> {
+    const { received } = error.facts;
+    if (received === undefined) throw new UnknownOutcomeError(error);
+    const evidence = collectEvidence(received, this.#url);
+    const run = await confirmRun(evidence, this.service, signal).catch((reason) => {
+      const isSignal = reason instanceof InterruptedError;
+      throw isSignal ? new InterruptedError(reason.signal, 'complete', evidence) : reason;
+    });
+    if (run === undefined) throw new UnknownOutcomeError(error, evidence);
+    return run;
   }
 }
 
-async function postTrigger(
-  url: URL,
-  body: TriggerBody,
-  service: Service,
-  signal: AbortSignal,
-  ownHooks: Pick<SendHooks, 'beforeLastBytes' | 'onIncomplete'>,
-): Promise<SendResult> {
-  const { transport, events } = service;
-  await service.gate?.acquire(signal);
-  events.request('POST', url.href, body.length);
-  const token = await service.credentials.token(signal);
-  const hooks = {
-    ...ownHooks,
-    onProgress: () => events.sending(body.bytesSent, body.length, body.hasDocuments),
-    onSent: () => events.sent(),
-  };
-  const response = await transport.post(url.pathname, requestHeaders(service, token), body, hooks, signal);
-  onResponse(response, service);
-  if (response.status >= 200 && response.status <= 299) return { run: parseRunResponse(response, 'string') };
-  return {
-    failure: new HttpError(httpErrorInfo('POST', url, response, service, body)),
-    token,
-  };
+/** Marks a signal that came between two requests: the earlier ones created nothing. */
+function throwAsUnsent(error: unknown): never {
+  throw error instanceof InterruptedError ? new InterruptedError(error.signal, 'unsent') : error;
 }
 
 /** Returns whether the head of a 2xx arrived: the service accepted the request, even if the rest cannot be read. */
@@ -271,61 +235,30 @@ function isAccepted(error: unknown): error is NetworkError | UnreadableResponseE
 }
 
 /**
- * Returns the run that an unusable response refers to, if the service confirms it. Throws UnknownOutcomeError or
- * InterruptedError, with the evidence in the response.
+ * Returns a signal that aborts a request when a signal comes, unless its body is complete. Then a run may exist, so wfr
+ * waits a grace period for its id; a second signal ends the wait.
  */
-async function identifyRun(
-  error: NetworkError | UnreadableResponseError,
-  url: URL,
-  service: Service,
-  signal: AbortSignal,
-): Promise<Run> {
-  const { received } = error.facts;
-  if (received === undefined) throw new UnknownOutcomeError(error);
-  const evidence = collectEvidence(received, url);
-  const run = await confirmRun(evidence, service, signal).catch((reason) => {
-    throw reason instanceof InterruptedError
-      ? new InterruptedError(reason.signal, 'complete', evidence)
-      : reason;
-  });
-  if (run === undefined) throw new UnknownOutcomeError(error, evidence);
-  return run;
-}
-
-/**
- * Aborts a request when a signal comes, unless its body is complete. Then a run may exist, so wfr waits a grace period for
- * its id; a second signal ends the wait.
- */
-class SignalGrace {
-  readonly #controller = new AbortController();
-  readonly #interruption: Interruption;
-  readonly #onSignal: () => void;
-  readonly #abort: () => void;
-  #cancel = () => {};
-
-  constructor(body: TriggerBody, { clock, limits, events }: Service, interruption: Interruption) {
-    const { signal, second } = interruption;
-    this.#interruption = interruption;
-    this.#abort = () => this.#controller.abort(signal.reason);
-    this.#onSignal = () => {
-      const { received } = interruption;
-      if (body.sendState !== 'complete' || received === undefined || second.aborted) return this.#abort();
-      const ms = received === 'SIGINT' ? limits.interruptGrace : limits.terminationGrace;
-      events.awaitingId(ms, received);
-      this.#cancel = clock.after(ms, this.#abort);
-    };
-    signal.addEventListener('abort', this.#onSignal, { once: true });
-    second.addEventListener('abort', this.#abort, { once: true });
-    if (signal.aborted) this.#onSignal();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  end(): void {
-    this.#cancel();
-    this.#interruption.signal.removeEventListener('abort', this.#onSignal);
-    this.#interruption.second.removeEventListener('abort', this.#abort);
-  }
+function startGrace(body: TriggerBody, { clock, limits, events }: Service, interruption: Interruption) {
+  const { signal, second } = interruption;
+  const controller = new AbortController();
+  let cancel = () => {};
+  const abort = () => controller.abort(signal.reason);
+  const onSignal = () => {
+    const { received } = interruption;
+    if (body.sendState !== 'complete' || received === undefined || second.aborted) return abort();
+    const ms = received === 'SIGINT' ? limits.interruptGrace : limits.terminationGrace;
+    events.awaitingId(ms, received);
+    cancel = clock.after(ms, abort);
+  };
+  signal.addEventListener('abort', onSignal, { once: true });
+  second.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) onSignal();
+  return {
+    signal: controller.signal,
+    end() {
+      cancel();
+      signal.removeEventListener('abort', onSignal);
+      second.removeEventListener('abort', abort);
+    },
+  };
 }

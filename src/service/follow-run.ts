@@ -11,7 +11,7 @@ import type { Clock } from '../platform/context.js';
 import type { RunResponse } from './get-run.js';
 import { backoff, MAX_RETRY_AFTER } from './retry.js';
 import { hasEnded, isKnownStatus, type Run } from './run.js';
-import { AwakeTime } from './time-limits.js';
+import { AwakeTime, Deadline } from './time-limits.js';
 
 /** All times in milliseconds. */
 export interface FollowOptions {
@@ -63,16 +63,8 @@ export async function* followRun(id: string, options: FollowOptions): AsyncGener
   }
 }
 
-/** The run if it has changed, and the milliseconds to the next poll; undefined after the last one. */
-interface PollResult {
-  changed?: Run;
-  nextDelay: number | undefined;
-}
-
 /** The state of one run that is being followed. */
 class RunFollower {
-  readonly #id: string;
-  readonly #options: FollowOptions;
   readonly #awake: AwakeTime;
   readonly #failed: FailedPolls;
   #deadline: number;
@@ -81,9 +73,10 @@ class RunFollower {
   /** When the status last changed, in milliseconds of `#awake`. */
   #statusSince = 0;
 
-  constructor(id: string, options: FollowOptions) {
-    this.#id = id;
-    this.#options = options;
+  constructor(
+    private readonly id: string,
+    private readonly options: FollowOptions,
+  ) {
     this.#awake = new AwakeTime(options.clock);
     this.#failed = new FailedPolls(this.#awake);
     this.#deadline = options.clock.monotonic() + (options.timeout ?? Number.POSITIVE_INFINITY);
@@ -92,51 +85,49 @@ class RunFollower {
   }
 
   timeLeft(): number {
-    return Math.max(0, this.#deadline - this.#options.clock.monotonic());
+    return Math.max(0, this.#deadline - this.options.clock.monotonic());
   }
 
   end(): void {
     this.#awake.end();
   }
 
-  async poll(): Promise<PollResult> {
+  /** Returns the run if it has changed, and the milliseconds to the next poll; undefined after the last one. */
+  async poll(): Promise<{ changed?: Run | undefined; nextDelay: number | undefined }> {
     try {
       return this.#onResponse(await this.#pollInTime());
     } catch (error) {
-      this.#options.signal.throwIfAborted();
+      this.options.signal.throwIfAborted();
       if (!isPollFailure(error)) throw error;
       return { nextDelay: this.#onPollFailure(error) };
     }
   }
 
   async #pollInTime(): Promise<RunResponse> {
-    const { clock, signal, poll, timeout } = this.#options;
-    const controller = new AbortController();
-    const abort = () => controller.abort(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    const timeoutError = new NetworkError('no-response', { host: 'the service', after: LAST_POLL_GRACE });
+    const { clock, signal, poll, timeout } = this.options;
+    const deadline = new Deadline(signal, clock);
+    const late = new NetworkError('no-response', { host: 'the service', after: LAST_POLL_GRACE });
     // With a timeout of 0, the only poll has the limits of its request.
     const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL_GRACE;
-    const limit = () => clock.after(this.timeLeft() + grace, () => controller.abort(timeoutError));
-    let cancel = limit();
+    const limit = () => deadline.allow(this.timeLeft() + grace, () => late);
+    limit();
     const wait = async (waiting: Promise<void>) => {
-      cancel();
+      deadline.suspend();
       const since = clock.monotonic();
       await waiting;
       const waited = clock.monotonic() - since;
       this.#deadline += waited;
       this.#awake.exclude(waited);
-      cancel = limit();
+      limit();
     };
     try {
-      return await poll(controller.signal, wait);
+      return await poll(deadline.signal, wait);
     } finally {
-      cancel();
-      signal.removeEventListener('abort', abort);
+      deadline.end();
     }
   }
 
-  #onResponse({ run, retryAfter }: RunResponse): PollResult {
+  #onResponse({ run, retryAfter }: RunResponse) {
     const previous = this.#run;
     const now = this.#awake.elapsed();
     const hasChanged = previous === undefined || Buffer.compare(previous.json, run.json) !== 0;
@@ -147,12 +138,12 @@ class RunFollower {
     this.#awake.consumeStop();
     this.#throwIfUnknownTooLong(run, now);
     this.#interval = hasChanged
-      ? this.#options.interval
-      : Math.min(this.#interval * this.#options.growth, this.#options.maxInterval);
+      ? this.options.interval
+      : Math.min(this.#interval * this.options.growth, this.options.maxInterval);
     const delay = Math.max(this.#interval, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER));
     // A poll during which the timeout passed is the last one.
     const nextDelay = hasEnded(run) || this.timeLeft() <= 0 ? undefined : delay;
-    return hasChanged ? { changed: run, nextDelay } : { nextDelay };
+    return { changed: hasChanged ? run : undefined, nextDelay };
   }
 
   #throwIfUnknownTooLong(run: Run, now: number): void {
@@ -177,7 +168,7 @@ class RunFollower {
   }
 
   #delayAfter(failure: PollFailure): number {
-    const { clock, onFailedPoll } = this.#options;
+    const { clock, onFailedPoll } = this.options;
     const retryAfter = failure instanceof HttpError ? (failure.info.retryAfter ?? 0) : 0;
     const ownDelay = this.#isLeftToRateLimiter(failure)
       ? this.#interval
@@ -189,9 +180,7 @@ class RunFollower {
 
   /** Returns whether the shared rate limiter handles this 429. A backoff of its own would delay one of many runs. */
   #isLeftToRateLimiter(failure: PollFailure): boolean {
-    return (
-      this.#options.isRateLimited === true && failure instanceof HttpError && failure.info.status === 429
-    );
+    return this.options.isRateLimited === true && failure instanceof HttpError && failure.info.status === 429;
   }
 
   #throwIfFinal(failure: PollFailure): void {
@@ -204,7 +193,7 @@ class RunFollower {
     const { status } = failure.info;
     if (status === 401 || status === 403) throw failure;
     // Of a run that exists, polls are retried: exit code 5 would tell a script that there is none.
-    if (seen || this.#options.exists === true || !isUnexpectedStatus(failure)) return;
+    if (seen || this.options.exists === true || !isUnexpectedStatus(failure)) return;
     throw this.#toNoSuchRunError(failure) ?? failure;
   }
 
@@ -216,11 +205,11 @@ class RunFollower {
 
   #toNoSuchRunError(failure: PollFailure): NoSuchRunError | undefined {
     if (!(failure instanceof HttpError) || failure.info.status !== 404) return undefined;
-    return new NoSuchRunError(this.#id, failure.info);
+    return new NoSuchRunError(this.id, failure.info);
   }
 
   #toUnreachableRunError(failure: PollFailure): UnreachableRunError {
-    return new UnreachableRunError(this.#id, failure, this.#run !== undefined, this.#failed.durationMs);
+    return new UnreachableRunError(this.id, failure, this.#run !== undefined, this.#failed.durationMs);
   }
 }
 
@@ -234,17 +223,14 @@ const MAX_FIRST_RETRIES = 3;
 const MAX_UNEXPECTED = 60_000;
 
 class FailedPolls {
-  readonly #awake: AwakeTime;
   #since: number | undefined;
   #unexpectedSince: number | undefined;
   #retries = 0;
 
-  constructor(awake: AwakeTime) {
-    this.#awake = awake;
-  }
+  constructor(private readonly awake: AwakeTime) {}
 
   add(failure: PollFailure): void {
-    const now = this.#awake.elapsed();
+    const now = this.awake.elapsed();
     this.#since ??= now;
     this.#unexpectedSince = isUnexpectedStatus(failure) ? (this.#unexpectedSince ?? now) : undefined;
   }
@@ -257,14 +243,14 @@ class FailedPolls {
 
   /** Milliseconds since the first failure. */
   get durationMs(): number {
-    const now = this.#awake.elapsed();
+    const now = this.awake.elapsed();
     return now - (this.#since ?? now);
   }
 
   /** Whether every poll of the last 60 s had an unexpected status. */
   get areUnexpectedTooLong(): boolean {
     return (
-      this.#unexpectedSince !== undefined && this.#awake.elapsed() - this.#unexpectedSince >= MAX_UNEXPECTED
+      this.#unexpectedSince !== undefined && this.awake.elapsed() - this.#unexpectedSince >= MAX_UNEXPECTED
     );
   }
 

@@ -1,40 +1,34 @@
 /** GET /runs/{id}: reads the current state of a run. */
 import { HttpError } from '../errors.js';
 import { NoRoomError, type ResponsePlace } from './response-memory.js';
-import { hasEnded, type Run } from './run.js';
+import { hasEnded } from './run.js';
 import {
   httpErrorInfo,
-  onResponse,
   parseRunResponse,
-  requestHeaders,
   retryAfterOf,
   runsUrl,
   type Service,
+  sendRequest,
   unreadableResponse,
 } from './service.js';
-import type { HttpResponse } from './transport.js';
 
 /** A Run and the response's Retry-After in milliseconds. */
-export interface RunResponse {
-  run: Run;
-  retryAfter: number | undefined;
-}
+export type RunResponse = Awaited<ReturnType<typeof getRun>>;
 
 /**
  * Reads a run. If the token is rejected, reads it from its source again and retries once. Throws HttpError, NetworkError,
  * UnreadableResponseError or the signal's reason.
  */
-export async function getRun(
-  id: string,
-  service: Service,
-  signal: AbortSignal,
-  place?: ResponsePlace,
-): Promise<RunResponse> {
+export async function getRun(id: string, service: Service, signal: AbortSignal, place?: ResponsePlace) {
   const url = runsUrl(service.baseUrl, id);
-  let { response, token } = await sendGet(url, service, signal, place);
-  if (response.status === 401 && (await service.credentials.refresh(token, signal))) {
-    ({ response, token } = await sendGet(url, service, signal, place));
-  }
+  const { transport, credentials } = service;
+  const send = () =>
+    sendRequest('GET', url, service, signal, (headers) =>
+      transport.get(url.pathname, headers, signal, place),
+    );
+  let { response, token } = await send();
+  if (response.status === 401 && (await credentials.refresh(token, signal)))
+    ({ response, token } = await send());
   if (response.status < 200 || response.status > 299)
     throw new HttpError(httpErrorInfo('GET', url, response, service));
   const run = parseRunResponse(response);
@@ -66,19 +60,4 @@ export async function getRunInPlace(
       await wait(place.waitForRoom(error, signal));
     }
   }
-}
-
-/** Sends one request; returns the response and the token that was sent. */
-async function sendGet(
-  url: URL,
-  service: Service,
-  signal: AbortSignal,
-  place?: ResponsePlace,
-): Promise<{ response: HttpResponse; token: string | undefined }> {
-  await service.gate?.acquire(signal);
-  service.events.request('GET', url.href);
-  const token = await service.credentials.token(signal);
-  const response = await service.transport.get(url.pathname, requestHeaders(service, token), signal, place);
-  onResponse(response, service);
-  return { response, token };
 }

@@ -127,11 +127,7 @@ function* replaceInvalidUtf8(bytes: Uint8Array): Generator<Uint8Array, void, voi
 }
 
 /** Reads what arrives of an error's body in a short time: the status matters, its message is a bonus. */
-async function readErrorBody(
-  response: IncomingResponse,
-  options: ReadOptions,
-  deadline: Deadline,
-): Promise<ReadBody> {
+async function readErrorBody(response: IncomingResponse, options: ReadOptions, deadline: Deadline) {
   const coding = parseCoding(response.headers['content-encoding']);
   const { body } = response;
   const isEncoded = coding === 'gzip' || coding === 'deflate';
@@ -199,15 +195,8 @@ function parseCoding(header: string | undefined): Coding | 'unsupported' | undef
   return first === 'deflate' ? 'deflate' : 'unsupported';
 }
 
-/** Decodes a body while it arrives, so that the reader can stop at any size. Iteration throws the decoder's error. */
-function decodeBody(body: IncomingBody, coding: Coding): IncomingBody {
-  return {
-    [Symbol.asyncIterator]: () => decodedChunks(body, coding),
-    destroy: (error) => body.destroy(error),
-  };
-}
-
-async function* decodedChunks(body: IncomingBody, coding: Coding): AsyncGenerator<Buffer, void, void> {
+/** Decodes a body while it arrives, so that the reader can stop at any size. Throws the decoder's error. */
+async function* decodeBody(body: IncomingBody, coding: Coding): AsyncGenerator<Buffer, void, void> {
   const encoded = body[Symbol.asyncIterator]();
   const first = await encoded.next();
   if (first.done === true) return;

@@ -145,11 +145,7 @@ export function requestIdOf({ headers, body }: Response, path?: string): string 
   return id?.slice(0, MAX_LENGTH).toWellFormed();
 }
 
-function instanceOf(
-  contentType: string | undefined,
-  body: Uint8Array,
-  path: string | undefined,
-): string | undefined {
+function instanceOf(contentType: string | undefined, body: Uint8Array, path: string | undefined) {
   if (!/\bproblem\+json\b/i.test(contentType ?? '')) return undefined;
   try {
     const { instance } = JSON.parse(Buffer.from(body).toString('utf8'));

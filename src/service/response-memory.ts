@@ -2,6 +2,7 @@
 
 import { WfrError } from '../errors.js';
 import type { ErrorCode } from '../exit-code.js';
+import { untilAborted } from '../platform/until-aborted.js';
 
 /** Most bytes of a small response. */
 const MAX_SMALL = 8 * 1024 * 1024;
@@ -21,34 +22,12 @@ export class NoRoomError extends WfrError {
 /** The responses to polls that are in memory, in the order in which they are printed. */
 export class ResponseMemory {
   readonly #places = new Set<ResponsePlace>();
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
 
   /** Returns a place in the order, at the end of it as soon as it is used. */
   place(): ResponsePlace {
-    return new ResponsePlace(this.#places, {
-      wait: (signal) => this.#waitForChange(signal),
-      wake: () => {
-        for (const wake of this.#waiting.splice(0)) wake();
-      },
-    });
+    return new ResponsePlace(this.#places, this.#waiting);
   }
-
-  #waitForChange(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const abort = () => reject(signal.reason);
-      this.#waiting.push(() => {
-        signal.removeEventListener('abort', abort);
-        resolve();
-      });
-      signal.addEventListener('abort', abort, { once: true });
-      if (signal.aborted) abort();
-    });
-  }
-}
-
-interface Changes {
-  wait(signal: AbortSignal): Promise<void>;
-  wake(): void;
 }
 
 /** The place of one run, until it was printed. */
@@ -57,7 +36,8 @@ export class ResponsePlace {
 
   constructor(
     private readonly places: Set<ResponsePlace>,
-    private readonly changes: Changes,
+    /** Wakes those that wait for a change. */
+    private readonly waiting: (() => void)[],
   ) {}
 
   /** Takes a place at the end of the order, unless it has one. */
@@ -79,7 +59,10 @@ export class ResponsePlace {
 
   /** Resolves when there is room. Throws the signal's reason. */
   async waitForRoom({ isLarge }: NoRoomError, signal: AbortSignal): Promise<void> {
-    while (!(isLarge ? this.#isFirst : this.#hasRoom)) await this.changes.wait(signal);
+    while (!(isLarge ? this.#isFirst : this.#hasRoom)) {
+      const change = new Promise<void>((resolve) => this.waiting.push(resolve));
+      await untilAborted(change, signal);
+    }
   }
 
   /** Keeps the place for a response in memory. */
@@ -92,7 +75,7 @@ export class ResponsePlace {
   end(): void {
     this.#isHeld = false;
     this.places.delete(this);
-    this.changes.wake();
+    for (const wake of this.waiting.splice(0)) wake();
   }
 
   get #hasRoom(): boolean {

@@ -1,20 +1,18 @@
 /** Decides what may be sent again and when: pure functions over the attempts so far. */
-import { type NetworkFault, PERMANENT_FAULTS, type SendState } from '../errors.js';
+import {
+  type HttpError,
+  NetworkError,
+  type NetworkFault,
+  PERMANENT_FAULTS,
+  type SendState,
+} from '../errors.js';
 import { parseTime } from '../text/quantity.js';
 
-/** How one request failed: without a usable response, or with a status that is not 2xx. */
-export type Attempt = { sendState: SendState; fault: NetworkFault } | RejectedAttempt;
-
-interface RejectedAttempt {
+/** A request that failed: without a usable response, or with a status that is not 2xx. */
+export interface Attempt {
+  failure: NetworkError | HttpError;
   sendState: SendState;
-  status: number;
-  retryAfter: number | undefined;
-  /** Whether it redirects to a URL below `{base}/runs/`. */
-  isRunLocation: boolean;
 }
-
-/** Whether to send again after `delay` milliseconds; `retryAfter` is set if the service asked for too long a wait. */
-export type Decision = { resend: true; delay: number } | { resend: false; retryAfter?: number };
 
 /** Re-sends that the user has allowed. */
 export interface ResendPolicy {
@@ -40,63 +38,59 @@ export function backoff(n: number, random: number, base = 1_000): number {
 
 /**
  * Decides whether a trigger may be sent again: only if the last attempt cannot have been accepted. `earlier` are the
- * attempts with this body before `last`.
+ * attempts with this body before `last`. Returns the milliseconds after which to send again, if at all; `retryAfter` is
+ * set if the service asked for too long a wait.
  */
 export function decideResend(
   last: Attempt,
   earlier: readonly Attempt[],
   policy: ResendPolicy,
   random: number,
-): Decision {
-  if (earlier.length >= MAX_RESENDS || !isRetryable(last, earlier, policy)) return { resend: false };
-  if ('fault' in last) {
-    return {
-      resend: true,
-      delay: backoff(earlier.length, random, STARTUP_FAULTS.includes(last.fault) ? 250 : 1_000),
-    };
-  }
-  const { retryAfter = 0 } = last;
-  if (retryAfter > MAX_RETRY_AFTER) return { resend: false, retryAfter };
-  return { resend: true, delay: Math.max(retryAfter, backoff(earlier.length, random)) };
+): { delay?: number; retryAfter?: number } {
+  if (earlier.length >= MAX_RESENDS || !isRetryable(last, earlier, policy)) return {};
+  const { failure } = last;
+  if (failure instanceof NetworkError)
+    return { delay: backoff(earlier.length, random, STARTUP_FAULTS.includes(failure.fault) ? 250 : 1_000) };
+  const { retryAfter = 0 } = failure.info;
+  if (retryAfter > MAX_RETRY_AFTER) return { retryAfter };
+  return { delay: Math.max(retryAfter, backoff(earlier.length, random)) };
 }
 
 function isRetryable(last: Attempt, earlier: readonly Attempt[], policy: ResendPolicy): boolean {
-  if ('fault' in last) {
-    if (last.sendState === 'unsent') return !PERMANENT_FAULTS.includes(last.fault);
-    const isConnectionLost = last.fault === 'reset' || last.fault === 'stalled';
-    return (
-      last.sendState === 'partial' &&
-      isConnectionLost &&
-      !earlier.some((attempt) => 'fault' in attempt && attempt.sendState === 'partial')
-    );
+  const { failure, sendState } = last;
+  if (failure instanceof NetworkError) {
+    if (sendState === 'unsent') return !PERMANENT_FAULTS.includes(failure.fault);
+    const isConnectionLost = failure.fault === 'reset' || failure.fault === 'stalled';
+    const wasLost = (one: Attempt) => one.failure instanceof NetworkError && one.sendState === 'partial';
+    return sendState === 'partial' && isConnectionLost && !earlier.some(wasLost);
   }
-  const isSecondTimeout =
-    last.status === 408 && earlier.some((attempt) => 'status' in attempt && attempt.status === 408);
-  return invitesResend(last, policy) && !isSecondTimeout;
+  const isTimeout = (one: Attempt) => one.failure.response?.status === 408;
+  return invitesResend(failure, sendState, policy) && !(isTimeout(last) && earlier.some(isTimeout));
 }
 
 /**
  * Returns whether a status says that nothing was created and that the request may be sent again. After a complete body,
  * 408 and 503 do not: gateways send them when a service accepted the request and then failed or timed out.
  */
-function invitesResend(
-  { status, sendState, retryAfter }: RejectedAttempt,
-  { resend503 }: ResendPolicy,
-): boolean {
+function invitesResend({ info }: HttpError, sendState: SendState, { resend503 }: ResendPolicy): boolean {
+  const { status, retryAfter } = info;
   if (status === 429) return true;
   if (sendState !== 'complete') return status === 408 || status === 503;
   return resend503 && status === 503 && retryAfter !== undefined;
 }
 
 /** Returns what the last attempt means: it was rejected, it created nothing, or it may have created a run. */
-export function classify(last: Attempt, policy: ResendPolicy): 'rejected' | 'not-triggered' | 'unknown' {
-  if ('fault' in last) {
+export function classify(
+  { failure, sendState }: Attempt,
+  policy: ResendPolicy,
+): 'rejected' | 'not-triggered' | 'unknown' {
+  if (failure instanceof NetworkError) {
     // A TLS alert in response to plain text, or for want of a client certificate, shows that the request was not read.
-    const isUnread = last.fault === 'expects-tls' || last.fault === 'client-certificate';
-    return last.sendState === 'complete' && !isUnread ? 'unknown' : 'not-triggered';
+    const isUnread = failure.fault === 'expects-tls' || failure.fault === 'client-certificate';
+    return sendState === 'complete' && !isUnread ? 'unknown' : 'not-triggered';
   }
-  if (invitesResend(last, policy)) return 'not-triggered';
-  const { status, sendState, isRunLocation } = last;
+  if (invitesResend(failure, sendState, policy)) return 'not-triggered';
+  const { status, isRunLocation = false } = failure.info;
   if (status === 408 || status >= 500 || status < 200)
     return sendState === 'complete' ? 'unknown' : 'not-triggered';
   const mayLeadToRun = status === 303 || (status >= 300 && status <= 399 && isRunLocation);

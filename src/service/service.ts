@@ -145,8 +145,35 @@ export function httpErrorInfo(
   };
 }
 
-/** Reports a response to the loggers and the rate limiter. */
-export function onResponse(response: HttpResponse, service: Service): void {
+/**
+ * Calls `send` with the headers of a request as soon as it may be sent, and reports its response to the loggers and the rate
+ * limiter. Returns the response, and the token that was sent.
+ */
+export async function sendRequest(
+  method: 'GET' | 'POST',
+  url: URL,
+  service: Service,
+  signal: AbortSignal,
+  send: (headers: Record<string, string>) => Promise<HttpResponse>,
+  bodyBytes?: number,
+) {
+  const { gate, events, credentials, headers, userAgent } = service;
+  await gate?.acquire(signal);
+  events.request(method, url.href, bodyBytes);
+  const token = await credentials.token(signal);
+  const response = await send({
+    ...headers,
+    'user-agent': userAgent,
+    accept: 'application/json',
+    // Without this header, any coding is acceptable (RFC 9110, section 12.5.3).
+    'accept-encoding': 'identity',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  });
+  onResponse(response, service);
+  return { response, token };
+}
+
+function onResponse(response: HttpResponse, service: Service): void {
   const { status, headers, durationMs } = response;
   const { events, gate } = service;
   events.response(status, durationMs, requestIdOf(response));
@@ -173,21 +200,6 @@ export function redactTarget(location: string | undefined, base: URL): string | 
 function isBelow(location: string | undefined, base: URL): boolean {
   const path = location === undefined ? undefined : parseUrl(location, base.href)?.pathname;
   return path?.startsWith(`${base.pathname}/`) === true && path.length > base.pathname.length + 1;
-}
-
-/** Returns the headers that every request has. */
-export function requestHeaders(
-  { headers, userAgent }: Service,
-  token: string | undefined,
-): Record<string, string> {
-  return {
-    ...headers,
-    'user-agent': userAgent,
-    accept: 'application/json',
-    // Without this header, any coding is acceptable (RFC 9110, section 12.5.3).
-    'accept-encoding': 'identity',
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-  };
 }
 
 /** When the interface is deprecated and when it ends; undefined for what the response does not say. */

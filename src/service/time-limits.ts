@@ -2,31 +2,28 @@
 import type { Socket } from 'node:net';
 import type { NetworkError } from '../errors.js';
 import type { Clock } from '../platform/context.js';
+import { untilAborted } from '../platform/until-aborted.js';
 
 /** Aborts its signal when an outer signal aborts, or when the time that was allowed has passed. */
 export class Deadline {
-  readonly #outer: AbortSignal;
-  readonly #clock: Clock;
   readonly #controller = new AbortController();
-  readonly #forward = () => this.#controller.abort(this.#outer.reason);
+  readonly signal = this.#controller.signal;
+  readonly #forward = () => this.#controller.abort(this.outer.reason);
   #cancel = () => {};
 
-  constructor(outer: AbortSignal, clock: Clock) {
-    this.#outer = outer;
-    this.#clock = clock;
+  constructor(
+    private readonly outer: AbortSignal,
+    private readonly clock: Clock,
+  ) {
     // AbortSignal.any would leave a reference on the long-lived outer signal after every request.
     outer.addEventListener('abort', this.#forward, { once: true });
     if (outer.aborted) this.#forward();
   }
 
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
   /** Restarts the limit: aborts with the result of `createError` after `ms`. */
   allow(ms: number, createError: () => NetworkError): void {
     this.#cancel();
-    this.#cancel = this.#clock.after(ms, () => this.expire(createError()));
+    this.#cancel = this.clock.after(ms, () => this.expire(createError()));
   }
 
   expire(reason: NetworkError): void {
@@ -34,28 +31,22 @@ export class Deadline {
   }
 
   /** Settles with the promise, or rejects once the signal aborts, even if undici ignores it. */
-  async guard<T>(promise: Promise<T>): Promise<T> {
-    promise.catch(() => {});
-    let abort = () => {};
-    const aborted = new Promise<never>((_resolve, reject) => {
-      abort = () => reject(this.signal.reason);
-      this.signal.addEventListener('abort', abort, { once: true });
-      if (this.signal.aborted) abort();
-    });
-    try {
-      return await Promise.race([promise, aborted]);
-    } finally {
-      this.signal.removeEventListener('abort', abort);
-    }
+  guard<T>(promise: Promise<T>): Promise<T> {
+    return untilAborted(promise, this.signal);
   }
 
   throwIfInterrupted(): void {
-    this.#outer.throwIfAborted();
+    this.outer.throwIfAborted();
+  }
+
+  /** Suspends the limit until it is restarted. */
+  suspend(): void {
+    this.#cancel();
   }
 
   end(): void {
     this.#cancel();
-    this.#outer.removeEventListener('abort', this.#forward);
+    this.outer.removeEventListener('abort', this.#forward);
   }
 }
 
@@ -64,14 +55,14 @@ const STALL_GRACE = 1_000;
 
 /** Detects that no byte has moved on a socket for a time. */
 export class StallTimer {
-  readonly #socket: Socket;
-  readonly #limit: number;
   #isInGrace = false;
 
   /** Calls `onStall` when no byte has moved for `limit` ms and a grace period. */
-  constructor(socket: Socket, limit: number, onStall: () => void) {
-    this.#socket = socket;
-    this.#limit = limit;
+  constructor(
+    private readonly socket: Socket,
+    private readonly limit: number,
+    onStall: () => void,
+  ) {
     socket.on('timeout', () => {
       if (this.#isInGrace) return onStall();
       this.#isInGrace = true;
@@ -84,11 +75,11 @@ export class StallTimer {
   onProgress(): void {
     if (!this.#isInGrace) return;
     this.#isInGrace = false;
-    this.#socket.setTimeout(this.#limit);
+    this.socket.setTimeout(this.limit);
   }
 
   end(): void {
-    this.#socket.setTimeout(0);
+    this.socket.setTimeout(0);
   }
 }
 
@@ -98,14 +89,12 @@ const MAX_LATENESS = 5_000;
 
 /** Measures how long the process has run since construction. Keeps a timer until `end` is called. */
 export class AwakeTime {
-  readonly #clock: Clock;
   #measuredAt: number;
   #elapsed = 0;
   #wasStopped = false;
   #cancelTick = () => {};
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
+  constructor(private readonly clock: Clock) {
     this.#measuredAt = clock.monotonic();
     this.#tick();
   }
@@ -136,12 +125,12 @@ export class AwakeTime {
 
   #tick(): void {
     this.#measure();
-    this.#cancelTick = this.#clock.after(TICK, () => this.#tick());
+    this.#cancelTick = this.clock.after(TICK, () => this.#tick());
   }
 
   /** Also called between ticks, because after a stop the caller's own timer may run before the tick does. */
   #measure(): void {
-    const now = this.#clock.monotonic();
+    const now = this.clock.monotonic();
     const passed = now - this.#measuredAt;
     this.#measuredAt = now;
     if (passed > TICK + MAX_LATENESS) this.#wasStopped = true;

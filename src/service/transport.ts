@@ -53,19 +53,22 @@ export interface SendHooks {
 
 export class Transport {
   readonly #route: Route;
-  readonly #clock: Clock;
-  readonly #limits: Limits;
+  readonly #host: string;
   readonly #closed = new AbortController();
-  readonly #polls = new Semaphore(POLL_CONNECTIONS);
   readonly #connections = new Set<PollConnection>();
   readonly #idle: PollConnection[] = [];
+  /** Requests that wait for a connection. */
+  readonly #waiting: ((connection: PollConnection) => void)[] = [];
   /** The code of the TLS alert that a socket received after its request was written. */
   readonly #alerts = new WeakMap<Socket, string | undefined>();
 
-  constructor({ tls, ...route }: Omit<Route, 'trust'> & { tls: TlsSettings }, clock: Clock, limits: Limits) {
+  constructor(
+    { tls, ...route }: Omit<Route, 'trust'> & { tls: TlsSettings },
+    private readonly clock: Clock,
+    private readonly limits: Limits,
+  ) {
     this.#route = { ...route, trust: new Trust(tls) };
-    this.#clock = clock;
-    this.#limits = limits;
+    this.#host = route.origin.host;
   }
 
   /** Closes all connections immediately. */
@@ -85,27 +88,33 @@ export class Transport {
     hooks: SendHooks,
     signal: AbortSignal,
   ): Promise<HttpResponse> {
-    const started = this.#clock.monotonic();
+    const started = this.clock.monotonic();
     const socket = await this.#connect(signal);
     const raw = new RawResponse(socket, () => incomplete.onReceived());
-    const incomplete = new IncompleteResponse(raw, hooks, this.#clock);
+    const incomplete = new IncompleteResponse(raw, hooks, this.clock);
     const client = new Client(this.#route.origin.origin, {
       ...CLIENT_OPTIONS,
       connect: provideSocket(socket),
     });
-    const deadline = new Deadline(signal, this.#clock);
+    const deadline = new Deadline(signal, this.clock);
     let bodyError: unknown;
-    const { stall } = this.#limits;
+    const { stall, response: responseLimit } = this.limits;
     const stallTimer = new StallTimer(socket, stall, () => deadline.expire(this.#fault('stalled', stall)));
-    let endBy = started + this.#limits.response;
-    const sentHooks = {
+    let endBy = started + responseLimit;
+    const limitedHooks = {
       ...hooks,
+      onProgress() {
+        stallTimer.onProgress();
+        hooks.onProgress();
+      },
       onSent: () => {
-        endBy = this.#clock.monotonic() + this.#limits.response;
+        endBy = this.clock.monotonic() + responseLimit;
         hooks.onSent();
+        stallTimer.end();
+        deadline.allow(responseLimit, () => this.#fault('no-response', responseLimit));
       },
     };
-    const chunks = captureError(body.chunks(this.#limitTime(sentHooks, stallTimer, deadline)), (error) => {
+    const chunks = captureError(body.chunks(limitedHooks), (error) => {
       bodyError = error;
     });
     try {
@@ -131,44 +140,23 @@ export class Transport {
     }
   }
 
-  /** Returns hooks that apply the time limits of an upload, and of the wait for its response. */
-  #limitTime(hooks: SendHooks, stallTimer: StallTimer, deadline: Deadline): SendHooks {
-    const { response } = this.#limits;
-    return {
-      ...hooks,
-      onProgress() {
-        stallTimer.onProgress();
-        hooks.onProgress();
-      },
-      onSent: () => {
-        hooks.onSent();
-        stallTimer.end();
-        deadline.allow(response, () => this.#fault('no-response', response));
-      },
-    };
-  }
-
   /**
    * Reads a resource over one of a few kept-alive connections. Throws NetworkError, NoRoomError where others are to be
    * printed first, or the signal's reason.
    */
-  get(path: string, headers: Headers, signal: AbortSignal, place?: ResponsePlace): Promise<HttpResponse> {
-    // The time limits do not include the wait for a free connection.
-    return this.#polls.use(() => this.#get(path, headers, signal, place));
-  }
-
-  async #get(
+  async get(
     path: string,
     headers: Headers,
     signal: AbortSignal,
-    place: ResponsePlace | undefined,
+    place?: ResponsePlace,
   ): Promise<HttpResponse> {
-    place?.assertRoom();
-    const started = this.#clock.monotonic();
-    const connection = this.#idle.pop() ?? this.#addConnection();
-    const deadline = new Deadline(signal, this.#clock);
+    // The time limits do not include the wait for a free connection.
+    const connection = await this.#takeConnection();
+    const started = this.clock.monotonic();
+    const deadline = new Deadline(signal, this.clock);
     try {
-      deadline.allow(this.#limits.silence, () => this.#fault('no-response', this.#limits.silence));
+      place?.assertRoom();
+      deadline.allow(this.limits.silence, () => this.#fault('no-response', this.limits.silence));
       connection.raw?.expectNext();
       const response = await deadline.guard(
         requestOn.call(connection.client, { method: 'GET', path, headers, signal: deadline.signal }),
@@ -178,8 +166,18 @@ export class Transport {
       throw this.#explainReset(toNetworkError(error, this.#host, 'reset'), connection.socket);
     } finally {
       deadline.end();
-      this.#idle.push(connection);
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#idle.push(connection);
+      else next(connection);
     }
+  }
+
+  /** Returns a connection that no other request uses; there are only a few. */
+  async #takeConnection(): Promise<PollConnection> {
+    const idle = this.#idle.pop();
+    if (idle !== undefined) return idle;
+    if (this.#connections.size < POLL_CONNECTIONS) return this.#addConnection();
+    return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
   #addConnection(): PollConnection {
@@ -216,10 +214,10 @@ export class Transport {
 
   /** Opens a socket within the time limit; aborted by the signal. */
   async #connect(signal: AbortSignal): Promise<Socket> {
-    const deadline = new Deadline(signal, this.#clock);
-    deadline.allow(this.#limits.connect, () => this.#fault('connect-timeout', this.#limits.connect));
+    const deadline = new Deadline(signal, this.clock);
+    deadline.allow(this.limits.connect, () => this.#fault('connect-timeout', this.limits.connect));
     try {
-      const socket = await openSocket(this.#route, this.#clock, deadline.signal);
+      const socket = await openSocket(this.#route, this.clock, deadline.signal);
       return socket.on('error', (error) => {
         const code = errorCode(error);
         if (findAlert(code) === 'client-certificate') this.#alerts.set(socket, code);
@@ -236,18 +234,14 @@ export class Transport {
   ): Promise<HttpResponse> {
     const { statusCode: status, body } = response;
     const headers = firstValues(response.headers);
-    const reader = { host: this.#host, clock: this.#clock, limits: this.#limits, endBy, place };
+    const reader = { host: this.#host, clock: this.clock, limits: this.limits, endBy, place };
     try {
       const read = await readResponse({ status, headers, body }, reader, deadline);
-      return { status, headers, ...read, durationMs: this.#clock.monotonic() - started };
+      return { status, headers, ...read, durationMs: this.clock.monotonic() - started };
     } finally {
       // What was not read would delay the next response on this connection.
       body.on('error', () => {}).destroy();
     }
-  }
-
-  get #host(): string {
-    return this.#route.origin.host;
   }
 
   #fault(fault: NetworkFault, after: number): NetworkError {
@@ -357,27 +351,4 @@ function findProtocolFault(error: Error): NetworkFault | undefined {
     errorCode(error) === 'UND_ERR_HEADERS_OVERFLOW' ||
     /^bad (response|upgrade)$/.test(error.message);
   return isProtocol ? 'not-http' : undefined;
-}
-
-/** Limits how many tasks run at once; the transport uses it for connections. */
-class Semaphore {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(count: number) {
-    this.#free = count;
-  }
-
-  /** Runs the task as soon as fewer than `count` others are running. */
-  async use<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await task();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free++;
-      else next();
-    }
-  }
 }

@@ -35,15 +35,13 @@ type Store = readonly (string | Buffer)[] | undefined;
  * the user's, Node's, the system's. A later one is loaded only then, so most connections cost nothing more.
  */
 export class Trust {
-  readonly #settings: TlsSettings;
   readonly #stores: (() => Promise<Store>)[];
   readonly #contexts = new Map<string, Promise<SecureContext | undefined>>();
   /** The store that had the issuer of a host. */
   readonly #known = new Map<string, number>();
 
-  constructor(settings: TlsSettings) {
+  constructor(private readonly settings: TlsSettings) {
     const { ca } = settings;
-    this.#settings = settings;
     this.#stores = [
       ...(ca === undefined ? [] : [async () => [ca]]),
       async () => undefined,
@@ -80,7 +78,7 @@ export class Trust {
 
   async #createContext(index: number, isProxy: boolean): Promise<SecureContext | undefined> {
     const store = await this.#stores[index]?.();
-    const own = isProxy ? undefined : this.#settings.clientCertificate;
+    const own = isProxy ? undefined : this.settings.clientCertificate;
     if (store === undefined && own === undefined) return undefined;
     const { createSecureContext } = await import('node:tls');
     // As in curl, a trusted certificate need not be that of a root.

@@ -61,11 +61,7 @@ export class ReasonGroups<Member> {
       .map(({ template, differs, ...group }) => ({ ...group, message: formatMessage(template, differs) }));
   }
 
-  #create(
-    key: string,
-    head: Pick<Group<Member>, 'outcome' | 'step' | 'template'>,
-    member: Member,
-  ): Group<Member> {
+  #create(key: string, head: Pick<Group<Member>, 'outcome' | 'step' | 'template'>, member: Member) {
     const id = this.#groups.size;
     const isFull = id >= this.maxGroups;
     const others = isFull ? this.#groups.get(OTHER_KEY) : undefined;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { loadCredentials } from '../../config/credentials.js';
 import { rejectIdempotencyKey } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveWaitSettings, type WaitFlags } from '../../config/resolve-setting.js';
-import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
+import { resolveServiceSettings } from '../../config/service.js';
 import {
   findDeclaredWorkflow,
   mayResend503,
@@ -28,21 +28,13 @@ import { assertTable, openTable, type TableFlags } from './open-table.js';
 import { chooseResults, type ResultsPlace, withoutResults } from './results-place.js';
 import { parseAdoptions, parseSelection } from './unknown-rows.js';
 
-export interface BatchFlags
-  extends ServiceFlags,
-    WaitFlags,
-    PresentationFlags,
-    ReportFlags,
-    TableFlags,
-    DocumentFlags {
+export interface BatchFlags extends ServiceFlags, PresentationFlags, ReportFlags, TableFlags, DocumentFlags {
   input?: string[];
   results?: string;
   concurrency?: string;
   rate?: string;
   shard?: string;
   limit?: string;
-  workflowIdField?: string;
-  resend503?: boolean;
   /** False for --no-check-parameters. */
   checkParameters?: boolean;
   check?: boolean;
@@ -82,13 +74,14 @@ export async function planBatch(
     context,
   );
   const profile = await chooseProfile(flags, context);
+  const sources = { flags, profile, context };
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { source, ...checked } = await collectUsageErrors({
     workflowId: () => resolveWorkflowId(workflow, profile),
-    wait: () => resolveWaitSettings(flags, profile, context),
+    wait: () => resolveWaitSettings(sources),
     presentation: () => decidePresentation(flags, context),
-    field: () => resolveWorkflowIdField(flags, profile, context),
-    credentials: () => loadCredentials(flags, profile, context),
+    field: () => resolveWorkflowIdField(sources),
+    credentials: () => loadCredentials(sources),
     defaults: () => parseItems(flags.input ?? []),
     concurrency: () => parseInteger('--concurrency', flags.concurrency, 8, 1, 100_000),
     rate: () => parseRate(flags.rate),
@@ -101,7 +94,7 @@ export async function planBatch(
     filesUnder: () => assertTable(flags),
     stopping: () => assertOneStopPolicy(flags),
     source: () => openTable({ patterns, files }, flags, context, interruption.signal),
-    settings: () => resolveServiceSettings(flags, profile, context),
+    settings: () => resolveServiceSettings(sources),
   });
   const { workflowId, defaults, shard } = checked;
   const validateFiles = async () => {
@@ -132,7 +125,7 @@ export async function planBatch(
       ? [`Results file: ${results.name}; the same command continues from it, and sends no row twice.`]
       : [],
     warnings: [...warnings, ...(await findFileLikeTexts(checked.defaults, context.cwd))],
-    resend503: mayResend503(flags, profile, context),
+    resend503: mayResend503(sources),
     subjects: [{ id: undefined, workflowId }],
     failFast: flags.failFast === true,
     keepGoing: flags.keepGoing === true,

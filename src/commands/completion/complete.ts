@@ -328,7 +328,7 @@ async function aliases({ flags }: CompletionRequest, context: Context): Promise<
 
 async function pastRuns({ text, flags, operands }: CompletionRequest, context: Context): Promise<Completion> {
   const profile = await profileOf(flags, context);
-  const baseUrl = parseUrl(resolveSetting('baseUrl', flags, profile, context)?.text ?? '')?.href;
+  const baseUrl = parseUrl(resolveSetting('baseUrl', { flags, profile, context })?.text ?? '')?.href;
   const runs = (await History.open(context).readRuns()).filter(
     (run) => baseUrl === undefined || run.baseUrl === baseUrl,
   );

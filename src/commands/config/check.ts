@@ -7,8 +7,9 @@ import { access, constants, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { type ConfigLocation, chooseProfile, readConfigBytes } from '../../config/profile.js';
-import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
-import type { ConfigContent, ProfileSettings } from '../../config/settings-table.js';
+import type { ServiceFlags } from '../../config/resolve-setting.js';
+import { resolveServiceSettings } from '../../config/service.js';
+import type { ConfigContent } from '../../config/settings-table.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
 import { exitOf } from '../../outcome/outcome.js';
@@ -63,9 +64,10 @@ const NO_RUN = '00000000-0000-0000-0000-000000000000';
 function connect(flags: CheckFlags, context: Context): Promise<Exit> {
   return runCommand({}, { subjects: [] }, context, async (resources) => {
     const profile = await chooseProfile(flags, context);
+    const sources = { flags, profile, context };
     const { settings, credentials } = await collectUsageErrors({
-      settings: () => resolveServiceSettings(flags, profile, context),
-      credentials: () => loadCredentials(flags, profile, context),
+      settings: () => resolveServiceSettings(sources),
+      credentials: () => loadCredentials(sources),
     });
     await requireToken(credentials, settings.baseUrl, resources.interruption.signal);
     const presentation = decidePresentation(flags, context);
@@ -101,17 +103,15 @@ interface Finding {
   text: string;
 }
 
-type Check = (settings: ProfileSettings, folder: string, context: Context) => Promise<Finding | undefined>;
-
-const CHECKS: Partial<Record<keyof ProfileSettings, Check>> = {
-  tokenFile: ({ tokenFile = '' }, folder, context) => checkReadable(tokenFile, folder, context),
-  tokenCommand: ({ tokenCommand: [program = ''] = [] }, folder, context) =>
-    checkProgram(program, folder, context),
-  headerFile: ({ headerFile = '' }, folder, context) => checkReadable(headerFile, folder, context),
-  caFile: ({ caFile = '' }, folder, context) => checkCertificates(caFile, folder, context),
-  certFile: ({ certFile = '' }, folder, context) => checkCertificates(certFile, folder, context),
-  keyFile: ({ keyFile = '' }, folder, context) => checkReadable(keyFile, folder, context),
-};
+/** What checks the file or the program that a setting names. */
+const CHECKS = {
+  tokenFile: checkReadable,
+  tokenCommand: checkProgram,
+  headerFile: checkReadable,
+  caFile: checkCertificates,
+  certFile: checkCertificates,
+  keyFile: checkReadable,
+} as const;
 
 /** Returns `path:line:column: finding` for each file and program of a profile. The config file must be valid. */
 async function checkFiles(file: Buffer, path: string, context: Context): Promise<Finding[]> {
@@ -121,16 +121,14 @@ async function checkFiles(file: Buffer, path: string, context: Context): Promise
   const findings: Finding[] = [];
   for (const [profile, settings] of Object.entries(profiles)) {
     for (const [setting, check] of Object.entries(CHECKS)) {
-      const value = settings[setting as keyof ProfileSettings];
-      const finding = value === undefined ? undefined : await check(settings, dirname(path), context);
+      const value = settings[setting as keyof typeof CHECKS];
+      const [name = ''] = typeof value === 'string' ? [value] : (value ?? []);
+      const finding = value === undefined ? undefined : await check(name, dirname(path), context);
       if (finding === undefined) continue;
       const pointer = ['profiles', profile, setting].reduce(pointerTo, '');
       const { line, column } = lineAndColumn(bytes, positions.get(pointer)?.value ?? 0);
-      const shown = JSON.stringify(Array.isArray(value) ? value[0] : value);
-      findings.push({
-        ...finding,
-        text: `${path}:${line}:${column}: "${setting}" ${shown}: ${finding.text}`,
-      });
+      const text = `${path}:${line}:${column}: "${setting}" ${JSON.stringify(name)}: ${finding.text}`;
+      findings.push({ ...finding, text });
     }
   }
   return findings;
@@ -163,11 +161,7 @@ async function checkCertificates(name: string, folder: string, context: Context)
 }
 
 /** Looks for a program as the system does when it starts one. */
-async function checkProgram(
-  program: string,
-  folder: string,
-  { env, platform }: Context,
-): Promise<Finding | undefined> {
+async function checkProgram(program: string, folder: string, { env, platform }: Context) {
   const isWindows = platform === 'win32';
   const isPath = program.includes('/') || (isWindows && program.includes('\\'));
   // Without PATH, the system searches folders of its own.

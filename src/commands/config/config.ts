@@ -15,17 +15,16 @@ import {
   isOn,
   type RawSetting,
   resolveSetting,
-  type SettingFlags,
+  type ServiceFlags,
+  type ServiceSources,
   type SettingName,
-  type WaitFlags,
+  type SettingSources,
 } from '../../config/resolve-setting.js';
-import type { ServiceFlags } from '../../config/service.js';
 import { type ConfigContent, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import {
   findTokenSource,
   formatTokenCommand,
   formatTokenSource,
-  type TokenFlags,
   type TokenLocation,
 } from '../../config/token-source.js';
 import { namedWorkflows } from '../../config/workflow.js';
@@ -40,8 +39,7 @@ import { wrapLines } from '../../text/wrap.js';
 import { type Layout, openLayout, type PresentationFlags } from '../../view/presentation.js';
 import { type Column, formatTable } from '../../view/table.js';
 
-export interface ConfigFlags extends ServiceFlags, WaitFlags, PresentationFlags {
-  workflowIdField?: string;
+export interface ConfigFlags extends ServiceFlags, PresentationFlags {
   json?: boolean;
   connect?: boolean;
 }
@@ -67,11 +65,7 @@ export async function config(action: ConfigAction, flags: ConfigFlags, context: 
   return ACTIONS[action](location, flags, context);
 }
 
-async function path(
-  { path }: ConfigLocation,
-  _flags: ConfigFlags,
-  { stdout, stderr }: Context,
-): Promise<Exit> {
+async function path({ path }: ConfigLocation, _flags: ConfigFlags, { stdout, stderr }: Context) {
   await stdout.write(`${path}\n`);
   await stderr.write(existsSync(path) ? 'The file exists.\n' : 'The file does not exist yet.\n');
   return ExitCode.ok;
@@ -79,7 +73,7 @@ async function path(
 
 async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Context): Promise<Exit> {
   const profile = await chooseProfile(flags, context);
-  const settings = resolveEffectiveSettings(flags, profile, context);
+  const settings = resolveEffectiveSettings({ flags, profile, context });
   const source = existsSync(path) ? 'exists' : 'does not exist';
   await context.stdout.write(
     flags.json === true
@@ -127,7 +121,7 @@ function asText(settings: readonly EffectiveSetting[], path: string, layout: Lay
 }
 
 /** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */
-async function init({ path }: ConfigLocation, flags: FirstConfigFlags, context: Context): Promise<Exit> {
+async function init({ path }: ConfigLocation, flags: ServiceFlags, context: Context): Promise<Exit> {
   const content = createFirstConfig(flags, context);
   await writeNewFile(path, `${JSON.stringify(content, undefined, 2)}\n`).catch((error) => {
     const isExisting = errorCode(error) === 'EEXIST';
@@ -154,13 +148,11 @@ async function writeNewFile(path: string, text: string): Promise<void> {
   }
 }
 
-type FirstConfigFlags = SettingFlags & { profile?: string; tokenFile?: string };
-
 /** The profile without --profile. */
 const DEFAULT_NAME = 'default';
 
 /** Returns a config file with one profile, which has each setting that a flag gives. Throws UsageError. */
-function createFirstConfig(flags: FirstConfigFlags, context: Context): ConfigContent {
+function createFirstConfig(flags: ServiceFlags, context: Context): ConfigContent {
   const { profile = DEFAULT_NAME } = flags;
   const names = Object.keys(SETTINGS) as (keyof ProfileSettings)[];
   const given = names.flatMap((name) => {
@@ -214,45 +206,40 @@ interface EffectiveSetting {
 }
 
 /** Resolves the effective settings, in the order of the table. */
-function resolveEffectiveSettings(
-  flags: SettingFlags & TokenFlags,
-  profile: Profile | undefined,
-  context: Context,
-): EffectiveSetting[] {
+function resolveEffectiveSettings(sources: ServiceSources): EffectiveSetting[] {
+  const { profile } = sources;
   const source = formatSource(profile?.chosenBy ?? { kind: 'default' });
   const names = Object.keys(SETTINGS) as (keyof ProfileSettings)[];
   const settings = names.flatMap((name) => {
     switch (name) {
       case 'tokenFile':
-        return [tokenSetting(flags, profile, context)];
+        return [tokenSetting(sources)];
       case 'tokenCommand':
         return [];
       case 'workflows':
         return workflowSettings(profile);
       default:
-        return [plainSetting(name, flags, profile, context)];
+        return [plainSetting(name, sources)];
     }
   });
   return [{ name: 'profile', value: profile?.name, source }, ...settings];
 }
 
-function plainSetting(
-  name: SettingName,
-  flags: SettingFlags,
-  profile: Profile | undefined,
-  context: Context,
-): EffectiveSetting {
+function plainSetting(name: SettingName, sources: SettingSources): EffectiveSetting {
   const describe = (raw: RawSetting) => {
     const text = name === 'baseUrl' ? redactUrl(raw.text) : raw.text;
     const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
     return { value, source: formatSource(raw.source) };
   };
-  const raw = resolveSetting(name, flags, profile, context);
+  const raw = resolveSetting(name, sources);
   if (raw === undefined) return { name, value: undefined, source: formatSource({ kind: 'default' }) };
   const { kind } = raw.source;
+  const withoutFlags = { ...sources, flags: {} };
   const below = [
-    ...(kind === 'flag' ? [resolveSetting(name, {}, profile, context)] : []),
-    ...(kind === 'flag' || kind === 'variable' ? [resolveSetting(name, {}, profile, { env: {} })] : []),
+    ...(kind === 'flag' ? [resolveSetting(name, withoutFlags)] : []),
+    ...(kind === 'flag' || kind === 'variable'
+      ? [resolveSetting(name, { ...withoutFlags, context: { env: {} } })]
+      : []),
   ];
   const overridden = new Map(
     below.flatMap((one) => {
@@ -280,8 +267,9 @@ function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
 }
 
 /** One setting for all sources of a token. */
-function tokenSetting(flags: TokenFlags, profile: Profile | undefined, context: Context): EffectiveSetting {
-  const { location, withheld, ignored } = findTokenSource(flags, profile, context);
+function tokenSetting(sources: ServiceSources): EffectiveSetting {
+  const { flags, context } = sources;
+  const { location, withheld, ignored } = findTokenSource(sources);
   if (location === undefined) {
     const source = withheld ?? (flags.token === false ? '--no-token' : 'default');
     return { name: 'token', value: undefined, source };

@@ -71,7 +71,7 @@ async function planHistory(flags: HistoryFlags, context: Context) {
     withName: (run: PastRun): ListedRun => ({
       ...run,
       workflowName: nameOf(run.workflow),
-      page: resolveRunPages({ baseUrl: run.baseUrl }, profile, context)(run.id),
+      page: resolveRunPages({ flags: { baseUrl: run.baseUrl }, profile, context })(run.id),
     }),
   };
 }

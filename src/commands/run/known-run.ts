@@ -1,6 +1,5 @@
 /** A run whose id is known: printed as soon as it is, before anything else can fail. */
 import { basename } from 'node:path';
-import type { PastRun } from '../../history/history.js';
 import type { Created } from '../../service/create-run.js';
 import type { EndedRun, Run } from '../../service/run.js';
 import { resumeCommands } from '../shared/print-outcome.js';
@@ -39,10 +38,7 @@ export function announceAccepted(
 }
 
 /** Returns the history's record of the run, which @last refers to. */
-function pastRun(
-  { id, status, versionName: version }: Run,
-  { subject, inputFiles, settings }: RunPlan,
-): Omit<PastRun, 'triggered'> {
+function pastRun({ id, status, versionName: version }: Run, { subject, inputFiles, settings }: RunPlan) {
   const { workflowId: workflow, ...described } = subject;
   const label = inputFiles.map((path) => basename(path)).join(', ');
   return { ...described, id, workflow, baseUrl: settings.baseUrl.href, status, label, version };

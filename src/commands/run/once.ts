@@ -35,6 +35,8 @@ import { pollOnce } from '../shared/watch-run.js';
 import { announceAccepted, type EndRecorder, type KnownRun } from './known-run.js';
 import type { OncePlan, RunPlan } from './plan.js';
 
+type OnceRunPlan = RunPlan & { once: OncePlan };
+
 /** Between two attempts to lock the file while another process sends (ms). */
 const LOCK_INTERVAL = 250;
 
@@ -43,19 +45,20 @@ const LOCK_INTERVAL = 250;
  * recorded. Throws UsageError if the file belongs to something else, UnsettledRunError, LostRunError, and what createRun
  * throws.
  */
-export async function triggerOnce(plan: RunPlan, once: OncePlan, session: Session): Promise<KnownRun> {
+export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<KnownRun> {
   const { interruption } = session;
+  const { once } = plan;
   const options = { ...ownedFileOptions(once.file, session), signal: interruption.signal };
   await interruption.raceWithSignal(createOnceFile(options, targetOf(plan)));
   const file = await interruption.raceToOpen(openWhenFree(once, session));
   try {
     const inputs = new DigestedInputs(plan.trigger.inputs, file.header.salt ?? '');
-    await assertSameCommand(file, inputs, plan, once);
+    await assertSameCommand(file, inputs, plan);
     await adopt(file, once, session);
     await checkBeforeRetry(file, once, session);
     const action = nextAction(ONCE_ROW, file.record().state, once.resend);
-    if (action === 'send') return await send(file, inputs, plan, once, session);
-    return continueRun(file, plan, once, session);
+    if (action === 'send') return await send(file, inputs, plan, session);
+    return continueRun(file, plan, session);
   } finally {
     // If it cannot be released, the end of this process releases it.
     await file.close().catch(() => {});
@@ -91,12 +94,8 @@ function waitingText({ owner }: JournalInUseError, name: string): string {
  * Throws UsageError, naming each difference, if a run of the recorded command exists or may exist and this command has
  * another workflow, service or inputs. Reads all documents.
  */
-async function assertSameCommand(
-  { header, record }: OnceFile,
-  inputs: DigestedInputs,
-  plan: RunPlan,
-  { file: { name } }: OncePlan,
-): Promise<void> {
+async function assertSameCommand({ header, record }: OnceFile, inputs: DigestedInputs, plan: OnceRunPlan) {
+  const { name } = plan.once.file;
   const { state, digests = {}, id, before } = record();
   if (hasNoRun(state)) return;
   const target = targetOf(plan);
@@ -151,11 +150,7 @@ async function adopt({ log, record }: OnceFile, { adopted: id, file: { name } }:
 }
 
 /** Reads an accepted run before --retry-failed is applied: it may have failed since. Throws the error of the poll. */
-async function checkBeforeRetry(
-  { log, record }: OnceFile,
-  { resend }: OncePlan,
-  session: Session,
-): Promise<void> {
+async function checkBeforeRetry({ log, record }: OnceFile, { resend }: OncePlan, session: Session) {
   const { state, id } = record();
   if (resend.retryFailed !== 'all' || id === undefined || state !== 'running') return;
   const { run, thrown } = await pollOnce(id, undefined, session);
@@ -165,14 +160,8 @@ async function checkBeforeRetry(
 }
 
 /** Triggers the run; createRun records each step before it takes effect. */
-async function send(
-  { log, header }: OnceFile,
-  inputs: DigestedInputs,
-  plan: RunPlan,
-  once: OncePlan,
-  session: Session,
-): Promise<KnownRun> {
-  const { name } = once.file;
+async function send({ log, header }: OnceFile, inputs: DigestedInputs, plan: OnceRunPlan, session: Session) {
+  const { name } = plan.once.file;
   await plan.documents?.assertNoFiles();
   const target = targetOf(plan);
   const names = plan.trigger.inputs.map(({ name: input }) => input);
@@ -189,7 +178,7 @@ async function send(
       const reason = describeSystemError(error instanceof OutputError ? error.cause : error);
       reporter.warn(`${name}: the run cannot be recorded: ${reason}; continue with --adopt ${known.id}`);
     });
-    return { ...known, recorder: onceRecorder(known.id, once, session) };
+    return { ...known, recorder: onceRecorder(known.id, plan.once, session) };
   } catch (error) {
     if (error instanceof OutputError)
       throw new UsageError([`--once ${name}: ${describeSystemError(error.cause)}; no run was created`]);
@@ -200,8 +189,9 @@ async function send(
 }
 
 /** Returns the run of an earlier command. Throws UnsettledRunError or LostRunError. */
-function continueRun({ record }: OnceFile, plan: RunPlan, once: OncePlan, session: Session): KnownRun {
+function continueRun({ record }: OnceFile, plan: OnceRunPlan, session: Session): KnownRun {
   const { state, id, run, sentAt, error } = record();
+  const { once } = plan;
   const { name } = once.file;
   if (state === 'unknown' || id === undefined)
     throw new UnsettledRunError(name, sentAt, error?.reason, error?.candidateId);
@@ -232,12 +222,7 @@ function onceRecorder(id: string, once: OncePlan, session: Session): EndRecorder
 }
 
 /** Locks the file for one event, unless another process has recorded it or triggered another run. Never throws. */
-async function recordEnd(
-  id: string,
-  event: RowEvent,
-  { file: named }: OncePlan,
-  session: Session,
-): Promise<void> {
+async function recordEnd(id: string, event: RowEvent, { file: named }: OncePlan, session: Session) {
   const { context, reporter } = session;
   for (let attempts = 1; ; attempts++) {
     try {

@@ -2,8 +2,8 @@
 import { loadCredentials } from '../../config/credentials.js';
 import { assertOneBody } from '../../config/headers.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveWaitSettings, type WaitFlags } from '../../config/resolve-setting.js';
-import { resolveServiceSettings, type ServiceFlags } from '../../config/service.js';
+import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
+import { resolveServiceSettings } from '../../config/service.js';
 import {
   findDeclaredWorkflow,
   mayResend503,
@@ -31,7 +31,6 @@ import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/
 
 export interface RunFlags
   extends ServiceFlags,
-    WaitFlags,
     OutputFlags,
     GetFlags,
     DocumentFlags,
@@ -42,8 +41,6 @@ export interface RunFlags
   inputsFile?: string;
   /** False for --no-documents. */
   documents?: boolean;
-  workflowIdField?: string;
-  resend503?: boolean;
   /** False for --no-check-parameters. */
   checkParameters?: boolean;
   detach?: boolean;
@@ -64,26 +61,27 @@ export async function planRun(
   const otherStdin = flags.tokenFile === '-' ? '--token-file -' : undefined;
   const { inputsFile, input = [], documents: hasDocuments } = flags;
   const profile = await chooseProfile(flags, context);
+  const sources = { flags, profile, context };
   const declared = findDeclaredWorkflow(workflow, flags, profile);
   const { id, field, resolved, ...plan } = await collectUsageErrors({
     id: () => resolveWorkflowId(workflow, profile),
-    wait: () => resolveWaitSettings(flags, profile, context),
+    wait: () => resolveWaitSettings(sources),
     format: () => parseRunFormat(flags),
     pointer: () => parseGet(assertWatched('--get', flags.get, flags), false),
     once: () => planOnce(flags, context),
     presentation: () => decidePresentation(flags, context),
     documents: () => openDocuments(flags, context),
-    field: () => resolveWorkflowIdField(flags, profile, context),
-    credentials: () => loadCredentials(flags, profile, context),
+    field: () => resolveWorkflowIdField(sources),
+    credentials: () => loadCredentials(sources),
     reports: () => reports.open(),
     resolved: () =>
       resolveInputs({ items: [...items, ...input], inputsFile, hasDocuments, declared, otherStdin }, context),
-    settings: () => resolveServiceSettings(flags, profile, context),
+    settings: () => resolveServiceSettings(sources),
   });
   const files = [
-    ...onceFile(flags, context),
+    ...fileOf('--once', flags.once, true, context),
     ...reportFiles(flags, context),
-    ...inputsFileOf(flags, context),
+    ...fileOf('--inputs-file', inputsFile, false, context),
     ...resolved.files,
   ];
   await collectUsageErrors({
@@ -93,7 +91,7 @@ export async function planRun(
     await resolved.close();
     throw error;
   });
-  const resend503 = mayResend503(flags, profile, context);
+  const resend503 = mayResend503(sources);
   const subject = { id: undefined, workflowId: id, inputs: resolved.inputs.map(({ name }) => name) };
   return {
     ...plan,
@@ -116,16 +114,19 @@ async function openDocuments(flags: RunFlags, context: Context): Promise<Documen
   return documents;
 }
 
-function inputsFileOf({ inputsFile }: RunFlags, context: Context): NamedFile[] {
-  if (inputsFile === undefined || inputsFile === '-') return [];
-  const path = resolvePath(inputsFile, context.cwd, context);
-  return [{ name: `--inputs-file ${inputsFile}`, path, isWritten: false }];
+/** Returns the file of a flag, for the check that no two files are the same. */
+function fileOf(flag: string, file: string | undefined, isWritten: boolean, context: Context): NamedFile[] {
+  if (file === undefined || file === '-') return [];
+  return [{ name: `${flag} ${file}`, path: resolvePath(file, context.cwd, context), isWritten }];
 }
 
+/** Throws UsageError also where the Run would have to be printed, which a later command knows only after a request. */
 function parseRunFormat(flags: RunFlags): OutputFormat {
   const format = parseOutputFormat(flags);
-  assertIdOnly(isDetached(flags), flags.once, format);
-  return format;
+  if (!isDetached(flags) || flags.once === undefined || format === 'text' || format === 'id') return format;
+  throw new UsageError([
+    `--detach and --once print the id; --output ${format} requires the run: leave out --detach, or use wfr status`,
+  ]);
 }
 
 function isDetached({ detach, wait }: RunFlags): boolean {
@@ -170,20 +171,6 @@ function planOnce(flags: OnceFlags, context: Context): OncePlan | undefined {
       resendRejected: true,
     },
   };
-}
-
-/** Throws UsageError where the Run would have to be printed, which a later command knows only after a request. */
-function assertIdOnly(isDetached: boolean, once: string | undefined, format: OutputFormat): void {
-  if (!isDetached || once === undefined || format === 'text' || format === 'id') return;
-  throw new UsageError([
-    `--detach and --once print the id; --output ${format} requires the run: leave out --detach, or use wfr status`,
-  ]);
-}
-
-/** Returns the file of --once, for the check that no two files are the same. */
-function onceFile({ once }: OnceFlags, context: Context): NamedFile[] {
-  if (once === undefined) return [];
-  return [{ name: `--once ${once}`, path: resolvePath(once, context.cwd, context), isWritten: true }];
 }
 
 function rejectDecisions({ adopt, resendUnknown, retryFailed }: OnceFlags): undefined {

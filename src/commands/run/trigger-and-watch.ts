@@ -11,29 +11,27 @@ import { printAccepted, printId, RunPrinter } from '../shared/print-run.js';
 import type { CommandOutcome, Session } from '../shared/session.js';
 import { watchAndShow, withError } from '../shared/watch-run.js';
 import { announceAccepted, type KnownRun } from './known-run.js';
-import type { OncePlan, RunPlan } from './plan.js';
+import type { RunPlan } from './plan.js';
 
 /** Prints the outcome, or with --detach the id as soon as the run is accepted. Throws as createRun and triggerOnce do. */
 export async function triggerAndWatch(plan: RunPlan, session: Session): Promise<CommandOutcome> {
   const { interruption, reporter } = session;
   const progress = await reporter.startProgress();
-  const known = await (plan.once === undefined
-    ? trigger(plan, session)
-    : triggerOnce(plan, plan.once, session));
+  const known = await trigger(plan, session);
   return plan.detached && interruption.received === undefined
     ? detach(known, plan, session)
     : watch(known, progress, plan, session);
 }
 
 async function trigger(plan: RunPlan, session: Session): Promise<KnownRun> {
+  const { once } = plan;
+  if (once !== undefined) {
+    const { triggerOnce } = await import('./once.js');
+    return triggerOnce({ ...plan, once }, session);
+  }
   const { service, interruption, context } = session;
   const record = new Log(NO_SINK, () => context.clock.now()).ofRow(1, context.secrets);
   return announceAccepted(await createRun(plan.trigger, service, interruption, record), plan, session);
-}
-
-async function triggerOnce(plan: RunPlan, once: OncePlan, session: Session): Promise<KnownRun> {
-  const module = await import('./once.js');
-  return module.triggerOnce(plan, once, session);
 }
 
 async function detach(
@@ -77,7 +75,7 @@ async function watch(
   const isLost = watched.error?.code === 'no-such-run' && recorder !== undefined;
   const known = isLost ? withError(await recorder.lost(), watched) : watched;
   const outcome = { ...known, wasTriggered: accepted !== undefined };
-  const printed = await printOutcome(outcome, resumeCommands([id], settings, documents), printer, reporter);
+  const printed = await printOutcome(outcome, resumeCommands([id], settings, documents), printer);
   // Last: a file system that hangs must not keep back the result.
   if (received !== undefined) await recorder?.ended(received);
   const runs = [{ ...printed, ...plan.subject, id }];

@@ -1,7 +1,7 @@
 /** The end of a watched run: the closing block on stderr, the result on stdout, and the exit. */
 
-import type { WaitFlags } from '../../config/resolve-setting.js';
-import type { ServiceFlags, ServiceSettings } from '../../config/service.js';
+import type { ServiceFlags } from '../../config/resolve-setting.js';
+import type { ServiceSettings } from '../../config/service.js';
 import { ExitCode } from '../../exit-code.js';
 import {
   continuesText,
@@ -31,17 +31,14 @@ import { type WatchOutcome, withError } from './watch-run.js';
 type SavedFiles = Pick<DocumentFolder, 'flagsFor'>;
 
 /** The command that continues with runs, quoted for a shell, and the page of the only one. */
-export interface ResumeCommands {
-  watch: string;
-  page: string | undefined;
-}
+export type ResumeCommands = ReturnType<typeof resumeCommands>;
 
 /** Returns the command for `ids`: it uses the same service and saves the same documents as this one. */
 export function resumeCommands(
   ids: readonly string[],
   { resumeFlags, platform, pageOf }: Pick<ServiceSettings, 'resumeFlags' | 'platform' | 'pageOf'>,
   documents: SavedFiles | undefined,
-): ResumeCommands {
+) {
   const separator = ids.some((id) => id.startsWith('-')) ? ['--'] : [];
   const flags = documents?.flagsFor(ids) ?? [];
   const watch = shellCommand(['wfr', 'watch', ...resumeFlags, ...flags, ...separator, ...ids], platform);
@@ -57,15 +54,15 @@ export async function printOutcome(
   watched: WatchOutcome,
   commands: ResumeCommands | undefined,
   printer: RunPrinter,
-  reporter: Reporter,
 ): Promise<WatchOutcome> {
   const { run } = watched;
-  const outputError = run === undefined ? undefined : await catchError(printer.printEnd(run));
+  const { reporter } = printer.output;
+  const outputError = await (run && printer.printEnd(run).catch((error: unknown) => error));
   const isPrinted = run !== undefined && outputError === undefined && printer.carriesOutput(run);
   const outcome = withError(watched.thrown ?? outputError, watched);
   const { error } = outcome;
   if (exitOf(outcome) === ExitCode.ok || reporter.presentation.showsErrors) {
-    if (error === undefined) printEnd(outcome, commands, printer, reporter);
+    if (error === undefined) printEnd(outcome, commands, printer);
     else printWatchError(outcome, error, commands, isPrinted, reporter);
     const isKnown = run !== undefined && commands?.page !== undefined;
     if (isKnown && !reporter.presentation.quiet) reporter.notice(`Page: ${commands.page}`);
@@ -80,7 +77,7 @@ interface ResumePlan {
   pointer?: ValuePointer | undefined;
   documents?: SavedFiles | undefined;
   /** As the user wrote them. */
-  flags: ServiceFlags & WaitFlags & PresentationFlags & ReportFlags;
+  flags: ServiceFlags & PresentationFlags & ReportFlags;
 }
 
 /**
@@ -132,14 +129,10 @@ export function canResume(outcome: Outcome): boolean {
   return error !== undefined || run === undefined || !hasEnded(run);
 }
 
-function printEnd(
-  outcome: WatchOutcome,
-  commands: ResumeCommands | undefined,
-  { showsEnds }: RunPrinter,
-  reporter: Reporter,
-): void {
+function printEnd(outcome: WatchOutcome, commands: ResumeCommands | undefined, printer: RunPrinter): void {
   const { id, run, durationMs } = outcome;
-  if (run !== undefined && showsEnds) return;
+  const { reporter } = printer.output;
+  if (run !== undefined && printer.showsEnds) return;
   if (run !== undefined && hasEnded(run)) return printEnded(run, outcome, reporter);
   const text = sanitize(stillText(run, durationMs, `run ${id}`));
   const { style } = reporter;
@@ -205,13 +198,4 @@ function printWatchError(
 function formatState(run: Run | undefined): string {
   if (run === undefined) return 'was not seen, and may still be running';
   return hasEnded(run) ? 'has ended' : continuesText(run);
-}
-
-async function catchError(work: Promise<void>): Promise<unknown> {
-  try {
-    await work;
-    return undefined;
-  } catch (error) {
-    return error;
-  }
 }

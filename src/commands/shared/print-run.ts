@@ -22,7 +22,7 @@ export class RunPrinter {
   readonly #identified = new Set<string>();
 
   constructor(
-    private readonly output: ResultOutput,
+    readonly output: ResultOutput,
     private readonly options: PrintOptions,
   ) {}
 

@@ -184,16 +184,10 @@ function listRows(rows: RowStates): Pick<RowsEnding, 'runCount' | 'runs'> {
   return { runCount, runs };
 }
 
-/** Returns the exit of each row state that occurs; rows that wait have none. */
-function exitsOfRows(rows: RowStates): Exit[] {
-  return [...rows.counts()].flatMap(([state, count]) =>
-    count === 0 || state === 'running' || state === 'waiting' || state === 'gone'
-      ? []
-      : [STATES[shownState(state)].exit],
-  );
-}
+const WITHOUT_EXIT: readonly RowState[] = ['running', 'waiting', 'gone'];
 
 /** Returns the exit of a batch, from those of this command and of all rows. Rows without any exit are still waiting. */
 export function exitOfRows(exits: readonly Exit[], rows: RowStates): Exit {
-  return exitOfSeveral([...exits, ...exitsOfRows(rows)]);
+  const ended = [...rows.counts()].filter(([state, count]) => count > 0 && !WITHOUT_EXIT.includes(state));
+  return exitOfSeveral([...exits, ...ended.map(([state]) => STATES[shownState(state)].exit)]);
 }

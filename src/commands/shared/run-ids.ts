@@ -1,11 +1,10 @@
 /** The run ids of a command line, with @last and the beginnings of ids resolved from the history. */
 import type { Profile } from '../../config/profile.js';
-import { resolveSetting } from '../../config/resolve-setting.js';
-import { resolveServiceSettings, type ServiceFlags, type ServiceSettings } from '../../config/service.js';
+import { resolveSetting, type ServiceSources } from '../../config/resolve-setting.js';
+import { resolveServiceSettings, type ServiceSettings } from '../../config/service.js';
 import { resolveWorkflowId } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
 import { History, isShortId, type PastRun, shortIdFinder } from '../../history/history.js';
-import type { Context } from '../../platform/context.js';
 import { isUsableId } from '../../service/parse-run.js';
 import { findNearest } from '../../text/nearest.js';
 
@@ -18,22 +17,16 @@ export function parseRunIds(raw: readonly string[]): string[] {
   return [...new Set(raw)];
 }
 
-export interface ResolvedRuns {
-  ids: string[];
-  /** Which run each resolved text stands for, for people. */
-  notes: string[];
-}
-
 /**
  * Replaces `@last`, `@last:<workflow>` and the beginning of the only UUID that begins so by ids from the history; any other
- * text is an id. Throws UsageError where the history has no such run.
+ * text is an id. The notes say for people which run each text stands for. Throws UsageError where the history has no such run.
  */
 export async function resolvePastRuns(
   raw: readonly string[],
   baseUrl: URL,
   history: History,
   profile: Profile | undefined,
-): Promise<ResolvedRuns> {
+) {
   if (!raw.some((text) => text.startsWith('@') || isShortId(text))) return { ids: [...raw], notes: [] };
   const runs = (await history.readRuns()).filter((run) => run.baseUrl === baseUrl.href);
   const problems: string[] = [];
@@ -64,17 +57,15 @@ export async function resolvePastRuns(
  */
 export async function resolveServiceOfRuns(
   raw: readonly string[],
-  flags: ServiceFlags,
-  profile: Profile | undefined,
-  context: Context,
+  sources: ServiceSources,
 ): Promise<ServiceSettings> {
-  return resolveServiceSettings(flags, profile, context).catch(async (error) => {
-    const hasBaseUrl = resolveSetting('baseUrl', flags, profile, context) !== undefined;
-    if (hasBaseUrl || !(error instanceof UsageError)) throw error;
-    const runs = await History.open(context).readRuns();
+  return resolveServiceSettings(sources).catch(async (error) => {
+    if (resolveSetting('baseUrl', sources) !== undefined || !(error instanceof UsageError)) throw error;
+    const runs = await History.open(sources.context).readRuns();
     const places = raw.flatMap((text) => {
       const matches =
-        parseReference(text, profile) ?? (({ id }) => id === text || shortIdFinder([id])(text).length > 0);
+        parseReference(text, sources.profile) ??
+        (({ id }) => id === text || shortIdFinder([id])(text).length > 0);
       const run = runs.find(matches);
       return run === undefined ? [] : [`${text} is a run at ${run.baseUrl}: pass --base-url ${run.baseUrl}`];
     });

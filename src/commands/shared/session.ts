@@ -156,11 +156,7 @@ async function printData(ending: CommandEnding, context: Context): Promise<void>
 }
 
 /** Prints errors as text. */
-async function print(
-  errors: readonly Facts[],
-  { color }: PresentationFlags,
-  context: Context,
-): Promise<void> {
+async function print(errors: readonly Facts[], { color }: PresentationFlags, context: Context) {
   if (errors.length === 0) return;
   const { printError } = await import('../../view/errors/print-error.js');
   for (const facts of errors) await printError(facts, color, context);
@@ -174,7 +170,7 @@ class CommandResources {
   readonly reports: RequestedReports;
   /** Returns the page of a run, for people, if it has one. */
   pageOf: ServiceSettings['pageOf'] = () => undefined;
-  #closeSession = async () => {};
+  closeSession = async () => {};
   #isOpen = false;
 
   constructor(
@@ -202,7 +198,7 @@ class CommandResources {
     const stdout = openStdoutQueue(context, interruption);
     const layout = await openLayout(plan.presentation.colorFlag, context);
     const { history = History.open(context) } = plan;
-    this.#closeSession = async () => {
+    this.closeSession = async () => {
       reporter.stopProgress();
       await flushHistory(history, reporter);
       await close();
@@ -214,10 +210,6 @@ class CommandResources {
   /** Whether a trigger may have been sent: the session was opened for runs without an id. */
   get mayHaveSent(): boolean {
     return this.#isOpen && this.subjects.some(({ id }) => id === undefined);
-  }
-
-  async closeSession(): Promise<void> {
-    await this.#closeSession();
   }
 }
 

@@ -68,15 +68,17 @@ export async function watchRun(options: WatchOptions, session: Session): Promise
       if (!hasEnded(run)) options.place?.end();
     }
   } catch (error) {
-    thrown = error;
-    if (error instanceof NoSuchRunError) {
-      const known = await session.history.serviceOf(id);
-      if (known !== session.service.baseUrl.href) error.otherBaseUrl = known;
-    }
+    thrown = error instanceof NoSuchRunError ? await withOtherService(error, session) : error;
   }
   const durationMs = clock.monotonic() - started;
   const watched = { id, workflowId: undefined, run, wasTriggered: accepted !== undefined, wasRunning };
   return withError(thrown, { ...watched, state: 'running', thrown, startedAt, durationMs });
+}
+
+/** Returns the error with the other service that the history has the run of, if there is one. */
+async function withOtherService(error: NoSuchRunError, { history, service }: Session) {
+  const known = await history.serviceOf(error.id);
+  return known === service.baseUrl.href ? error : new NoSuchRunError(error.id, error.info, known);
 }
 
 /** Returns the outcome with another error than it had, if there is one, and with the state that follows. */

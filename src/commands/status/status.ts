@@ -1,7 +1,7 @@
 /** `wfr status`: shows the current state of runs. */
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import type { ServiceFlags } from '../../config/service.js';
+import type { ServiceFlags } from '../../config/resolve-setting.js';
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
@@ -70,13 +70,14 @@ type StatusPlan = Awaited<ReturnType<typeof planStatus>>;
 /** Validates a command line. Throws UsageError with every problem. */
 async function planStatus(rawIds: readonly string[], flags: StatusFlags, context: Context) {
   const profile = await chooseProfile(flags, context);
+  const sources = { flags, profile, context };
   const plan = await collectUsageErrors({
     ids: () => parseRunIds(rawIds),
     format: () => parseOutputFormat(flags),
     pointer: () => parseGet(flags, new Set(rawIds).size > 1),
     presentation: () => decidePresentation(flags, context),
-    credentials: () => loadCredentials(flags, profile, context),
-    settings: () => resolveServiceOfRuns(rawIds, flags, profile, context),
+    credentials: () => loadCredentials(sources),
+    settings: () => resolveServiceOfRuns(rawIds, sources),
   });
   const history = History.open(context);
   const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
@@ -127,12 +128,7 @@ async function print(
 }
 
 /** Prints the value of --get. Returns false, and says why on stderr, where the run does not have it yet. */
-async function printValueNow(
-  run: Run,
-  format: OutputFormat,
-  pointer: ValuePointer,
-  session: Session,
-): Promise<boolean> {
+async function printValueNow(run: Run, format: OutputFormat, pointer: ValuePointer, session: Session) {
   const { printValue } = await import('../shared/print-value.js');
   const hasValue = await printValue(run, format, pointer, session);
   if (!hasValue) {

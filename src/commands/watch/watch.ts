@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { chooseProfile } from '../../config/profile.js';
-import { resolveWaitSettings, type WaitFlags } from '../../config/resolve-setting.js';
-import type { ServiceFlags } from '../../config/service.js';
+import { resolveWaitSettings, type ServiceFlags } from '../../config/resolve-setting.js';
 import { workflowNames } from '../../config/workflow.js';
 import { collectUsageErrors } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
@@ -34,7 +33,6 @@ import { type RunDisplay, watchAndShow } from '../shared/watch-run.js';
 
 export interface WatchFlags
   extends ServiceFlags,
-    WaitFlags,
     OutputFlags,
     GetFlags,
     DocumentFlags,
@@ -106,18 +104,19 @@ async function planWatch(
   context: Context,
 ) {
   const profile = await chooseProfile(flags, context);
+  const sources = { flags, profile, context };
   const severalRuns = new Set(rawIds).size > 1;
   const plan = await collectUsageErrors({
     ids: () => parseRunIds(rawIds),
-    wait: () => resolveWaitSettings(flags, profile, context),
+    wait: () => resolveWaitSettings(sources),
     format: () => parseOutputFormat(flags),
     pointer: () => parseGet(flags, severalRuns),
     presentation: () => decidePresentation(flags, context),
     documents: () => openDocumentFolder(flags, severalRuns, context),
     outputs: () => openOutputsFolder(flags, context),
     isReported: () => reports.open().then(() => flags.report !== undefined),
-    credentials: () => loadCredentials(flags, profile, context),
-    settings: () => resolveServiceOfRuns(rawIds, flags, profile, context),
+    credentials: () => loadCredentials(sources),
+    settings: () => resolveServiceOfRuns(rawIds, sources),
   });
   const history = History.open(context);
   const { ids, notes } = await resolvePastRuns(plan.ids, plan.settings.baseUrl, history, profile);
@@ -128,16 +127,11 @@ async function planWatch(
   return { ...plan, flags, saved, ids, notes, history, nameOf, warnings: [], subjects: subjectsOf(ids) };
 }
 
-async function watchOne(
-  id: string,
-  plan: WatchPlan,
-  display: RunDisplay,
-  session: Session,
-): Promise<CommandOutcome> {
+async function watchOne(id: string, plan: WatchPlan, display: RunDisplay, session: Session) {
   const outcome = await watchAndShow({ id, wait: plan.wait }, display, session);
   session.reporter.stopProgress();
   const commands = resumeCommands([id], plan.settings, plan.saved);
-  const runs = [await printOutcome(outcome, commands, display.printer, session.reporter)];
+  const runs = [await printOutcome(outcome, commands, display.printer)];
   return { runs, ...resumeOf(runs, { ...plan, documents: plan.saved }) };
 }
 
@@ -149,7 +143,7 @@ async function watchSeveral(plan: WatchPlan, display: RunDisplay, session: Sessi
     ids.map(async (id) => {
       const place = service.memory.place();
       const outcome = await watchAndShow({ id, wait, label: id, place }, display, session);
-      const reported = await printOutcome(outcome, undefined, display.printer, reporter);
+      const reported = await printOutcome(outcome, undefined, display.printer);
       place.end();
       return plan.isReported || reported.run === undefined
         ? reported

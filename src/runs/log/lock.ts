@@ -85,7 +85,8 @@ export async function acquireLock(
   for (let attempts = 0; ; attempts++) {
     const { claim, end, isTorn, torn } = await readOwnership(handle);
     if (claim?.owner.token === owner.token) return { end, torn };
-    if (claim !== undefined) await assertOwnerDead(claim, file, options);
+    if (claim !== undefined && (await mayBeAlive(claim, file, options)))
+      throw new JournalInUseError(claim.owner, isSameMachine(claim.owner, owner));
     if (attempts === MAX_ATTEMPTS)
       throw new BatchFileError('other processes keep locking it; run the same command again');
     const ours: Claim = {
@@ -151,12 +152,6 @@ async function readOwnership(handle: FileHandle) {
   return { claim: ownership.claim, end, isTorn, torn };
 }
 
-/** Throws JournalInUseError if the owner may be alive. */
-async function assertOwnerDead(claim: Claim, file: LockedFile, options: LockOptions): Promise<void> {
-  if (!(await mayBeAlive(claim, file, options))) return;
-  throw new JournalInUseError(claim.owner, isSameMachine(claim.owner, options.owner));
-}
-
 async function mayBeAlive(claim: Claim, file: LockedFile, options: LockOptions) {
   const { owner } = claim;
   const self = options.owner;
@@ -180,11 +175,7 @@ function isSameMachine(owner: Owner, self: Owner): boolean {
 const bootId = ({ space }: Owner) => space.split(' ', 1)[0];
 const inodePart = (file: string) => file.split(':')[1];
 
-async function isFileChanging(
-  path: string,
-  timeout: number,
-  { clock, signal }: LockOptions,
-): Promise<boolean> {
+async function isFileChanging(path: string, timeout: number, { clock, signal }: LockOptions) {
   const before = await readAttributes(path);
   for (let waited = 0; waited < timeout; waited += HEARTBEAT) {
     await clock.sleep(HEARTBEAT, signal);

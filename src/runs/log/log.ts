@@ -40,23 +40,19 @@ export class Log {
   readonly rows = new RowStates();
   /** Which rows are which. */
   readonly recorded = new RecordedRows();
-  readonly #sink: LogSink;
-  readonly #now: () => number;
-  readonly #observe: (event: RowEvent, time: number) => void;
+  /** Aborts with an OutputError when nothing more can be written. */
+  readonly failed: AbortSignal;
   readonly #awaiting = new Set<number>();
   #queue: QueuedEvents[] = [];
   #writing: Promise<void> | undefined;
 
   /** `observe` is called with each event of a row, at its time (ms since 1970). */
-  constructor(sink: LogSink, now: () => number, observe: (event: RowEvent, time: number) => void = () => {}) {
-    this.#sink = sink;
-    this.#now = now;
-    this.#observe = observe;
-  }
-
-  /** Aborts with an OutputError when nothing more can be written. */
-  get failed(): AbortSignal {
-    return this.#sink.failed;
+  constructor(
+    private readonly sink: LogSink,
+    private readonly now: () => number,
+    private readonly observe: (event: RowEvent, time: number) => void = () => {},
+  ) {
+    this.failed = sink.failed;
   }
 
   /** How many rows were sent by this process and wait for the response. */
@@ -73,9 +69,7 @@ export class Log {
   /** Applies an event, and resolves when it is on disk. Throws OutputError. */
   commit(event: Event): Promise<void> {
     this.#apply(event);
-    return new Promise((resolve, reject) => {
-      this.#enqueue({ lines: [this.#encode(event)], waiter: { resolve, reject } });
-    });
+    return this.#write([this.#encode(event)]);
   }
 
   /**
@@ -126,46 +120,44 @@ export class Log {
 
   /** Resolves when all events so far are on disk. Throws OutputError. */
   flush(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#enqueue({ lines: [], waiter: { resolve, reject } });
-    });
+    return this.#write([]);
   }
 
   /** Resolves when all events are written; releases a file. Throws OutputError. */
   async close(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
-    await this.#sink.close();
+    await this.sink.close();
   }
 
   /** Records many events, as they are consumed, without keeping them in memory. Throws OutputError. */
   async recordAll(events: AsyncIterable<Event>): Promise<void> {
-    let lines: Uint8Array[] = [];
-    const write = () => {
-      const queued = { lines, isVolatile: true };
-      lines = [];
-      return new Promise<void>((resolve, reject) => {
-        this.#enqueue({ ...queued, waiter: { resolve, reject } });
-      });
-    };
+    const lines: Uint8Array[] = [];
     for await (const event of events) {
       this.#apply(event);
       lines.push(this.#encode(event));
-      if (lines.length === BULK) await write();
+      if (lines.length === BULK) await this.#write(lines.splice(0), true);
     }
-    await write();
+    await this.#write(lines, true);
   }
 
   #apply(event: Event): void {
-    this.recorded.apply(event, this.#now());
+    this.recorded.apply(event, this.now());
     if (!isRowEvent(event)) return;
     this.rows.apply(event);
     if (event.event === 'sent') this.#awaiting.add(event.row);
     else this.#awaiting.delete(event.row);
-    this.#observe(event, this.#now());
+    this.observe(event, this.now());
   }
 
   #encode(event: Event): Uint8Array {
-    return encodeEvent(event, this.#now(), this.#sink.token);
+    return encodeEvent(event, this.now(), this.sink.token);
+  }
+
+  /** Resolves when the lines are written, on disk unless they are volatile. Throws OutputError. */
+  #write(lines: readonly Uint8Array[], isVolatile = false): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#enqueue({ lines, waiter: { resolve, reject }, isVolatile });
+    });
   }
 
   #enqueue(queued: QueuedEvents): void {
@@ -189,7 +181,7 @@ export class Log {
       this.#queue = [];
       const isDurable = queue.some(({ waiter, isVolatile }) => waiter !== undefined && !isVolatile);
       try {
-        await this.#sink.write(
+        await this.sink.write(
           queue.flatMap(({ lines }) => lines),
           isDurable,
         );

@@ -74,10 +74,6 @@ export function matchRows(
 }
 
 class Matcher {
-  readonly #recorded: RecordedRows;
-  readonly #stateOf: (row: number) => RowState;
-  readonly #found: FoundRows;
-  readonly #options: MatchOptions;
   readonly #numbers: Float64Array;
   readonly #kinds: Uint8Array;
   /** Whether each recorded row is found. */
@@ -85,22 +81,18 @@ class Matcher {
   readonly #held = new Map<number, HeldReason>();
 
   constructor(
-    recorded: RecordedRows,
-    stateOf: (row: number) => RowState,
-    found: FoundRows,
-    options: MatchOptions,
+    private readonly recorded: RecordedRows,
+    private readonly stateOf: (row: number) => RowState,
+    private readonly found: FoundRows,
+    private readonly options: MatchOptions,
   ) {
-    this.#recorded = recorded;
-    this.#stateOf = stateOf;
-    this.#found = found;
-    this.#options = options;
     this.#numbers = new Float64Array(found.lines.length);
     this.#kinds = new Uint8Array(found.lines.length);
     this.#isTaken = new Uint8Array(recorded.numbers.length);
   }
 
   match(): MatchedRows {
-    const { isFolder, sendChanged } = this.#options;
+    const { isFolder, sendChanged } = this.options;
     if (isFolder) this.#takeEqualFiles();
     else this.#takeEqualRows();
     this.#takeUnreadable();
@@ -120,11 +112,11 @@ class Matcher {
 
   /** Returns the recorded rows by their content, the first one of ORDER first. */
   #byKey(): DigestIndex {
-    const { keys, numbers } = this.#recorded;
+    const { keys, numbers } = this.recorded;
     const index = new DigestIndex(keys, numbers.length);
     const ranked = Array.from([...ORDER, undefined], (): number[] => []);
     for (let at = 0; at < numbers.length; at++) {
-      const rank = ORDER.indexOf(this.#stateOf(numbers[at] ?? 0));
+      const rank = ORDER.indexOf(this.stateOf(numbers[at] ?? 0));
       ranked[rank < 0 ? ORDER.length : rank]?.push(at);
     }
     for (const rows of ranked.reverse()) for (const at of rows.reverse()) index.add(at);
@@ -133,13 +125,13 @@ class Matcher {
 
   #take(at: number, recorded: number): void {
     this.#isTaken[recorded] = 1;
-    this.#numbers[at] = this.#recorded.numbers[recorded] ?? 0;
+    this.#numbers[at] = this.recorded.numbers[recorded] ?? 0;
   }
 
   readonly #taken = (index: number) => this.#isTaken[index] === 1;
 
   #takeEqualRows(): void {
-    const { keys, lines, unreadable } = this.#found;
+    const { keys, lines, unreadable } = this.found;
     const byKey = this.#byKey();
     for (let at = 0; at < lines.length; at++) {
       if (unreadable.has(at)) continue;
@@ -150,7 +142,7 @@ class Matcher {
 
   /** Of files with equal bytes, the one at the recorded path is the row, else the first; the others are copies. */
   #takeEqualFiles(): void {
-    const { keys, places, lines, unreadable } = this.#found;
+    const { keys, places, lines, unreadable } = this.found;
     const byKey = this.#byKey();
     const readable = [...lines.keys()].filter((at) => !unreadable.has(at));
     const recordedOf = (at: number) => byKey.find(keys, at);
@@ -159,7 +151,7 @@ class Matcher {
       if (
         recorded !== undefined &&
         !this.#taken(recorded) &&
-        this.#recorded.places.equals(recorded, places, at)
+        this.recorded.places.equals(recorded, places, at)
       )
         this.#take(at, recorded);
     }
@@ -170,7 +162,7 @@ class Matcher {
       const first = firsts.find(keys, at);
       if (recorded !== undefined && !this.#taken(recorded)) this.#take(at, recorded);
       else if (recorded !== undefined) {
-        this.#numbers[at] = this.#recorded.numbers[recorded] ?? 0;
+        this.#numbers[at] = this.recorded.numbers[recorded] ?? 0;
         this.#kinds[at] = COPY;
       } else if (first === undefined) firsts.add(at);
       else {
@@ -183,19 +175,19 @@ class Matcher {
 
   /** A row whose document is missing is the latest recorded one that is written like it. */
   #takeUnreadable(): void {
-    const { written, unreadable } = this.#found;
+    const { written, unreadable } = this.found;
     if (unreadable.size === 0) return;
-    const { numbers } = this.#recorded;
-    const latest = new DigestIndex(this.#recorded.written, numbers.length);
+    const { numbers } = this.recorded;
+    const latest = new DigestIndex(this.recorded.written, numbers.length);
     const ascending = [...numbers.keys()].sort((a, b) => (numbers[a] ?? 0) - (numbers[b] ?? 0));
-    for (const index of ascending) if (this.#recorded.written.has(index)) latest.add(index);
+    for (const index of ascending) if (this.recorded.written.has(index)) latest.add(index);
     const byKey = this.#byKey();
     const takenHere = new Set<number>();
     const isTakenHere = (index: number) => takenHere.has(index);
     for (const at of unreadable) {
       const recorded = written.has(at)
         ? latest.find(written, at, isTakenHere)
-        : byKey.find(this.#found.keys, at, isTakenHere);
+        : byKey.find(this.found.keys, at, isTakenHere);
       // The latest one may have moved; what was here before that one is no longer known.
       if (recorded === undefined || this.#taken(recorded)) continue;
       takenHere.add(recorded);
@@ -205,8 +197,8 @@ class Matcher {
 
   /** A number never means another row: a new one is above all that were ever recorded, and the line where that is. */
   #numberNewRows(): void {
-    const { lines } = this.#found;
-    const { lastRow } = this.#recorded;
+    const { lines } = this.found;
+    const { lastRow } = this.recorded;
     let last = lines.reduce((most, line) => Math.max(most, line), lastRow);
     for (const [at, line] of lines.entries()) {
       if (this.#numbers[at] !== 0) continue;
@@ -223,20 +215,20 @@ class Matcher {
 
   /** Returns what tells where the rows are, unless two have the same place. */
   #places(): string | undefined {
-    const { isFolder, places } = this.#options;
+    const { isFolder, places } = this.options;
     if (isFolder || places === undefined) return places;
-    const { lines } = this.#found;
-    const seen = new DigestIndex(this.#found.places, lines.length);
+    const { lines } = this.found;
+    const seen = new DigestIndex(this.found.places, lines.length);
     for (const at of lines.keys()) {
-      if (seen.find(this.#found.places, at) !== undefined) return undefined;
+      if (seen.find(this.found.places, at) !== undefined) return undefined;
       seen.add(at);
     }
     return places;
   }
 
   #hold(places: string | undefined): void {
-    const { keys, lines, unreadable } = this.#found;
-    const { completed } = this.#recorded;
+    const { keys, lines, unreadable } = this.found;
+    const { completed } = this.recorded;
     const newRows = [...lines.keys()].filter((at) => this.#kinds[at] === NEW && !unreadable.has(at));
     if (newRows.length === 0) return;
     const gone = this.#goneRows();
@@ -274,12 +266,12 @@ class Matcher {
 
   /** Returns the rows that must not be replaced unnoticed and that have gone since the last completed command. */
   #goneRows(): number[] {
-    const { numbers, completed, foundSince, heldSince } = this.#recorded;
+    const { numbers, completed, foundSince, heldSince } = this.recorded;
     const wasThere = rangesOf([completed]);
     const wasThereHeld = rangesOf([completed, ...foundSince]);
     return numbers.filter((row, index) => {
       if (this.#isTaken[index] === 1) return false;
-      const state = this.#stateOf(row);
+      const state = this.stateOf(row);
       if (state === 'held') return heldSince.has(row) || wasThereHeld(row);
       return !hasNoRun(state) && wasThere(row);
     });
@@ -287,37 +279,37 @@ class Matcher {
 
   /** Returns a function for the row that has gone from the place of another one. */
   #goneAtPlaces(gone: readonly number[]): (at: number) => number | undefined {
-    const recorded = this.#recorded;
+    const recorded = this.recorded;
     const { numbers, places } = recorded;
     const index = new DigestIndex(places, numbers.length);
     const isGone = new Set(gone);
     for (const row of gone) {
       const at = recorded.indexOf(row);
-      const isThere = !recorded.hasMoved(row) || this.#stateOf(row) === 'held';
+      const isThere = !recorded.hasMoved(row) || this.stateOf(row) === 'held';
       if (at !== undefined && isThere && places.has(at)) index.add(at);
     }
     return (at) => {
-      if (!this.#found.places.has(at)) return undefined;
-      const there = index.find(this.#found.places, at);
+      if (!this.found.places.has(at)) return undefined;
+      const there = index.find(this.found.places, at);
       if (there !== undefined) return numbers[there];
-      const before = recorded.rowAtCompleted(this.#found.places.keyAt(at));
+      const before = recorded.rowAtCompleted(this.found.places.keyAt(at));
       return before !== undefined && isGone.has(before) ? before : undefined;
     };
   }
 
   /** Returns whether a row has the content of one that is recorded as held. */
   #heldContent(): (at: number) => boolean {
-    const { numbers, keys } = this.#recorded;
+    const { numbers, keys } = this.recorded;
     const held = new Set<string>();
     for (const [index, row] of numbers.entries())
-      if (this.#stateOf(row) === 'held') held.add(keys.keyAt(index));
-    return (at) => held.size > 0 && held.has(this.#found.keys.keyAt(at));
+      if (this.stateOf(row) === 'held') held.add(keys.keyAt(index));
+    return (at) => held.size > 0 && held.has(this.found.keys.keyAt(at));
   }
 
   /** Returns the recorded rows that are held and found. */
   #heldNow(): number[] {
-    return this.#recorded.numbers.filter(
-      (row, index) => this.#isTaken[index] === 1 && this.#stateOf(row) === 'held',
+    return this.recorded.numbers.filter(
+      (row, index) => this.#isTaken[index] === 1 && this.stateOf(row) === 'held',
     );
   }
 
@@ -326,11 +318,11 @@ class Matcher {
    * has changed.
    */
   #foundRows(): RowRanges {
-    const { unreadable } = this.#found;
+    const { unreadable } = this.found;
     const isUndecided = [...unreadable].some(
-      (at) => this.#kinds[at] === NEW || hasNoRun(this.#stateOf(this.#numbers[at] ?? 0)),
+      (at) => this.#kinds[at] === NEW || hasNoRun(this.stateOf(this.#numbers[at] ?? 0)),
     );
-    const { completed } = this.#recorded;
+    const { completed } = this.recorded;
     return toRanges([
       this.#numbers,
       ...(isUndecided && completed !== undefined ? [[...rowsOf(completed)]] : []),

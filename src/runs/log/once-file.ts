@@ -9,29 +9,18 @@ import { resolveTrusted } from '../../platform/ownership.js';
 import { errorCode } from '../../platform/system-error.js';
 import { encodeEvent, type FileEvent, type Header } from './events.js';
 import { parseLine } from './lock.js';
-import type { Log } from './log.js';
 import { assertRegularFile, openLogFile, withFileName } from './log-file.js';
 import { type OwnedFileOptions, syncDirectory } from './owned-file.js';
-import { NEW_ROW, type RowRecord, reduce } from './reduce.js';
+import { NEW_ROW, reduce } from './reduce.js';
 
 /** The only row of the file. */
 export const ONCE_ROW = 1;
 
 /** The workflow and the service that a file was recorded with. */
-export interface OnceTarget {
-  workflow: string;
-  baseUrl: string;
-}
+export type OnceTarget = Pick<Header, 'workflow' | 'baseUrl'>;
 
 /** The open file: its log, and what it says about the run so far. */
-export interface OnceFile {
-  log: Log;
-  /** The first line. */
-  header: Header;
-  record(): RowRecord;
-  /** Writes what is pending, and releases the lock. Throws OutputError. */
-  close(): Promise<void>;
-}
+export type OnceFile = Awaited<ReturnType<typeof openOnceFile>>;
 
 /** Creates the file unless it exists: it is whole or absent at every moment. Throws UsageError. */
 export async function createOnceFile(options: OwnedFileOptions, target: OnceTarget): Promise<void> {
@@ -44,7 +33,7 @@ export async function createOnceFile(options: OwnedFileOptions, target: OnceTarg
 }
 
 /** Locks the file and reads it. Throws JournalInUseError while another process has it, and UsageError. */
-export async function openOnceFile(options: OwnedFileOptions): Promise<OnceFile> {
+export async function openOnceFile(options: OwnedFileOptions) {
   const { path, name } = options;
   await withFileName('--once', name, assertOnceFile(path));
   let record = NEW_ROW;
@@ -52,7 +41,14 @@ export async function openOnceFile(options: OwnedFileOptions): Promise<OnceFile>
     record = reduce(record, event, time);
   });
   const { log, header } = await withFileName('--once', name, opening);
-  return { log, header: header as Header, record: () => record, close: () => log.close() };
+  return {
+    log,
+    /** The first line. */
+    header: header as Header,
+    record: () => record,
+    /** Writes what is pending, and releases the lock. Throws OutputError. */
+    close: () => log.close(),
+  };
 }
 
 /** Returns the first line of a file. */
@@ -65,11 +61,7 @@ const LOCK_TIMEOUT = 5_000;
 const LOCK_INTERVAL = 100;
 
 /** Writes the file in a folder of its own and then gives it its name, unless that exists by then. */
-async function createWhole(
-  path: string,
-  bytes: Uint8Array,
-  { clock, signal }: OwnedFileOptions,
-): Promise<void> {
+async function createWhole(path: string, bytes: Uint8Array, { clock, signal }: OwnedFileOptions) {
   const name = `${randomBytes(4).toString('hex')}.tmp`;
   const folder = join(dirname(path), `.${basename(path)}.${name}`);
   await promises.mkdir(folder, 0o700);

@@ -10,6 +10,7 @@ import { BatchFileError, OutputError } from '../../errors.js';
 import { fileId } from '../../platform/files.js';
 import { openTrusted } from '../../platform/ownership.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
+import { untilAborted } from '../../platform/until-aborted.js';
 import {
   acquireLock,
   appendAtOnce,
@@ -32,7 +33,7 @@ export interface OwnedFileOptions extends LockOptions {
   /** As the user wrote it, for messages. */
   name: string;
   /** Ends the wait for the disk: what is being written then counts as not written. */
-  giveUp?: AbortSignal;
+  giveUp: AbortSignal;
   /** The user that must have written the file: see Context.uid. */
   uid: number | undefined;
   /** Whether the file must exist already. */
@@ -42,20 +43,20 @@ export interface OwnedFileOptions extends LockOptions {
 const OPEN_EXISTING = constants.O_RDWR | constants.O_APPEND;
 
 export class OwnedFile {
-  readonly #handle: FileHandle;
-  readonly #options: OwnedFileOptions;
   readonly #failed = new AbortController();
-  /** Offset up to which lines appended by others were checked. */
-  #end: number;
+  /** Aborts with an OutputError when nothing more can be written: the lock was lost, or the disk is full. */
+  readonly failed = this.#failed.signal;
   #lastOperation: Promise<void> = Promise.resolve();
   #isClosed = false;
   #stopHeartbeat = () => {};
 
-  private constructor(handle: FileHandle, options: OwnedFileOptions, end: number) {
-    this.#handle = handle;
-    this.#options = options;
-    this.#end = end;
-    setMaxListeners(0, this.#failed.signal);
+  private constructor(
+    private readonly handle: FileHandle,
+    private readonly options: OwnedFileOptions,
+    /** Offset up to which lines appended by others were checked. */
+    private end: number,
+  ) {
+    setMaxListeners(0, this.failed);
   }
 
   /** Opens or creates the file, and locks it. Throws JournalInUseError if another process owns it, and the system's error. */
@@ -83,17 +84,12 @@ export class OwnedFile {
 
   /** Identifies the lines of this owner. */
   get token(): string {
-    return this.#options.owner.token;
-  }
-
-  /** Aborts with an OutputError when nothing more can be written: the lock was lost, or the disk is full. */
-  get failed(): AbortSignal {
-    return this.#failed.signal;
+    return this.options.owner.token;
   }
 
   /** Reads the whole file. */
   read(): AsyncIterable<Buffer> {
-    return readBytes(this.#handle);
+    return readBytes(this.handle);
   }
 
   /**
@@ -102,8 +98,8 @@ export class OwnedFile {
    */
   append(bytes: Uint8Array, isDurable: boolean): Promise<void> {
     return this.#enqueue(async () => {
-      await appendAtOnce(this.#handle, bytes);
-      if (isDurable) await this.#handle.datasync();
+      await appendAtOnce(this.handle, bytes);
+      if (isDurable) await this.handle.datasync();
       await this.#assertOurs(bytes);
     });
   }
@@ -112,27 +108,21 @@ export class OwnedFile {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stopHeartbeat();
-    const time = new Date(this.#options.clock.now()).toISOString();
+    const time = new Date(this.options.clock.now()).toISOString();
     const line = `${JSON.stringify({ event: 'close', by: this.token, time })}\n`;
     try {
       await this.append(Buffer.from(line), true);
     } finally {
-      await this.#unlessGivenUp(this.#handle.close()).catch((error) => this.#fail(error));
+      await this.#unlessGivenUp(this.handle.close()).catch((error) => this.#fail(error));
     }
   }
 
   /** Settles like the work on the disk, or rejects when nobody waits for it any longer: the disk may never answer. */
   async #unlessGivenUp(work: Promise<void>): Promise<void> {
-    const { giveUp } = this.#options;
-    if (giveUp === undefined) return work;
-    let abort = () => {};
-    const givenUp = new Promise<never>((_resolve, reject) => {
-      abort = () => reject(new Error('the disk does not respond'));
-      giveUp.addEventListener('abort', abort);
-      if (giveUp.aborted) abort();
+    const { giveUp } = this.options;
+    await untilAborted(work, giveUp).catch((error) => {
+      throw error === giveUp.reason ? new Error('the disk does not respond') : error;
     });
-    work.catch(() => {});
-    return Promise.race([work, givenUp]).finally(() => giveUp.removeEventListener('abort', abort));
   }
 
   #enqueue(work: () => Promise<void>): Promise<void> {
@@ -146,13 +136,13 @@ export class OwnedFile {
 
   /** After a failure the file may end in an incomplete line or belong to another process: nothing more is written. */
   #fail(error: Error): never {
-    this.#failed.abort(error instanceof OutputError ? error : new OutputError(error, this.#options.name));
+    this.#failed.abort(error instanceof OutputError ? error : new OutputError(error, this.options.name));
     throw this.failed.reason;
   }
 
   #scheduleHeartbeat(): void {
     if (this.#isClosed) return;
-    this.#stopHeartbeat = this.#options.clock.after(HEARTBEAT, () => {
+    this.#stopHeartbeat = this.options.clock.after(HEARTBEAT, () => {
       // A failure aborts `failed`.
       this.#enqueue(() => this.#sendHeartbeat()).then(
         () => this.#scheduleHeartbeat(),
@@ -162,29 +152,29 @@ export class OwnedFile {
   }
 
   async #sendHeartbeat(): Promise<void> {
-    const now = new Date(this.#options.clock.now());
+    const now = new Date(this.options.clock.now());
     // Write permission does not imply permission to set the times.
-    await this.#handle.utimes(now, now).catch(() => {});
+    await this.handle.utimes(now, now).catch(() => {});
     await this.#assertOurs(Buffer.alloc(0));
   }
 
   /** Throws OutputError if this process lost the file. `ownBytes` is what it has appended since the last check. */
   async #assertOurs(ownBytes: Uint8Array): Promise<void> {
-    const [opened, atPath] = await Promise.all([this.#handle.stat({ bigint: true }), this.#statPath()]);
+    const [opened, atPath] = await Promise.all([this.handle.stat({ bigint: true }), this.#statPath()]);
     if (fileId(opened) !== fileId(atPath)) this.#lose(`it was replaced by another file; ${RESTORE}`);
     const size = Number(opened.size);
-    const expected = this.#end + ownBytes.length;
+    const expected = this.end + ownBytes.length;
     if (size < expected)
       this.#lose(
         'it was truncated by another program; restore it before you run the command again, or rows will be sent twice',
       );
     if (size > expected) await this.#readAppended(size, ownBytes);
-    else this.#end = size;
+    else this.end = size;
   }
 
   async #statPath(): Promise<BigIntStats> {
     return promises
-      .stat(this.#options.path, { bigint: true })
+      .stat(this.options.path, { bigint: true })
       .catch((error) =>
         this.#lose(
           errorCode(error) === 'ENOENT'
@@ -196,8 +186,8 @@ export class OwnedFile {
 
   /** Checks what others have appended before and after `ownBytes`. Throws OutputError. */
   async #readAppended(size: number, ownBytes: Uint8Array): Promise<void> {
-    const region = Buffer.alloc(size - this.#end);
-    const { bytesRead } = await this.#handle.read(region, 0, region.length, this.#end);
+    const region = Buffer.alloc(size - this.end);
+    const { bytesRead } = await this.handle.read(region, 0, region.length, this.end);
     const appended = region.subarray(0, bytesRead);
     const at = appended.indexOf(ownBytes);
     // After another program's incomplete line, ours would be unreadable.
@@ -207,7 +197,7 @@ export class OwnedFile {
     // An incomplete line is checked once it is complete.
     const wholeLines = rest.subarray(0, rest.lastIndexOf(LINE_FEED) + 1);
     this.#assertNotTakenOver(wholeLines);
-    this.#end += at + ownBytes.length + wholeLines.length;
+    this.end += at + ownBytes.length + wholeLines.length;
   }
 
   #assertNotTakenOver(lines: Buffer): void {
@@ -222,7 +212,7 @@ export class OwnedFile {
   }
 
   #lose(reason: string): never {
-    throw new OutputError(new Error(reason), this.#options.name);
+    throw new OutputError(new Error(reason), this.options.name);
   }
 }
 

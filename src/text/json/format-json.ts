@@ -54,11 +54,7 @@ const SPECIAL = new Uint8Array(256);
 for (const byte of [QUOTE, BACKSLASH, HASH, 0x7f, 0xc2, 0xcd, 0xd8, 0xe1, 0xe2, 0xe3, 0xef, 0xf0, 0xf3])
   SPECIAL[byte] = 1;
 
-function* format(
-  bytes: Uint8Array,
-  isIndented: boolean,
-  colors: JsonColors | undefined,
-): Generator<Buffer, void, void> {
+function* format(bytes: Uint8Array, isIndented: boolean, colors: JsonColors | undefined) {
   const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const formatter = new Formatter(json, isIndented, colors);
   while (formatter.offset < json.length) {
