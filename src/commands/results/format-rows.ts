@@ -178,10 +178,10 @@ async function* rowsOfTable(joined: JoinedFiles, table: WrittenTable, found: Row
     for await (const { number, label, cells } of table.rows()) {
       const row = rowOfLine.get(number);
       if (row !== undefined) found.inTable++;
-      yield { outcome: row === undefined ? neverSent(number, label) : await reader.read(row), cells };
+      yield { outcome: row === undefined ? neverSent(number, label) : reader.read(row), cells };
     }
   } finally {
-    await reader.close();
+    reader.close();
   }
 }
 

@@ -12,7 +12,7 @@ import { compactJson } from '../../text/json/format-json.js';
 import { parseMembers } from '../../text/json/members.js';
 import { sanitizeJson } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
-import { isBlank, readLines } from '../../text/utf8.js';
+import { isBlank, type Line, readLines } from '../../text/utf8.js';
 import { followsTornLine, isClaim, Ownership } from './lock.js';
 
 /** Why no run was created, or why its id is not known. */
@@ -155,17 +155,17 @@ export function mayBeLog(start: string): boolean {
 }
 
 /**
- * Decodes the effective events, in order: not those of a newer wfr, nor those of a process that had lost the lock
- * (lock.ts). Throws BatchFileError for an invalid line.
+ * Calls `onEvent` for the effective events, in order: not those of a newer wfr, nor those of a process that had lost the
+ * lock (lock.ts). Throws BatchFileError for an invalid line.
  */
-export async function* decodeEvents(
+export async function decodeEvents(
   bytes: AsyncIterable<Buffer>,
   name: string,
-): AsyncGenerator<ReadEvent, void, void> {
+  onEvent: (event: ReadEvent) => void,
+): Promise<void> {
   const ownership = new Ownership();
   let unreadable: BatchFileError | undefined;
-  for await (const line of readLines(bytes)) {
-    if (isBlank(line.bytes)) continue;
+  const decode = (line: Line) => {
     const members = parseLine(line.bytes);
     // A killed process may leave an incomplete line, followed by the claim of the next process.
     if (unreadable !== undefined && !followsTornLine(members)) throw unreadable;
@@ -175,18 +175,20 @@ export async function* decodeEvents(
       unreadable = line.isComplete
         ? new BatchFileError(`${position}: is not a line of a results file`)
         : undefined;
-      continue;
+      return;
     }
     const problem = findProblem(members);
     if (problem !== undefined) throw new BatchFileError(`${position}: ${problem}`);
     ownership.apply(members);
-    if (isEffective(members, ownership)) yield toReadEvent(members, line.start);
-  }
+    if (isEffective(members, ownership)) onEvent(toReadEvent(members, line.start));
+  };
+  for await (const lines of readLines(bytes))
+    for (const line of lines) if (!isBlank(line.bytes)) decode(line);
   if (unreadable !== undefined) throw unreadable;
 }
 
 /** Decodes the line at an offset, which was valid before; undefined if it is no event any more. */
-export function decodeLine(bytes: Uint8Array, start: number): ReadEvent | undefined {
+export function decodeLine(bytes: Buffer, start: number): ReadEvent | undefined {
   const members = parseLine(bytes);
   if (members === undefined || !isKnownEvent(members.event)) return undefined;
   return toReadEvent(members, start);
@@ -195,10 +197,9 @@ export function decodeLine(bytes: Uint8Array, start: number): ReadEvent | undefi
 type Members = Readonly<Record<string, unknown>>;
 
 /** Returns the members of a line, with a parsed Run as `run`; undefined for one that is not a JSON object. */
-function parseLine(line: Uint8Array): Members | undefined {
+function parseLine(bytes: Buffer): Members | undefined {
   try {
-    const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
-    if (bytes.subarray(0, 20).includes('"ended"')) return parseEnded(bytes);
+    if (bytes.toString('latin1', 0, 20).includes('"ended"')) return parseEnded(bytes);
     const members: unknown = JSON.parse(bytes.toString('utf8'));
     const isObject = typeof members === 'object' && members !== null && !Array.isArray(members);
     return isObject ? (members as Members) : undefined;
