@@ -194,7 +194,7 @@ export function decodeLine(bytes: Buffer, start: number): ReadEvent | undefined 
   return toReadEvent(members, start);
 }
 
-type Members = Readonly<Record<string, unknown>>;
+type Members = Record<string, unknown>;
 
 /** Returns the members of a line, with a parsed Run as `run`; undefined for one that is not a JSON object. */
 function parseLine(bytes: Buffer): Members | undefined {
@@ -238,9 +238,10 @@ function parseRunOrUndefined(value: Uint8Array): Run | undefined {
 }
 
 function toReadEvent(members: Members, start: number): ReadEvent {
-  const time = typeof members.time === 'string' ? Date.parse(members.time) : undefined;
   // A copy of each of millions of events would take as long as to parse them.
-  return Object.assign(members, { time, start }) as unknown as ReadEvent;
+  members.time = typeof members.time === 'string' ? Date.parse(members.time) : undefined;
+  members.start = start;
+  return members as unknown as ReadEvent;
 }
 
 /** Ids are always effective: their rows were sent while the presumed dead process still owned the file. */
