@@ -170,15 +170,14 @@ export async function decodeEvents(
     // A killed process may leave an incomplete line, followed by the claim of the next process.
     if (unreadable !== undefined && !followsTornLine(members)) throw unreadable;
     unreadable = undefined;
-    const position = `${name}:${line.number}`;
+    const problem = members === undefined ? 'is not a line of a results file' : findProblem(members);
+    const error =
+      problem === undefined ? undefined : new BatchFileError(`${name}:${line.number}: ${problem}`);
     if (members === undefined) {
-      unreadable = line.isComplete
-        ? new BatchFileError(`${position}: is not a line of a results file`)
-        : undefined;
+      unreadable = line.isComplete ? error : undefined;
       return;
     }
-    const problem = findProblem(members);
-    if (problem !== undefined) throw new BatchFileError(`${position}: ${problem}`);
+    if (error !== undefined) throw error;
     ownership.apply(members);
     if (isEffective(members, ownership)) onEvent(toReadEvent(members, line.start));
   };
@@ -196,13 +195,18 @@ export function decodeLine(bytes: Buffer, start: number): ReadEvent | undefined 
 
 type Members = Record<string, unknown>;
 
-/** Returns the members of a line, with a parsed Run as `run`; undefined for one that is not a JSON object. */
+/**
+ * Returns the members of a line, with a parsed Run as `run`, and the `time` in milliseconds since 1970, NaN if it is none;
+ * undefined for a line that is not a JSON object.
+ */
 function parseLine(bytes: Buffer): Members | undefined {
   try {
-    if (bytes.toString('latin1', 0, 20).includes('"ended"')) return parseEnded(bytes);
-    const members: unknown = JSON.parse(bytes.toString('utf8'));
-    const isObject = typeof members === 'object' && members !== null && !Array.isArray(members);
-    return isObject ? (members as Members) : undefined;
+    const isEnded = bytes.toString('latin1', 0, 20).includes('"ended"');
+    const members = isEnded ? parseEnded(bytes) : JSON.parse(bytes.toString('utf8'));
+    if (typeof members !== 'object' || members === null || Array.isArray(members)) return undefined;
+    const { time } = members;
+    if (time !== undefined) members.time = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+    return members;
   } catch {
     return undefined;
   }
@@ -239,7 +243,6 @@ function parseRunOrUndefined(value: Uint8Array): Run | undefined {
 
 function toReadEvent(members: Members, start: number): ReadEvent {
   // A copy of each of millions of events would take as long as to parse them.
-  members.time = typeof members.time === 'string' ? Date.parse(members.time) : undefined;
   members.start = start;
   return members as unknown as ReadEvent;
 }
@@ -281,7 +284,7 @@ const RANGES: Check = { accepts: isListOfRanges, expected: 'ranges of rows in or
 const NUMBER_TEXT: Check = { accepts: matches(/^\d{1,24}$/), expected: 'a number as text' };
 const SHARD: Check = { accepts: matches(/^\d+\/\d+$/), expected: 'a shard such as 2/5' };
 const RUN: Check = { accepts: (value) => value !== undefined, expected: 'a run with an id' };
-const TIME: Check = { accepts: optional(isTime), expected: 'a time' };
+const TIME: Check = { accepts: optional(Number.isFinite), expected: 'a time' };
 const DIGESTS: Check = { accepts: optional(isRecordOf(/^[0-9a-f]{64}$/)), expected: 'digests by input' };
 const NAMES: Check = { accepts: optional(isListOfTexts), expected: 'names' };
 const INPUTS: Check = {
@@ -377,10 +380,6 @@ function isListOfRanges(value: unknown): boolean {
     return isInOrder;
   };
   return Array.isArray(value) && value.every(isRange);
-}
-
-function isTime(value: unknown): boolean {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
 }
 
 function isRecordOf(pattern: RegExp) {
