@@ -114,10 +114,11 @@ class RunFollower {
     const controller = new AbortController();
     const abort = () => controller.abort(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
-    const timeoutError = new NetworkError('no-response', { host: 'the service', after: LAST_POLL_GRACE });
+    const timeoutError = () =>
+      new NetworkError('no-response', { host: 'the service', after: LAST_POLL_GRACE });
     // With a timeout of 0, the only poll has the limits of its request.
     const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL_GRACE;
-    const limit = () => clock.after(this.timeLeft() + grace, () => controller.abort(timeoutError));
+    const limit = () => clock.after(this.timeLeft() + grace, () => controller.abort(timeoutError()));
     let cancel = limit();
     const wait = async (waiting: Promise<void>) => {
       cancel();
