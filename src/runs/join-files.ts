@@ -1,4 +1,5 @@
 /** Joins the results files of a batch, and checks that each row is in exactly one. */
+import { setImmediate } from 'node:timers/promises';
 import { BatchFileError, UsageError } from '../errors.js';
 import type { ErrorCode } from '../exit-code.js';
 import type { CommandResult } from '../outcome/error-data.js';
@@ -81,7 +82,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
       ...{ ...file, header: undefined, rows: 0, copies: 0 },
       ...{ found: undefined, total: undefined, isWhole: false, isLimited: false },
     };
-    for await (const event of readFileEvents(file, uid)) {
+    await readFileEvents(file, uid, (event) => {
       times.first = Math.min(times.first, event.time ?? times.first);
       times.last = Math.max(times.last, event.time ?? times.last);
       // A command with --once that created no run may be followed by one with another workflow.
@@ -94,12 +95,12 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
         facts.isLimited = event.event === 'stopped' && event.limit !== undefined;
         stoppedBy = event.event === 'stopped' ? event.code : undefined;
       }
-      if (!isRowEvent(event)) continue;
+      if (!isRowEvent(event)) return;
       const owner = rowOwners.firstFileOf(event.row, index);
       if (owner !== index && problems.size <= MAX_PROBLEMS)
         problems.add(`row ${event.row} is in both ${files[owner]?.name} and ${file.name}`);
       lines.add(event, rows.apply(event));
-    }
+    });
     read.push(facts);
     for (const problem of headerProblems(facts, read[0])) problems.add(problem);
   }
@@ -129,6 +130,9 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
   };
 }
 
+/** Rows that are read before signals are handled. */
+const ROWS_AT_ONCE = 1_000;
+
 /**
  * Yields how each row that was begun stands, in table order, one at a time: a batch may have millions. With `isKept`, the
  * outputs of all rows are not in memory together although the outcomes are. Throws BatchFileError if a file has changed,
@@ -140,9 +144,12 @@ export async function* readOutcomes(
 ): AsyncGenerator<Outcome, void, void> {
   const reader = new OutcomeReader(joined, isKept);
   try {
-    for (const [row] of joined.rows.entries()) yield await reader.read(row);
+    for (const [row] of joined.rows.entries()) {
+      if (row % ROWS_AT_ONCE === 0) await setImmediate();
+      yield reader.read(row);
+    }
   } finally {
-    await reader.close();
+    reader.close();
   }
 }
 
@@ -160,20 +167,19 @@ export class OutcomeReader {
   }
 
   /** Throws BatchFileError if a file has changed, and the system's error. */
-  async read(row: number): Promise<Outcome> {
+  read(row: number): Outcome {
     const { rows, lines, fileOf } = this.#joined;
     const state = rows.recordedState(row);
     const { path, name, header } = fileOf(row);
-    const reader = this.#readers.get(path) ?? (await LineReader.open(path));
+    const reader = this.#readers.get(path) ?? new LineReader(path);
     this.#readers.set(path, reader);
-    const record = await lines.read(row, state, reader, name);
-    const run =
-      record.run && this.#isKept ? await lines.leaveOnDisk(row, record.run, reader, name) : record.run;
+    const record = lines.read(row, state, reader, name);
+    const run = record.run && this.#isKept ? lines.leaveOnDisk(row, record.run, reader, name) : record.run;
     return toOutcome(row, { ...record, run, state: rows.state(row) }, header?.workflow);
   }
 
-  async close(): Promise<void> {
-    for (const reader of this.#readers.values()) await reader.close();
+  close(): void {
+    for (const reader of this.#readers.values()) reader.close();
   }
 }
 
@@ -241,16 +247,17 @@ function findMissingRows(
   return { missing, problems, absent };
 }
 
-async function* readFileEvents(
+async function readFileEvents(
   { path, name }: ResultsFile,
   uid: number | undefined,
-): AsyncGenerator<ReadEvent, void, void> {
+  onEvent: (event: ReadEvent) => void,
+): Promise<void> {
   try {
     await resolveTrusted(path, uid);
     await assertRegularFile(path).catch(({ message }) => {
       throw new BatchFileError(`${name}: ${message}`);
     });
-    yield* readEvents(path, name);
+    await readEvents(path, name, onEvent);
   } catch (error) {
     if (error instanceof BatchFileError) throw error;
     throw new UsageError([`${name}: ${describeSystemError(error)}`]);

@@ -106,10 +106,10 @@ class RunFollower {
   async #pollInTime(): Promise<RunResponse> {
     const { clock, signal, poll, timeout } = this.options;
     const deadline = new Deadline(signal, clock);
-    const late = new NetworkError('no-response', { host: 'the service', after: LAST_POLL_GRACE });
+    const late = () => new NetworkError('no-response', { host: 'the service', after: LAST_POLL_GRACE });
     // With a timeout of 0, the only poll has the limits of its request.
     const grace = timeout === 0 ? Number.POSITIVE_INFINITY : LAST_POLL_GRACE;
-    const limit = () => deadline.allow(this.timeLeft() + grace, () => late);
+    const limit = () => deadline.allow(this.timeLeft() + grace, late);
     limit();
     const wait = async (waiting: Promise<void>) => {
       deadline.suspend();

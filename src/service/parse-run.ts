@@ -1,6 +1,6 @@
 /** Parses the body of a response as a Run. */
 import { UnreadableResponseError } from '../errors.js';
-import { decodeStart, type PickedMembers, pickMembers } from '../text/json/members.js';
+import { decodeStart, listNames, pickMembers, wantedNames } from '../text/json/members.js';
 import { JsonSyntaxError } from '../text/json/scanner.js';
 import type { Run } from './run.js';
 
@@ -14,7 +14,7 @@ const MAX_TEXT = 4_000;
 /** Bytes of the JSON of an error's message. */
 const MAX_MESSAGE = 64 * 1024;
 
-const RUN_MEMBERS: ReadonlySet<string> = new Set<keyof Run>([
+const RUN_MEMBERS = wantedNames([
   'id',
   'status',
   'versionName',
@@ -23,18 +23,18 @@ const RUN_MEMBERS: ReadonlySet<string> = new Set<keyof Run>([
   'stepsCompleted',
   'error',
   'output',
-]);
-const ERROR_MEMBERS: ReadonlySet<string> = new Set(['message', 'step']);
+] satisfies (keyof Run)[]);
+const ERROR_MEMBERS = wantedNames(['message', 'step']);
 
 /**
  * Parses a Run object (UTF-8 JSON). What it takes beside the text is bounded, whatever a service sends. Throws
  * UnreadableResponseError when it is not an object with a usable id.
  */
 export function parseRun(bytes: Uint8Array, idTypes: IdTypes = 'string or integer'): Run {
-  const { values: fields, names, omitted } = readMembers(bytes);
+  const fields = readMembers(bytes);
   const id = asId(fields.get('id'), idTypes);
   if (id === undefined || !isUsableId(id)) {
-    throw new UnreadableResponseError('no usable run id in it', { fields: { names, omitted } });
+    throw new UnreadableResponseError('no usable run id in it', { fields: listNames(bytes) });
   }
   return {
     id,
@@ -54,7 +54,7 @@ export function isUsableId(id: string): boolean {
   return id !== '' && id !== '.' && id !== '..' && id.isWellFormed();
 }
 
-function readMembers(bytes: Uint8Array): PickedMembers {
+function readMembers(bytes: Uint8Array): Map<string, Uint8Array> {
   try {
     const members = pickMembers(bytes, RUN_MEMBERS);
     if (members !== undefined) return members;
@@ -87,6 +87,6 @@ function asNumber(value: Uint8Array | undefined): number | undefined {
 function asError(value: Uint8Array | undefined): Run['error'] {
   if (value?.[0] === 0x22) return { message: asText(value, MAX_MESSAGE), step: undefined };
   if (value?.[0] !== 0x7b) return undefined;
-  const fields = pickMembers(value, ERROR_MEMBERS)?.values;
+  const fields = pickMembers(value, ERROR_MEMBERS);
   return { message: asText(fields?.get('message'), MAX_MESSAGE), step: asText(fields?.get('step')) };
 }

@@ -88,9 +88,9 @@ async function readAll(
   const encoding = headers['content-encoding'];
   const coding = parseCoding(encoding);
   if (coding === 'unsupported') throw new NetworkError('encoded', { host, code: encoding });
-  const tooLarge = new NetworkError('too-large', { host, code: headers['content-length'] });
+  const tooLarge = () => new NetworkError('too-large', { host, code: headers['content-length'] });
   const assertSize = (size: number) => {
-    if (size > MAX_RESPONSE) throw tooLarge;
+    if (size > MAX_RESPONSE) throw tooLarge();
     options.place?.assertRoomFor(size);
   };
   assertSize(Number(headers['content-length'] ?? 0));
@@ -104,7 +104,7 @@ async function readAll(
   // A replacement character is longer than the byte that it replaces.
   const valid = new ReceivedBytes(MAX_RESPONSE);
   for (const piece of replaceInvalidUtf8(bytes)) {
-    if (valid.size + piece.length > MAX_RESPONSE) throw tooLarge;
+    if (valid.size + piece.length > MAX_RESPONSE) throw tooLarge();
     valid.add(piece);
   }
   return { body: valid.take(), isRepaired: true };

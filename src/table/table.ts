@@ -132,9 +132,11 @@ async function writtenJson({ name, open }: TableFile): Promise<WrittenTable> {
 
 /** Reads the lines that are not blank. */
 async function* objectsOf(bytes: AsyncIterable<Buffer>) {
-  for await (const line of readLines(bytes)) {
-    const json = line.number === 1 ? stripByteOrderMark(line.bytes) : line.bytes;
-    if (!json.every(isBlank)) yield { number: line.number, json };
+  for await (const lines of readLines(bytes)) {
+    for (const line of lines) {
+      const json = line.number === 1 ? stripByteOrderMark(line.bytes) : line.bytes;
+      if (!json.every(isBlank)) yield { number: line.number, json };
+    }
   }
 }
 

@@ -31,21 +31,24 @@ export function isBlank(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0x20);
 }
 
-/** Reads the lines of a stream, without their line feeds. */
-export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<Line, void, void> {
+/** Reads the lines of a stream, without their line feeds; yields those that end in the same chunk together. */
+export async function* readLines(stream: AsyncIterable<Buffer>): AsyncGenerator<Line[], void, void> {
   let rest: Buffer[] = [];
   let number = 0;
   let start = 0;
   for await (const chunk of stream) {
+    const lines: Line[] = [];
     let from = 0;
     for (let feed = chunk.indexOf(0x0a); feed >= 0; feed = chunk.indexOf(0x0a, from)) {
-      const bytes = Buffer.concat([...rest, chunk.subarray(from, feed)]);
+      const ending = chunk.subarray(from, feed);
+      const bytes = rest.length === 0 ? ending : Buffer.concat([...rest, ending]);
       rest = [];
       from = feed + 1;
-      yield { bytes, number: ++number, start, isComplete: true };
+      lines.push({ bytes, number: ++number, start, isComplete: true });
       start += bytes.length + 1;
     }
+    yield lines;
     if (from < chunk.length) rest.push(Buffer.from(chunk.subarray(from)));
   }
-  if (rest.length > 0) yield { bytes: Buffer.concat(rest), number: number + 1, start, isComplete: false };
+  if (rest.length > 0) yield [{ bytes: Buffer.concat(rest), number: number + 1, start, isComplete: false }];
 }

@@ -118,11 +118,11 @@ async function runsOfOtherRows(
   { path, name }: { path: string; name: string },
 ): Promise<string[]> {
   const problems = new Set<string>();
-  for await (const event of readEvents(path, name)) {
-    if (event.event !== 'accepted') continue;
+  await readEvents(path, name, (event) => {
+    if (event.event !== 'accepted') return;
     const adoption = adoptions.find(({ id }) => id !== NO_RUN && id === event.id);
     if (adoption !== undefined && adoption.row !== event.row)
       problems.add(`${adoption.flag}: this run belongs to row ${event.row}`);
-  }
+  });
   return [...problems];
 }

@@ -59,12 +59,20 @@ export async function* formatRows(
   found: RowsFound,
 ): AsyncGenerator<Buffer, void, void> {
   const { head, row: piecesOf, end } = FORMATS[format](headOf(joined, summary, exit), layout, found);
+  const { table, pointers } = layout;
+  for (const pointer of pointers) found.missing.set(pointer, undefined);
+  const rows = table === undefined ? rowsWithoutTable(joined) : rowsOfTable(joined, table, found);
   const writer = new ChunkWriter();
-  yield* writer.add(Buffer.from(head));
-  // Each piece of a row by itself would wait its turn: that takes longer than to format it.
-  for await (const row of resultRows(joined, layout, found))
-    for (const piece of piecesOf(row)) yield* writer.add(Buffer.from(piece));
-  yield* writer.add(Buffer.from(end));
+  writer.text(head);
+  for await (const row of rows) {
+    for (const piece of piecesOf(toResultRow(row, layout, found))) {
+      if (typeof piece === 'string') writer.text(piece);
+      else yield* writer.add(piece);
+    }
+    // Each row by itself would wait its turn: that takes longer than to format it.
+    if (writer.isFull) yield writer.flush();
+  }
+  writer.text(end);
   yield writer.flush();
 }
 
@@ -145,43 +153,46 @@ interface ResultRow {
 
 const COLUMN_READERS = Object.entries(COLUMNS);
 
-type Rows = AsyncGenerator<ResultRow, void, void>;
-
-async function* resultRows(
-  joined: JoinedFiles,
-  { table, pointers, outputOf }: RowsLayout,
-  found: RowsFound,
-): Rows {
-  for (const pointer of pointers) found.missing.set(pointer, undefined);
-  const rows = table === undefined ? rowsWithoutTable(joined) : rowsOfTable(joined, table, found);
-  for await (const { outcome, cells } of rows) {
-    const values: Record<string, string | number | null> = {};
-    for (const [name, read] of COLUMN_READERS) values[name] = read(outcome);
-    const output = outcome.run?.status === 'FINISHED' ? outputOf(outcome) : undefined;
-    yield {
-      cells,
-      values,
-      output: pointers.length === 0 ? [output] : pointers.map((pointer) => findValue(output, pointer, found)),
-    };
-  }
+interface Row {
+  outcome: Outcome;
+  cells: readonly WrittenCell[];
 }
 
-async function* rowsWithoutTable(joined: JoinedFiles) {
+function toResultRow(
+  { outcome, cells }: Row,
+  { pointers, outputOf }: RowsLayout,
+  found: RowsFound,
+): ResultRow {
+  const values: Record<string, string | number | null> = {};
+  for (const [name, read] of COLUMN_READERS) values[name] = read(outcome);
+  const output = outcome.run?.status === 'FINISHED' ? outputOf(outcome) : undefined;
+  return {
+    cells,
+    values,
+    output: pointers.length === 0 ? [output] : pointers.map((pointer) => findValue(output, pointer, found)),
+  };
+}
+
+async function* rowsWithoutTable(joined: JoinedFiles): AsyncGenerator<Row, void, void> {
   for await (const outcome of readOutcomes(joined)) yield { outcome, cells: [] };
 }
 
 /** Yields the rows of the table in its order, also those that the results do not have. */
-async function* rowsOfTable(joined: JoinedFiles, table: WrittenTable, found: RowsFound) {
+async function* rowsOfTable(
+  joined: JoinedFiles,
+  table: WrittenTable,
+  found: RowsFound,
+): AsyncGenerator<Row, void, void> {
   const rowOfLine = await rowsByLine(joined);
   const reader = new OutcomeReader(joined);
   try {
     for await (const { number, label, cells } of table.rows()) {
       const row = rowOfLine.get(number);
       if (row !== undefined) found.inTable++;
-      yield { outcome: row === undefined ? neverSent(number, label) : await reader.read(row), cells };
+      yield { outcome: row === undefined ? neverSent(number, label) : reader.read(row), cells };
     }
   } finally {
-    await reader.close();
+    reader.close();
   }
 }
 
@@ -272,8 +283,8 @@ function csvWriter({ table, pointers, csv }: RowsLayout, found: RowsFound): RowW
     *row({ cells, values, output }) {
       const shown = pointers.length === 0 ? [] : output;
       const texts = [...cells.map(textOf), ...Object.values(values), ...shown.map(textOf)];
-      const lengths = texts.map((text) => (typeof text === 'string' ? text.length : 0));
-      if (Math.max(...lengths, output[0]?.length ?? 0) > MAX_CELL) found.cutRow ??= Number(values.row);
+      const isCut = texts.some((text) => typeof text === 'string' && text.length > MAX_CELL);
+      if (isCut || (output[0]?.length ?? 0) > MAX_CELL) found.cutRow ??= Number(values.row);
       yield texts.map((text) => cell(text, csv)).join(csv.delimiter);
       if (pointers.length === 0) {
         yield csv.delimiter;

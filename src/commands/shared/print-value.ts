@@ -2,7 +2,7 @@
 import { type FoundValue, NoSuchValueError } from '../../errors.js';
 import { outputOf, type Run } from '../../service/run.js';
 import { formatJson, rawString } from '../../text/json/format-json.js';
-import { pickMembers } from '../../text/json/members.js';
+import { listNames } from '../../text/json/members.js';
 import { countElements, followPointer, type PointerTarget, pointerOf } from '../../text/json/pointer.js';
 import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
@@ -65,10 +65,7 @@ export function noSuchValue(
 
 function describeValue(value: Uint8Array): FoundValue {
   const first = String.fromCharCode(value[0] ?? 0);
-  if (first === '{') {
-    const { names = [], omitted = 0 } = pickMembers(value, new Set()) ?? {};
-    return { type: 'object', keys: { names, omitted } };
-  }
+  if (first === '{') return { type: 'object', keys: listNames(value) };
   if (first === '[') return { type: 'array', length: countElements(value) };
   if (first === 'n') return { type: 'null' };
   if (first === '"') return { type: 'string' };

@@ -12,7 +12,7 @@ import { compactJson } from '../../text/json/format-json.js';
 import { parseMembers } from '../../text/json/members.js';
 import { sanitizeJson } from '../../text/sanitize.js';
 import type { SecretMask } from '../../text/secret-mask.js';
-import { isBlank, readLines } from '../../text/utf8.js';
+import { isBlank, type Line, readLines } from '../../text/utf8.js';
 import { followsTornLine, isClaim, Ownership } from './lock.js';
 
 /** Why no run was created, or why its id is not known. */
@@ -155,53 +155,58 @@ export function mayBeLog(start: string): boolean {
 }
 
 /**
- * Decodes the effective events, in order: not those of a newer wfr, nor those of a process that had lost the lock
- * (lock.ts). Throws BatchFileError for an invalid line.
+ * Calls `onEvent` for the effective events, in order: not those of a newer wfr, nor those of a process that had lost the
+ * lock (lock.ts). Throws BatchFileError for an invalid line.
  */
-export async function* decodeEvents(
+export async function decodeEvents(
   bytes: AsyncIterable<Buffer>,
   name: string,
-): AsyncGenerator<ReadEvent, void, void> {
+  onEvent: (event: ReadEvent) => void,
+): Promise<void> {
   const ownership = new Ownership();
   let unreadable: BatchFileError | undefined;
-  for await (const line of readLines(bytes)) {
-    if (isBlank(line.bytes)) continue;
+  const decode = (line: Line) => {
     const members = parseLine(line.bytes);
     // A killed process may leave an incomplete line, followed by the claim of the next process.
     if (unreadable !== undefined && !followsTornLine(members)) throw unreadable;
     unreadable = undefined;
-    const position = `${name}:${line.number}`;
+    const problem = members === undefined ? 'is not a line of a results file' : findProblem(members);
+    const error =
+      problem === undefined ? undefined : new BatchFileError(`${name}:${line.number}: ${problem}`);
     if (members === undefined) {
-      unreadable = line.isComplete
-        ? new BatchFileError(`${position}: is not a line of a results file`)
-        : undefined;
-      continue;
+      unreadable = line.isComplete ? error : undefined;
+      return;
     }
-    const problem = findProblem(members);
-    if (problem !== undefined) throw new BatchFileError(`${position}: ${problem}`);
+    if (error !== undefined) throw error;
     ownership.apply(members);
-    if (isEffective(members, ownership)) yield toReadEvent(members, line.start);
-  }
+    if (isEffective(members, ownership)) onEvent(toReadEvent(members, line.start));
+  };
+  for await (const lines of readLines(bytes))
+    for (const line of lines) if (!isBlank(line.bytes)) decode(line);
   if (unreadable !== undefined) throw unreadable;
 }
 
 /** Decodes the line at an offset, which was valid before; undefined if it is no event any more. */
-export function decodeLine(bytes: Uint8Array, start: number): ReadEvent | undefined {
+export function decodeLine(bytes: Buffer, start: number): ReadEvent | undefined {
   const members = parseLine(bytes);
   if (members === undefined || !isKnownEvent(members.event)) return undefined;
   return toReadEvent(members, start);
 }
 
-type Members = Readonly<Record<string, unknown>>;
+type Members = Record<string, unknown>;
 
-/** Returns the members of a line, with a parsed Run as `run`; undefined for one that is not a JSON object. */
-function parseLine(line: Uint8Array): Members | undefined {
+/**
+ * Returns the members of a line, with a parsed Run as `run`, and the `time` in milliseconds since 1970, NaN if it is none;
+ * undefined for a line that is not a JSON object.
+ */
+function parseLine(bytes: Buffer): Members | undefined {
   try {
-    const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
-    if (bytes.subarray(0, 20).includes('"ended"')) return parseEnded(bytes);
-    const members: unknown = JSON.parse(bytes.toString('utf8'));
-    const isObject = typeof members === 'object' && members !== null && !Array.isArray(members);
-    return isObject ? (members as Members) : undefined;
+    const isEnded = bytes.toString('latin1', 0, 20).includes('"ended"');
+    const members = isEnded ? parseEnded(bytes) : JSON.parse(bytes.toString('utf8'));
+    if (typeof members !== 'object' || members === null || Array.isArray(members)) return undefined;
+    const { time } = members;
+    if (time !== undefined) members.time = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+    return members;
   } catch {
     return undefined;
   }
@@ -237,9 +242,9 @@ function parseRunOrUndefined(value: Uint8Array): Run | undefined {
 }
 
 function toReadEvent(members: Members, start: number): ReadEvent {
-  const time = typeof members.time === 'string' ? Date.parse(members.time) : undefined;
   // A copy of each of millions of events would take as long as to parse them.
-  return Object.assign(members, { time, start }) as unknown as ReadEvent;
+  members.start = start;
+  return members as unknown as ReadEvent;
 }
 
 /** Ids are always effective: their rows were sent while the presumed dead process still owned the file. */
@@ -279,7 +284,7 @@ const RANGES: Check = { accepts: isListOfRanges, expected: 'ranges of rows in or
 const NUMBER_TEXT: Check = { accepts: matches(/^\d{1,24}$/), expected: 'a number as text' };
 const SHARD: Check = { accepts: matches(/^\d+\/\d+$/), expected: 'a shard such as 2/5' };
 const RUN: Check = { accepts: (value) => value !== undefined, expected: 'a run with an id' };
-const TIME: Check = { accepts: optional(isTime), expected: 'a time' };
+const TIME: Check = { accepts: optional(Number.isFinite), expected: 'a time' };
 const DIGESTS: Check = { accepts: optional(isRecordOf(/^[0-9a-f]{64}$/)), expected: 'digests by input' };
 const NAMES: Check = { accepts: optional(isListOfTexts), expected: 'names' };
 const INPUTS: Check = {
@@ -375,10 +380,6 @@ function isListOfRanges(value: unknown): boolean {
     return isInOrder;
   };
   return Array.isArray(value) && value.every(isRange);
-}
-
-function isTime(value: unknown): boolean {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
 }
 
 function isRecordOf(pattern: RegExp) {

@@ -136,18 +136,20 @@ async function readOwnership(handle: FileHandle) {
   let end = 0;
   let isTorn = false;
   let previous: Line | undefined;
-  for await (const line of readLines(readBytes(handle))) {
-    isTorn = !line.isComplete;
-    if (isTorn) break;
-    const { bytes, start } = line;
-    end = start + bytes.length + 1;
-    if (isOwnershipLine(bytes)) {
-      const parsed = parseLine(bytes);
-      ownership.apply(parsed);
-      if (previous !== undefined && followsTornLine(parsed) && parseLine(previous.bytes) === undefined)
-        torn.push({ start: previous.start, length: previous.bytes.length });
+  for await (const lines of readLines(readBytes(handle))) {
+    for (const line of lines) {
+      isTorn = !line.isComplete;
+      if (isTorn) break;
+      const { bytes, start } = line;
+      end = start + bytes.length + 1;
+      if (isOwnershipLine(bytes)) {
+        const parsed = parseLine(bytes);
+        ownership.apply(parsed);
+        if (previous !== undefined && followsTornLine(parsed) && parseLine(previous.bytes) === undefined)
+          torn.push({ start: previous.start, length: previous.bytes.length });
+      }
+      if (!isBlank(bytes)) previous = line;
     }
-    if (!isBlank(bytes)) previous = line;
   }
   return { claim: ownership.claim, end, isTorn, torn };
 }

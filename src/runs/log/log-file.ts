@@ -41,14 +41,14 @@ export async function openLogFile(
   try {
     let header: Header | undefined;
     const log = new Log(sinkOf(file), () => clock.now(), observe);
-    for await (const event of decodeEvents(file.read(), name)) {
+    await decodeEvents(file.read(), name, (event) => {
       if (event.event === 'batch') header = event;
       else if (header === undefined) throw new BatchFileError(`${name}: has rows before its "batch" line`);
       log.recorded.apply(event, event.time ?? 0);
-      if (!isRowEvent(event)) continue;
+      if (!isRowEvent(event)) return;
       log.rows.apply(event);
       observe(event, event.time);
-    }
+    });
     return { log, header };
   } catch (error) {
     await file.close().catch(() => {});
@@ -67,8 +67,8 @@ function sinkOf(file: OwnedFile): LogSink {
 }
 
 /** Reads the effective events of a file. Throws BatchFileError for an invalid line, and the system's error. */
-export function readEvents(path: string, name: string): AsyncGenerator<ReadEvent, void, void> {
-  return decodeEvents(createReadStream(path), name);
+export function readEvents(path: string, name: string, onEvent: (event: ReadEvent) => void): Promise<void> {
+  return decodeEvents(createReadStream(path), name, onEvent);
 }
 
 /** Throws BatchFileError for a device, a pipe or a directory: nothing can be continued from it. */

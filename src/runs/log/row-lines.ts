@@ -1,6 +1,5 @@
 /** Where the lines that tell the state of each row are in a log, in 40 bytes a row; and the rows that they tell of. */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
 import { BatchFileError } from '../../errors.js';
 import type { Run } from '../../service/run.js';
 import { PagedArray } from './compact-lists.js';
@@ -63,10 +62,10 @@ export class RowLines {
   }
 
   /** Reads what a file says of a row. Throws BatchFileError if it has changed, and the system's error. */
-  async read(row: number, state: RowState, reader: LineReader, name: string): Promise<RowRecord> {
+  read(row: number, state: RowState, reader: LineReader, name: string): RowRecord {
     let record = NEW_ROW;
     for (const start of this.#startsOf(row, state)) {
-      const event = decodeLine(await reader.read(start), start);
+      const event = decodeLine(reader.read(start), start);
       if (event === undefined || !isRowEvent(event) || event.row !== row) throw changed(name);
       record = reduce(record, event, event.time);
     }
@@ -75,9 +74,9 @@ export class RowLines {
   }
 
   /** Returns the run of a row that ended, whose JSON stays in the file until it is used. */
-  async leaveOnDisk(row: number, run: Run, reader: LineReader, name: string): Promise<Run> {
+  leaveOnDisk(row: number, run: Run, reader: LineReader, name: string): Run {
     const start = (this.#offsets.ended.get(row) ?? 0) - 1;
-    const { length } = await reader.read(start);
+    const { length } = reader.read(start);
     return onDisk(run, { path: reader.path, name, start, length });
   }
 
@@ -129,41 +128,46 @@ function onDisk(
 const offsets = () => new PagedArray<number>((size) => new Float64Array(size));
 
 /** Bytes that are read at once; a line may be longer. */
-const WINDOW_SIZE = 32 * 1024;
+const BLOCK_SIZE = 64 * 1024;
+/** Blocks that are kept: the lines of a row are between those of the rows that were sent at the same time. */
+const MAX_BLOCKS = 16;
 const LINE_FEED = 0x0a;
 
 export class LineReader {
-  #window = Buffer.alloc(0);
-  #start = 0;
-
-  private constructor(
-    private readonly file: FileHandle,
-    readonly path: string,
-  ) {}
+  readonly #descriptor: number;
+  /** By their number in the file, the oldest first. */
+  readonly #blocks = new Map<number, Buffer>();
 
   /** Opens a file. Throws the system's error. */
-  static async open(path: string): Promise<LineReader> {
-    return new LineReader(await open(path, 'r'), path);
+  constructor(readonly path: string) {
+    this.#descriptor = openSync(path, 'r');
   }
 
   /** Returns the line that begins at an offset, without its line feed. Throws the system's error. */
-  async read(offset: number): Promise<Buffer> {
-    const start = offset - this.#start;
-    const feed = start < 0 ? -1 : this.#window.indexOf(LINE_FEED, start);
-    return feed < 0 ? this.#load(offset, WINDOW_SIZE) : this.#window.subarray(start, feed);
+  read(offset: number): Buffer {
+    const pieces: Buffer[] = [];
+    let start = offset % BLOCK_SIZE;
+    for (let number = Math.floor(offset / BLOCK_SIZE); ; number++, start = 0) {
+      const block = this.#blocks.get(number) ?? this.#load(number);
+      const feed = block.indexOf(LINE_FEED, start);
+      const isLast = feed >= 0 || block.length < BLOCK_SIZE;
+      const piece = block.subarray(start, feed < 0 ? undefined : feed);
+      if (isLast && pieces.length === 0) return piece;
+      pieces.push(piece);
+      if (isLast) return Buffer.concat(pieces);
+    }
   }
 
-  async close(): Promise<void> {
-    await this.file.close();
+  close(): void {
+    closeSync(this.#descriptor);
   }
 
-  /** Reads a window from an offset on, of twice the size until the line fits. */
-  async #load(offset: number, size: number): Promise<Buffer> {
-    const { buffer, bytesRead } = await this.file.read(Buffer.allocUnsafe(size), 0, size, offset);
-    this.#window = buffer.subarray(0, bytesRead);
-    this.#start = offset;
-    const feed = this.#window.indexOf(LINE_FEED);
-    if (feed >= 0) return this.#window.subarray(0, feed);
-    return bytesRead < size ? this.#window : this.#load(offset, size * 2);
+  #load(number: number): Buffer {
+    const [oldest = number] = this.#blocks.keys();
+    if (this.#blocks.size === MAX_BLOCKS) this.#blocks.delete(oldest);
+    const block = Buffer.allocUnsafe(BLOCK_SIZE);
+    const read = readSync(this.#descriptor, block, 0, BLOCK_SIZE, number * BLOCK_SIZE);
+    this.#blocks.set(number, block.subarray(0, read));
+    return block.subarray(0, read);
   }
 }

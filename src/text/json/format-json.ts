@@ -69,8 +69,8 @@ class Formatter {
   offset = 0;
   private depth = 0;
   private isInString = false;
-  private out = Buffer.alloc(0);
-  private outView = viewOf(this.out);
+  private out!: Buffer;
+  private outView!: DataView;
   private used = 0;
   private readonly view: DataView;
 
@@ -249,10 +249,16 @@ export class ChunkWriter {
     this.#size = Math.min(expected, WRITE_SIZE);
   }
 
-  /** Writes a few bytes of white space or punctuation. */
-  ascii(text: string): void {
-    while (this.#used + text.length > this.#buffer.length) this.#grow();
-    this.#used += this.#buffer.write(text, this.#used, 'latin1');
+  /** Whether a chunk is to be flushed. */
+  get isFull(): boolean {
+    return this.#used >= this.#size;
+  }
+
+  /** Writes a text that is not large; it is never divided. */
+  text(text: string): void {
+    // A UTF-16 unit takes up to three bytes of UTF-8.
+    while (this.#used + 3 * text.length > this.#buffer.length) this.#grow();
+    this.#used += this.#buffer.write(text, this.#used);
   }
 
   /** Writes bytes of any length, and yields the chunks that are full; what would fill one alone is not copied. */
@@ -263,7 +269,7 @@ export class ChunkWriter {
       yield Buffer.from(bytes.buffer, bytes.byteOffset + from, this.#size);
     }
     while (from < bytes.length) {
-      if (this.#used >= this.#size) yield this.flush();
+      if (this.isFull) yield this.flush();
       if (this.#buffer.length === 0) this.#grow();
       const taken = bytes.subarray(from, from + this.#size - this.#used);
       this.#buffer.set(taken, this.#used);
@@ -303,13 +309,13 @@ export function* rawString(token: Uint8Array): Generator<Buffer, boolean, void> 
       if (control === undefined) continue;
       hasEscapes = true;
       yield* writer.add(piece.subarray(start, offset));
-      writer.ascii(escapeCodePoint(control));
+      writer.text(escapeCodePoint(control));
       if (control > 0x7f) offset++;
       start = offset + 1;
     }
     yield* writer.add(piece.subarray(start));
   }
-  writer.ascii('\n');
+  writer.text('\n');
   yield writer.flush();
   return hasEscapes;
 }

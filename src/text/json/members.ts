@@ -132,40 +132,46 @@ export function parseMembers(bytes: Uint8Array): Member[] | undefined {
   return isObject ? members : undefined;
 }
 
-/** The values of the members that are used, and the names of the first members, for messages. */
-export interface PickedMembers {
-  values: ReadonlyMap<string, Uint8Array>;
-  /** Each name once; long ones are cut. */
-  names: readonly string[];
-  /** The number of members after those in `names`. */
-  omitted: number;
-}
-
 /** Bytes of a name that are decoded; no wanted name is longer. */
 const MAX_NAME = 200;
 const MAX_NAMES = 20;
 
+/** Names of members (ASCII), and their lengths. */
+export interface WantedNames {
+  names: ReadonlySet<string>;
+  lengths: ReadonlySet<number>;
+}
+
+export function wantedNames(names: readonly string[]): WantedNames {
+  return { names: new Set(names), lengths: new Set(names.map((name) => name.length)) };
+}
+
 /**
- * Returns the members of a JSON object that have one of `wanted` names (ASCII), the last one of duplicates, as in
+ * Returns the members of a JSON object that have one of the `wanted` names, the last one of duplicates, as in
  * JSON.parse; undefined for any other JSON value. Its memory does not depend on the text. Throws JsonSyntaxError if it is
  * not JSON.
  */
-export function pickMembers(bytes: Uint8Array, wanted: ReadonlySet<string>): PickedMembers | undefined {
-  const lengths = new Set([...wanted].map((name) => name.length));
-  const spans = new Map<string, { start: number; end: number }>();
+export function pickMembers(bytes: Uint8Array, wanted: WantedNames): Map<string, Uint8Array> | undefined {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const values = new Map<string, Uint8Array>();
+  const isObject = forEachMember(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
+    // Millions of other members must not be decoded.
+    if (!mayBeOneOf(wanted.lengths, bytes, nameStart, nameEnd)) return;
+    let name = text.toString('latin1', nameStart + 1, Math.min(nameEnd - 1, nameStart + MAX_NAME));
+    if (name.includes('\\')) name = decodeStart(bytes.subarray(nameStart, nameEnd), MAX_NAME);
+    if (wanted.names.has(name)) values.set(name, bytes.subarray(valueStart, valueEnd));
+  });
+  return isObject ? values : undefined;
+}
+
+/** Returns the names of the first members of a JSON object, for messages: each once, long ones cut, and how many follow. */
+export function listNames(bytes: Uint8Array): { names: readonly string[]; omitted: number } {
   const names = new Set<string>();
   let count = 0;
-  const isObject = forEachMember(bytes, ({ nameStart, nameEnd, valueStart, valueEnd }) => {
-    const isListed = count++ < MAX_NAMES;
-    // Millions of other members must not be decoded.
-    if (!isListed && !mayBeOneOf(lengths, bytes, nameStart, nameEnd)) return;
-    const name = decodeStart(bytes.subarray(nameStart, nameEnd), MAX_NAME);
-    if (wanted.has(name)) spans.set(name, { start: valueStart, end: valueEnd });
-    if (isListed) names.add(name);
+  forEachMember(bytes, ({ nameStart, nameEnd }) => {
+    if (count++ < MAX_NAMES) names.add(decodeStart(bytes.subarray(nameStart, nameEnd), MAX_NAME));
   });
-  if (!isObject) return undefined;
-  const values = new Map([...spans].map(([name, { start, end }]) => [name, bytes.subarray(start, end)]));
-  return { values, names: [...names], omitted: Math.max(0, count - MAX_NAMES) };
+  return { names: [...names], omitted: Math.max(0, count - MAX_NAMES) };
 }
 
 /** Returns whether a name with its quotes has one of these lengths, or an escape, which would change its length. */
