@@ -32,7 +32,7 @@ export class RequestedReports {
     const { context } = this;
     await collectUsageErrors({
       files: () => assertDistinctFiles(reportFiles({ report: requested }, context)),
-      // Assigned at once, so that close() discards them if another check fails.
+      // Assigned at once, so that close() closes them if another check fails.
       reports: async () => {
         this.#reports = await Reports.open(requested, hasStdout, context);
       },
@@ -53,7 +53,7 @@ export class RequestedReports {
 
   /** Removes the files of reports that were not written. Never throws. */
   async close(): Promise<void> {
-    await this.#reports?.discard();
+    await this.#reports?.close();
   }
 }
 
