@@ -3,7 +3,8 @@
  * interface, independent of wfr's client.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
 import {
@@ -57,7 +58,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const server = createServer((request, response) => void respond(request, response, options, runs));
   // Large documents may take longer than Node's limit of 5 minutes.
   server.requestTimeout = 0;
-  await listen(server, options.port);
+  server.listen(options.port, '127.0.0.1');
+  await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     baseUrl: `http://127.0.0.1:${port}${PREFIX}`,
@@ -68,13 +70,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
         server.closeAllConnections();
       }),
   };
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
 }
 
 async function respond(
@@ -241,36 +236,21 @@ class Runs {
   #stateOf({ id, workflow, values, started, createdAt }: StartedRun): object {
     const { steps, versionName, failure } = workflow;
     const elapsed = (this.clock.monotonic() - started) / this.slow - PENDING_TIME;
-    const completed = completedSteps(workflow, elapsed);
+    const ends = steps.map((_, last) =>
+      steps.slice(0, last + 1).reduce((sum, { duration }) => sum + duration, 0),
+    );
+    const ended = ends.filter((end) => end <= elapsed).length;
+    const failing = steps.findIndex(({ name }) => name === failure?.step);
+    const stepsCompleted = failing < 0 ? ended : Math.min(ended, failing);
     const run = (status: string, rest: object) => {
-      return { id, versionName, status, createdAt, steps: steps.length, stepsCompleted: completed, ...rest };
+      return { id, versionName, status, createdAt, steps: steps.length, stepsCompleted, ...rest };
     };
     if (elapsed < 0) return run('PENDING', { output: null });
-    if (failure !== undefined && elapsed >= timeUntilFailure(workflow)) {
+    if (failure !== undefined && ended > failing)
       return run('FAILED', { output: null, error: { message: failure.message, step: failure.step } });
-    }
-    if (completed < steps.length) return run('RUNNING', { output: null });
+    if (ended < steps.length) return run('RUNNING', { output: null });
     return run('FINISHED', { output: fillTemplate(workflow.output, values) });
   }
-}
-
-function completedSteps({ steps, failure }: Workflow, elapsed: number): number {
-  let end = 0;
-  const ends = steps.map(({ duration }) => {
-    end += duration;
-    return end;
-  });
-  const completed = elapsed < 0 ? 0 : ends.filter((at) => at <= elapsed).length;
-  return failure === undefined ? completed : Math.min(completed, indexOfFailure(steps, failure.step));
-}
-
-function timeUntilFailure({ steps, failure }: Workflow): number {
-  const until = steps.slice(0, indexOfFailure(steps, failure?.step) + 1);
-  return until.reduce((sum, { duration }) => sum + duration, 0);
-}
-
-function indexOfFailure(steps: Workflow['steps'], step: string | undefined): number {
-  return steps.findIndex(({ name }) => name === step);
 }
 
 const MIB = 1024 * 1024;
@@ -333,23 +313,19 @@ async function readBody(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
 
 /** Returns the members of an object. Throws Rejection for any other text, and for a name that occurs twice. */
 function membersOf(json: Uint8Array, subject: string): Member[] {
-  const members = parse(json);
-  if (members === undefined) throw new Rejection(400, `${subject} is not a JSON object.`);
-  const seen = new Set<string>();
-  for (const { name } of members) {
-    if (seen.has(name)) throw new Rejection(400, `${subject} has the member ${JSON.stringify(name)} twice.`);
-    seen.add(name);
-  }
-  return members;
-}
-
-function parse(json: Uint8Array): Member[] | undefined {
   try {
-    return parseMembers(json);
+    const members = parseMembers(json);
+    if (members === undefined) throw new Rejection(400, `${subject} is not a JSON object.`);
+    const seen = new Set<string>();
+    for (const { name } of members) {
+      if (seen.has(name))
+        throw new Rejection(400, `${subject} has the member ${JSON.stringify(name)} twice.`);
+      seen.add(name);
+    }
+    return members;
   } catch (error) {
-    throw error instanceof JsonSyntaxError
-      ? new Rejection(400, `The body is not JSON: ${error.message}.`)
-      : error;
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw new Rejection(400, `The body is not JSON: ${error.message}.`);
   }
 }
 
