@@ -3,6 +3,7 @@
 import { requireToken } from '../../config/credentials.js';
 import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
+import { resolveRow } from '../../inputs/resolve.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
@@ -20,7 +21,6 @@ import { type CommandOutcome, runCommand, type Session } from '../shared/session
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
 import { foldersOfPatterns, requiresResults } from './results-place.js';
-import { resolveRowInputs } from './row.js';
 import { NO_RUN, validateDecisions } from './unknown-rows.js';
 
 /** Mistakes that --check lists at most, so that a table that is wrong in every row takes no more memory than a valid one. */
@@ -80,7 +80,7 @@ async function checkRows(plan: BatchPlan, flags: BatchFlags, context: Context): 
   for await (const row of shardRows(plan)) {
     rows++;
     try {
-      await (await resolveRowInputs(row, plan, context)).close();
+      await (await resolveRow(row, plan, context)).close();
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       invalid++;

@@ -15,7 +15,7 @@ import {
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { expandPatterns, filesInFolder, findFolders } from '../../inputs/folder-files.js';
-import { findFileLikeTexts, type Item, ItemError, parseItem } from '../../inputs/item.js';
+import { findFileLikeTexts, type Item, parseItem } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
@@ -217,19 +217,9 @@ function namedFiles(
   ];
 }
 
-function parseItems(texts: readonly string[]): Item[] {
-  const problems: string[] = [];
-  const items = texts.flatMap((text) => {
-    try {
-      return [parseItem(text)];
-    } catch (error) {
-      if (!(error instanceof ItemError)) throw error;
-      problems.push(error.message);
-      return [];
-    }
-  });
-  if (problems.length > 0) throw new UsageError(problems);
-  return items;
+async function parseItems(texts: readonly string[]): Promise<Item[]> {
+  const steps = texts.map((text) => () => parseItem(text));
+  return Object.values(await collectUsageErrors(Object.fromEntries(steps.entries())));
 }
 
 function parseInteger(

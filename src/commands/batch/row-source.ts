@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto';
 import { BatchFileError } from '../../errors.js';
-import { KnownFiles } from '../../inputs/file-digests.js';
+import { fileDigester } from '../../inputs/file-digests.js';
 import type { Context } from '../../platform/context.js';
 import { resolvePath } from '../../platform/files.js';
 import type { Event } from '../../runs/log/events.js';
@@ -110,7 +110,7 @@ export class RowSource {
   async #read() {
     const { recorded } = this.#log;
     const { salt } = recorded;
-    const files = new KnownFiles({
+    const digestFile = fileDigester({
       ...{ key: salt, context: this.#context, signal: this.#signal, known: recorded.files },
       record: (path, state) => this.#log.record({ event: 'file', path, ...state }),
     });
@@ -125,7 +125,7 @@ export class RowSource {
     const identify = async () => {
       const rows = waiting;
       waiting = [];
-      const identities = await Promise.all(rows.map((row) => identifyRow(row, salt, files.digest)));
+      const identities = await Promise.all(rows.map((row) => identifyRow(row, salt, digestFile)));
       for (const [at, row] of rows.entries())
         found.add(identities[at] as RowIdentity, row.number, this.#placeOf(row));
       this.#rows += rows.length;

@@ -1,12 +1,11 @@
 /** Runs one row of a batch: sends or watches it. Each step is recorded in the log. */
 import type { WaitSettings } from '../../config/resolve-setting.js';
-import { FileChangedError, OutputError, UsageError, WfrError } from '../../errors.js';
+import { FileChangedError, OutputError, WfrError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { type CommonInputs, type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
 import { exitOf, type Facts, type State, stateOfRun } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
-import type { Context } from '../../platform/context.js';
 import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
@@ -129,7 +128,7 @@ export class RowRunner {
 
   #resolve(row: Row): Promise<ResolvedInputs> {
     const { log, session } = this.#tools;
-    return resolveRowInputs(row, this.#plan, session.context, log.recorded.salt);
+    return resolveRow(row, this.#plan, session.context, log.recorded.salt);
   }
 
   async #trigger(row: Row, resolved: ResolvedInputs): Promise<Run> {
@@ -202,17 +201,6 @@ export class RowRunner {
     if (reporter.presentation.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
     history.recordTrigger({ id, workflow, baseUrl: service.baseUrl.href, inputs, status, label });
   }
-}
-
-/** Reads the texts and opens the documents of a row, which are digested with `digestKey`. Throws UsageError with the row's label. */
-export async function resolveRowInputs(
-  { inputs, label }: Row,
-  common: CommonInputs,
-  context: Context,
-  digestKey?: Uint8Array,
-): Promise<ResolvedInputs> {
-  if ('problem' in inputs) throw new UsageError([`${label}: ${inputs.problem}`]);
-  return resolveRow(inputs, label, common, context, digestKey);
 }
 
 /** Throws FileChangedError if what is about to be sent is not what was recorded as this row. */
