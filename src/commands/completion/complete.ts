@@ -28,17 +28,14 @@ export function findCursor(words: readonly string[], program: Command): Cursor |
 class CommandLine {
   /** The program until a command is named; undefined after an unknown one. */
   #command: Command | undefined;
-  #flags: Record<string, string> = {};
-  #operands: string[] = [];
-  /** The inputs that flags have given. */
-  #items: string[] = [];
+  #line = EMPTY_LINE;
   /** The flag whose value comes next. */
   #pendingFlag: Option | undefined;
   /** Whether flags are no longer allowed. */
   #flagsEnded = false;
 
   constructor(private readonly program: Command) {
-    this.#begin();
+    this.#command = program;
   }
 
   take(word: string): void {
@@ -61,7 +58,7 @@ class CommandLine {
 
   #cursor(word: string, placeholder: Cursor['expected'], prefix = ''): Cursor {
     const expected = placeholder === 'topic' ? this.#topics() : placeholder;
-    return { word, prefix, expected, flags: this.#flags, operands: this.#operands, items: this.#items };
+    return { word, prefix, expected, ...this.#line };
   }
 
   #locateFlag(word: string, command: Command): Cursor {
@@ -82,43 +79,41 @@ class CommandLine {
   }
 
   #setFlag(option: Option, value: string): void {
-    this.#flags[option.attributeName()] = value;
-    if (placeholderOf(option) === 'item') this.#items.push(value);
+    const { flags, items, ...line } = this.#line;
+    this.#line = {
+      ...line,
+      flags: { ...flags, [option.attributeName()]: value },
+      items: placeholderOf(option) === 'item' ? [...items, value] : items,
+    };
   }
 
   #takeOperand(word: string): void {
     const argument = this.#argument();
     if (this.#command !== undefined && this.#command.commands.length > 0) {
       this.#command = this.#command.commands.find((candidate) => candidate.name() === word);
-    } else if (argument?.name() === 'command' && word === 'wfr' && this.#operands.length === 0) {
+    } else if (argument?.name() === 'command' && word === 'wfr' && this.#line.operands.length === 0) {
       // The command that the sandbox runs is wfr itself: its command line starts here.
-      this.#begin();
+      this.#command = this.program;
+      this.#line = EMPTY_LINE;
+      this.#flagsEnded = false;
     } else {
-      this.#operands.push(word);
+      this.#line = { ...this.#line, operands: [...this.#line.operands, word] };
       this.#flagsEnded ||= argument?.name() === 'command';
     }
-  }
-
-  #begin(): void {
-    this.#command = this.program;
-    this.#flags = {};
-    this.#operands = [];
-    this.#items = [];
-    this.#flagsEnded = false;
   }
 
   #argument(): Argument | undefined {
     const declared = this.#command?.registeredArguments ?? [];
     const last = declared.at(-1);
-    return declared[this.#operands.length] ?? (last?.variadic ? last : undefined);
+    return declared[this.#line.operands.length] ?? (last?.variadic ? last : undefined);
   }
 
   /** Returns commands and topics, or the parts of the command that the help is about. */
   #topics(): Candidate[] {
-    const [command] = this.#operands;
+    const [command] = this.#line.operands;
     if (command === undefined)
       return [...commandNames(this.program), ...Object.keys(TOPICS).map(toCandidate)];
-    return this.#operands.length > 1 ? [] : Object.keys(SUBTOPICS[command] ?? {}).map(toCandidate);
+    return this.#line.operands.length > 1 ? [] : Object.keys(SUBTOPICS[command] ?? {}).map(toCandidate);
   }
 }
 
@@ -166,18 +161,24 @@ function toCandidate(value: string): Candidate {
   return { value };
 }
 
-/** The word under the cursor, and what precedes it on the command line. */
-interface Cursor {
-  word: string;
-  /** The start of the word that is not completed, such as `--output=`. */
-  prefix: string;
-  /** The placeholder of the value in the help, or the candidates themselves. */
-  expected: string | readonly Candidate[];
+/** What precedes a word on the command line. */
+interface LineBefore {
   /** The command's flags that have a value, by commander's attribute name. */
   flags: Readonly<Record<string, string>>;
   operands: readonly string[];
   /** The inputs that flags have given. */
   items: readonly string[];
+}
+
+const EMPTY_LINE: LineBefore = { flags: {}, operands: [], items: [] };
+
+/** The word under the cursor. */
+interface Cursor extends LineBefore {
+  word: string;
+  /** The start of the word that is not completed, such as `--output=`. */
+  prefix: string;
+  /** The placeholder of the value in the help, or the candidates themselves. */
+  expected: string | readonly Candidate[];
 }
 
 /**
@@ -241,12 +242,9 @@ interface Completion {
   pathStart?: number;
 }
 
-/** The value typed so far, and what precedes it on the command line. */
-interface CompletionRequest {
+/** The value typed so far. */
+interface CompletionRequest extends LineBefore {
   text: string;
-  flags: Readonly<Record<string, string>>;
-  operands: readonly string[];
-  items: readonly string[];
 }
 
 type Completer = (request: CompletionRequest, context: Context) => Completion | Promise<Completion>;
