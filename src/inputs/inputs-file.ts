@@ -36,20 +36,6 @@ export function segmentOf(item: Item): Segment {
   }
 }
 
-interface FileInput {
-  name: string;
-  /** Without the documents that are not valid. */
-  segments: Segment[];
-  /** Whether all its documents are valid. */
-  isValid: boolean;
-}
-
-/** The inputs of a file, in their order, and what is wrong with them. */
-interface ParsedFile {
-  inputs: FileInput[];
-  problems: readonly string[];
-}
-
 /** Problems that are listed at most. */
 const MAX_PROBLEMS = 20;
 
@@ -76,7 +62,7 @@ class Problems {
  * Parses the inputs of a JSON object (UTF-8, with or without byte order mark). Throws TextError for another file, whose
  * inputs are unknown.
  */
-export function parseInputsFile(file: Buffer): ParsedFile {
+export function parseInputsFile(file: Buffer) {
   const bytes = stripByteOrderMark(file);
   checkJson(bytes);
   const members = parseMembers(bytes);
@@ -88,6 +74,7 @@ export function parseInputsFile(file: Buffer): ParsedFile {
     seen.add(name);
     const before = problems.count;
     const segments = splitAtDocuments(asBuffer(value), bytes, problems);
+    // Without the documents that are not valid.
     return { name, segments, isValid: problems.count === before };
   });
   const documents = inputs.flatMap(({ segments }) =>

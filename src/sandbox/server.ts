@@ -41,19 +41,12 @@ export interface SandboxOptions {
   log?(line: string): void;
 }
 
-export interface Sandbox {
-  baseUrl: string;
-  /** Returns how many runs have been started. */
-  runCount(): number;
-  stop(): Promise<void>;
-}
-
 const PREFIX = '/v1';
 /** How long a run is PENDING (ms). */
 const PENDING_TIME = 300;
 
 /** Serves on 127.0.0.1 until it is stopped. Throws the system error if it cannot listen. */
-export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+export async function startSandbox(options: SandboxOptions) {
   const runs = new Runs(options.clock, options.slow ?? 1);
   const server = createServer((request, response) => void respond(request, response, options, runs));
   // Large documents may take longer than Node's limit of 5 minutes.
@@ -63,9 +56,10 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { port } = server.address() as AddressInfo;
   return {
     baseUrl: `http://127.0.0.1:${port}${PREFIX}`,
+    /** Returns how many runs have been started. */
     runCount: () => runs.size,
     stop: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
@@ -152,10 +146,10 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
   if (mediaType.trim().toLowerCase() !== 'application/json') {
     throw new Rejection(415, 'The content type must be application/json.');
   }
-  const received = await readTrigger(request);
-  const workflow = findWorkflow(received, options);
-  if (received.inputs === undefined) throw new Rejection(400, 'The field "inputs" is missing.');
-  return { status: 201, body: runs.start(workflow, readValues(received.inputs, workflow)) };
+  const { fields, inputs } = await readTrigger(request);
+  const workflow = findWorkflow(fields, options);
+  if (inputs === undefined) throw new Rejection(400, 'The field "inputs" is missing.');
+  return { status: 201, body: runs.start(workflow, readValues(inputs, workflow)) };
 }
 
 /** Reads the whole request first, because the outcome for the client depends on how much it has sent. */
@@ -170,7 +164,7 @@ async function rejectTrigger(request: IncomingMessage, status: number): Promise<
 }
 
 function findWorkflow(
-  { fields }: ReceivedTrigger,
+  fields: ReadonlyMap<string, unknown>,
   { spelling, strict, workflows }: SandboxOptions,
 ): Workflow {
   const read = spelling === 'either' ? ['worfklowId', 'workflowId'] : [spelling];
@@ -268,14 +262,6 @@ interface ReceivedInput {
   uri?: string | undefined;
 }
 
-/** A trigger after parsing. */
-interface ReceivedTrigger {
-  /** The members except `inputs`, in order. */
-  fields: Map<string, unknown>;
-  /** Undefined if the member is missing. */
-  inputs: Map<string, ReceivedInput> | undefined;
-}
-
 /** Rejects a request with this status and message. */
 class Rejection extends Error {
   constructor(
@@ -288,8 +274,8 @@ class Rejection extends Error {
   }
 }
 
-/** Parses the body of a trigger. Throws Rejection for a body that is not a JSON object, or too large. */
-async function readTrigger(chunks: AsyncIterable<Buffer>): Promise<ReceivedTrigger> {
+/** Parses the body of a trigger: its inputs, if it has them, and its other members. Throws Rejection for a body that is not a JSON object, or too large. */
+async function readTrigger(chunks: AsyncIterable<Buffer>) {
   const fields = new Map<string, unknown>();
   let inputs: Map<string, ReceivedInput> | undefined;
   for (const { name, value } of membersOf(await readBody(chunks), 'The body')) {

@@ -56,12 +56,6 @@ export interface BatchFlags
   sendChanged?: boolean;
 }
 
-/** Every `count`-th row, starting at row `index`: `2/5` is the rows 2, 7, 12, … */
-export interface Shard {
-  index: number;
-  count: number;
-}
-
 export type BatchPlan = Awaited<ReturnType<typeof planBatch>>;
 
 /** Validates the command line, and opens the table. Throws UsageError with all problems. */
@@ -242,7 +236,8 @@ function parseRate(raw: string | undefined): number {
   throw new UsageError([`--rate ${raw}: expected requests per second, such as 10, or 0 for no limit`]);
 }
 
-function parseShard(raw: string | undefined): Shard {
+/** Returns every `count`-th row, starting at row `index`: `2/5` is the rows 2, 7, 12, … Throws UsageError. */
+function parseShard(raw: string | undefined) {
   if (raw === undefined) return { index: 1, count: 1 };
   const [, index = '', count = ''] = /^(\d+)\/(\d+)$/.exec(raw) ?? [];
   const shard = { index: Number(index), count: Number(count) };

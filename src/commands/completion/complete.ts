@@ -123,16 +123,11 @@ function commandNames(parent: Command): Candidate[] {
   return commands.map((command) => ({ value: command.name(), description: command.summary() }));
 }
 
-/** A flag that takes a value, and the start of the word before the value; the last flag of `-vo`. */
-interface ParsedFlag {
-  option: Option;
-  prefix: string;
-  /** Undefined if it is the next word. */
-  value: string | undefined;
-}
-
-/** Returns undefined for a word without such a flag. */
-function parseFlag(word: string, options: readonly Option[]): ParsedFlag | undefined {
+/**
+ * Returns a flag that takes a value, the last one of `-vo`; the start of the word before the value, and the value, which is
+ * undefined if it is the next word. Undefined for a word without such a flag.
+ */
+function parseFlag(word: string, options: readonly Option[]) {
   if (word.startsWith('--')) {
     const [name = ''] = word.split('=', 1);
     const option = options.find(({ long }) => long === name);
@@ -207,20 +202,21 @@ async function formatCandidates(
   context: Context,
 ): Promise<string> {
   const text = word.slice(prefix.length);
-  const completion: Completion =
-    typeof expected === 'string'
-      ? ((await COMPLETERS[expected]?.({ text, ...line }, context)) ?? {})
-      : { candidates: expected };
-  const candidates = (completion.candidates ?? [])
+  const completion =
+    typeof expected === 'string' ? await COMPLETERS[expected]?.({ text, ...line }, context) : expected;
+  const {
+    candidates = [],
+    paths,
+    pathStart = 0,
+  } = completion && 'paths' in completion ? completion : { candidates: completion };
+  const shown = candidates
     .filter(({ value }) => isSafeWord(value) && (typeof expected !== 'string' || !value.startsWith('-')))
     .map(({ value, description = '' }) => ({ value: prefix + value, description }))
     .filter(({ value }) => value.toLowerCase().startsWith(word.toLowerCase()));
-  const lines = candidates.map(({ value, description }) =>
+  const lines = shown.map(({ value, description }) =>
     hasDescriptions && description !== '' ? `${value}\t${sanitize(description)}\n` : `${value}\n`,
   );
-  if (completion.paths !== undefined) {
-    lines.push(`\t${completion.paths}\t${word.slice(0, prefix.length + (completion.pathStart ?? 0))}\n`);
-  }
+  if (paths !== undefined) lines.push(`\t${paths}\t${word.slice(0, prefix.length + pathStart)}\n`);
   return lines.join('');
 }
 
@@ -234,13 +230,14 @@ interface Candidate {
   description?: string;
 }
 
-/** Candidates, and whether the shell adds files or directories. */
-interface Completion {
-  candidates?: readonly Candidate[];
-  paths?: 'files' | 'folders';
-  /** Where in the text the path begins. */
+/** Files or folders that the shell adds, where in the text their path begins, and candidates. */
+interface Paths {
+  paths: 'files' | 'folders';
   pathStart?: number;
+  candidates?: readonly Candidate[];
 }
+
+type Completion = readonly Candidate[] | Paths;
 
 /** The value typed so far. */
 interface CompletionRequest extends LineBefore {
@@ -264,7 +261,7 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
   item: input,
   parameter,
   kind: report,
-  status: () => ({ candidates: KNOWN_STATUSES.map(toCandidate) }),
+  status: () => KNOWN_STATUSES.map(toCandidate),
   name: profiles,
   workflow: aliases,
   'run-id': pastRuns,
@@ -280,18 +277,16 @@ async function input(request: CompletionRequest, context: Context): Promise<Comp
   const { text, operands, items } = request;
   const pathStart = findPathStart(text);
   if (pathStart !== undefined) return { paths: 'files', pathStart };
-  if (findName(text) !== undefined) return {};
+  if (findName(text) !== undefined) return [];
   const given = new Set([...operands.slice(1), ...items].map(findName));
   const missing = (await declaredParameters(request, context)).filter(({ name }) => !given.has(name));
-  const candidates = missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));
-  return { candidates };
+  return missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));
 }
 
 /** The names of documents, for `--each`. */
 async function parameter(request: CompletionRequest, context: Context): Promise<Completion> {
   const documents = (await declaredParameters(request, context)).filter(({ type }) => type === 'document');
-  const candidates = documents.map((one) => ({ value: one.name, description: describeParameter(one) }));
-  return { candidates };
+  return documents.map((one) => ({ value: one.name, description: describeParameter(one) }));
 }
 
 async function declaredParameters(
@@ -304,24 +299,17 @@ async function declaredParameters(
 
 function report({ text }: CompletionRequest): Completion {
   const kind = REPORT_KINDS.find((candidate) => candidate.endsWith('=') && text.startsWith(candidate));
-  return kind === undefined
-    ? { candidates: REPORT_KINDS.map(toCandidate) }
-    : { paths: 'files', pathStart: kind.length };
+  return kind === undefined ? REPORT_KINDS.map(toCandidate) : { paths: 'files', pathStart: kind.length };
 }
 
 async function profiles(_request: CompletionRequest, context: Context): Promise<Completion> {
   const { profiles = {} } = (await loadConfig(context))?.content ?? {};
-  return {
-    candidates: Object.entries(profiles).map(([value, { baseUrl = '' }]) => ({
-      value,
-      description: baseUrl,
-    })),
-  };
+  return Object.entries(profiles).map(([value, { baseUrl = '' }]) => ({ value, description: baseUrl }));
 }
 
 async function aliases({ flags }: CompletionRequest, context: Context): Promise<Completion> {
   const workflows = namedWorkflows(await profileOf(flags, context));
-  return { candidates: workflows.map(({ name, id }) => ({ value: name, description: id })) };
+  return workflows.map(({ name, id }) => ({ value: name, description: id }));
 }
 
 async function pastRuns({ text, flags, operands }: CompletionRequest, context: Context): Promise<Completion> {
@@ -346,7 +334,7 @@ async function pastRuns({ text, flags, operands }: CompletionRequest, context: C
     const isMatch = id.toLowerCase().startsWith(text.toLowerCase()) && !operands.includes(id);
     if (isMatch && ids.length < MAX_IDS) ids.push({ value: id, description: `${status} ${name} ${time}` });
   }
-  return { candidates: [...latest.values(), ...ids] };
+  return [...latest.values(), ...ids];
 }
 
 async function step({ flags }: CompletionRequest, context: Context): Promise<Completion> {
@@ -357,7 +345,7 @@ async function step({ flags }: CompletionRequest, context: Context): Promise<Com
     context,
   );
   const names = workflows.flatMap(({ steps }) => steps.map(({ name }) => name));
-  return { candidates: [...new Set(names)].map(toCandidate) };
+  return [...new Set(names)].map(toCandidate);
 }
 
 /** Returns the profile; undefined where it is invalid, as the history may still have runs. */
