@@ -29,7 +29,7 @@ const MAX_PROBLEMS = 10_000;
 /** Runs the command. */
 export function batch(
   workflow: string,
-  files: readonly string[],
+  paths: readonly string[],
   flags: BatchFlags,
   args: readonly string[],
   context: Context,
@@ -40,7 +40,7 @@ export function batch(
   return runCommand(flags, frame, context, async (command) => {
     const { interruption } = command;
     // Opening a pipe or a slow disk may take long, and so may checking rows.
-    const planning = planBatch(workflow, files, flags, command, context);
+    const planning = planBatch(workflow, paths, flags, command, context);
     const plan = await interruption.raceWithSignal(planning).catch((error) => {
       void planning.then((late) => late.close()).catch(() => {});
       throw error;
@@ -48,7 +48,9 @@ export function batch(
     try {
       if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, flags, context));
       await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
-      const rowFiles = await openRowFiles(flags, () => listLabels(plan), eachFiles(plan, flags), context);
+      // As the user wrote them, with a file in the folder of each pattern.
+      const files = flags.each === undefined ? undefined : foldersOfPatterns(plan.patterns);
+      const rowFiles = await openRowFiles(flags, () => listLabels(plan), files, context);
       return await sendRows(plan, flags, await command.openSession(plan), rowFiles, args);
     } finally {
       await plan.close();
@@ -61,11 +63,6 @@ async function listLabels({ table }: BatchPlan): Promise<string[]> {
   const labels: string[] = [];
   for await (const { label } of table.rows()) labels.push(label);
   return labels;
-}
-
-/** Returns the files of --each as the user wrote them, with a file in the folder of each pattern. */
-function eachFiles({ patterns }: BatchPlan, { each }: BatchFlags): string[] | undefined {
-  return each === undefined ? undefined : foldersOfPatterns(patterns);
 }
 
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
@@ -131,7 +128,7 @@ async function sendRows(
     onWait: (cause, delay) => reporter.waitingForService(cause, delay),
   });
   const gated = withGate(gate, session);
-  const run = new BatchRun(plan, log, gate, gated, rowFiles);
+  const run = new BatchRun({ plan, log, gate, session: gated, files: rowFiles });
   try {
     if (await run.prepare()) {
       await validateDecisions(plan, log.rows, file);

@@ -20,22 +20,20 @@ import type { Session } from '../shared/session.js';
 import { watchRun } from '../shared/watch-run.js';
 
 /** What all rows have in common. */
-export interface RowPlan extends Omit<Trigger, 'inputs'>, ResendOptions, CommonInputs {
+interface RowPlan extends Omit<Trigger, 'inputs'>, ResendOptions, CommonInputs {
   wait: WaitSettings;
   /** How many rows that were never sent are sent at most. */
   limit: number;
 }
 
-export interface RowTools {
+/** What the parts of a batch work with. */
+export interface BatchTools<Plan = RowPlan> {
+  plan: Plan;
   session: Session;
   log: Log;
   gate: Gate;
   /** Where the files of finished rows are saved. */
   files: RowFiles | undefined;
-  /** Whether no further request may be completed. */
-  isStopped(): boolean;
-  /** Ends the watching of runs: a signal arrived, or the log cannot be written. */
-  stopWatching: AbortSignal;
 }
 
 /** How a row ended in this command. */
@@ -56,8 +54,6 @@ class HeldBackError extends Error {
 }
 
 export class RowRunner {
-  readonly #plan: RowPlan;
-  readonly #tools: RowTools;
   /** The spelling of the workflow's field that the service has accepted. */
   #field: Trigger['field'];
   /** How many rows that were never sent may still be sent. */
@@ -66,18 +62,24 @@ export class RowRunner {
   /** How many rows wait because that was none. */
   unsent = 0;
 
-  constructor(plan: RowPlan, tools: RowTools) {
-    this.#plan = plan;
-    this.#tools = tools;
-    this.#field = plan.field;
-    this.#left = plan.limit;
+  /**
+   * `isStopped` returns whether no further request may be completed; `stopWatching` ends the watching of runs: a signal
+   * arrived, or the log cannot be written.
+   */
+  constructor(
+    private readonly tools: BatchTools,
+    private readonly isStopped: () => boolean,
+    private readonly stopWatching: AbortSignal,
+  ) {
+    this.#field = tools.plan.field;
+    this.#left = tools.plan.limit;
   }
 
   /** Sends or watches a row; returns undefined if neither is needed or possible. Throws OutputError, and internal errors. */
   async run(row: Row): Promise<RowResult | undefined> {
-    const { log, gate } = this.#tools;
+    const { log, gate } = this.tools;
     const { number } = row;
-    switch (nextAction(number, log.rows.state(number), this.#plan)) {
+    switch (nextAction(number, log.rows.state(number), this.tools.plan)) {
       case 'skip':
         return undefined;
       case 'watch':
@@ -90,7 +92,7 @@ export class RowRunner {
 
   /** Returns undefined for a row that waits because of --limit. */
   async #send(row: Row): Promise<RowResult | undefined> {
-    const { log, session } = this.#tools;
+    const { log, session } = this.tools;
     const { context, reporter } = session;
     const { number, label } = row;
     const isNew = ROW_STATES[log.rows.state(number)].again === 'send';
@@ -127,15 +129,15 @@ export class RowRunner {
   }
 
   #resolve(row: Row): Promise<ResolvedInputs> {
-    const { log, session } = this.#tools;
-    return resolveRow(row, this.#plan, session.context, log.recorded.salt);
+    const { log, session, plan } = this.tools;
+    return resolveRow(row, plan, session.context, log.recorded.salt);
   }
 
   async #trigger(row: Row, resolved: ResolvedInputs): Promise<Run> {
-    const { log, gate, session, isStopped } = this.#tools;
-    const { workflowId, resend503 } = this.#plan;
+    const { log, gate, session, plan } = this.tools;
+    const { workflowId, resend503 } = plan;
     const record = log.ofRow(row.number, session.context.secrets, async () => {
-      if (isStopped()) throw new HeldBackError();
+      if (this.isStopped()) throw new HeldBackError();
       await assertIdentity(row, resolved, log.recorded);
       return undefined;
     });
@@ -149,16 +151,10 @@ export class RowRunner {
 
   /** Watches a run. One that the service no longer knows is lost; any other stays `running`, and a later call watches it. */
   async #watch({ number, label }: Row, id: string, accepted: Run | undefined): Promise<RowResult> {
-    const { log, session, files, stopWatching } = this.#tools;
-    const { wait } = this.#plan;
+    const { log, session, files, plan } = this.tools;
     const place = session.service.memory.place();
     const options = {
-      id,
-      place,
-      wait,
-      label: null,
-      exists: true,
-      signal: stopWatching,
+      ...{ id, place, wait: plan.wait, label: null, exists: true, signal: this.stopWatching },
       ...(accepted && { accepted }),
     };
     const { run, error, thrown } = await watchRun(options, session).finally(() => place.end());
@@ -194,8 +190,8 @@ export class RowRunner {
 
   /** Prints the id with --quiet, and records it: later commands refer to the run with @last. */
   #announce(label: string, { id, status }: Run, inputs: readonly string[]): void {
-    const { history, service, context, reporter } = this.#tools.session;
-    const { workflowId: workflow } = this.#plan;
+    const { history, service, context, reporter } = this.tools.session;
+    const { workflowId: workflow } = this.tools.plan;
     context.secrets.keep(id);
     // Else the line of a row that has ended has it.
     if (reporter.presentation.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);

@@ -61,7 +61,13 @@ export async function printOutcome(
   reporter: Reporter,
 ): Promise<WatchOutcome> {
   const { run } = watched;
-  const outputError = run === undefined ? undefined : await catchError(printer.printEnd(run));
+  const outputError =
+    run === undefined
+      ? undefined
+      : await printer.printEnd(run).then(
+          () => undefined,
+          (error: unknown) => error,
+        );
   const isPrinted = run !== undefined && outputError === undefined && printer.carriesOutput(run);
   const outcome = withError(watched.thrown ?? outputError, watched);
   const { error } = outcome;
@@ -216,13 +222,4 @@ function printWatchError(
 function formatState(run: Run | undefined): string {
   if (run === undefined) return 'was not seen, and may still be running';
   return hasEnded(run) ? 'has ended' : continuesText(run);
-}
-
-async function catchError(work: Promise<void>): Promise<unknown> {
-  try {
-    await work;
-    return undefined;
-  } catch (error) {
-    return error;
-  }
 }
