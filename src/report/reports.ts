@@ -9,35 +9,28 @@ import { openDestination, type Report, toUsageError } from './destination.js';
 import { FILE_FORMATS, REPORT_CHOICES } from './formats.js';
 import { githubReports } from './markdown.js';
 
-export class Reports {
-  private constructor(private readonly reports: readonly Report[]) {}
+/** Opens all requested reports, or none; `hasStdout` lets one be on stdout. Throws UsageError with every problem. */
+export async function openReports(
+  requested: readonly string[],
+  hasStdout: boolean,
+  context: Context,
+): Promise<Report[]> {
+  const openers = [...new Set(requested)].flatMap((raw) =>
+    raw === 'github' ? githubReports(context) : [() => openReport(raw, hasStdout, context)],
+  );
+  return Object.values(await collectUsageErrors(Object.fromEntries(openers.entries())));
+}
 
-  /** Opens all requested reports, or none; `hasStdout` lets one be on stdout. Throws UsageError with every problem. */
-  static async open(requested: readonly string[], hasStdout: boolean, context: Context): Promise<Reports> {
-    const openers = [...new Set(requested)].flatMap((raw) =>
-      raw === 'github' ? githubReports(context) : [() => openReport(raw, hasStdout, context)],
-    );
-    return new Reports(Object.values(await collectUsageErrors(Object.fromEntries(openers.entries()))));
+/** Writes all reports and returns the errors: OutputError for a system error, anything else unchanged. */
+export async function writeReports(reports: readonly Report[], result: CommandResult): Promise<unknown[]> {
+  const failures: unknown[] = [];
+  for (const { name, write } of reports) {
+    await write(result).catch((error) => {
+      const isSystemError = errorCode(error) !== undefined;
+      failures.push(isSystemError ? new OutputError(error, `${name} of ${describeRuns(result)}`) : error);
+    });
   }
-
-  /** Writes all reports and returns the errors: OutputError for a system error, anything else unchanged. */
-  async write(result: CommandResult): Promise<unknown[]> {
-    const failures: unknown[] = [];
-    for (const report of this.reports) {
-      await report.write(result).catch((error) => {
-        const isSystemError = errorCode(error) !== undefined;
-        failures.push(
-          isSystemError ? new OutputError(error, `${report.name} of ${describeRuns(result)}`) : error,
-        );
-      });
-    }
-    return failures;
-  }
-
-  /** Removes the temporary files of reports that were not written. */
-  async close(): Promise<void> {
-    for (const report of this.reports) await report.close();
-  }
+  return failures;
 }
 
 function describeRuns({ runs }: CommandResult): string {
