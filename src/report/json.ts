@@ -14,6 +14,7 @@ import { openDestination } from './destination.js';
 /** How every such report begins. */
 const REPORT_START = '{\n  "exitCode": ';
 
+type Names = readonly (string | undefined)[];
 type Chunks = Generator<string | Uint8Array, void, void>;
 
 /**
@@ -51,20 +52,13 @@ function* renderRun(outcome: Outcome): Chunks {
   yield '    }';
 }
 
-interface OtherOutput {
-  /** Files that the command writes, too. */
-  taken: readonly (string | undefined)[];
-  /** Whether nothing else may be on stdout. */
-  isStdoutFree: boolean;
-}
-
 /**
- * Writes the JSON reports among the values of `--report`, except where the command writes something else. One that cannot
- * be written is left out: the error of the command counts.
+ * Writes the JSON reports among the values of `--report`, except where the command writes something else: the files `taken`,
+ * and stdout unless it is free. One that cannot be written is left out: the error of the command counts.
  */
 export async function writeError(
   requested: readonly string[],
-  { taken, isStdoutFree }: OtherOutput,
+  { taken, isStdoutFree }: { taken: Names; isStdoutFree: boolean },
   result: CommandResult,
   context: Context,
 ): Promise<void> {
@@ -85,7 +79,7 @@ async function writeReport(name: string, result: CommandResult, context: Context
 }
 
 /** Returns whether nothing is lost: a mistyped command may name one of its inputs as the report. */
-async function mayReplace(name: string, taken: OtherOutput['taken'], context: Context): Promise<boolean> {
+async function mayReplace(name: string, taken: Names, context: Context): Promise<boolean> {
   const [path = '', ...others] = [name, ...taken.filter((other) => other !== undefined)].map((file) =>
     resolvePath(file, context.cwd, context),
   );

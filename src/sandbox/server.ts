@@ -47,7 +47,7 @@ const PENDING_TIME = 300;
 
 /** Serves on 127.0.0.1 until it is stopped. Throws the system error if it cannot listen. */
 export async function startSandbox(options: SandboxOptions) {
-  const runs = new Runs(options.clock, options.slow ?? 1);
+  const runs: Runs = new Map();
   const server = createServer((request, response) => void respond(request, response, options, runs));
   // Large documents may take longer than Node's limit of 5 minutes.
   server.requestTimeout = 0;
@@ -118,9 +118,9 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
   if (request.method !== allowed)
     throw new Rejection(405, `Method not allowed; this path supports ${allowed}.`);
   if (id === undefined) return handleTrigger(request, options, runs);
-  const run = runs.find(decodeId(id));
-  if (run === undefined) throw new Rejection(404, 'There is no run with this id.');
-  return { status: 200, body: run };
+  const stateOfRun = runs.get(decodeId(id));
+  if (stateOfRun === undefined) throw new Rejection(404, 'There is no run with this id.');
+  return { status: 200, body: stateOfRun() };
 }
 
 /** Throws Rejection for any other host: a web page can make a name of its own resolve to this machine (DNS rebinding). */
@@ -149,7 +149,7 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
   const { fields, inputs } = await readTrigger(request);
   const workflow = findWorkflow(fields, options);
   if (inputs === undefined) throw new Rejection(400, 'The field "inputs" is missing.');
-  return { status: 201, body: runs.start(workflow, readValues(inputs, workflow)) };
+  return { status: 201, body: startRun(workflow, readValues(inputs, workflow), options, runs) };
 }
 
 /** Reads the whole request first, because the outcome for the client depends on how much it has sent. */
@@ -179,72 +179,46 @@ function findWorkflow(
   return workflow;
 }
 
-interface StartedRun {
-  id: string;
-  workflow: Workflow;
-  values: InputValues;
-  /** Monotonic milliseconds. */
-  started: number;
-  createdAt: string;
-}
+/** By id, functions that return the Run as it is now. */
+type Runs = Map<string, () => object>;
 
 interface SandboxClock {
   now(): number;
   monotonic(): number;
 }
 
-class Runs {
-  readonly #runs = new Map<string, StartedRun>();
-
-  constructor(
-    private readonly clock: SandboxClock,
-    private readonly slow: number,
-  ) {}
-
-  /** Starts a run and returns its Run object. */
-  start(workflow: Workflow, values: InputValues): object {
-    const fails = Object.entries(workflow.failure?.when ?? {}).every(
-      ([name, value]) => JSON.stringify(findValue(name, values)) === JSON.stringify(value),
-    );
-    const run: StartedRun = {
-      id: randomUUID(),
-      workflow: fails ? workflow : { ...workflow, failure: undefined },
-      values,
-      started: this.clock.monotonic(),
-      createdAt: new Date(this.clock.now()).toISOString(),
-    };
-    this.#runs.set(run.id, run);
-    return this.#stateOf(run);
-  }
-
-  /** Returns the current Run object; undefined for an unknown id. */
-  find(id: string): object | undefined {
-    const run = this.#runs.get(id);
-    return run === undefined ? undefined : this.#stateOf(run);
-  }
-
-  get size(): number {
-    return this.#runs.size;
-  }
-
-  #stateOf({ id, workflow, values, started, createdAt }: StartedRun): object {
-    const { steps, versionName, failure } = workflow;
-    const elapsed = (this.clock.monotonic() - started) / this.slow - PENDING_TIME;
-    const ends = steps.map((_, last) =>
-      steps.slice(0, last + 1).reduce((sum, { duration }) => sum + duration, 0),
-    );
+/** Starts a run, whose state follows from the elapsed time, and returns it. */
+function startRun(
+  { steps, versionName, output, failure }: Workflow,
+  values: InputValues,
+  { clock, slow = 1 }: SandboxOptions,
+  runs: Runs,
+): object {
+  const id = randomUUID();
+  const started = clock.monotonic();
+  const createdAt = new Date(clock.now()).toISOString();
+  const fails = Object.entries(failure?.when ?? {}).every(
+    ([name, value]) => JSON.stringify(findValue(name, values)) === JSON.stringify(value),
+  );
+  const failing = fails ? steps.findIndex(({ name }) => name === failure?.step) : -1;
+  const ends = steps.map((_, last) =>
+    steps.slice(0, last + 1).reduce((sum, { duration }) => sum + duration, 0),
+  );
+  const stateOfRun = () => {
+    const elapsed = (clock.monotonic() - started) / slow - PENDING_TIME;
     const ended = ends.filter((end) => end <= elapsed).length;
-    const failing = steps.findIndex(({ name }) => name === failure?.step);
     const stepsCompleted = failing < 0 ? ended : Math.min(ended, failing);
     const run = (status: string, rest: object) => {
       return { id, versionName, status, createdAt, steps: steps.length, stepsCompleted, ...rest };
     };
     if (elapsed < 0) return run('PENDING', { output: null });
-    if (failure !== undefined && ended > failing)
-      return run('FAILED', { output: null, error: { message: failure.message, step: failure.step } });
+    if (failing >= 0 && ended > failing)
+      return run('FAILED', { output: null, error: { message: failure?.message, step: failure?.step } });
     if (ended < steps.length) return run('RUNNING', { output: null });
-    return run('FINISHED', { output: fillTemplate(workflow.output, values) });
-  }
+    return run('FINISHED', { output: fillTemplate(output, values) });
+  };
+  runs.set(id, stateOfRun);
+  return stateOfRun();
 }
 
 const MIB = 1024 * 1024;

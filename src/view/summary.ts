@@ -89,14 +89,20 @@ function formatRow(label: string, text: string, width: number): string {
   return `${label}\n${indented.map((line) => `  ${line}\n`).join('')}`;
 }
 
-/** The clocks of two machines differ by this much without one of them being wrong (ms). */
-const MAX_AHEAD = 60_000;
-
 /** Returns `<time> (3m ago)`, without the age of what is no time, or one that is far ahead of this machine's clock. */
 function createdText(createdAt: string, now: number, width: number): string {
-  const ms = now - parseTime(createdAt);
-  if (!(ms >= -MAX_AHEAD)) return createdAt;
+  const ms = ageOf(createdAt, now);
+  if (ms === undefined) return createdAt;
   const age = `(${formatAge(ms)})`;
   const isBeside = width === 0 || LABEL_WIDTH + createdAt.length + 1 + age.length <= width;
   return `${createdAt}${isBeside ? ' ' : '\n'}${age}`;
+}
+
+/** The clocks of two machines differ by this much without one of them being wrong (ms). */
+const MAX_AHEAD = 60_000;
+
+/** Returns how long ago a time was (ms); undefined for what is no time, or is far ahead of this machine's clock. */
+export function ageOf(time: string, now: number): number | undefined {
+  const age = now - parseTime(time);
+  return age >= -MAX_AHEAD ? age : undefined;
 }

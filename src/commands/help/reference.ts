@@ -76,11 +76,17 @@ const TYPES: Readonly<Record<string, string>> = {
   pointer: 'JSON Pointer',
 };
 
+/**
+ * Returns the reference of a flag, whose help is `what it does: one, two or three; repeatable (WFR_NAME) (default: one)`. The
+ * help is the definition, so that people and programs read the same.
+ */
 function describeFlag(option: Option) {
-  const { long, short, flags, helpGroupHeading } = option;
+  const { long, short, flags, helpGroupHeading, description: help } = option;
   const [, placeholder] = / ([<[].*)/.exec(flags) ?? [];
   const value = placeholder?.replace(/[<>[\]]/g, '');
-  const { description, default: initial, environment, choices, repeatable } = parseHelp(option.description);
+  const choices = choicesOf(help);
+  const [, initial] = / \(default: (.+?)\)/.exec(help) ?? [];
+  const [, variables] = / \((WFR_[^)]+)\)/.exec(help) ?? [];
   return {
     name: long ?? '',
     ...(short !== undefined && { short }),
@@ -89,30 +95,12 @@ function describeFlag(option: Option) {
     ...(option.optional && { valueOptional: true }),
     type: value === undefined ? 'boolean' : (TYPES[value.replace('|-', '')] ?? 'string'),
     ...(choices !== undefined && { choices }),
-    repeatable,
-    ...(initial !== undefined && { default: initial }),
-    ...(environment !== undefined && { environment }),
-    group: (helpGroupHeading ?? 'Options').replace(/:$/, ''),
-    description,
-  };
-}
-
-/**
- * Parses the help of a flag: `what it does: one, two or three; repeatable (WFR_NAME) (default: one)`. The help is the
- * definition, so that people and programs read the same.
- */
-function parseHelp(help: string) {
-  const [, defaultValue] = / \(default: (.+?)\)/.exec(help) ?? [];
-  const [, variables] = / \((WFR_[^)]+)\)/.exec(help) ?? [];
-  const choices = choicesOf(help);
-  const description = help.replace(/ \((default: .+?|WFR_[^)]+)\)/g, '').replace(/; repeatable$/, '');
-  return {
-    description,
     repeatable: /; repeatable\b/.test(help),
-    ...(defaultValue !== undefined && { default: defaultValue }),
+    ...(initial !== undefined && { default: initial }),
     ...(variables !== undefined && {
       environment: variables.split(', ').map((name) => name.replace(/=.*/, '')),
     }),
-    ...(choices !== undefined && { choices }),
+    group: (helpGroupHeading ?? 'Options').replace(/:$/, ''),
+    description: help.replace(/ \((default: .+?|WFR_[^)]+)\)/g, '').replace(/; repeatable$/, ''),
   };
 }

@@ -1,10 +1,11 @@
 /** Progress on a terminal in one live line: of a run, of a batch, or of several runs, with a line for each that has not ended. */
 import { STATES, statusText, stepsDone, totalSteps, wordOf } from '../../outcome/outcome.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { formatBytes, formatCount, formatDuration, parseTime } from '../../text/quantity.js';
+import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
 import { paintOf, type Style, statusPaint } from '../presentation.js';
+import { ageOf } from '../summary.js';
 import { type Column, layOutTable, textWidth } from '../table.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import {
@@ -112,9 +113,6 @@ interface Row extends Partial<CountedRun> {
   name: string;
 }
 
-/** A createdAt further in the future shows that the clocks of the two machines differ (ms). */
-const MAX_AHEAD = 60_000;
-
 /** Shows the progress of several runs; `shorten` returns an id as it is shown. */
 export function liveRuns(
   options: LiveOptions,
@@ -134,8 +132,7 @@ export function liveRuns(
   /** Returns how long ago the service created a run (ms); since wfr watches it, where that is not known. */
   const elapsed = ({ run }: Row) => {
     const now = clock.now();
-    const age = now - parseTime(run?.createdAt ?? '');
-    return age >= -MAX_AHEAD ? age : now - firstSeen;
+    return ageOf(run?.createdAt ?? '', now) ?? now - firstSeen;
   };
   const steps = ({ run }: Row, format: (done: number, total: number) => string) => {
     const total = run && totalSteps(run);
