@@ -202,15 +202,10 @@ const MAX_COMMAND = 1_000;
 function nextCommand(args: readonly string[], { header, input, results }: BatchFlags, { platform }: Context) {
   if (header !== undefined || input !== undefined || results === '-') return undefined;
   const kept = args.filter((arg, index) => {
-    const decided = /^--(adopt|resend-unknown|retry-failed|send-changed|limit)(=.*)?$/;
+    const isDecided = /^--(adopt|resend-unknown|retry-failed|send-changed|limit)(=.*)?$/.test(arg);
     // The value of two of them is optional.
-    return (
-      !decided.test(arg) &&
-      !(
-        /^--(adopt|resend-unknown|retry-failed|limit)$/.test(args[index - 1] ?? '') &&
-        /^\d[\d,=\s-]*/.test(arg)
-      )
-    );
+    const mayHaveValue = /^--(adopt|resend-unknown|retry-failed|limit)$/.test(args[index - 1] ?? '');
+    return !isDecided && !(mayHaveValue && /^\d[\d,=\s-]*/.test(arg));
   });
   const end = kept.includes('--') ? kept.indexOf('--') : kept.length;
   const command = (...flags: string[]) => {

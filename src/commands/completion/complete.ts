@@ -28,7 +28,7 @@ export function findCursor(words: readonly string[], program: Command): Cursor |
 class CommandLine {
   /** The program until a command is named; undefined after an unknown one. */
   #command: Command | undefined;
-  #line = EMPTY_LINE;
+  #line = emptyLine();
   /** The flag whose value comes next. */
   #pendingFlag: Option | undefined;
   /** Whether flags are no longer allowed. */
@@ -65,11 +65,10 @@ class CommandLine {
     const { option, prefix, value } = parseFlag(word, command.options) ?? {};
     if (option !== undefined && value !== undefined) return this.#cursor(word, expectedValue(option), prefix);
     const options = command.createHelp().visibleOptions(command);
-    const flags = options.map(({ long, short, description }) => ({
-      value: long ?? short ?? '',
-      description,
-    }));
-    return this.#cursor(word, flags);
+    return this.#cursor(
+      word,
+      options.map(({ long, short, description }) => ({ value: long ?? short ?? '', description })),
+    );
   }
 
   #takeFlag(word: string): void {
@@ -79,12 +78,8 @@ class CommandLine {
   }
 
   #setFlag(option: Option, value: string): void {
-    const { flags, items, ...line } = this.#line;
-    this.#line = {
-      ...line,
-      flags: { ...flags, [option.attributeName()]: value },
-      items: placeholderOf(option) === 'item' ? [...items, value] : items,
-    };
+    this.#line.flags[option.attributeName()] = value;
+    if (placeholderOf(option) === 'item') this.#line.items.push(value);
   }
 
   #takeOperand(word: string): void {
@@ -94,10 +89,10 @@ class CommandLine {
     } else if (argument?.name() === 'command' && word === 'wfr' && this.#line.operands.length === 0) {
       // The command that the sandbox runs is wfr itself: its command line starts here.
       this.#command = this.program;
-      this.#line = EMPTY_LINE;
+      this.#line = emptyLine();
       this.#flagsEnded = false;
     } else {
-      this.#line = { ...this.#line, operands: [...this.#line.operands, word] };
+      this.#line.operands.push(word);
       this.#flagsEnded ||= argument?.name() === 'command';
     }
   }
@@ -156,16 +151,17 @@ function toCandidate(value: string): Candidate {
   return { value };
 }
 
-/** What precedes a word on the command line. */
-interface LineBefore {
-  /** The command's flags that have a value, by commander's attribute name. */
-  flags: Readonly<Record<string, string>>;
-  operands: readonly string[];
-  /** The inputs that flags have given. */
-  items: readonly string[];
-}
+/**
+ * Returns what precedes a word on the command line: the flags that have a value, by commander's attribute name, the operands,
+ * and the inputs that flags have given.
+ */
+const emptyLine = () => ({
+  flags: {} as Record<string, string>,
+  operands: [] as string[],
+  items: [] as string[],
+});
 
-const EMPTY_LINE: LineBefore = { flags: {}, operands: [], items: [] };
+type LineBefore = ReturnType<typeof emptyLine>;
 
 /** The word under the cursor. */
 interface Cursor extends LineBefore {

@@ -67,12 +67,8 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     if (isOnStdout || !context.errorsAsData)
       await printSummary(summary, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
     if (joined.problems.length > 0) throw new UsageError([...joined.problems, ...joined.absent]);
-    const rowFiles = await openRowFiles(
-      flags,
-      async () => (await listLabels(joined)).all,
-      undefined,
-      context,
-    );
+    const labels = async () => (await listLabels(joined)).all;
+    const rowFiles = await openRowFiles(flags, labels, undefined, context);
     const failure = await saveRows(joined, rowFiles, context, interruption.signal);
     const exit = exitOfSeveral([
       exitOf(joined),

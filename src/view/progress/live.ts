@@ -269,16 +269,13 @@ function liveRunsText(
   ]);
 }
 
-/** When a batch began, and when its last row was done (ms, monotonic). */
-interface BatchTimes {
-  started: number;
-  lastEnd: number;
-}
-
-/** Returns the live line of a batch, with its rate, and the time left once the number of rows is known. */
+/**
+ * Returns the live line of a batch that began and had its last row done at these times (ms, monotonic), with its rate, and the
+ * time left once the number of rows is known.
+ */
 export function liveBatchText(
   counts: BatchCounts,
-  { started, lastEnd }: BatchTimes,
+  { started, lastEnd }: { started: number; lastEnd: number },
   now: number,
   width: number,
 ): string {
