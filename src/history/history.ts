@@ -7,11 +7,10 @@
 
 import { constants, promises } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
-import type { Clock, Context } from '../platform/context.js';
+import type { Context } from '../platform/context.js';
 import { isFolder, mkdirp } from '../platform/files.js';
 import { findFolderRisk } from '../platform/ownership.js';
 import { sanitizeJson } from '../text/sanitize.js';
-import type { SecretMask } from '../text/secret-mask.js';
 import { isUuid, isUuidPrefix } from '../text/url.js';
 
 /** A run that this user triggered. */
@@ -56,12 +55,6 @@ export class HistoryTimeoutError extends Error {
 }
 
 export class History {
-  /** The folder of the log; undefined if no history is kept. */
-  readonly folder: string | undefined;
-  readonly #log: LogFolder | undefined;
-  readonly #clock: Clock;
-  readonly #limit: number;
-  readonly #secrets: SecretMask;
   /** Records that wait for the write before them: a batch has many at the same time. */
   readonly #queue: object[] = [];
   /** The recorded runs, by `keyOf`, which are read once. */
@@ -70,15 +63,13 @@ export class History {
   #writes: Promise<unknown> = Promise.resolve();
 
   private constructor(
-    folder: string | undefined,
-    home: string | undefined,
-    { clock, limits, uid, secrets }: Pick<Context, 'clock' | 'limits' | 'uid' | 'secrets'>,
-  ) {
-    this.folder = folder;
-    this.#log = folder === undefined ? undefined : { path: folder, uid, home };
-    this.#clock = clock;
-    this.#limit = limits.history;
-    this.#secrets = secrets;
+    /** Undefined if no history is kept. */
+    private readonly log: LogFolder | undefined,
+    private readonly context: Pick<Context, 'clock' | 'limits' | 'secrets'>,
+  ) {}
+
+  get folder(): string | undefined {
+    return this.log?.path;
   }
 
   /** Opens the history in the platform's folder for application state; keeps nothing with WFR_HISTORY=0 or without a home folder. */
@@ -91,16 +82,16 @@ export class History {
     const state = candidates.find((path) => path !== undefined && isAbsolute(path));
     const isKept = WFR_HISTORY !== '0' && state !== undefined;
     const home = state === inHome ? context.home : undefined;
-    return new History(isKept ? join(state, 'wfr') : undefined, home, context);
+    return new History(isKept ? { path: join(state, 'wfr'), uid: context.uid, home } : undefined, context);
   }
 
   /** Records a run that the service accepted, in the background. */
   recordTrigger(run: Omit<PastRun, 'triggered'>): void {
     const inputs = run.inputs.slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME_LENGTH));
-    const triggered = new Date(this.#clock.now()).toISOString();
-    const status = run.status && this.#secrets.mask(run.status);
+    const triggered = new Date(this.context.clock.now()).toISOString();
+    const status = run.status && this.context.secrets.mask(run.status);
     const [label, version] = [run.label, run.version].map(
-      (text) => (text && this.#secrets.mask(text).slice(0, MAX_LABEL_LENGTH)) || undefined,
+      (text) => (text && this.context.secrets.mask(text).slice(0, MAX_LABEL_LENGTH)) || undefined,
     );
     this.#append({ ...run, inputs, status, triggered, label, version });
   }
@@ -113,7 +104,7 @@ export class History {
     { id, baseUrl, status: unmasked }: StatusRecord,
     { isNew: isKnownToBeNew = false } = {},
   ): void {
-    const status = unmasked && this.#secrets.mask(unmasked);
+    const status = unmasked && this.context.secrets.mask(unmasked);
     if (isKnownToBeNew) return this.#append({ id, baseUrl, status });
     this.#inBackground(async () => {
       const known = (await this.#readOnce()).get(keyOf({ id, baseUrl }));
@@ -151,7 +142,7 @@ export class History {
   async #inTime<T>(work: Promise<T>, late: T): Promise<T> {
     let cancel = () => {};
     const timeout = new Promise<T>((resolve) => {
-      cancel = this.#clock.after(this.#limit, () => resolve(late));
+      cancel = this.context.clock.after(this.context.limits.history, () => resolve(late));
     });
     return Promise.race([work, timeout]).finally(() => cancel());
   }
@@ -162,7 +153,7 @@ export class History {
 
   /** Returns why an existing history is skipped: others could have planted it. */
   async findRisk(): Promise<string | undefined> {
-    return this.#log && findFolderRisk(this.#log.path, this.#log.uid);
+    return this.log && findFolderRisk(this.log.path, this.log.uid);
   }
 
   /** Returns the runs that were recorded when they were first needed, the latest first. */
@@ -171,7 +162,7 @@ export class History {
   }
 
   #readOnce(): Promise<Map<string, PastRun>> {
-    this.#runs ??= readRuns(this.#log);
+    this.#runs ??= readRuns(this.log);
     return this.#runs;
   }
 
@@ -181,8 +172,8 @@ export class History {
   }
 
   async #write(records: readonly object[]): Promise<unknown> {
-    if (this.#log === undefined || records.length === 0) return undefined;
-    return appendRecords(this.#log, records, this.#clock.now());
+    if (this.log === undefined || records.length === 0) return undefined;
+    return appendRecords(this.log, records, this.context.clock.now());
   }
 }
 

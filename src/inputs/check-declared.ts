@@ -154,34 +154,32 @@ function isJsonOf(type: ParameterType, text: string): boolean {
   return kindOf([Buffer.from(text)], type).type === type;
 }
 
-const QUOTE = 0x22;
-
 /** Returns what the valid JSON of an input is. Of a string, no more than its start is read unless a document is expected. */
 function kindOf(parts: readonly Part[], expected: ParameterType | undefined): InputKind {
   const text = parts.find((part): part is Uint8Array => part instanceof Uint8Array && part.length > 0);
   const json = trim(text ?? Buffer.from('null'));
-  if (json[0] !== QUOTE) return { type: scalarType(json[0]) };
+  const type = jsonTypeOf(json);
+  if (type !== 'string') return { type };
   // The document follows the start of its data URI.
   const isDocument = parts.some((part) => !(part instanceof Uint8Array));
   if (isDocument)
     return { type: 'document', mediaType: parseDataUriHead(latin1(json.subarray(1)))?.mediaType };
-  return expected === 'document' ? kindOfString(json) : { type: 'string' };
+  return expected === 'document' ? kindOfString(json) : { type };
 }
 
-function scalarType(first: number | undefined): 'object' | 'array' | 'boolean' | 'null' | 'number' {
-  switch (String.fromCharCode(first ?? 0)) {
-    case '{':
-      return 'object';
-    case '[':
-      return 'array';
-    case 't':
-    case 'f':
-      return 'boolean';
-    case 'n':
-      return 'null';
-    default:
-      return 'number';
-  }
+/** The types of JSON by the first byte of a value; any other one begins a number. */
+const TYPES: Readonly<Record<string, 'object' | 'array' | 'string' | 'boolean' | 'null'>> = {
+  '{': 'object',
+  '[': 'array',
+  '"': 'string',
+  t: 'boolean',
+  f: 'boolean',
+  n: 'null',
+};
+
+/** Returns the type of a valid JSON value (UTF-8), which no white space precedes. */
+export function jsonTypeOf([first = 0]: Uint8Array) {
+  return TYPES[String.fromCharCode(first)] ?? 'number';
 }
 
 /** The most bytes of JSON that the start of a data URI can have: an escape has six. */

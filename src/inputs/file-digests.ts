@@ -36,7 +36,7 @@ const CLOCK_TICK = 2_000;
 /** Files that are looked at once a command. */
 const MAX_SEEN = 10_000;
 
-interface KnownFilesOptions {
+interface FileDigesterOptions {
   key: Uint8Array;
   context: Context;
   signal: AbortSignal;
@@ -45,43 +45,13 @@ interface KnownFilesOptions {
   record(path: string, state: FileState): void;
 }
 
-/** Digests files, unless an earlier command did and they have not changed since. */
-export class KnownFiles {
-  readonly #options: KnownFilesOptions;
-  readonly #seen = new Map<string, string>();
-
-  constructor(options: KnownFilesOptions) {
-    this.#options = options;
-  }
-
-  /** Throws FileError, FileChangedError, FileReadError, and the reason of the signal. */
-  readonly digest: DigestFile = async (path, rules, kind) => {
-    const { key, context, signal, known } = this.#options;
-    signal.throwIfAborted();
-    const absolute = await assertReadable(path, rules, false, context);
-    const place = hmac(key, `${kind} ${absolute}`);
-    const seen = this.#seen.get(place);
-    if (seen !== undefined) return seen;
-    const stats = await stat(absolute, { bigint: true }).catch((error) => {
-      throw toFileError(path, error);
-    });
-    if (!stats.isFile()) await assertRegular(absolute, path);
-    const file = { size: Number(stats.size), ctime: `${stats.ctimeNs}`, ino: `${stats.ino}` };
-    const before = known.get(place);
-    const isKnown =
-      before !== undefined &&
-      before.size === file.size &&
-      before.ctime === file.ctime &&
-      before.ino === file.ino &&
-      Number(stats.ctimeNs / 1_000_000n) < before.time - CLOCK_TICK;
-    const digest = isKnown ? before.digest : await this.#read(path, rules, kind);
-    if (!isKnown) this.#options.record(place, { ...file, digest });
-    if (this.#seen.size < MAX_SEEN) this.#seen.set(place, digest);
-    return digest;
-  };
-
-  async #read(path: string, rules: PathRules, kind: FileKind): Promise<string> {
-    const { key, context, signal } = this.#options;
+/**
+ * Returns a function that digests files, unless an earlier command did and they have not changed since. It throws FileError,
+ * FileChangedError, FileReadError, and the reason of the signal.
+ */
+export function fileDigester({ key, context, signal, known, record }: FileDigesterOptions): DigestFile {
+  const seen = new Map<string, string>();
+  const read: DigestFile = async (path, rules, kind) => {
     if (kind !== 'document') return digestText(await readBytes(path, rules, context), kind, key);
     const source = await openDocument(path, rules, context);
     try {
@@ -95,7 +65,30 @@ export class KnownFiles {
     } finally {
       await source.close();
     }
-  }
+  };
+  return async (path, rules, kind) => {
+    signal.throwIfAborted();
+    const absolute = await assertReadable(path, rules, false, context);
+    const place = hmac(key, `${kind} ${absolute}`);
+    const earlier = seen.get(place);
+    if (earlier !== undefined) return earlier;
+    const stats = await stat(absolute, { bigint: true }).catch((error) => {
+      throw toFileError(path, error);
+    });
+    if (!stats.isFile()) await assertRegular(absolute, path);
+    const file = { size: Number(stats.size), ctime: `${stats.ctimeNs}`, ino: `${stats.ino}` };
+    const before = known.get(place);
+    const isKnown =
+      before !== undefined &&
+      before.size === file.size &&
+      before.ctime === file.ctime &&
+      before.ino === file.ino &&
+      Number(stats.ctimeNs / 1_000_000n) < before.time - CLOCK_TICK;
+    const digest = isKnown ? before.digest : await read(path, rules, kind);
+    if (!isKnown) record(place, { ...file, digest });
+    if (seen.size < MAX_SEEN) seen.set(place, digest);
+    return digest;
+  };
 }
 
 /** The digests of the files of one row, as they were read last. */
@@ -115,7 +108,7 @@ export class FilesOfRow {
 
   /** Returns a source whose bytes are digested while they are sent. */
   addDocument(absolute: string, source: Source): Source {
-    const digested = new DigestedSource(source, Buffer.from(this.#key));
+    const digested = digestSource(source, Buffer.from(this.#key));
     this.#add(absolute, 'document', async () => (await digested.digest()).slice(0, LENGTH));
     return digested;
   }
@@ -147,13 +140,13 @@ export type InputDigests = Readonly<Record<string, string>>;
 
 /** Inputs whose documents are digested whenever they are read to their end, such as while they are sent. */
 export class DigestedInputs {
-  readonly inputs: readonly Input[];
+  readonly inputs: readonly { name: string; parts: readonly (Uint8Array | DigestedSource)[] }[];
   readonly #key: Buffer;
 
   /** `salt` is hexadecimal: the key of the HMAC-SHA-256 (RFC 2104). */
   constructor(inputs: readonly Input[], salt: string) {
     const key = Buffer.from(salt, 'hex');
-    const digested = (part: Part) => (part instanceof Uint8Array ? part : new DigestedSource(part, key));
+    const digested = (part: Part) => (part instanceof Uint8Array ? part : digestSource(part, key));
     this.#key = key;
     this.inputs = inputs.map(({ name, parts }) => ({ name, parts: parts.map(digested) }));
   }
@@ -168,58 +161,43 @@ export class DigestedInputs {
     return Object.fromEntries(entries);
   }
 
-  async #digest(parts: readonly Part[]): Promise<string> {
+  async #digest(parts: DigestedInputs['inputs'][number]['parts']): Promise<string> {
     const hmac = createHmac('sha256', this.#key);
     const compactor = new Compactor();
     for (const part of parts) {
       if (part instanceof Uint8Array) hmac.update(compactor.compact(part));
       // JSON text has no NUL, so that no string has the digest of a document.
-      else if (part instanceof DigestedSource) hmac.update(`\0${await part.digest()}\0`);
+      else hmac.update(`\0${await part.digest()}\0`);
     }
     return hmac.digest('hex');
   }
 }
 
-/** A document that remembers the digest of its bytes. */
-class DigestedSource implements Source {
-  readonly #source: Source;
-  readonly #key: Buffer;
-  #digest: string | undefined;
+type DigestedSource = ReturnType<typeof digestSource>;
 
-  constructor(source: Source, key: Buffer) {
-    this.#source = source;
-    this.#key = key;
-  }
-
-  get size(): number {
-    return this.#source.size;
-  }
-
-  async *blocks(buffers: BlockBuffers): AsyncGenerator<Uint8Array, void, void> {
-    const hmac = createHmac('sha256', this.#key);
-    for await (const block of this.#source.blocks(buffers)) {
+/** Returns a document that remembers the digest of its bytes. */
+function digestSource(source: Source, key: Buffer) {
+  let known: string | undefined;
+  async function* blocks(buffers: BlockBuffers): AsyncGenerator<Uint8Array, void, void> {
+    const hmac = createHmac('sha256', key);
+    for await (const block of source.blocks(buffers)) {
       hmac.update(block);
       yield block;
     }
-    this.#digest = hmac.digest('hex');
+    known = hmac.digest('hex');
   }
-
-  /** Returns the digest of the bytes as last read; reads them if that did not happen yet. */
-  async digest(): Promise<string> {
-    if (this.#digest === undefined) {
-      for await (const _block of this.blocks(blockBuffers(this.size)));
-      await this.verify();
-    }
-    return this.#digest ?? '';
-  }
-
-  verify(): Promise<void> {
-    return this.#source.verify();
-  }
-
-  close(): Promise<void> {
-    return this.#source.close();
-  }
+  return {
+    ...source,
+    blocks,
+    /** Returns the digest of the bytes as last read; reads them if that did not happen yet. */
+    async digest(): Promise<string> {
+      if (known === undefined) {
+        for await (const _block of blocks(blockBuffers(source.size)));
+        await source.verify();
+      }
+      return known ?? '';
+    },
+  };
 }
 
 const WHITE_SPACE: readonly number[] = [0x20, 0x09, 0x0a, 0x0d];

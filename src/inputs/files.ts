@@ -38,18 +38,18 @@ const MAX_TEXT_SIZE = 64 * 1024 * 1024;
 export async function readBytes(path: string, rules: PathRules, context: Context): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  const append = (chunk: Buffer | string) => {
-    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
-    chunks.push(bytes);
-    size += bytes.length;
-    if (size > MAX_TEXT_SIZE) {
-      throw new FileError(`${formatPath(path)} is larger than 64 MiB; send it as a document with name@path`);
-    }
-  };
   const handle = path === '-' ? undefined : await openFile(path, rules, context);
   try {
     const stream = handle?.createReadStream({ autoClose: false }) ?? (await openStdin(context));
-    for await (const chunk of readChunks(stream, path)) append(chunk);
+    for await (const chunk of readChunks(stream, path)) {
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      chunks.push(bytes);
+      size += bytes.length;
+      if (size > MAX_TEXT_SIZE)
+        throw new FileError(
+          `${formatPath(path)} is larger than 64 MiB; send it as a document with name@path`,
+        );
+    }
   } finally {
     await handle?.close();
   }
@@ -256,17 +256,6 @@ export interface Boundary {
   problem: string;
 }
 
-/**
- * Throws FileError if an absolute path leads out of the folders, after resolving links: before anything there is opened,
- * which could be a pipe or a device. `name` is the path as written.
- */
-async function assertLeadsInside(absolute: string, name: string, boundary: Boundary): Promise<void> {
-  const target = await resolveLinks(absolute).catch((error) => {
-    throw toFileError(name, error);
-  });
-  assertInside(target, name, boundary);
-}
-
 /** Throws FileError for the real path of a file that is outside of the folders. */
 function assertInside(target: string, name: string, boundary: Boundary): void {
   if (boundary.folders.some((folder) => isInside(target, folder))) return;
@@ -279,17 +268,14 @@ async function resolveLinks(path: string): Promise<string> {
     return await realpath(path);
   } catch (error) {
     const isMissing = ['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '');
+    const isLink = await lstat(path).then(
+      (stats) => stats.isSymbolicLink(),
+      () => false,
+    );
     // Links such as /dev/fd/0 can be opened, although their targets are not paths.
-    if (!isMissing || dirname(path) === path || (await isLink(path))) throw error;
+    if (!isMissing || dirname(path) === path || isLink) throw error;
     return join(await resolveLinks(dirname(path)), basename(path));
   }
-}
-
-async function isLink(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (stats) => stats.isSymbolicLink(),
-    () => false,
-  );
 }
 
 /** Returns the absolute path of a file that may be read. Throws FileError. */
@@ -300,7 +286,13 @@ export async function assertReadable(
   context: Context,
 ): Promise<string> {
   const absolute = resolvePath(path, base, context);
-  if (within !== undefined) await assertLeadsInside(absolute, path, within);
+  // Before anything there is opened, which could be a pipe or a device.
+  if (within !== undefined) {
+    const target = await resolveLinks(absolute).catch((error) => {
+      throw toFileError(path, error);
+    });
+    assertInside(target, path, within);
+  }
   if (mustReread) await assertRegular(absolute, path);
   return absolute;
 }

@@ -5,25 +5,35 @@ import { decodeString, parseMembers } from '../text/json/members.js';
 import { lineAndColumn } from '../text/json/positions.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import { findInvalidUtf8, stripByteOrderMark } from '../text/utf8.js';
-import { normalizeMediaType } from './item.js';
+import type { FileKind } from './file-digests.js';
+import { type Item, normalizeMediaType } from './item.js';
 
 const QUOTE = 0x22;
 
-/** JSON text, or a document that is inserted between such texts. */
-export type Segment = Uint8Array | { path: string; mediaType: string | undefined };
-
-interface FileInput {
-  name: string;
-  /** Without the documents that are not valid. */
-  segments: Segment[];
-  /** Whether all its documents are valid. */
-  isValid: boolean;
+/** A file whose content is a part of an input: a document, a text, or JSON. */
+export interface FileSegment {
+  kind: FileKind;
+  path: string;
+  mediaType?: string | undefined;
 }
 
-/** The inputs of a file, in their order, and what is wrong with them. */
-interface ParsedFile {
-  inputs: FileInput[];
-  problems: readonly string[];
+/** JSON text, or a file that is inserted between such texts. */
+export type Segment = Uint8Array | FileSegment;
+
+/** Returns what the value of an item is. */
+export function segmentOf(item: Item): Segment {
+  switch (item.type) {
+    case 'string':
+      return Buffer.from(JSON.stringify(item.text));
+    case 'json':
+      return Buffer.from(item.text);
+    case 'string-file':
+      return { kind: 'text', path: item.path };
+    case 'json-file':
+      return { kind: 'json', path: item.path };
+    case 'document':
+      return { kind: 'document', path: item.path, mediaType: item.mediaType };
+  }
 }
 
 /** Problems that are listed at most. */
@@ -52,7 +62,7 @@ class Problems {
  * Parses the inputs of a JSON object (UTF-8, with or without byte order mark). Throws TextError for another file, whose
  * inputs are unknown.
  */
-export function parseInputsFile(file: Buffer): ParsedFile {
+export function parseInputsFile(file: Buffer) {
   const bytes = stripByteOrderMark(file);
   checkJson(bytes);
   const members = parseMembers(bytes);
@@ -64,6 +74,7 @@ export function parseInputsFile(file: Buffer): ParsedFile {
     seen.add(name);
     const before = problems.count;
     const segments = splitAtDocuments(asBuffer(value), bytes, problems);
+    // Without the documents that are not valid.
     return { name, segments, isValid: problems.count === before };
   });
   const documents = inputs.flatMap(({ segments }) =>
@@ -138,7 +149,7 @@ const EXPECTED_DOCUMENT =
   'expected {"$document": "path", "type": "type/subtype"}; "type" is needed only if the file name does not imply it';
 
 /** Returns the document that an object stands for, or why it is not valid. */
-function parseDocument(object: Uint8Array): Exclude<Segment, Uint8Array> | string {
+function parseDocument(object: Uint8Array): FileSegment | string {
   const fields = new Map<string, string>();
   for (const { name, value } of parseMembers(object) ?? []) {
     const key = JSON.stringify(name);
@@ -153,7 +164,7 @@ function parseDocument(object: Uint8Array): Exclude<Segment, Uint8Array> | strin
   if (path === '') return 'has an empty path';
   if (type !== undefined && mediaType === undefined)
     return `has a "type" that is not a media type: "${type}"`;
-  return { path, mediaType };
+  return { kind: 'document', path, mediaType };
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

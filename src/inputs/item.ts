@@ -3,6 +3,7 @@
  * first unescaped separator counts, and the longest at that position. A separator that begins with @ reads a file.
  * Also finds the words of a command line that are not inputs, such as those of `invoice scan.pdf` and `customer = ACME`.
  */
+import { UsageError } from '../errors.js';
 import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
 import { isFile } from '../platform/files.js';
 import { shellCommand } from '../text/shell-quote.js';
@@ -24,9 +25,9 @@ export type Item = RawItem &
   );
 
 /** An item that does not follow the grammar. The message quotes it and says how to fix it. */
-export class ItemError extends Error {
+export class ItemError extends UsageError {
   constructor(raw: string, problem: string) {
-    super(`${raw === '' ? '""' : raw}: ${problem}`);
+    super([`${raw === '' ? '""' : raw}: ${problem}`]);
   }
 }
 

@@ -7,7 +7,14 @@ import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import { FilesOfRow } from './file-digests.js';
 import { assertReadable, openDocument, type PathRules, readBytes } from './files.js';
-import { checkJson, decodeUtf8, type Segment, TextError } from './inputs-file.js';
+import {
+  checkJson,
+  decodeUtf8,
+  type FileSegment,
+  type Segment,
+  segmentOf,
+  TextError,
+} from './inputs-file.js';
 import { escapeName, type Item } from './item.js';
 
 /** Reads texts and opens documents, and lets only one of them read standard input. */
@@ -45,35 +52,21 @@ export class PartReader {
   async readSegment(segment: Segment, rules: PathRules): Promise<readonly Part[]> {
     if (segment instanceof Uint8Array) return [segment];
     const fix = `add "type": "type/subtype" beside "$document"`;
-    return this.#openDocument(segment.path, segment.mediaType, rules, segment.path, fix);
+    return this.#openDocument(segment, rules, segment.path, fix);
   }
 
   /** Reads an item; `declared` is the type of its parameter. Throws TextError or FileError. */
   async readItem(item: Item, rules: PathRules, declared?: ParameterType): Promise<readonly Part[]> {
-    switch (item.type) {
-      case 'string':
-        return [Buffer.from(JSON.stringify(item.text))];
-      case 'json':
-        return [validateJson(Buffer.from(item.text), jsonHint(escapeName(item.name), item.text, declared))];
-      case 'string-file': {
-        const bytes = await this.#readText(item.path, rules, item.raw, 'text');
-        return [Buffer.from(JSON.stringify(decodeUtf8(bytes)))];
-      }
-      case 'json-file': {
-        const bytes = await this.#readText(item.path, rules, item.raw, 'json');
-        decodeUtf8(bytes);
-        return [validateJson(stripByteOrderMark(bytes))];
-      }
-      case 'document': {
-        return this.#openDocument(
-          item.path,
-          item.mediaType,
-          rules,
-          item.raw,
-          describeTypeFix(item, this.#context),
-        );
-      }
-    }
+    if (item.type === 'json')
+      return [validateJson(Buffer.from(item.text), jsonHint(escapeName(item.name), item.text, declared))];
+    const segment = segmentOf(item);
+    if (segment instanceof Uint8Array) return [segment];
+    const { kind, path } = segment;
+    if (kind === 'document')
+      return this.#openDocument(segment, rules, item.raw, describeTypeFix(item, this.#context));
+    const bytes = await this.#readText(path, rules, item.raw, kind);
+    const text = decodeUtf8(bytes);
+    return [kind === 'json' ? validateJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
   }
 
   async #readText(path: string, rules: PathRules, raw: string, kind: 'text' | 'json'): Promise<Buffer> {
@@ -83,15 +76,9 @@ export class PartReader {
     return bytes;
   }
 
-  async #openDocument(
-    path: string,
-    givenType: string | undefined,
-    rules: PathRules,
-    raw: string,
-    fix: string,
-  ) {
+  async #openDocument({ path, mediaType: given }: FileSegment, rules: PathRules, raw: string, fix: string) {
     const absolute = await this.#claim(path, rules, raw);
-    const mediaType = givenType ?? (path === '-' ? undefined : await guessMediaType(path));
+    const mediaType = given ?? (path === '-' ? undefined : await guessMediaType(path));
     if (path === '-' && mediaType === undefined) {
       throw new TextError(`the media type of standard input is unknown; ${fix}`);
     }
@@ -125,10 +112,7 @@ export class PartReader {
 }
 
 /** Says how to give a document its media type; quoted, because a semicolon ends a command in a shell. */
-function describeTypeFix(
-  { raw, column }: Extract<Item, { type: 'document' }>,
-  { platform }: Context,
-): string {
+function describeTypeFix({ raw, column }: { raw: string; column?: string }, { platform }: Context): string {
   const example = shellCommand([`${column ?? raw};type=application/pdf`], platform);
   if (column !== undefined) return `name the column with it, such as ${example}`;
   return `add ;type=type/subtype, such as ${example}`;

@@ -84,13 +84,13 @@ export interface CommonInputs {
  * row's `label`.
  */
 export async function resolveRow(
-  row: RowInputs,
-  label: string,
+  { inputs, label }: { inputs: RowInputs | { problem: string }; label: string },
   { defaults, declared }: CommonInputs,
   context: Context,
   digestKey?: Uint8Array,
 ): Promise<ResolvedInputs> {
-  return new Resolver(context, declared, TABLE, digestKey).resolveRow(row, label, defaults);
+  if ('problem' in inputs) throw new UsageError([`${label}: ${inputs.problem}`]);
+  return new Resolver(context, declared, TABLE, digestKey).resolveRow(inputs, label, defaults);
 }
 
 class Resolver {
@@ -102,6 +102,8 @@ class Resolver {
   readonly #invalid = new Map<string, string>();
   /** Whether the names of all inputs are known. */
   #isComplete = true;
+  /** The rules for the paths of a command line, which are the user's own. */
+  readonly #ownPaths: PathRules;
 
   constructor(
     context: Context,
@@ -111,6 +113,7 @@ class Resolver {
   ) {
     this.#context = context;
     this.#declared = declared;
+    this.#ownPaths = { base: context.cwd };
     this.#reader = new PartReader(context, otherStdin, otherStdin === TABLE, digestKey);
   }
 
@@ -131,7 +134,7 @@ class Resolver {
     for (const [name, item] of parsed) {
       const given: GivenInput = { name, label: item.raw, item };
       inputs.set(name, given);
-      await this.#collect(item.raw, () => this.#read(given, item, this.#ownPaths()));
+      await this.#collect(item.raw, () => this.#read(given, item, this.#ownPaths));
     }
     this.#reader.warnings.push(...(await findFileLikeTexts([...parsed.values()], this.#context.cwd)));
     return this.#finish(inputs);
@@ -168,11 +171,6 @@ class Resolver {
     await (await this.#finish(inputs, label)).close();
   }
 
-  /** The rules for the paths of a command line, which are the user's own. */
-  #ownPaths(): PathRules {
-    return { base: this.#context.cwd };
-  }
-
   async #addDefaults(
     defaults: readonly Item[],
     overridden: ReadonlyMap<string, unknown>,
@@ -180,7 +178,7 @@ class Resolver {
   ): Promise<void> {
     for (const item of defaults) {
       const { name, raw } = item;
-      if (!overridden.has(name)) await this.#addItem({ name, label: raw, item }, this.#ownPaths(), into);
+      if (!overridden.has(name)) await this.#addItem({ name, label: raw, item }, this.#ownPaths, into);
     }
   }
 

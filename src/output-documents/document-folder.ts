@@ -32,13 +32,6 @@ interface FileToWrite {
   path: string;
 }
 
-interface SavedDocuments {
-  /** The run, with the documents in its output replaced by the paths of their files. */
-  run: Run;
-  paths: string[];
-  warnings: string[];
-}
-
 export class DocumentFolder {
   readonly #options: FolderOptions;
   readonly #folder: SaveFolder;
@@ -108,10 +101,10 @@ export class DocumentFolder {
   }
 
   /**
-   * Saves the documents of the run that the user named `id`, in the folder with this name if there is one. Throws
-   * UnsavedDocumentError; the unchanged output then still contains every document.
+   * Saves the documents of the run that the user named `id`, in the folder with this name if there is one. Returns the run
+   * with their paths in its output. Throws UnsavedDocumentError; the unchanged output then still contains every document.
    */
-  async save(id: string, run: Run, name?: string): Promise<SavedDocuments> {
+  async save(id: string, run: Run, name?: string) {
     const { files, found, withPaths } = this.#find(id, run, name);
     const warnings = this.#warnings(id, found);
     try {
@@ -279,23 +272,17 @@ function parseDataUri(token: Uint8Array): DataUri | 'invalid' | undefined {
   if (comma < 0) return undefined;
   const header = latin1(text.subarray(0, comma));
   const data = text.subarray(comma + 1);
-  return /; *base64 *$/i.test(header) ? parseBase64(header, data) : parsePlain(header, data);
-}
-
-function parseBase64(header: string, data: Uint8Array): DataUri | 'invalid' {
-  const [whole, mediaType = DEFAULT_MEDIA_TYPE] = HEADER.exec(header) ?? [];
-  if (whole === undefined) return 'invalid';
-  const bytes = decodeBase64(data) ?? decodeBase64(decodePercent(data, isSpace));
-  return bytes === undefined ? 'invalid' : { mediaType: mediaType.toLowerCase(), bytes };
-}
-
-/** Prose may begin with `data:` too, so everything that a data URI requires is checked. */
-function parsePlain(header: string, data: Uint8Array): DataUri | undefined {
   const [whole, mediaType, parameters = ''] = HEADER.exec(header) ?? [];
+  const uri = { mediaType: (mediaType ?? DEFAULT_MEDIA_TYPE).toLowerCase() };
+  if (/; *base64 *$/i.test(header)) {
+    const bytes = whole && (decodeBase64(data) ?? decodeBase64(decodePercent(data, isSpace)));
+    return bytes ? { ...uri, bytes } : 'invalid';
+  }
+  // Prose may begin with `data:` too, so everything that a data URI requires is checked.
   if (whole === undefined || !/^(; *[^\s;=]+=[^;]*)*$/.test(parameters)) return undefined;
   if (mediaType === undefined && data.some(isSpace)) return undefined;
   return {
-    mediaType: (mediaType ?? DEFAULT_MEDIA_TYPE).toLowerCase(),
+    ...uri,
     *bytes() {
       yield decodePercent(data);
     },

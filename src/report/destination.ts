@@ -1,4 +1,5 @@
-/** Where reports are written: a file that is replaced atomically or appended to, an open descriptor, a pipe, a device. */
+/** Where reports are written: stdout, a file that is replaced atomically, an open descriptor, a pipe, a device. */
+import { randomUUID } from 'node:crypto';
 import {
   constants,
   createWriteStream,
@@ -6,91 +7,66 @@ import {
   open as openDescriptor,
   write as writeDescriptor,
 } from 'node:fs';
-import { access, type FileHandle, open, readlink, rm, stat, writeFile } from 'node:fs/promises';
+import { access, open, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
+import { UsageError } from '../errors.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import type { Context } from '../platform/context.js';
-import { createFile, renameFile } from '../platform/files.js';
-import { openTrusted, resolveTrusted } from '../platform/ownership.js';
+import { createFile, renameFile, resolvePath } from '../platform/files.js';
+import { resolveTrusted } from '../platform/ownership.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 
-/** An opened report: written once, or discarded. */
+/** An opened report: written once, or closed. */
 export interface Report {
   /** How errors name it, such as `--report json=r.json`. */
   name: string;
   /** Throws the system error. */
   write(result: CommandResult): Promise<void>;
   /** Removes what was not written completely. Never throws. */
-  discard(): Promise<void>;
+  close(): Promise<void>;
 }
 
-/** Opens one report. Throws UsageError if it cannot be written. */
-export type Opener = () => Promise<Report>;
+/** Writes all chunks. Throws the system error. */
+type Write = (chunks: Iterable<string | Uint8Array>) => Promise<void>;
 
-/** An opened target: written once, or discarded. */
-export interface Destination {
-  /** Writes all chunks. Throws the system error. */
-  write(chunks: Iterable<string | Uint8Array>): Promise<void>;
-  /** Removes what was not written completely. Never throws. */
-  discard(): Promise<void>;
-}
+/** An opened target: written once, or closed, which removes what was not written completely and never throws. */
+type Destination = Pick<Report, 'close'> & { write: Write };
 
-export interface AppendFile extends Destination {
-  /** Returns the current size in bytes. */
-  size(): Promise<number>;
-}
-
-/** A report cannot be written to this path; the message says why. */
-export class DestinationError extends Error {}
+const direct = (write: Write): Destination => ({ write, close: async () => {} });
 
 /**
- * Opens a file that keeps its old content until the new one is complete. Pipes, character devices and descriptors, such
- * as /dev/stdout, are written to directly. Throws DestinationError.
+ * Opens what a user named, `-` for stdout. A file keeps its old content until the new one is complete; pipes, character
+ * devices and descriptors, such as /dev/stdout, are written to directly. Throws an error that says why it cannot be written.
  */
-export async function openAtomicFile(
-  path: string,
-  uuid: string,
-  context: Pick<Context, 'platform' | 'clock' | 'uid'>,
-): Promise<Destination> {
-  const descriptor = await findDescriptor(path);
-  if (descriptor !== undefined) return descriptor;
-  const resolved = await resolveTarget(await resolveLinks(path, context));
-  if ('write' in resolved) return { write: resolved.write, discard: async () => {} };
-  const { target, mode } = resolved;
-  const temporary = join(dirname(target), `.wfr-${uuid}`);
-  const handle = await openHandle(createFile(temporary, mode), target);
+export async function openDestination(name: string, context: Context): Promise<Destination> {
+  const { stdout, cwd, uid } = context;
+  if (name === '-')
+    return direct(async (chunks) => {
+      for (const chunk of chunks) await stdout.write(chunk);
+    });
+  const path = resolvePath(name, cwd, context);
+  const writeToDescriptor = await findDescriptor(path);
+  if (writeToDescriptor !== undefined) return direct(writeToDescriptor);
+  const target = await resolveTrusted(path, uid);
+  const { mode, write } = await findTarget(target);
+  if (write !== undefined) return direct(write);
+  const temporary = join(dirname(target), `.wfr-${randomUUID()}`);
+  const handle = await createFile(temporary, mode).catch((error) => throwForFolder(error, target));
   return {
     async write(chunks) {
       await writeFile(handle, chunks);
       await handle.close();
       await renameFile(temporary, target, context);
     },
-    async discard() {
+    async close() {
       await handle.close().catch(() => {});
       await rm(temporary, { force: true }).catch(() => {});
     },
   };
-}
-
-/** Opens a file that other programs append to as well. Throws DestinationError. */
-export async function openAppendFile(path: string, context: Pick<Context, 'uid'>): Promise<AppendFile> {
-  const handle = await openHandle(openTrusted(path, 'a', 0o666, context.uid), path);
-  return {
-    size: async () => (await handle.stat()).size,
-    write: (chunks) => writeFile(handle, chunks),
-    discard: () => handle.close().catch(() => {}),
-  };
-}
-
-/** Resolves the links of a path. Throws DestinationError for one that another user has planted. */
-async function resolveLinks(path: string, { uid }: Pick<Context, 'uid'>): Promise<string> {
-  return resolveTrusted(path, uid).catch((error) => {
-    throw new DestinationError(describeSystemError(error));
-  });
 }
 
 /** As many symbolic links as Linux follows. */
@@ -101,7 +77,7 @@ const MAX_LINKS = 40;
  * links. The shell has opened what is behind it, so that replacing or truncating that file would destroy a log. Undefined
  * for another path, and for a pipe or device, which can be opened again.
  */
-async function findDescriptor(path: string, links = 0): Promise<Destination | undefined> {
+async function findDescriptor(path: string, links = 0): Promise<Write | undefined> {
   const [, number] = /^\/(?:dev\/fd|proc\/self\/fd)\/(\d+)$/.exec(path) ?? [];
   if (number === undefined) {
     const link = links < MAX_LINKS ? await readlink(path).catch(() => undefined) : undefined;
@@ -110,39 +86,30 @@ async function findDescriptor(path: string, links = 0): Promise<Destination | un
   const fd = Number(number);
   const stats = await promisify(fstat)(fd).catch(() => undefined);
   if (stats?.isFile() !== true) return undefined;
-  try {
-    // Nothing is written, but a descriptor that was opened for reading fails.
-    await promisify(writeDescriptor)(fd, Buffer.alloc(0));
-  } catch (error) {
-    throw new DestinationError(describeSystemError(error));
-  }
-  return {
-    write: (chunks) => pipeline(Readable.from(chunks), createWriteStream('', { fd, autoClose: false })),
-    discard: async () => {},
-  };
+  // Nothing is written, but a descriptor that was opened for reading fails.
+  await promisify(writeDescriptor)(fd, Buffer.alloc(0));
+  return (chunks) => pipeline(Readable.from(chunks), createWriteStream('', { fd, autoClose: false }));
 }
 
-/** Returns the file at a path without links, with its mode if it exists; or how to write to a pipe or device. */
-async function resolveTarget(
-  path: string,
-): Promise<{ target: string; mode?: number } | { write: Destination['write'] }> {
+/** Returns the mode of the file at a path without links, if it exists; or how to write to a pipe or device. */
+async function findTarget(path: string): Promise<{ mode?: number; write?: Write }> {
   try {
     const stats = await stat(path);
-    if (stats.isDirectory()) throw new DestinationError('it is a folder');
+    if (stats.isDirectory()) throw new Error('it is a folder');
     const write = stats.isFIFO() ? writeToPipe : stats.isCharacterDevice() ? writeToDevice : undefined;
     if (write !== undefined) {
       // Checked without opening: opening a device may have side effects.
       await access(path, constants.W_OK);
       return { write: (chunks) => write(path, chunks) };
     }
-    if (!stats.isFile()) throw new DestinationError('it is neither a file nor a pipe');
+    if (!stats.isFile()) throw new Error('it is neither a file nor a pipe');
     // rename() would replace a read-only file; that must fail like writing to it.
     await (await open(path, constants.O_WRONLY)).close();
-    return { target: path, mode: stats.mode };
+    return { mode: stats.mode };
   } catch (error) {
     // A missing folder is reported when the temporary file is created.
-    if (errorCode(error) === 'ENOENT') return { target: path };
-    throw error instanceof DestinationError ? error : new DestinationError(describeSystemError(error));
+    if (errorCode(error) === 'ENOENT') return {};
+    throw error;
   }
 }
 
@@ -160,13 +127,13 @@ async function writeToDevice(path: string, chunks: Iterable<string | Uint8Array>
   await writeFile(handle, chunks).finally(() => handle.close());
 }
 
-/** Awaits an open(). Throws DestinationError. */
-async function openHandle(opening: Promise<FileHandle>, path: string): Promise<FileHandle> {
-  try {
-    return await opening;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT')
-      throw new DestinationError(`the folder ${dirname(path)} does not exist (ENOENT)`);
-    throw new DestinationError(describeSystemError(error));
-  }
+/** Throws the error of an attempt to create a file: ENOENT is about its folder. */
+export function throwForFolder(error: unknown, path: string): never {
+  if (errorCode(error) !== 'ENOENT') throw error;
+  throw new Error(`the folder ${dirname(path)} does not exist (ENOENT)`);
+}
+
+/** Returns the error of a report that cannot be opened. */
+export function toUsageError(name: string, error: unknown): UsageError {
+  return error instanceof UsageError ? error : new UsageError([`${name}: ${describeSystemError(error)}`]);
 }

@@ -1,20 +1,20 @@
 /** `--report json`: the Runs as the service sent them, with exit codes, durations and errors. */
 
-import { randomUUID } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
 import { toExitCode } from '../exit-code.js';
 import type { CommandResult } from '../outcome/error-data.js';
 import { exitOf, type Outcome, wordOf } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
-import { assertDistinctFiles, type NamedFile, resolvePath } from '../platform/files.js';
+import { assertDistinctFiles, resolvePath } from '../platform/files.js';
 import { errorCode } from '../platform/system-error.js';
 import { compactJson } from '../text/json/format-json.js';
 import { sanitizeJson } from '../text/sanitize.js';
-import { openAtomicFile } from './destination.js';
+import { openDestination } from './destination.js';
 
 /** How every such report begins. */
 const REPORT_START = '{\n  "exitCode": ';
 
+type Names = readonly (string | undefined)[];
 type Chunks = Generator<string | Uint8Array, void, void>;
 
 /**
@@ -52,20 +52,13 @@ function* renderRun(outcome: Outcome): Chunks {
   yield '    }';
 }
 
-interface OtherOutput {
-  /** Files that the command writes, too. */
-  taken: readonly (string | undefined)[];
-  /** Whether nothing else may be on stdout. */
-  isStdoutFree: boolean;
-}
-
 /**
- * Writes the JSON reports among the values of `--report`, except where the command writes something else. One that cannot
- * be written is left out: the error of the command counts.
+ * Writes the JSON reports among the values of `--report`, except where the command writes something else: the files `taken`,
+ * and stdout unless it is free. One that cannot be written is left out: the error of the command counts.
  */
 export async function writeError(
   requested: readonly string[],
-  { taken, isStdoutFree }: OtherOutput,
+  { taken, isStdoutFree }: { taken: Names; isStdoutFree: boolean },
   result: CommandResult,
   context: Context,
 ): Promise<void> {
@@ -73,37 +66,25 @@ export async function writeError(
   const ofStdout = [...requests].filter((request) => request.endsWith('=-'));
   for (const request of requests) {
     const [, name] = /^json=(.+)$/s.exec(request) ?? [];
-    if (name === '-' && isStdoutFree && ofStdout.length === 1)
-      await writeToStdout(result, context).catch(() => {});
-    if (name === undefined || name === '-') continue;
-    const [path = '', ...others] = [name, ...taken.filter((other) => other !== undefined)].map((file) =>
-      resolvePath(file, context.cwd, context),
-    );
-    const files = [path, ...others].map((file) => ({ name: file, path: file, isWritten: true }));
-    if ((await areDistinct(files)) && (await mayReplace(path)))
-      await writeReport(path, result, context).catch(() => {});
+    if (name === undefined) continue;
+    const isUsable =
+      name === '-' ? isStdoutFree && ofStdout.length === 1 : await mayReplace(name, taken, context);
+    if (isUsable) await writeReport(name, result, context).catch(() => {});
   }
 }
 
-function areDistinct(files: readonly NamedFile[]): Promise<boolean> {
-  return assertDistinctFiles(files).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function writeReport(path: string, result: CommandResult, context: Context): Promise<void> {
-  const { write, discard } = await openAtomicFile(path, randomUUID(), context);
-  await write(context.secrets.maskChunks(renderJson(result))).finally(discard);
-}
-
-async function writeToStdout(result: CommandResult, { stdout, secrets }: Context): Promise<void> {
-  for (const chunk of secrets.maskChunks(renderJson(result))) await stdout.write(chunk);
+async function writeReport(name: string, result: CommandResult, context: Context): Promise<void> {
+  const { write, close } = await openDestination(name, context);
+  await write(context.secrets.maskChunks(renderJson(result))).finally(close);
 }
 
 /** Returns whether nothing is lost: a mistyped command may name one of its inputs as the report. */
-async function mayReplace(path: string): Promise<boolean> {
+async function mayReplace(name: string, taken: Names, context: Context): Promise<boolean> {
+  const [path = '', ...others] = [name, ...taken.filter((other) => other !== undefined)].map((file) =>
+    resolvePath(file, context.cwd, context),
+  );
   try {
+    await assertDistinctFiles([path, ...others].map((file) => ({ name: file, path: file, isWritten: true })));
     // Opening a pipe would wait for its writer.
     if (!(await stat(path)).isFile()) return true;
     const handle = await open(path);

@@ -19,16 +19,11 @@ import {
   wordOf,
 } from '../outcome/outcome.js';
 import type { Context } from '../platform/context.js';
+import { openTrusted } from '../platform/ownership.js';
 import { compactJson } from '../text/json/format-json.js';
 import { formatDuration } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
-import {
-  type AppendFile,
-  DestinationError,
-  type Opener,
-  openAppendFile,
-  type Report,
-} from './destination.js';
+import { type Report, throwForFolder, toUsageError } from './destination.js';
 
 const TABLE_HEAD = `| Run | Workflow | Version | Outcome | Steps | Duration | Failing step | Message |
 | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -99,37 +94,45 @@ function formatErrorCommand(title: string, message: string): string {
 /** Bytes kept free for the sentence that counts the omitted runs. */
 const RESERVED_BYTES = 200;
 
-/** Returns the table in at most `maxBytes`, counting the runs that it omits; undefined if not even that fits. */
-function renderJobSummary({ runs }: CommandResult, maxBytes: number): string | undefined {
+/** Returns the table in what GitHub's limit leaves, counting the runs that it omits. */
+const renderJobSummary: RenderText = ({ runs }, size) => {
   let text = `### Workflow runs\n\n${TABLE_HEAD}`;
-  let left = maxBytes - RESERVED_BYTES - Buffer.byteLength(text);
-  if (left < 0) return undefined;
+  let left = MAX_SIZE - size - 1 - RESERVED_BYTES - Buffer.byteLength(text);
+  if (left < 0)
+    return { text: '', warnings: ['the job summary is full (1 MiB at most); it does not list the runs'] };
   for (const [index, run] of runs.entries()) {
     const row = renderTableRow(run);
     left -= Buffer.byteLength(row);
-    if (left < 0)
-      return `${text}\n${runs.length - index} more runs are omitted: a job summary is limited to 1 MiB.\n`;
+    if (left < 0) {
+      text += `\n${runs.length - index} more runs are omitted: a job summary is limited to 1 MiB.`;
+      break;
+    }
     text += row;
   }
-  return `${text}\n`;
-}
+  return { text: `${text}\n`, warnings: [] };
+};
 
 /**
- * Returns the step outputs `run-id`, `status` and `output`; undefined for one over GitHub's limit. Several runs have a
- * line each, and their outputs are a JSON array with null for a run without output.
+ * Returns the step outputs `run-id`, `status` and `output`, without those over GitHub's limit. Several runs have a line
+ * each, and their outputs are a JSON array with null for a run without output.
  */
-function getStepOutputs({ runs }: CommandResult): Record<string, string | undefined> {
-  return {
+const renderStepOutputs: RenderText = ({ runs }) => {
+  const outputs = {
     'run-id': joinWithinLimit(linesOf(runs, ({ id = '' }) => sanitize(id))),
     status: joinWithinLimit(linesOf(runs, statusOf)),
     output: joinWithinLimit(allOutputChunks(runs)),
   };
-}
-
-/** Formats one output for the GITHUB_OUTPUT file; no line of `value` may equal the delimiter. */
-function formatStepOutput(name: string, value: string, delimiter: string): string {
-  return `${name}<<${delimiter}\n${value}\n${delimiter}\n`;
-}
+  let text = '';
+  const warnings: string[] = [];
+  for (const [name, value] of Object.entries(outputs)) {
+    // Random, so that no line of the value can equal it.
+    const delimiter = `wfr-${randomUUID()}`;
+    if (value !== undefined) text += `${name}<<${delimiter}\n${value}\n${delimiter}\n`;
+    else
+      warnings.push(`the step output ${name} is omitted: it exceeds 1 MiB, counted as two bytes a character`);
+  }
+  return { text, warnings };
+};
 
 function* linesOf(runs: readonly Outcome[], textOf: (run: Outcome) => string): Generator<string> {
   for (const run of runs) yield `${textOf(run)}\n`;
@@ -164,33 +167,27 @@ function joinWithinLimit(chunks: Iterable<string | Uint8Array>): string | undefi
   return text.replace(/\n$/, '');
 }
 
-/** Renders the text for a file that already has `size` bytes. */
-type RenderText = (
-  result: CommandResult,
-  size: number,
-  warn: (text: string) => Promise<void>,
-) => Promise<string>;
+/** Returns the text for a file that already has `size` bytes, and what it leaves out. */
+type RenderText = (result: CommandResult, size: number) => { text: string; warnings: readonly string[] };
 
-/** Returns the openers of the annotations, the job summary and the step outputs. */
-export function githubOpeners(context: Context): Opener[] {
+/** Returns functions that open the annotations, the job summary and the step outputs. They throw UsageError. */
+export function githubReports(context: Context): (() => Promise<Report>)[] {
+  const { stderr } = context;
   return [
-    async () => annotationReport(context),
-    () => fileReport('GITHUB_STEP_SUMMARY', summaryText, context),
-    () => fileReport('GITHUB_OUTPUT', outputText, context),
+    // On stderr, because the runner reads commands from both streams and stdout carries only the output.
+    async () => ({
+      name: '--report github',
+      write: (result) => stderr.write(renderAnnotations(result)),
+      close: async () => {},
+    }),
+    () => openFile('GITHUB_STEP_SUMMARY', renderJobSummary, context),
+    () => openFile('GITHUB_OUTPUT', renderStepOutputs, context),
   ];
 }
 
-/** On stderr, because the runner reads commands from both streams and stdout carries only the output. */
-function annotationReport({ stderr }: Context): Report {
-  return {
-    name: '--report github',
-    write: (result) => stderr.write(renderAnnotations(result)),
-    discard: async () => {},
-  };
-}
-
-async function fileReport(variable: string, renderText: RenderText, context: Context): Promise<Report> {
-  const { env, stderr, secrets } = context;
+/** Opens a file that other programs append to as well. */
+async function openFile(variable: string, render: RenderText, context: Context): Promise<Report> {
+  const { env, stderr, secrets, uid } = context;
   const path = env[variable];
   if (!path) {
     throw new UsageError([
@@ -198,34 +195,19 @@ async function fileReport(variable: string, renderText: RenderText, context: Con
     ]);
   }
   const name = `--report github (${variable} ${path})`;
-  const file: AppendFile = await openAppendFile(path, context).catch((error) => {
-    throw error instanceof DestinationError ? new UsageError([`${name}: ${error.message}`]) : error;
+  const opening = openTrusted(path, 'a', 0o666, uid).catch((error) => throwForFolder(error, path));
+  const file = await opening.catch((error) => {
+    throw toUsageError(name, error);
   });
-  const warn = (text: string) => stderr.write(`warning: ${text}\n`);
   return {
     name,
     async write(result) {
-      const size = await file.size();
-      const text = await renderText(result, size, warn);
+      const { size } = await file.stat();
+      const { text, warnings } = render(result, size);
+      for (const warning of warnings) await stderr.write(`warning: ${warning}\n`);
       // The last line of an earlier writer may lack its line feed.
-      if (text !== '') await file.write([secrets.mask(size > 0 ? `\n${text}` : text)]);
+      if (text !== '') await file.appendFile(secrets.mask(size > 0 ? `\n${text}` : text));
     },
-    discard: file.discard,
+    close: () => file.close().catch(() => {}),
   };
 }
-
-const summaryText: RenderText = async (result, size, warn) => {
-  const text = renderJobSummary(result, MAX_SIZE - size - 1);
-  if (text === undefined) await warn('the job summary is full (1 MiB at most); it does not list the runs');
-  return text ?? '';
-};
-
-const outputText: RenderText = async (result, _size, warn) => {
-  let text = '';
-  for (const [name, value] of Object.entries(getStepOutputs(result))) {
-    // A random delimiter, so that no line of the value can equal it.
-    if (value !== undefined) text += formatStepOutput(name, value, `wfr-${randomUUID()}`);
-    else await warn(`the step output ${name} is omitted: it exceeds 1 MiB, counted as two bytes a character`);
-  }
-  return text;
-};

@@ -3,7 +3,8 @@
  * interface, independent of wfr's client.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
 import {
@@ -40,41 +41,29 @@ export interface SandboxOptions {
   log?(line: string): void;
 }
 
-export interface Sandbox {
-  baseUrl: string;
-  /** Returns how many runs have been started. */
-  runCount(): number;
-  stop(): Promise<void>;
-}
-
 const PREFIX = '/v1';
 /** How long a run is PENDING (ms). */
 const PENDING_TIME = 300;
 
 /** Serves on 127.0.0.1 until it is stopped. Throws the system error if it cannot listen. */
-export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const runs = new Runs(options.clock, options.slow ?? 1);
+export async function startSandbox(options: SandboxOptions) {
+  const runs: Runs = new Map();
   const server = createServer((request, response) => void respond(request, response, options, runs));
   // Large documents may take longer than Node's limit of 5 minutes.
   server.requestTimeout = 0;
-  await listen(server, options.port);
+  server.listen(options.port, '127.0.0.1');
+  await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     baseUrl: `http://127.0.0.1:${port}${PREFIX}`,
+    /** Returns how many runs have been started. */
     runCount: () => runs.size,
     stop: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
-}
-
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', resolve);
-  });
 }
 
 async function respond(
@@ -129,9 +118,9 @@ async function handle(request: IncomingMessage, options: SandboxOptions, runs: R
   if (request.method !== allowed)
     throw new Rejection(405, `Method not allowed; this path supports ${allowed}.`);
   if (id === undefined) return handleTrigger(request, options, runs);
-  const run = runs.find(decodeId(id));
-  if (run === undefined) throw new Rejection(404, 'There is no run with this id.');
-  return { status: 200, body: run };
+  const stateOfRun = runs.get(decodeId(id));
+  if (stateOfRun === undefined) throw new Rejection(404, 'There is no run with this id.');
+  return { status: 200, body: stateOfRun() };
 }
 
 /** Throws Rejection for any other host: a web page can make a name of its own resolve to this machine (DNS rebinding). */
@@ -157,10 +146,10 @@ async function handleTrigger(request: IncomingMessage, options: SandboxOptions, 
   if (mediaType.trim().toLowerCase() !== 'application/json') {
     throw new Rejection(415, 'The content type must be application/json.');
   }
-  const received = await readTrigger(request);
-  const workflow = findWorkflow(received, options);
-  if (received.inputs === undefined) throw new Rejection(400, 'The field "inputs" is missing.');
-  return { status: 201, body: runs.start(workflow, readValues(received.inputs, workflow)) };
+  const { fields, inputs } = await readTrigger(request);
+  const workflow = findWorkflow(fields, options);
+  if (inputs === undefined) throw new Rejection(400, 'The field "inputs" is missing.');
+  return { status: 201, body: startRun(workflow, readValues(inputs, workflow), options, runs) };
 }
 
 /** Reads the whole request first, because the outcome for the client depends on how much it has sent. */
@@ -175,7 +164,7 @@ async function rejectTrigger(request: IncomingMessage, status: number): Promise<
 }
 
 function findWorkflow(
-  { fields }: ReceivedTrigger,
+  fields: ReadonlyMap<string, unknown>,
   { spelling, strict, workflows }: SandboxOptions,
 ): Workflow {
   const read = spelling === 'either' ? ['worfklowId', 'workflowId'] : [spelling];
@@ -190,87 +179,46 @@ function findWorkflow(
   return workflow;
 }
 
-interface StartedRun {
-  id: string;
-  workflow: Workflow;
-  values: InputValues;
-  /** Monotonic milliseconds. */
-  started: number;
-  createdAt: string;
-}
+/** By id, functions that return the Run as it is now. */
+type Runs = Map<string, () => object>;
 
 interface SandboxClock {
   now(): number;
   monotonic(): number;
 }
 
-class Runs {
-  readonly #runs = new Map<string, StartedRun>();
-
-  constructor(
-    private readonly clock: SandboxClock,
-    private readonly slow: number,
-  ) {}
-
-  /** Starts a run and returns its Run object. */
-  start(workflow: Workflow, values: InputValues): object {
-    const fails = Object.entries(workflow.failure?.when ?? {}).every(
-      ([name, value]) => JSON.stringify(findValue(name, values)) === JSON.stringify(value),
-    );
-    const run: StartedRun = {
-      id: randomUUID(),
-      workflow: fails ? workflow : { ...workflow, failure: undefined },
-      values,
-      started: this.clock.monotonic(),
-      createdAt: new Date(this.clock.now()).toISOString(),
-    };
-    this.#runs.set(run.id, run);
-    return this.#stateOf(run);
-  }
-
-  /** Returns the current Run object; undefined for an unknown id. */
-  find(id: string): object | undefined {
-    const run = this.#runs.get(id);
-    return run === undefined ? undefined : this.#stateOf(run);
-  }
-
-  get size(): number {
-    return this.#runs.size;
-  }
-
-  #stateOf({ id, workflow, values, started, createdAt }: StartedRun): object {
-    const { steps, versionName, failure } = workflow;
-    const elapsed = (this.clock.monotonic() - started) / this.slow - PENDING_TIME;
-    const completed = completedSteps(workflow, elapsed);
+/** Starts a run, whose state follows from the elapsed time, and returns it. */
+function startRun(
+  { steps, versionName, output, failure }: Workflow,
+  values: InputValues,
+  { clock, slow = 1 }: SandboxOptions,
+  runs: Runs,
+): object {
+  const id = randomUUID();
+  const started = clock.monotonic();
+  const createdAt = new Date(clock.now()).toISOString();
+  const fails = Object.entries(failure?.when ?? {}).every(
+    ([name, value]) => JSON.stringify(findValue(name, values)) === JSON.stringify(value),
+  );
+  const failing = fails ? steps.findIndex(({ name }) => name === failure?.step) : -1;
+  const ends = steps.map((_, last) =>
+    steps.slice(0, last + 1).reduce((sum, { duration }) => sum + duration, 0),
+  );
+  const stateOfRun = () => {
+    const elapsed = (clock.monotonic() - started) / slow - PENDING_TIME;
+    const ended = ends.filter((end) => end <= elapsed).length;
+    const stepsCompleted = failing < 0 ? ended : Math.min(ended, failing);
     const run = (status: string, rest: object) => {
-      return { id, versionName, status, createdAt, steps: steps.length, stepsCompleted: completed, ...rest };
+      return { id, versionName, status, createdAt, steps: steps.length, stepsCompleted, ...rest };
     };
     if (elapsed < 0) return run('PENDING', { output: null });
-    if (failure !== undefined && elapsed >= timeUntilFailure(workflow)) {
-      return run('FAILED', { output: null, error: { message: failure.message, step: failure.step } });
-    }
-    if (completed < steps.length) return run('RUNNING', { output: null });
-    return run('FINISHED', { output: fillTemplate(workflow.output, values) });
-  }
-}
-
-function completedSteps({ steps, failure }: Workflow, elapsed: number): number {
-  let end = 0;
-  const ends = steps.map(({ duration }) => {
-    end += duration;
-    return end;
-  });
-  const completed = elapsed < 0 ? 0 : ends.filter((at) => at <= elapsed).length;
-  return failure === undefined ? completed : Math.min(completed, indexOfFailure(steps, failure.step));
-}
-
-function timeUntilFailure({ steps, failure }: Workflow): number {
-  const until = steps.slice(0, indexOfFailure(steps, failure?.step) + 1);
-  return until.reduce((sum, { duration }) => sum + duration, 0);
-}
-
-function indexOfFailure(steps: Workflow['steps'], step: string | undefined): number {
-  return steps.findIndex(({ name }) => name === step);
+    if (failing >= 0 && ended > failing)
+      return run('FAILED', { output: null, error: { message: failure?.message, step: failure?.step } });
+    if (ended < steps.length) return run('RUNNING', { output: null });
+    return run('FINISHED', { output: fillTemplate(output, values) });
+  };
+  runs.set(id, stateOfRun);
+  return stateOfRun();
 }
 
 const MIB = 1024 * 1024;
@@ -288,14 +236,6 @@ interface ReceivedInput {
   uri?: string | undefined;
 }
 
-/** A trigger after parsing. */
-interface ReceivedTrigger {
-  /** The members except `inputs`, in order. */
-  fields: Map<string, unknown>;
-  /** Undefined if the member is missing. */
-  inputs: Map<string, ReceivedInput> | undefined;
-}
-
 /** Rejects a request with this status and message. */
 class Rejection extends Error {
   constructor(
@@ -308,8 +248,8 @@ class Rejection extends Error {
   }
 }
 
-/** Parses the body of a trigger. Throws Rejection for a body that is not a JSON object, or too large. */
-async function readTrigger(chunks: AsyncIterable<Buffer>): Promise<ReceivedTrigger> {
+/** Parses the body of a trigger: its inputs, if it has them, and its other members. Throws Rejection for a body that is not a JSON object, or too large. */
+async function readTrigger(chunks: AsyncIterable<Buffer>) {
   const fields = new Map<string, unknown>();
   let inputs: Map<string, ReceivedInput> | undefined;
   for (const { name, value } of membersOf(await readBody(chunks), 'The body')) {
@@ -333,23 +273,19 @@ async function readBody(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
 
 /** Returns the members of an object. Throws Rejection for any other text, and for a name that occurs twice. */
 function membersOf(json: Uint8Array, subject: string): Member[] {
-  const members = parse(json);
-  if (members === undefined) throw new Rejection(400, `${subject} is not a JSON object.`);
-  const seen = new Set<string>();
-  for (const { name } of members) {
-    if (seen.has(name)) throw new Rejection(400, `${subject} has the member ${JSON.stringify(name)} twice.`);
-    seen.add(name);
-  }
-  return members;
-}
-
-function parse(json: Uint8Array): Member[] | undefined {
   try {
-    return parseMembers(json);
+    const members = parseMembers(json);
+    if (members === undefined) throw new Rejection(400, `${subject} is not a JSON object.`);
+    const seen = new Set<string>();
+    for (const { name } of members) {
+      if (seen.has(name))
+        throw new Rejection(400, `${subject} has the member ${JSON.stringify(name)} twice.`);
+      seen.add(name);
+    }
+    return members;
   } catch (error) {
-    throw error instanceof JsonSyntaxError
-      ? new Rejection(400, `The body is not JSON: ${error.message}.`)
-      : error;
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw new Rejection(400, `The body is not JSON: ${error.message}.`);
   }
 }
 

@@ -37,10 +37,7 @@ export type InputValues = ReadonlyMap<string, unknown>;
 type Path = JsonProblem['path'];
 
 /** Parses `{"workflows": [...]}`; with problems, what is returned is not complete. */
-export function parseWorkflows(definition: unknown): {
-  workflows: readonly Workflow[];
-  problems: readonly JsonProblem[];
-} {
+export function parseWorkflows(definition: unknown) {
   const problems: JsonProblem[] = [];
   return { workflows: new DefinitionParser(problems).parse(definition), problems };
 }
@@ -111,7 +108,8 @@ class DefinitionParser {
 
   #placeholders(template: unknown, path: Path, parameters: Parameters): void {
     if (typeof template === 'string')
-      for (const name of placeholdersIn(template)) this.#placeholder(name, path, parameters, false);
+      for (const [, name = ''] of template.matchAll(PLACEHOLDER))
+        this.#placeholder(name, path, parameters, false);
     else if (typeof template === 'object' && template !== null)
       for (const [key, value] of Object.entries(template))
         this.#placeholders(value, [...path, Array.isArray(template) ? Number(key) : key], parameters);
@@ -122,26 +120,15 @@ class DefinitionParser {
     if (parameters.has(name)) return;
     const dot = name.lastIndexOf('.');
     const owner = dot < 0 ? undefined : parameters.get(name.slice(0, dot));
-    const isDocument = owner?.type === 'document';
-    if (
-      isDocument
-        ? DOCUMENT_MEMBERS.includes(name.slice(dot + 1))
-        : ['object', 'array'].includes(owner?.type ?? '')
-    )
-      return;
-    const known = [
-      ...parameters.keys(),
-      ...(isDocument ? DOCUMENT_MEMBERS.map((member) => `${owner.name}.${member}`) : []),
-    ];
+    if (owner?.type === 'object' || owner?.type === 'array') return;
+    const members = owner?.type === 'document' ? DOCUMENT_MEMBERS.map((one) => `${owner.name}.${one}`) : [];
+    if (members.includes(name)) return;
+    const known = [...parameters.keys(), ...members];
     const nearest = findNearest(name, known);
     const fix = nearest === undefined ? `expected ${known.join(', ') || 'none'}` : `did you mean ${nearest}?`;
     const subject = isAboutName ? JSON.stringify(name) : `{{${name}}}`;
     const place = isAboutName ? path.slice(0, -1) : path;
-    this.problems.push({
-      path,
-      isAboutName,
-      message: `${pathText(place)} has ${subject}, which is no parameter; ${fix}`,
-    });
+    this.#report(path, `has ${subject}, which is no parameter; ${fix}`, isAboutName, place);
   }
 
   #object(value: unknown, path: Path, known?: readonly string[]): Record<string, unknown> {
@@ -151,8 +138,8 @@ class DefinitionParser {
     }
     for (const name of Object.keys(value)) {
       if (known === undefined || known.includes(name)) continue;
-      const message = `${pathText(path)} has an unknown field ${JSON.stringify(name)}; expected ${known.join(', ')}`;
-      this.problems.push({ path: [...path, name], isAboutName: true, message });
+      const problem = `has an unknown field ${JSON.stringify(name)}; expected ${known.join(', ')}`;
+      this.#report([...path, name], problem, true, path);
     }
     return value as Record<string, unknown>;
   }
@@ -169,8 +156,9 @@ class DefinitionParser {
     return '';
   }
 
-  #report(path: Path, problem: string): void {
-    this.problems.push({ path, isAboutName: false, message: `${pathText(path)} ${problem}` });
+  /** Reports a mistake in a value, or in its name, at the `place` that the message begins with. */
+  #report(path: Path, problem: string, isAboutName = false, place = path): void {
+    this.problems.push({ path, isAboutName, message: `${pathText(place)} ${problem}` });
   }
 }
 
@@ -204,11 +192,6 @@ export function wholePlaceholders(template: unknown): Set<string> {
   if (typeof template === 'string') return new Set(ONLY_PLACEHOLDER.exec(template)?.slice(1) ?? []);
   if (typeof template !== 'object' || template === null) return new Set();
   return new Set(Object.values(template).flatMap((value) => [...wholePlaceholders(value)]));
-}
-
-/** Returns the names of the placeholders in a text. */
-function placeholdersIn(text: string): string[] {
-  return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
 }
 
 function fillText(text: string, values: InputValues): unknown {

@@ -117,36 +117,34 @@ async function* recordsOf(
   delimiter: string,
 ): AsyncGenerator<CsvRecord, void, void> {
   const file = open();
-  const encoding = { isUtf8: true };
-  const splitter = new RecordSplitter(name, delimiter, encoding);
+  const splitter = new RecordSplitter(name, delimiter);
   try {
-    for await (const text of decode(file, encoding)) yield* splitter.split(text);
+    for await (const { text, isValid } of decode(file)) {
+      splitter.isUtf8 = isValid;
+      yield* splitter.split(text);
+    }
     yield* splitter.end();
   } finally {
     file.destroy();
   }
 }
 
-/** Whether a file was UTF-8 so far. */
-interface Encoding {
-  isUtf8: boolean;
-}
-
-/** Decodes UTF-8, and UTF-16 with a byte order mark; U+FFFD replaces what is neither, and `isUtf8` then becomes false. */
-async function* decode(file: AsyncIterable<Buffer>, encoding: Encoding): AsyncGenerator<string, void, void> {
+/** Decodes UTF-8, and UTF-16 with a byte order mark; U+FFFD replaces what is neither, and `isValid` is false from then on. */
+async function* decode(file: AsyncIterable<Buffer>) {
   let decoder: TextDecoder | undefined;
+  let isValid = true;
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of file) {
     decoder ??= new TextDecoder(encodingOf(chunk));
     if (decoder.encoding === 'utf-8') {
       const bytes = Buffer.concat([rest, chunk]);
       const end = endOfCharacters(bytes);
-      encoding.isUtf8 &&= isUtf8(bytes.subarray(0, end));
+      isValid &&= isUtf8(bytes.subarray(0, end));
       rest = bytes.subarray(end);
     }
-    yield decoder.decode(chunk, { stream: true });
+    yield { text: decoder.decode(chunk, { stream: true }), isValid };
   }
-  if (decoder !== undefined) yield decoder.decode();
+  if (decoder !== undefined) yield { text: decoder.decode(), isValid };
 }
 
 /** Returns the offset of a character that the end of a chunk may have cut: its last three bytes at most. */
@@ -179,12 +177,11 @@ class RecordSplitter {
   #cell = '';
   #state: 'start' | 'unquoted' | 'quoted' | 'closed' | 'ended' = 'start';
   #isAfterCr = false;
+  /** Whether the file was UTF-8 so far. */
+  isUtf8 = true;
 
-  readonly #encoding: Encoding;
-
-  constructor(name: string, delimiter: string, encoding: Encoding) {
+  constructor(name: string, delimiter: string) {
     this.#name = name;
-    this.#encoding = encoding;
     this.#end = new RegExp(`[\\r\\n]|${delimiter.replace(/[$^.*+?|()[\]{}\\]/, '\\$&')}`, 'gu');
   }
 
@@ -256,7 +253,7 @@ class RecordSplitter {
     const cells = this.#cells;
     this.#cells = [];
     for (const cell of cells) this.#line += lineBreaksIn(cell);
-    yield { cells, line, isUtf8: this.#encoding.isUtf8 };
+    yield { cells, line, isUtf8: this.isUtf8 };
   }
 
   /** Whether nothing of the record was read. */

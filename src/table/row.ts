@@ -4,8 +4,7 @@ import type { Readable } from 'node:stream';
 import { FileChangedError, FileReadError } from '../errors.js';
 import { Compactor, type DigestFile } from '../inputs/file-digests.js';
 import { FileError, type PathRules } from '../inputs/files.js';
-import { parseInputsFile, type Segment, TextError } from '../inputs/inputs-file.js';
-import type { Item } from '../inputs/item.js';
+import { parseInputsFile, segmentOf, TextError } from '../inputs/inputs-file.js';
 import type { RowInputs } from '../inputs/resolve.js';
 
 /** A row of the table. */
@@ -96,18 +95,18 @@ export async function identifyRow(
   };
   try {
     const members = [
-      ...inputs.items.map((item) => ({ name: item.name, value: partsOfItem(item) })),
+      ...inputs.items.map((item) => ({ name: item.name, segments: [segmentOf(item)] })),
       ...membersOf(inputs.json),
     ].sort((one, other) => (one.name < other.name ? -1 : 1));
     const texts: (string | Uint8Array)[] = [];
-    for (const { name, value } of members) {
+    for (const { name, segments } of members) {
       texts.push(`\0${JSON.stringify(name)}`);
       const compactor = new Compactor();
       // JSON text has no NUL, so that no value has the digest of another type.
-      for (const part of value) {
-        if (part instanceof Uint8Array) texts.push(compactor.compact(part));
+      for (const segment of segments) {
+        if (segment instanceof Uint8Array) texts.push(compactor.compact(segment));
         else {
-          const { kind, path, mediaType = '' } = part;
+          const { kind, path, mediaType = '' } = segment;
           texts.push(`\0${kind} ${await digestOf(path, inputs.paths, kind)} ${mediaType}\0`);
         }
       }
@@ -126,35 +125,11 @@ export async function identifyRow(
   }
 }
 
-/** JSON, or a file in place of it. */
-type ValuePart =
-  | Uint8Array
-  | { kind: 'document' | 'text' | 'json'; path: string; mediaType?: string | undefined };
-
-function partsOfItem(item: Item): ValuePart[] {
-  switch (item.type) {
-    case 'string':
-      return [Buffer.from(JSON.stringify(item.text))];
-    case 'json':
-      return [Buffer.from(item.text)];
-    case 'string-file':
-      return [{ kind: 'text', path: item.path }];
-    case 'json-file':
-      return [{ kind: 'json', path: item.path }];
-    case 'document':
-      return [{ kind: 'document', path: item.path, mediaType: item.mediaType }];
-  }
-}
-
 /** Returns the inputs of a JSON object. Throws TextError if it is not valid. */
-function membersOf(json: Buffer | undefined): { name: string; value: ValuePart[] }[] {
+function membersOf(json: Buffer | undefined) {
   if (json === undefined) return [];
   const { inputs, problems } = parseInputsFile(json);
   const [problem] = problems;
   if (problem !== undefined) throw new TextError(problem);
-  return inputs.map(({ name, segments }) => ({ name, value: segments.map(toPart) }));
-}
-
-function toPart(segment: Segment): ValuePart {
-  return segment instanceof Uint8Array ? segment : { kind: 'document', ...segment };
+  return inputs;
 }

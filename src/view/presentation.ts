@@ -10,29 +10,12 @@ export interface PresentationFlags {
   color?: string;
 }
 
-export interface Presentation {
-  quiet: boolean;
-  verbose: boolean;
-  color: boolean;
-  /** The value of --color. */
-  colorFlag: string | undefined;
-  /** Whether stderr shows one live line rather than a line for each change. */
-  live: boolean;
-  /** Whether the terminal has a progress display of its own. */
-  terminalProgress: boolean;
-  /** Whether a later command can continue with a run: not where the sandbox ends with this command. */
-  canContinue: boolean;
-  /** Whether errors are printed when they occur: with --json, what ends the command is printed as data. */
-  showsErrors: boolean;
-}
+export type Presentation = ReturnType<typeof decidePresentation>;
 
 export const COLOR_CHOICES = ['auto', 'always', 'never'] as const;
 
 /** Decides how messages are shown. Throws UsageError for an unknown --color. */
-export function decidePresentation(
-  flags: PresentationFlags,
-  { env, stderr, errorsAsData }: Context,
-): Presentation {
+export function decidePresentation(flags: PresentationFlags, { env, stderr, errorsAsData }: Context) {
   const { color } = flags;
   if (color !== undefined && !COLOR_CHOICES.some((choice) => choice === color)) {
     throw new UsageError([`--color ${color}: choose one of ${COLOR_CHOICES.join(', ')}`]);
@@ -45,10 +28,15 @@ export function decidePresentation(
     quiet,
     verbose: flags.verbose === true && !quiet,
     color: hasColor(color, env, stderr),
+    /** The value of --color. */
     colorFlag: color,
+    /** Whether stderr shows one live line rather than a line for each change. */
     live,
+    /** Whether the terminal has a progress display of its own. */
     terminalProgress: live && hasTerminalProgress(env),
+    /** Whether a later command can continue with a run: not where the sandbox ends with this command. */
     canContinue: env.WFR_SANDBOX === undefined,
+    /** Whether errors are printed when they occur: with --json, what ends the command is printed as data. */
     showsErrors: !errorsAsData,
   };
 }
@@ -121,22 +109,12 @@ export async function openLayout(
 
 export type Paint = (text: string) => string;
 
-export interface Style {
-  success: Paint;
-  error: Paint;
-  warning: Paint;
-  dim: Paint;
-  bold: Paint;
-}
+export type Style = Readonly<Record<'success' | 'error' | 'warning' | 'dim' | 'bold', Paint>>;
+
+const plain: Paint = (text) => text;
 
 /** No colors. */
-export const PLAIN: Style = {
-  success: (text) => text,
-  error: (text) => text,
-  warning: (text) => text,
-  dim: (text) => text,
-  bold: (text) => text,
-};
+export const PLAIN: Style = { success: plain, error: plain, warning: plain, dim: plain, bold: plain };
 
 /** Returns the style of an output; chalk is loaded only for colors. */
 export async function createStyle(color: boolean): Promise<Style> {
@@ -148,7 +126,7 @@ export async function createStyle(color: boolean): Promise<Style> {
 
 /** Returns the color of a tone. */
 export function paintOf(tone: Tone, { success, error, warning }: Style): Paint {
-  return { good: success, bad: error, doubt: warning, open: (text: string) => text }[tone];
+  return { good: success, bad: error, doubt: warning, open: plain }[tone];
 }
 
 /** The colors of jq 1.7. They are sequences, as a string of any length is colored without holding it. */
@@ -162,14 +140,6 @@ const JSON_COLORS: JsonColors = {
 
 /** Returns how a status is colored: green and red for the two ends, yellow for a run in progress. */
 export function statusPaint(status: string | undefined, style: Style): Paint {
-  switch (status) {
-    case 'FINISHED':
-      return style.success;
-    case 'FAILED':
-      return style.error;
-    case 'RUNNING':
-      return style.warning;
-    default:
-      return style.dim;
-  }
+  const paints = { FINISHED: style.success, FAILED: style.error, RUNNING: style.warning };
+  return new Map(Object.entries(paints)).get(status ?? '') ?? style.dim;
 }

@@ -12,16 +12,17 @@ import { sanitize } from '../text/sanitize.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { wrapLines } from '../text/wrap.js';
 import { type BatchSummary, formatBatchSummary } from './batch-summary.js';
-import type { Presentation } from './presentation.js';
-import { createStyle, type Paint, type Style } from './presentation.js';
-import { PlainBatch, PlainProgress, withTimestamp } from './progress/plain.js';
+import { createStyle, type Paint, type Presentation, type Style } from './presentation.js';
 import {
   type BatchCounts,
   type BatchView,
   type ProgressView,
+  plainBatch,
+  plainProgress,
   severalRunsText,
   type Upload,
   type WatchedRun,
+  withTimestamp,
 } from './progress/run-progress.js';
 
 /** Saved paths that are listed; the JSON on stdout has them all. */
@@ -171,11 +172,8 @@ export class Reporter {
   async startProgress(): Promise<ProgressView> {
     if (this.presentation.quiet) return HIDDEN;
     // ora is loaded only for a live line.
-    const { LiveProgress } = this.presentation.live ? await import('./progress/live.js') : {};
-    this.#progress =
-      LiveProgress === undefined
-        ? new PlainProgress(this.#write, this.clock, 1)
-        : new LiveProgress(this.#liveOptions()).start();
+    const { liveProgress } = this.presentation.live ? await import('./progress/live.js') : {};
+    this.#progress = liveProgress?.(this.#liveOptions()) ?? plainProgress(this.#write, this.clock, 1);
     return this.#progress;
   }
 
@@ -184,25 +182,21 @@ export class Reporter {
     runs: readonly WatchedRun[],
     shorten: (id: string) => string,
   ): Promise<ProgressView> {
-    const { presentation, style } = this;
-    if (presentation.quiet) return HIDDEN;
-    const { LiveRuns } = presentation.live ? await import('./progress/live.js') : {};
+    if (this.presentation.quiet) return HIDDEN;
+    const { liveRuns } = this.presentation.live ? await import('./progress/live.js') : {};
     this.#progress =
-      LiveRuns === undefined
-        ? new PlainProgress(this.#write, this.clock, runs.length)
-        : new LiveRuns(this.#liveOptions(), runs, { style, shorten }).start();
+      liveRuns?.(this.#liveOptions(), runs, shorten, this.style) ??
+      plainProgress(this.#write, this.clock, runs.length);
     return this.#progress;
   }
 
   /** Shows the progress of a batch until stopProgress(); calls `counts` whenever it is drawn. */
   async startBatchProgress(counts: () => BatchCounts): Promise<BatchView> {
-    const { presentation, style } = this;
-    if (presentation.quiet) return HIDDEN_BATCH;
-    const { LiveBatch } = presentation.live ? await import('./progress/live.js') : {};
+    if (this.presentation.quiet) return HIDDEN_BATCH;
+    const { liveBatch } = this.presentation.live ? await import('./progress/live.js') : {};
     this.#batch =
-      LiveBatch === undefined
-        ? new PlainBatch(this.#write, this.clock, counts)
-        : new LiveBatch(this.#liveOptions(), counts, { write: this.#write, style }).start();
+      liveBatch?.(this.#liveOptions(), counts, this.#write, this.style) ??
+      plainBatch(this.#write, this.clock, counts);
     return this.#batch;
   }
 

@@ -94,12 +94,19 @@ function formatRow(label: string, text: string, width: number): string {
   return `${label}\n${indented.map((line) => `  ${line}\n`).join('')}`;
 }
 
-/** The clocks of two machines differ by this much without one of them being wrong (ms). */
-const MAX_AHEAD = 60_000;
-
 /** Returns `3m ago (2026-01-02 03:04:05 UTC)`; without the age, a time far ahead of this machine's clock; or what is no time. */
 function createdText(createdAt: string, now: number): string {
   const time = parseTime(createdAt);
   if (Number.isNaN(time)) return createdAt;
-  return now - time >= -MAX_AHEAD ? `${formatAge(now - time)} (${formatUtc(time)})` : formatUtc(time);
+  const age = ageOf(createdAt, now);
+  return age === undefined ? formatUtc(time) : `${formatAge(age)} (${formatUtc(time)})`;
+}
+
+/** The clocks of two machines differ by this much without one of them being wrong (ms). */
+const MAX_AHEAD = 60_000;
+
+/** Returns how long ago a time was (ms); undefined for what is no time, or is far ahead of this machine's clock. */
+export function ageOf(time: string, now: number): number | undefined {
+  const age = now - parseTime(time);
+  return age >= -MAX_AHEAD ? age : undefined;
 }

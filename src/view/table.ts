@@ -5,7 +5,7 @@ import type { Layout, Paint } from './presentation.js';
 
 /** A column whose cells are sanitized texts of one line. */
 export interface Column<Row> {
-  header: string;
+  header?: string;
   text(row: Row): string;
   paint?(row: Row): Paint;
   /** Whether the column is left out where the window is too narrow for it beside those before it. */
@@ -50,14 +50,14 @@ export function layOutTable<Row>(
     return cells.join(GAP).trimEnd();
   };
   return {
-    header: line(({ header }) => ({ text: header, paint: style.bold })),
+    header: line(({ header = '' }) => ({ text: header, paint: style.bold })),
     lines: rows.map((row) => line(({ text, paint }) => ({ text: text(row), paint: paint?.(row) }))),
   };
 }
 
 type SizedColumn<Row> = Column<Row> & { width: number };
 
-function naturalWidth<Row>({ header, text }: Column<Row>, rows: readonly Row[]): number {
+function naturalWidth<Row>({ header = '', text }: Column<Row>, rows: readonly Row[]): number {
   return rows.reduce((widest, row) => Math.max(widest, textWidth(text(row))), header.length);
 }
 

@@ -4,16 +4,12 @@ import { InterruptedError, OutputError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import { exitOf, STATES, wordOf } from '../../outcome/outcome.js';
-import type { RowFiles } from '../../output-documents/row-files.js';
-import type { Gate } from '../../runs/gate.js';
-import type { Log } from '../../runs/log/log.js';
 import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
 import { sanitize } from '../../text/sanitize.js';
 import { type BatchCounts, type BatchView, MAX_WHOLE_PROBLEMS } from '../../view/progress/run-progress.js';
-import type { Session } from '../shared/session.js';
 import type { BatchPlan } from './plan.js';
-import { type RowResult, RowRunner } from './row.js';
+import { type BatchTools, type RowResult, RowRunner } from './row.js';
 import { RowSource } from './row-source.js';
 import { NO_RUN } from './unknown-rows.js';
 
@@ -24,11 +20,6 @@ const PROBLEM_STATES = (Object.keys(ROW_STATES) as RowState[]).filter((state) =>
 });
 
 export class BatchRun {
-  readonly #plan: BatchPlan;
-  readonly #log: Log;
-  readonly #session: Session;
-  readonly #gate: Gate;
-  readonly #files: RowFiles | undefined;
   readonly #source: RowSource;
   readonly #runner: RowRunner;
   /** How the rows of this command ended. */
@@ -44,19 +35,13 @@ export class BatchRun {
   /** What ended the batch early, in order. */
   readonly #failures: unknown[] = [];
 
-  constructor(plan: BatchPlan, log: Log, gate: Gate, session: Session, files: RowFiles | undefined) {
-    this.#files = files;
-    this.#plan = plan;
-    this.#log = log;
-    this.#gate = gate;
-    this.#session = session;
-    const { context, interruption } = session;
-    this.#source = new RowSource(plan, log, context, interruption.signal);
+  constructor(private readonly tools: BatchTools<BatchPlan>) {
+    const { log, gate, session } = tools;
+    this.#source = new RowSource(tools);
     const stopWatching = AbortSignal.any([session.interruption.signal, log.failed, gate.givenUp]);
     // Every watched run adds a listener.
     setMaxListeners(0, stopWatching);
-    const isStopped = () => this.#isStopped();
-    this.#runner = new RowRunner(plan, { session, log, gate, files, stopWatching, isStopped });
+    this.#runner = new RowRunner(tools, () => this.#isStopped(), stopWatching);
   }
 
   /**
@@ -65,10 +50,10 @@ export class BatchRun {
    */
   async prepare(): Promise<boolean> {
     try {
-      await this.#session.interruption.raceToEnd(this.#source.record());
+      await this.tools.session.interruption.raceToEnd(this.#source.record());
       return true;
     } catch (error) {
-      if (error instanceof UsageError) this.#log.record({ event: 'stopped', code: error.code });
+      if (error instanceof UsageError) this.tools.log.record({ event: 'stopped', code: error.code });
       if (error instanceof OutputError) this.fail(error);
       else if (!(error instanceof InterruptedError)) throw error;
       return false;
@@ -77,22 +62,22 @@ export class BatchRun {
 
   /** Runs the rows. An error that ends the batch early is not thrown: it becomes the `failure`. */
   async run(view: BatchView): Promise<void> {
-    const { concurrency } = this.#plan;
-    const isStopped = () => this.#isStopped();
+    const { concurrency } = this.tools.plan;
+    const work = (row: Row) => this.#runRow(row, view);
     try {
-      await forEachConcurrent(this.#source.rows(), concurrency, (row) => this.#runRow(row, view), isStopped);
+      await forEachConcurrent(this.#source.rows(), concurrency, work, () => this.#isStopped());
     } catch (error) {
       if (error instanceof UsageError) {
-        this.#log.record({ event: 'stopped', code: error.code });
+        this.tools.log.record({ event: 'stopped', code: error.code });
         return this.fail(error);
       }
       // A signal ends the reading of the table.
       if (!(error instanceof InterruptedError)) throw error;
     }
-    this.#log.record(this.#source.summaryOf(this.unsent));
+    this.tools.log.record(this.#source.summaryOf(this.unsent));
     // What a command that does not come to its end has found does not count. An empty table may be a mistake.
     if (this.#source.total !== 0 && !isUnfinished(exitOfSeveral(this.exits())))
-      this.#log.record({ event: 'completed' });
+      this.tools.log.record({ event: 'completed' });
   }
 
   /** Sends no further rows; those in progress still wait for their responses. */
@@ -117,12 +102,12 @@ export class BatchRun {
 
   /** Whether a terminal shows the whole reason of every row that did not succeed, just above. */
   get areProblemsListed(): boolean {
-    const rows = this.#log.rows.reasons().reduce((sum, { count }) => sum + count, 0);
+    const rows = this.tools.log.rows.reasons().reduce((sum, { count }) => sum + count, 0);
     return rows === this.#problems && rows <= MAX_WHOLE_PROBLEMS;
   }
 
   counts(): BatchCounts {
-    const { rows, awaiting } = this.#log;
+    const { rows, awaiting } = this.tools.log;
     const problems = new Map<string, number>();
     for (const state of PROBLEM_STATES) {
       const known = rows.count(state) - (state === 'unknown' ? awaiting : 0);
@@ -138,15 +123,15 @@ export class BatchRun {
       problems: [...problems],
       running: rows.count('running') + awaiting,
       endedNow: [...this.#ended.values()].reduce((sum, count) => sum + count, 0),
-      wait: this.#gate.wait,
+      wait: this.tools.gate.wait,
     };
   }
 
   /** The exits of the rows, and of what ended the batch early. */
   exits(): Exit[] {
-    const { received } = this.#session.interruption;
-    const unsaved = this.#files?.failure === undefined ? [] : [this.#files.failure];
-    const failures = [...this.#failures, ...unsaved].map((failure) => {
+    const { received } = this.tools.session.interruption;
+    const { failure: unsaved } = this.tools.files ?? {};
+    const failures = [...this.#failures, ...(unsaved === undefined ? [] : [unsaved])].map((failure) => {
       const error = factsOf(failure);
       return exitOf({ state: error.state, error });
     });
@@ -155,10 +140,10 @@ export class BatchRun {
 
   /** Why the batch ended early, and which rows were in progress, as lines for the summary. */
   notes(): string[] {
-    const notes = [...this.#source.notes, ...(this.#gate.stopReason ?? [])];
-    if (this.#session.interruption.received !== undefined) notes.push('Interrupted.');
+    const notes = [...this.#source.notes, ...(this.tools.gate.stopReason ?? [])];
+    if (this.tools.session.interruption.received !== undefined) notes.push('Interrupted.');
     const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
-    const { unsaved = 0 } = this.#files ?? {};
+    const { unsaved = 0 } = this.tools.files ?? {};
     if (unsaved > 0) notes.push(`The files of ${unsaved} ${unsaved === 1 ? 'row' : 'rows'} were not saved.`);
     if (rows.length > 0) notes.push(`In progress when it stopped: ${rows.join(', ')}.`);
     return notes;
@@ -166,7 +151,7 @@ export class BatchRun {
 
   /** A row whose outcome the results may not have, with the id of its run. */
   #describeUnrecorded(row: number): string[] {
-    const { rows } = this.#log;
+    const { rows } = this.tools.log;
     const state = rows.state(row);
     const label = sanitize(rows.label(row));
     if (state === 'unknown') return [`${label} (no response)`];
@@ -187,13 +172,13 @@ export class BatchRun {
 
   /** Whether the command that says that no run of a row was created leaves it as it is. */
   #isLeft({ number }: Row): boolean {
-    const isLeft = this.#plan.adoptions.some(({ row, id }) => row === number && id === NO_RUN);
-    if (isLeft && this.#log.rows.state(number) === 'waiting') this.#exits.add(STATES.waiting.exit);
+    const isLeft = this.tools.plan.adoptions.some(({ row, id }) => row === number && id === NO_RUN);
+    if (isLeft && this.tools.log.rows.state(number) === 'waiting') this.#exits.add(STATES.waiting.exit);
     return isLeft;
   }
 
   #rowEnded({ number, label }: Row, { exit, id, reason, error }: RowResult, view: BatchView): void {
-    const { rows } = this.#log;
+    const { rows } = this.tools.log;
     // How a row ended that is gone says nothing of the table.
     if (!rows.isGone(number) || rows.state(number) !== 'gone') this.#exits.add(exit);
     const { retryAfter } = error?.response ?? {};
@@ -203,12 +188,12 @@ export class BatchRun {
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
     if (isProblem && !rows.isGone(number)) this.#problems++;
     view.rowDone({ label, state: shownState(state), id, reason }, isProblem);
-    if (this.failure === undefined) this.#gate.rowEnded(exit, error);
+    if (this.failure === undefined) this.tools.gate.rowEnded(exit, error);
   }
 
   #isStopped(): boolean {
-    const { received } = this.#session.interruption;
-    return this.failure !== undefined || this.#gate.stopReason !== undefined || received !== undefined;
+    const { received } = this.tools.session.interruption;
+    return this.failure !== undefined || this.tools.gate.stopReason !== undefined || received !== undefined;
   }
 }
 

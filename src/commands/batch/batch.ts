@@ -3,6 +3,7 @@
 import { requireToken } from '../../config/credentials.js';
 import { BatchFileError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
+import { resolveRow } from '../../inputs/resolve.js';
 import { factsOf } from '../../outcome/describe-error.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
 import type { Context } from '../../platform/context.js';
@@ -20,7 +21,6 @@ import { type CommandOutcome, runCommand, type Session } from '../shared/session
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
 import { foldersOfPatterns, requiresResults } from './results-place.js';
-import { resolveRowInputs } from './row.js';
 import { NO_RUN, validateDecisions } from './unknown-rows.js';
 
 /** Mistakes that --check lists at most, so that a table that is wrong in every row takes no more memory than a valid one. */
@@ -29,7 +29,7 @@ const MAX_PROBLEMS = 10_000;
 /** Runs the command. */
 export function batch(
   workflow: string,
-  files: readonly string[],
+  paths: readonly string[],
   flags: BatchFlags,
   args: readonly string[],
   context: Context,
@@ -40,7 +40,7 @@ export function batch(
   return runCommand(flags, frame, context, async (command) => {
     const { interruption } = command;
     // Opening a pipe or a slow disk may take long, and so may checking rows.
-    const planning = planBatch(workflow, files, flags, command, context);
+    const planning = planBatch(workflow, paths, flags, command, context);
     const plan = await interruption.raceWithSignal(planning).catch((error) => {
       void planning.then((late) => late.close()).catch(() => {});
       throw error;
@@ -48,7 +48,9 @@ export function batch(
     try {
       if (flags.check === true) return await interruption.raceWithSignal(checkRows(plan, flags, context));
       await requireToken(plan.credentials, plan.settings.baseUrl, interruption.signal);
-      const rowFiles = await openRowFiles(flags, () => listLabels(plan), eachFiles(plan, flags), context);
+      // As the user wrote them, with a file in the folder of each pattern.
+      const files = flags.each === undefined ? undefined : foldersOfPatterns(plan.patterns);
+      const rowFiles = await openRowFiles(flags, () => listLabels(plan), files, context);
       return await sendRows(plan, flags, await command.openSession(plan), rowFiles, args);
     } finally {
       await plan.close();
@@ -63,11 +65,6 @@ async function listLabels({ table }: BatchPlan): Promise<string[]> {
   return labels;
 }
 
-/** Returns the files of --each as the user wrote them, with a file in the folder of each pattern. */
-function eachFiles({ patterns }: BatchPlan, { each }: BatchFlags): string[] | undefined {
-  return each === undefined ? undefined : foldersOfPatterns(patterns);
-}
-
 /** Validates all rows and files, and sends nothing. Throws UsageError with the problems of all rows. */
 async function checkRows(plan: BatchPlan, flags: BatchFlags, context: Context): Promise<CommandOutcome> {
   /** The first line with each mistake, and how many other rows have the same. */
@@ -80,7 +77,7 @@ async function checkRows(plan: BatchPlan, flags: BatchFlags, context: Context): 
   for await (const row of shardRows(plan)) {
     rows++;
     try {
-      await (await resolveRowInputs(row, plan, context)).close();
+      await (await resolveRow(row, plan, context)).close();
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       invalid++;
@@ -131,7 +128,7 @@ async function sendRows(
     onWait: (cause, delay) => reporter.waitingForService(cause, delay),
   });
   const gated = withGate(gate, session);
-  const run = new BatchRun(plan, log, gate, gated, rowFiles);
+  const run = new BatchRun({ plan, log, gate, session: gated, files: rowFiles });
   try {
     if (await run.prepare()) {
       await validateDecisions(plan, log.rows, file);
@@ -205,15 +202,10 @@ const MAX_COMMAND = 1_000;
 function nextCommand(args: readonly string[], { header, input, results }: BatchFlags, { platform }: Context) {
   if (header !== undefined || input !== undefined || results === '-') return undefined;
   const kept = args.filter((arg, index) => {
-    const decided = /^--(adopt|resend-unknown|retry-failed|send-changed|limit)(=.*)?$/;
+    const isDecided = /^--(adopt|resend-unknown|retry-failed|send-changed|limit)(=.*)?$/.test(arg);
     // The value of two of them is optional.
-    return (
-      !decided.test(arg) &&
-      !(
-        /^--(adopt|resend-unknown|retry-failed|limit)$/.test(args[index - 1] ?? '') &&
-        /^\d[\d,=\s-]*/.test(arg)
-      )
-    );
+    const mayHaveValue = /^--(adopt|resend-unknown|retry-failed|limit)$/.test(args[index - 1] ?? '');
+    return !isDecided && !(mayHaveValue && /^\d[\d,=\s-]*/.test(arg));
   });
   const end = kept.includes('--') ? kept.indexOf('--') : kept.length;
   const command = (...flags: string[]) => {

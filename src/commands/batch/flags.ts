@@ -1,15 +1,6 @@
 /** The flags and the help of `wfr batch`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import {
-  addFlags,
-  type CommandEntry,
-  collect,
-  common,
-  rare,
-  rawFlags,
-  type Start,
-  TypedOption,
-} from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common, rare, rawFlags, type Start } from '../shared/flags.js';
 import type { BatchFlags } from './plan.js';
 
 const HELP = `
@@ -35,37 +26,23 @@ function define(command: Command, start: Start): void {
     .argument('<workflow>', 'UUID, URL or configured name of the workflow')
     .argument('[file...]', 'the files of --each, or patterns')
     .optionsGroup('Rows:')
-    .addOption(
-      common(new TypedOption('path', '--rows <file|->', 'read a table: JSON Lines, or CSV with a header')),
-    )
+    .addOption(common(new Option('--rows <file|->', 'read a table: JSON Lines, or CSV with a header')))
     .option('--delimiter <char>', "separator of CSV cells, such as ';' (default: , or tab in .tsv)")
     .option('--label <column>', 'also show this input in row names')
-    .addOption(new TypedOption('path', '--files-under <folder>', 'also allow files in this folder'))
+    .option('--files-under <folder>', 'also allow files in this folder')
     .addOption(common(new Option('--each <parameter>', 'one run for each file, sent as this document')))
     .addOption(
       common(new Option('-i, --input <item>', 'default input of all rows; repeatable').argParser(collect)),
     )
     .option('--shard <i/n>', 'only the rows of shard i of n, such as 2/5')
-    .addOption(new TypedOption('number', '--limit <number>', 'send at most so many rows never sent before'))
+    .option('--limit <number>', 'send at most so many rows never sent before')
     .addOption(common(new Option('--check', 'check all rows and files, and send nothing')))
     .optionsGroup('Results:')
     .addOption(
-      common(
-        new TypedOption(
-          'path',
-          '--results <file|->',
-          'record of each row (default: a file beside the table)',
-        ),
-      ),
+      common(new Option('--results <file|->', 'record of each row (default: a file beside the table)')),
     )
-    .addOption(
-      new Option('--adopt <row>=<id>', 'the run of an unknown row, or none; repeatable').argParser(collect),
-    )
-    .addOption(
-      new Option('--resend-unknown [rows]', 'send unknown rows again: all, or such as 3,7-9').argParser(
-        collectRowNumbers,
-      ),
-    )
+    .option('--adopt <row>=<id>', 'the run of an unknown row, or none; repeatable', collect)
+    .option('--resend-unknown [rows]', 'send unknown rows again: all, or such as 3,7-9', collectRowNumbers)
     .addOption(
       common(
         new Option(
@@ -78,12 +55,8 @@ function define(command: Command, start: Start): void {
     .option('--fail-fast', 'send no more rows after the first failure')
     .addOption(rare(new Option('--keep-going', 'send all rows, even if each is rejected alike')))
     .optionsGroup('Sending:')
-    .addOption(
-      new TypedOption('number', '--concurrency <number>', 'maximum number of concurrent runs (default: 8)'),
-    )
-    .addOption(
-      new TypedOption('number', '--rate <number>', 'requests per second; 0 for no limit (default: 10)'),
-    );
+    .option('--concurrency <number>', 'maximum number of concurrent runs (default: 8)')
+    .option('--rate <number>', 'requests per second; 0 for no limit (default: 10)');
   addFlags(
     command,
     'trigger',

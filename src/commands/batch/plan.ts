@@ -15,7 +15,7 @@ import {
 } from '../../config/workflow.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
 import { expandPatterns, filesInFolder, findFolders } from '../../inputs/folder-files.js';
-import { findFileLikeTexts, type Item, ItemError, parseItem } from '../../inputs/item.js';
+import { findFileLikeTexts, type Item, parseItem } from '../../inputs/item.js';
 import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
@@ -46,12 +46,6 @@ export interface BatchFlags extends ServiceFlags, PresentationFlags, ReportFlags
   /** True: all failed, rejected and lost rows. */
   retryFailed?: string | true;
   sendChanged?: boolean;
-}
-
-/** Every `count`-th row, starting at row `index`: `2/5` is the rows 2, 7, 12, … */
-export interface Shard {
-  index: number;
-  count: number;
 }
 
 export type BatchPlan = Awaited<ReturnType<typeof planBatch>>;
@@ -210,19 +204,9 @@ function namedFiles(
   ];
 }
 
-function parseItems(texts: readonly string[]): Item[] {
-  const problems: string[] = [];
-  const items = texts.flatMap((text) => {
-    try {
-      return [parseItem(text)];
-    } catch (error) {
-      if (!(error instanceof ItemError)) throw error;
-      problems.push(error.message);
-      return [];
-    }
-  });
-  if (problems.length > 0) throw new UsageError(problems);
-  return items;
+async function parseItems(texts: readonly string[]): Promise<Item[]> {
+  const steps = texts.map((text) => () => parseItem(text));
+  return Object.values(await collectUsageErrors(Object.fromEntries(steps.entries())));
 }
 
 function parseInteger(
@@ -245,7 +229,8 @@ function parseRate(raw: string | undefined): number {
   throw new UsageError([`--rate ${raw}: expected requests per second, such as 10, or 0 for no limit`]);
 }
 
-function parseShard(raw: string | undefined): Shard {
+/** Returns every `count`-th row, starting at row `index`: `2/5` is the rows 2, 7, 12, … Throws UsageError. */
+function parseShard(raw: string | undefined) {
   if (raw === undefined) return { index: 1, count: 1 };
   const [, index = '', count = ''] = /^(\d+)\/(\d+)$/.exec(raw) ?? [];
   const shard = { index: Number(index), count: Number(count) };

@@ -4,11 +4,9 @@
  */
 import { createHmac } from 'node:crypto';
 import { BatchFileError } from '../../errors.js';
-import { KnownFiles } from '../../inputs/file-digests.js';
-import type { Context } from '../../platform/context.js';
+import { fileDigester } from '../../inputs/file-digests.js';
 import { resolvePath } from '../../platform/files.js';
 import type { Event } from '../../runs/log/events.js';
-import type { Log } from '../../runs/log/log.js';
 import {
   CONTINUED,
   COPY,
@@ -21,6 +19,7 @@ import {
 } from '../../runs/log/match-rows.js';
 import { identifyRow, type Row, type RowIdentity, saltedDigest } from '../../table/row.js';
 import { type BatchPlan, shardRows } from './plan.js';
+import type { BatchTools } from './row.js';
 
 /** Rows whose files are read at the same time. */
 const AT_ONCE = 16;
@@ -28,10 +27,6 @@ const AT_ONCE = 16;
 const MAX_LISTED_COPIES = 3;
 
 export class RowSource {
-  readonly #plan: BatchPlan;
-  readonly #log: Log;
-  readonly #context: Context;
-  readonly #signal: AbortSignal;
   #matched: MatchedRows | undefined;
   #tableRows = 0;
   #rows = 0;
@@ -39,12 +34,7 @@ export class RowSource {
   #copyCount = 0;
   #isRead = false;
 
-  constructor(plan: BatchPlan, log: Log, context: Context, signal: AbortSignal) {
-    this.#plan = plan;
-    this.#log = log;
-    this.#context = context;
-    this.#signal = signal;
-  }
+  constructor(private readonly tools: Pick<BatchTools<BatchPlan>, 'plan' | 'log' | 'session'>) {}
 
   /** The number of rows of this shard, without copies; undefined until it is known. */
   get total(): number | undefined {
@@ -53,7 +43,7 @@ export class RowSource {
 
   /** Returns the event that says how many rows there are, and whether all were begun but those that --limit left. */
   summaryOf(unsent: number): Event {
-    const { limit } = this.#plan;
+    const { limit } = this.tools.plan;
     const rows = {
       rows: this.#tableRows,
       ...(this.#copyCount > 0 && { copies: this.#copyCount }),
@@ -79,15 +69,15 @@ export class RowSource {
    * the signal.
    */
   async record(): Promise<void> {
-    const { recorded, rows } = this.#log;
-    const { table, sendChanged } = this.#plan;
+    const { recorded, rows } = this.tools.log;
+    const { table, sendChanged } = this.tools.plan;
     const { found, digest } = await this.#read();
     const { isFolder, places } = table;
     const stateOf = (row: number) => rows.recordedState(row);
     const matched = matchRows(recorded, stateOf, found, { isFolder, places, sendChanged });
-    await this.#log.recordAll(this.#events(matched, found, digest));
+    await this.tools.log.recordAll(this.#events(matched, found, digest));
     rows.setFound(rangesOf([matched.presence]));
-    await this.#log.flush();
+    await this.tools.log.flush();
     this.#matched = matched;
   }
 
@@ -95,12 +85,12 @@ export class RowSource {
   async *rows(): AsyncGenerator<Row, void, void> {
     const { numbers, kinds } = this.#matched as MatchedRows;
     let at = 0;
-    for await (const row of shardRows(this.#plan)) {
+    for await (const row of shardRows(this.tools.plan)) {
       const number = numbers[at] ?? 0;
       if (kinds[at++] !== COPY) yield { ...row, number };
     }
     this.#isRead = true;
-    const { rows } = this.#log;
+    const { rows } = this.tools.log;
     for (const [number, state] of rows.entries()) {
       if (state !== 'running' || !rows.isGone(number)) continue;
       yield { number, label: rows.label(number), digest: () => '', inputs: { problem: 'is gone' } };
@@ -108,13 +98,15 @@ export class RowSource {
   }
 
   async #read() {
-    const { recorded } = this.#log;
-    const { salt } = recorded;
-    const files = new KnownFiles({
-      ...{ key: salt, context: this.#context, signal: this.#signal, known: recorded.files },
-      record: (path, state) => this.#log.record({ event: 'file', path, ...state }),
+    const { plan, log, session } = this.tools;
+    const { salt, files: known } = log.recorded;
+    const { context, interruption } = session;
+    const { signal } = interruption;
+    const digestFile = fileDigester({
+      ...{ key: salt, context, signal, known },
+      record: (path, state) => log.record({ event: 'file', path, ...state }),
     });
-    const isShard = this.#plan.shard.count > 1;
+    const isShard = plan.shard.count > 1;
     const digest = createHmac('sha256', salt);
     const onRow = (row: Row) => {
       this.#tableRows++;
@@ -125,18 +117,18 @@ export class RowSource {
     const identify = async () => {
       const rows = waiting;
       waiting = [];
-      const identities = await Promise.all(rows.map((row) => identifyRow(row, salt, files.digest)));
+      const identities = await Promise.all(rows.map((row) => identifyRow(row, salt, digestFile)));
       for (const [at, row] of rows.entries())
         found.add(identities[at] as RowIdentity, row.number, this.#placeOf(row));
       this.#rows += rows.length;
     };
-    for await (const row of shardRows(this.#plan, onRow)) {
-      this.#signal.throwIfAborted();
+    for await (const row of shardRows(plan, onRow)) {
+      signal.throwIfAborted();
       if (waiting.push(row) === AT_ONCE) await identify();
     }
     await identify();
     const table = isShard ? digest.digest('hex').slice(0, 32) : undefined;
-    if (table !== undefined && recorded.table !== undefined && recorded.table !== table)
+    if (table !== undefined && log.recorded.table !== undefined && log.recorded.table !== table)
       throw new BatchFileError(
         'the table has changed since its rows were recorded; with --shard it must stay as it was, or use another --results file',
       );
@@ -145,10 +137,10 @@ export class RowSource {
 
   #placeOf({ place }: Row): Uint8Array | undefined {
     if (place === undefined) return undefined;
-    const { table } = this.#plan;
-    const { cwd } = this.#context;
-    const text = table.isFolder ? resolvePath(place, cwd, this.#context) : place;
-    return saltedDigest(this.#log.recorded.salt, `${table.places} ${text}`);
+    const { plan, log, session } = this.tools;
+    const { table } = plan;
+    const text = table.isFolder ? resolvePath(place, session.context.cwd, session.context) : place;
+    return saltedDigest(log.recorded.salt, `${table.places} ${text}`);
   }
 
   async *#events(
@@ -162,8 +154,8 @@ export class RowSource {
       list.has(at) ? { [name]: hex(list, at) } : {};
     const copies: Event[] = [];
     let at = 0;
-    for await (const row of shardRows(this.#plan)) {
-      this.#signal.throwIfAborted();
+    for await (const row of shardRows(this.tools.plan)) {
+      this.tools.session.interruption.signal.throwIfAborted();
       const index = at++;
       const number = numbers[index] ?? 0;
       if (kinds[index] === COPY) {
@@ -193,7 +185,7 @@ export class RowSource {
 
   /** Yields where a recorded row is now, if it was elsewhere. */
   *#moves(row: number, label: string, found: FoundRows, at: number): Generator<Event, void, void> {
-    const { recorded } = this.#log;
+    const { recorded } = this.tools.log;
     const index = recorded.indexOf(row) ?? 0;
     const { places, written } = found;
     const moved = {

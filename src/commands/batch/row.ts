@@ -1,12 +1,11 @@
 /** Runs one row of a batch: sends or watches it. Each step is recorded in the log. */
 import type { WaitSettings } from '../../config/resolve-setting.js';
-import { FileChangedError, OutputError, UsageError, WfrError } from '../../errors.js';
+import { FileChangedError, OutputError, WfrError } from '../../errors.js';
 import type { Exit } from '../../exit-code.js';
 import { type CommonInputs, type ResolvedInputs, resolveRow } from '../../inputs/resolve.js';
 import { factsOf, rowReason } from '../../outcome/describe-error.js';
 import { exitOf, type Facts, type State, stateOfRun } from '../../outcome/outcome.js';
 import type { RowFiles } from '../../output-documents/row-files.js';
-import type { Context } from '../../platform/context.js';
 import type { Gate } from '../../runs/gate.js';
 import { recordedError } from '../../runs/log/events.js';
 import type { Log } from '../../runs/log/log.js';
@@ -21,22 +20,20 @@ import type { Session } from '../shared/session.js';
 import { watchRun } from '../shared/watch-run.js';
 
 /** What all rows have in common. */
-export interface RowPlan extends Omit<Trigger, 'inputs'>, ResendOptions, CommonInputs {
+interface RowPlan extends Omit<Trigger, 'inputs'>, ResendOptions, CommonInputs {
   wait: WaitSettings;
   /** How many rows that were never sent are sent at most. */
   limit: number;
 }
 
-export interface RowTools {
+/** What the parts of a batch work with. */
+export interface BatchTools<Plan = RowPlan> {
+  plan: Plan;
   session: Session;
   log: Log;
   gate: Gate;
   /** Where the files of finished rows are saved. */
   files: RowFiles | undefined;
-  /** Whether no further request may be completed. */
-  isStopped(): boolean;
-  /** Ends the watching of runs: a signal arrived, or the log cannot be written. */
-  stopWatching: AbortSignal;
 }
 
 /** How a row ended in this command. */
@@ -57,8 +54,6 @@ class HeldBackError extends Error {
 }
 
 export class RowRunner {
-  readonly #plan: RowPlan;
-  readonly #tools: RowTools;
   /** The spelling of the workflow's field that the service has accepted. */
   #field: Trigger['field'];
   /** How many rows that were never sent may still be sent. */
@@ -67,18 +62,24 @@ export class RowRunner {
   /** How many rows wait because that was none. */
   unsent = 0;
 
-  constructor(plan: RowPlan, tools: RowTools) {
-    this.#plan = plan;
-    this.#tools = tools;
-    this.#field = plan.field;
-    this.#left = plan.limit;
+  /**
+   * `isStopped` returns whether no further request may be completed; `stopWatching` ends the watching of runs: a signal
+   * arrived, or the log cannot be written.
+   */
+  constructor(
+    private readonly tools: BatchTools,
+    private readonly isStopped: () => boolean,
+    private readonly stopWatching: AbortSignal,
+  ) {
+    this.#field = tools.plan.field;
+    this.#left = tools.plan.limit;
   }
 
   /** Sends or watches a row; returns undefined if neither is needed or possible. Throws OutputError, and internal errors. */
   async run(row: Row): Promise<RowResult | undefined> {
-    const { log, gate } = this.#tools;
+    const { log, gate } = this.tools;
     const { number } = row;
-    switch (nextAction(number, log.rows.state(number), this.#plan)) {
+    switch (nextAction(number, log.rows.state(number), this.tools.plan)) {
       case 'skip':
         return undefined;
       case 'watch':
@@ -91,7 +92,7 @@ export class RowRunner {
 
   /** Returns undefined for a row that waits because of --limit. */
   async #send(row: Row): Promise<RowResult | undefined> {
-    const { log, session } = this.#tools;
+    const { log, session } = this.tools;
     const { context, reporter } = session;
     const { number, label } = row;
     const isNew = ROW_STATES[log.rows.state(number)].again === 'send';
@@ -128,15 +129,15 @@ export class RowRunner {
   }
 
   #resolve(row: Row): Promise<ResolvedInputs> {
-    const { log, session } = this.#tools;
-    return resolveRowInputs(row, this.#plan, session.context, log.recorded.salt);
+    const { log, session, plan } = this.tools;
+    return resolveRow(row, plan, session.context, log.recorded.salt);
   }
 
   async #trigger(row: Row, resolved: ResolvedInputs): Promise<Run> {
-    const { log, gate, session, isStopped } = this.#tools;
-    const { workflowId, resend503 } = this.#plan;
+    const { log, gate, session, plan } = this.tools;
+    const { workflowId, resend503 } = plan;
     const record = log.ofRow(row.number, session.context.secrets, async () => {
-      if (isStopped()) throw new HeldBackError();
+      if (this.isStopped()) throw new HeldBackError();
       await assertIdentity(row, resolved, log.recorded);
       return undefined;
     });
@@ -150,16 +151,10 @@ export class RowRunner {
 
   /** Watches a run. One that the service no longer knows is lost; any other stays `running`, and a later call watches it. */
   async #watch({ number, label }: Row, id: string, accepted: Run | undefined): Promise<RowResult> {
-    const { log, session, files, stopWatching } = this.#tools;
-    const { wait } = this.#plan;
+    const { log, session, files, plan } = this.tools;
     const place = session.service.memory.place();
     const options = {
-      id,
-      place,
-      wait,
-      label: null,
-      exists: true,
-      signal: stopWatching,
+      ...{ id, place, wait: plan.wait, label: null, exists: true, signal: this.stopWatching },
       ...(accepted && { accepted }),
     };
     const { run, error, thrown } = await watchRun(options, session).finally(() => place.end());
@@ -195,24 +190,13 @@ export class RowRunner {
 
   /** Prints the id with --quiet, and records it: later commands refer to the run with @last. */
   #announce(label: string, { id, status, versionName: version }: Run, inputs: readonly string[]): void {
-    const { history, service, context, reporter } = this.#tools.session;
-    const { workflowId: workflow } = this.#plan;
+    const { history, service, context, reporter } = this.tools.session;
+    const { workflowId: workflow } = this.tools.plan;
     context.secrets.keep(id);
     // Else the line of a row that has ended has it.
     if (reporter.presentation.quiet) reporter.notice(`Run ${sanitize(id)} (${sanitize(label)})`);
     history.recordTrigger({ id, workflow, baseUrl: service.baseUrl.href, inputs, status, label, version });
   }
-}
-
-/** Reads the texts and opens the documents of a row, which are digested with `digestKey`. Throws UsageError with the row's label. */
-export async function resolveRowInputs(
-  { inputs, label }: Row,
-  common: CommonInputs,
-  context: Context,
-  digestKey?: Uint8Array,
-): Promise<ResolvedInputs> {
-  if ('problem' in inputs) throw new UsageError([`${label}: ${inputs.problem}`]);
-  return resolveRow(inputs, label, common, context, digestKey);
 }
 
 /** Throws FileChangedError if what is about to be sent is not what was recorded as this row. */

@@ -28,17 +28,14 @@ export function findCursor(words: readonly string[], program: Command): Cursor |
 class CommandLine {
   /** The program until a command is named; undefined after an unknown one. */
   #command: Command | undefined;
-  #flags: Record<string, string> = {};
-  #operands: string[] = [];
-  /** The inputs that flags have given. */
-  #items: string[] = [];
+  #line = emptyLine();
   /** The flag whose value comes next. */
   #pendingFlag: Option | undefined;
   /** Whether flags are no longer allowed. */
   #flagsEnded = false;
 
   constructor(private readonly program: Command) {
-    this.#begin();
+    this.#command = program;
   }
 
   take(word: string): void {
@@ -61,18 +58,17 @@ class CommandLine {
 
   #cursor(word: string, placeholder: Cursor['expected'], prefix = ''): Cursor {
     const expected = placeholder === 'topic' ? this.#topics() : placeholder;
-    return { word, prefix, expected, flags: this.#flags, operands: this.#operands, items: this.#items };
+    return { word, prefix, expected, ...this.#line };
   }
 
   #locateFlag(word: string, command: Command): Cursor {
     const { option, prefix, value } = parseFlag(word, command.options) ?? {};
     if (option !== undefined && value !== undefined) return this.#cursor(word, expectedValue(option), prefix);
     const options = command.createHelp().visibleOptions(command);
-    const flags = options.map(({ long, short, description }) => ({
-      value: long ?? short ?? '',
-      description,
-    }));
-    return this.#cursor(word, flags);
+    return this.#cursor(
+      word,
+      options.map(({ long, short, description }) => ({ value: long ?? short ?? '', description })),
+    );
   }
 
   #takeFlag(word: string): void {
@@ -82,43 +78,37 @@ class CommandLine {
   }
 
   #setFlag(option: Option, value: string): void {
-    this.#flags[option.attributeName()] = value;
-    if (placeholderOf(option) === 'item') this.#items.push(value);
+    this.#line.flags[option.attributeName()] = value;
+    if (placeholderOf(option) === 'item') this.#line.items.push(value);
   }
 
   #takeOperand(word: string): void {
     const argument = this.#argument();
     if (this.#command !== undefined && this.#command.commands.length > 0) {
       this.#command = this.#command.commands.find((candidate) => candidate.name() === word);
-    } else if (argument?.name() === 'command' && word === 'wfr' && this.#operands.length === 0) {
+    } else if (argument?.name() === 'command' && word === 'wfr' && this.#line.operands.length === 0) {
       // The command that the sandbox runs is wfr itself: its command line starts here.
-      this.#begin();
+      this.#command = this.program;
+      this.#line = emptyLine();
+      this.#flagsEnded = false;
     } else {
-      this.#operands.push(word);
+      this.#line.operands.push(word);
       this.#flagsEnded ||= argument?.name() === 'command';
     }
-  }
-
-  #begin(): void {
-    this.#command = this.program;
-    this.#flags = {};
-    this.#operands = [];
-    this.#items = [];
-    this.#flagsEnded = false;
   }
 
   #argument(): Argument | undefined {
     const declared = this.#command?.registeredArguments ?? [];
     const last = declared.at(-1);
-    return declared[this.#operands.length] ?? (last?.variadic ? last : undefined);
+    return declared[this.#line.operands.length] ?? (last?.variadic ? last : undefined);
   }
 
   /** Returns commands and topics, or the parts of the command that the help is about. */
   #topics(): Candidate[] {
-    const [command] = this.#operands;
+    const [command] = this.#line.operands;
     if (command === undefined)
       return [...commandNames(this.program), ...Object.keys(TOPICS).map(toCandidate)];
-    return this.#operands.length > 1 ? [] : Object.keys(SUBTOPICS[command] ?? {}).map(toCandidate);
+    return this.#line.operands.length > 1 ? [] : Object.keys(SUBTOPICS[command] ?? {}).map(toCandidate);
   }
 }
 
@@ -128,16 +118,11 @@ function commandNames(parent: Command): Candidate[] {
   return commands.map((command) => ({ value: command.name(), description: command.summary() }));
 }
 
-/** A flag that takes a value, and the start of the word before the value; the last flag of `-vo`. */
-interface ParsedFlag {
-  option: Option;
-  prefix: string;
-  /** Undefined if it is the next word. */
-  value: string | undefined;
-}
-
-/** Returns undefined for a word without such a flag. */
-function parseFlag(word: string, options: readonly Option[]): ParsedFlag | undefined {
+/**
+ * Returns a flag that takes a value, the last one of `-vo`; the start of the word before the value, and the value, which is
+ * undefined if it is the next word. Undefined for a word without such a flag.
+ */
+function parseFlag(word: string, options: readonly Option[]) {
   if (word.startsWith('--')) {
     const [name = ''] = word.split('=', 1);
     const option = options.find(({ long }) => long === name);
@@ -166,18 +151,25 @@ function toCandidate(value: string): Candidate {
   return { value };
 }
 
-/** The word under the cursor, and what precedes it on the command line. */
-interface Cursor {
+/**
+ * Returns what precedes a word on the command line: the flags that have a value, by commander's attribute name, the operands,
+ * and the inputs that flags have given.
+ */
+const emptyLine = () => ({
+  flags: {} as Record<string, string>,
+  operands: [] as string[],
+  items: [] as string[],
+});
+
+type LineBefore = ReturnType<typeof emptyLine>;
+
+/** The word under the cursor. */
+interface Cursor extends LineBefore {
   word: string;
   /** The start of the word that is not completed, such as `--output=`. */
   prefix: string;
   /** The placeholder of the value in the help, or the candidates themselves. */
   expected: string | readonly Candidate[];
-  /** The command's flags that have a value, by commander's attribute name. */
-  flags: Readonly<Record<string, string>>;
-  operands: readonly string[];
-  /** The inputs that flags have given. */
-  items: readonly string[];
 }
 
 /**
@@ -206,20 +198,21 @@ async function formatCandidates(
   context: Context,
 ): Promise<string> {
   const text = word.slice(prefix.length);
-  const completion: Completion =
-    typeof expected === 'string'
-      ? ((await COMPLETERS[expected]?.({ text, ...line }, context)) ?? {})
-      : { candidates: expected };
-  const candidates = (completion.candidates ?? [])
+  const completion =
+    typeof expected === 'string' ? await COMPLETERS[expected]?.({ text, ...line }, context) : expected;
+  const {
+    candidates = [],
+    paths,
+    pathStart = 0,
+  } = completion && 'paths' in completion ? completion : { candidates: completion };
+  const shown = candidates
     .filter(({ value }) => isSafeWord(value) && (typeof expected !== 'string' || !value.startsWith('-')))
     .map(({ value, description = '' }) => ({ value: prefix + value, description }))
     .filter(({ value }) => value.toLowerCase().startsWith(word.toLowerCase()));
-  const lines = candidates.map(({ value, description }) =>
+  const lines = shown.map(({ value, description }) =>
     hasDescriptions && description !== '' ? `${value}\t${sanitize(description)}\n` : `${value}\n`,
   );
-  if (completion.paths !== undefined) {
-    lines.push(`\t${completion.paths}\t${word.slice(0, prefix.length + (completion.pathStart ?? 0))}\n`);
-  }
+  if (paths !== undefined) lines.push(`\t${paths}\t${word.slice(0, prefix.length + pathStart)}\n`);
   return lines.join('');
 }
 
@@ -233,20 +226,18 @@ interface Candidate {
   description?: string;
 }
 
-/** Candidates, and whether the shell adds files or directories. */
-interface Completion {
-  candidates?: readonly Candidate[];
-  paths?: 'files' | 'folders';
-  /** Where in the text the path begins. */
+/** Files or folders that the shell adds, where in the text their path begins, and candidates. */
+interface Paths {
+  paths: 'files' | 'folders';
   pathStart?: number;
+  candidates?: readonly Candidate[];
 }
 
-/** The value typed so far, and what precedes it on the command line. */
-interface CompletionRequest {
+type Completion = readonly Candidate[] | Paths;
+
+/** The value typed so far. */
+interface CompletionRequest extends LineBefore {
   text: string;
-  flags: Readonly<Record<string, string>>;
-  operands: readonly string[];
-  items: readonly string[];
 }
 
 type Completer = (request: CompletionRequest, context: Context) => Completion | Promise<Completion>;
@@ -266,7 +257,7 @@ const COMPLETERS: Readonly<Record<string, Completer>> = {
   item: input,
   parameter,
   kind: report,
-  status: () => ({ candidates: KNOWN_STATUSES.map(toCandidate) }),
+  status: () => KNOWN_STATUSES.map(toCandidate),
   name: profiles,
   workflow: aliases,
   'run-id': pastRuns,
@@ -282,18 +273,16 @@ async function input(request: CompletionRequest, context: Context): Promise<Comp
   const { text, operands, items } = request;
   const pathStart = findPathStart(text);
   if (pathStart !== undefined) return { paths: 'files', pathStart };
-  if (findName(text) !== undefined) return {};
+  if (findName(text) !== undefined) return [];
   const given = new Set([...operands.slice(1), ...items].map(findName));
   const missing = (await declaredParameters(request, context)).filter(({ name }) => !given.has(name));
-  const candidates = missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));
-  return { candidates };
+  return missing.map((one) => ({ value: itemStart(one), description: describeParameter(one) }));
 }
 
 /** The names of documents, for `--each`. */
 async function parameter(request: CompletionRequest, context: Context): Promise<Completion> {
   const documents = (await declaredParameters(request, context)).filter(({ type }) => type === 'document');
-  const candidates = documents.map((one) => ({ value: one.name, description: describeParameter(one) }));
-  return { candidates };
+  return documents.map((one) => ({ value: one.name, description: describeParameter(one) }));
 }
 
 async function declaredParameters(
@@ -306,24 +295,17 @@ async function declaredParameters(
 
 function report({ text }: CompletionRequest): Completion {
   const kind = REPORT_KINDS.find((candidate) => candidate.endsWith('=') && text.startsWith(candidate));
-  return kind === undefined
-    ? { candidates: REPORT_KINDS.map(toCandidate) }
-    : { paths: 'files', pathStart: kind.length };
+  return kind === undefined ? REPORT_KINDS.map(toCandidate) : { paths: 'files', pathStart: kind.length };
 }
 
 async function profiles(_request: CompletionRequest, context: Context): Promise<Completion> {
   const { profiles = {} } = (await loadConfig(context))?.content ?? {};
-  return {
-    candidates: Object.entries(profiles).map(([value, { baseUrl = '' }]) => ({
-      value,
-      description: baseUrl,
-    })),
-  };
+  return Object.entries(profiles).map(([value, { baseUrl = '' }]) => ({ value, description: baseUrl }));
 }
 
 async function aliases({ flags }: CompletionRequest, context: Context): Promise<Completion> {
   const workflows = namedWorkflows(await profileOf(flags, context));
-  return { candidates: workflows.map(({ name, id }) => ({ value: name, description: id })) };
+  return workflows.map(({ name, id }) => ({ value: name, description: id }));
 }
 
 async function pastRuns({ text, flags, operands }: CompletionRequest, context: Context): Promise<Completion> {
@@ -348,7 +330,7 @@ async function pastRuns({ text, flags, operands }: CompletionRequest, context: C
     const isMatch = id.toLowerCase().startsWith(text.toLowerCase()) && !operands.includes(id);
     if (isMatch && ids.length < MAX_IDS) ids.push({ value: id, description: `${status} ${name} ${time}` });
   }
-  return { candidates: [...latest.values(), ...ids] };
+  return [...latest.values(), ...ids];
 }
 
 async function step({ flags }: CompletionRequest, context: Context): Promise<Completion> {
@@ -359,7 +341,7 @@ async function step({ flags }: CompletionRequest, context: Context): Promise<Com
     context,
   );
   const names = workflows.flatMap(({ steps }) => steps.map(({ name }) => name));
-  return { candidates: [...new Set(names)].map(toCandidate) };
+  return [...new Set(names)].map(toCandidate);
 }
 
 /** Returns the profile; undefined where it is invalid, as the history may still have runs. */

@@ -60,47 +60,34 @@ async function helpData(
 }
 
 async function helpText(
-  [topic, ...rest]: readonly string[],
+  words: readonly string[],
   flags: ProfileFlags,
   program: Command,
   context: Context,
 ): Promise<string> {
+  const [topic, ...rest] = words;
   if (topic === undefined) return commandHelp(program);
-  const commands = visibleCommands(program);
+  const commands = program.createHelp().visibleCommands(program);
   const command = commands.find((candidate) => candidate.name() === topic);
-  if (command !== undefined) return rest.length === 0 ? commandHelp(command) : subtopicText(command, rest);
-  const { TOPICS, workflowHelp } = await import('./topics.js');
-  if (rest.length === 0 && !Object.hasOwn(TOPICS, topic)) {
-    const help = await workflowHelp(topic, flags, context);
-    if (help !== undefined) return help;
-  }
-  const names = [...commands.map((candidate) => candidate.name()), ...Object.keys(TOPICS)];
-  return textOf(TOPICS, [topic, ...rest], names);
+  if (command !== undefined && rest.length === 0) return commandHelp(command);
+  const { SUBTOPICS, TOPICS, workflowHelp } = await import('./topics.js');
+  const texts = command === undefined ? TOPICS : { ...partsOf(command), ...SUBTOPICS[topic] };
+  const name = (command === undefined ? words : rest).join(' ');
+  if (Object.hasOwn(texts, name)) return texts[name] ?? '';
+  const help = rest.length === 0 ? await workflowHelp(topic, flags, context) : undefined;
+  if (help !== undefined) return help;
+  const others = command === undefined ? commands.map((one) => one.name()) : [];
+  const names = [...others, ...Object.keys(texts)];
+  const problem = `no help on "${words.join(' ')}"`;
+  if (names.length === 0) throw new UsageError([problem], `wfr help ${topic}`);
+  throw new UsageError([`${problem}; choose ${names.length > 1 ? 'one of ' : ''}${names.join(', ')}`]);
 }
 
-/** Returns the help on a part of a command, or on a choice of its argument, which the command's own help explains. */
-async function subtopicText(command: Command, words: readonly string[]): Promise<string> {
-  const { SUBTOPICS } = await import('./topics.js');
+/** Returns the help on each part of a command, and on each choice of its argument, which the command's own help explains. */
+function partsOf(command: Command): Record<string, string> {
   const parts = command.commands.map((part) => [part.name(), commandHelp(part)]);
   const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
-  const ofChoices = choices.map((choice) => [choice, commandHelp(command)]);
-  const texts = { ...Object.fromEntries([...parts, ...ofChoices]), ...SUBTOPICS[command.name()] };
-  return textOf(texts, words, Object.keys(texts), command.name());
-}
-
-function textOf(
-  texts: Readonly<Record<string, string>>,
-  words: readonly string[],
-  names: readonly string[],
-  commandName?: string,
-): string {
-  const name = words.join(' ');
-  const text = Object.hasOwn(texts, name) ? texts[name] : undefined;
-  if (text !== undefined) return text;
-  const subject = commandName === undefined ? name : `${commandName} ${name}`;
-  const choices = names.length > 1 ? `one of ${names.join(', ')}` : names[0];
-  if (choices !== undefined) throw new UsageError([`no help on "${subject}"; choose ${choices}`]);
-  throw new UsageError([`no help on "${subject}"`], `wfr help ${commandName}`);
+  return Object.fromEntries([...parts, ...choices.map((choice) => [choice, commandHelp(command)])]);
 }
 
 /** Returns the reference, or that of one command, as JSON. */
@@ -110,10 +97,6 @@ async function referenceText(name: string | undefined, program: Command): Promis
   if (name !== undefined && command === undefined)
     throw new UsageError([`--json: "${name}" is not a command`]);
   return `${JSON.stringify(command ? describeCommand(command) : createReference(program), null, 2)}\n`;
-}
-
-function visibleCommands(program: Command): readonly Command[] {
-  return program.createHelp().visibleCommands(program);
 }
 
 /** Returns a command's whole help; helpInformation() would leave out the text after the flags. */

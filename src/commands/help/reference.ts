@@ -2,55 +2,16 @@
 import type { Argument, Command, Option } from 'commander';
 import { ERROR_CODES, EXIT_CODE_MEANINGS, SIGNAL_EXIT_CODES } from '../../exit-code.js';
 import { VERSION } from '../../platform/context.js';
-import { choicesOf, commandPath, TypedOption } from '../shared/flags.js';
+import { choicesOf, commandPath } from '../shared/flags.js';
 import { environmentVariables } from './topics.js';
 
-/** A flag, an argument, a variable, an exit code: plain data, whose members are the format of `wfr help --json`. */
-export interface Reference {
-  name: string;
-  version: string;
-  description: string;
-  flags: readonly FlagReference[];
-  commands: readonly CommandReference[];
-  environment: readonly { name: string; value?: string; description: string }[];
-  exitCodes: readonly { code: number; description: string }[];
-  /** The codes of errors as data, and the exit codes that they come with. */
-  errorCodes: readonly { code: string; exitCodes: readonly number[]; description: string }[];
-}
-
-export interface CommandReference {
-  name: string;
-  summary: string;
-  description: string;
-  arguments: readonly {
-    name: string;
-    description: string;
-    required: boolean;
-    repeatable: boolean;
-    choices?: readonly string[];
-  }[];
-  flags: readonly FlagReference[];
-}
-
-export interface FlagReference {
-  name: string;
-  short?: string;
-  /** The placeholder of its value; missing for a flag without one. */
-  value?: string;
-  /** The flag may be given without its value. */
-  valueOptional?: true;
-  type: string;
-  choices?: readonly string[];
-  repeatable: boolean;
-  default?: string;
-  /** The variables that it overrides. */
-  environment?: readonly string[];
-  group: string;
-  description: string;
-}
+/** Plain data, whose members are the format of `wfr help --json`. */
+export type Reference = ReturnType<typeof createReference>;
+export type CommandReference = ReturnType<typeof describeCommand>;
+export type FlagReference = ReturnType<typeof describeFlag>;
 
 /** Returns the reference of a program whose commands are all defined. */
-export function createReference(program: Command): Reference {
+export function createReference(program: Command) {
   return {
     name: program.name(),
     version: VERSION,
@@ -61,6 +22,7 @@ export function createReference(program: Command): Reference {
     exitCodes: EXIT_CODE_MEANINGS.flatMap(([codes, description]) =>
       codes.split(', ').map((code) => ({ code: Number(code), description })),
     ),
+    // With the exit codes that they come with.
     errorCodes: Object.entries(ERROR_CODES).map(([code, [exit, description]]) => ({
       code,
       exitCodes: exit === 'signal' ? Object.values(SIGNAL_EXIT_CODES) : [exit],
@@ -76,7 +38,7 @@ export function definedCommands(program: Command): readonly Command[] {
 }
 
 /** Returns the reference of one command. */
-export function describeCommand(command: Command): CommandReference {
+export function describeCommand(command: Command) {
   return {
     name: commandPath(command),
     summary: command.summary(),
@@ -86,7 +48,7 @@ export function describeCommand(command: Command): CommandReference {
   };
 }
 
-function describeArgument(argument: Argument): CommandReference['arguments'][number] {
+function describeArgument(argument: Argument) {
   const { description, required, variadic, argChoices: choices } = argument;
   return {
     name: argument.name(),
@@ -97,49 +59,48 @@ function describeArgument(argument: Argument): CommandReference['arguments'][num
   };
 }
 
-function flagsOf(command: Command): FlagReference[] {
+function flagsOf(command: Command) {
   return command.createHelp().visibleOptions(command).map(describeFlag);
 }
 
-function describeFlag(option: Option): FlagReference {
-  const { long, short, flags, helpGroupHeading } = option;
+/** What values are, by their placeholders; any other one is a string. */
+const TYPES: Readonly<Record<string, string>> = {
+  path: 'path',
+  file: 'path',
+  folder: 'path',
+  number: 'number',
+  code: 'number',
+  factor: 'number',
+  duration: 'duration',
+  url: 'URL',
+  pointer: 'JSON Pointer',
+};
+
+/**
+ * Returns the reference of a flag, whose help is `what it does: one, two or three; repeatable (WFR_NAME) (default: one)`. The
+ * help is the definition, so that people and programs read the same.
+ */
+function describeFlag(option: Option) {
+  const { long, short, flags, helpGroupHeading, description: help } = option;
   const [, placeholder] = / ([<[].*)/.exec(flags) ?? [];
   const value = placeholder?.replace(/[<>[\]]/g, '');
-  const { description, default: initial, environment, choices, repeatable } = parseHelp(option.description);
-  const type = value === undefined ? 'boolean' : option instanceof TypedOption ? option.type : 'string';
+  const choices = choicesOf(help);
+  const [, initial] = / \(default: (.+?)\)/.exec(help) ?? [];
+  const [, variables] = / \((WFR_[^)]+)\)/.exec(help) ?? [];
   return {
     name: long ?? '',
     ...(short !== undefined && { short }),
+    // The placeholder of its value, which may be left out of some.
     ...(value !== undefined && { value }),
     ...(option.optional && { valueOptional: true }),
-    type,
+    type: value === undefined ? 'boolean' : (TYPES[value.replace('|-', '')] ?? 'string'),
     ...(choices !== undefined && { choices }),
-    repeatable,
-    ...(initial !== undefined && { default: initial }),
-    ...(environment !== undefined && { environment }),
-    group: (helpGroupHeading ?? 'Options').replace(/:$/, ''),
-    description,
-  };
-}
-
-/**
- * Parses the help of a flag: `what it does: one, two or three; repeatable (WFR_NAME) (default: one)`. The help is the
- * definition, so that people and programs read the same.
- */
-function parseHelp(
-  help: string,
-): Pick<FlagReference, 'description' | 'default' | 'environment' | 'choices' | 'repeatable'> {
-  const [, defaultValue] = / \(default: (.+?)\)/.exec(help) ?? [];
-  const [, variables] = / \((WFR_[^)]+)\)/.exec(help) ?? [];
-  const choices = choicesOf(help);
-  const description = help.replace(/ \((default: .+?|WFR_[^)]+)\)/g, '').replace(/; repeatable$/, '');
-  return {
-    description,
     repeatable: /; repeatable\b/.test(help),
-    ...(defaultValue !== undefined && { default: defaultValue }),
+    ...(initial !== undefined && { default: initial }),
     ...(variables !== undefined && {
       environment: variables.split(', ').map((name) => name.replace(/=.*/, '')),
     }),
-    ...(choices !== undefined && { choices }),
+    group: (helpGroupHeading ?? 'Options').replace(/:$/, ''),
+    description: help.replace(/ \((default: .+?|WFR_[^)]+)\)/g, '').replace(/; repeatable$/, ''),
   };
 }

@@ -10,49 +10,41 @@ import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import { layOutTerms } from '../../text/wrap.js';
 
-/** Variables with the same meaning, some with the value that has it, in groups. */
-type Variables = readonly (readonly [names: readonly string[], meaning: string])[];
+/** The meanings of variables, some with the value that has it; those with the same meaning are together. */
+type Variables = Readonly<Record<string, string>>;
 
-const SETTINGS: Variables = [
-  [['WFR_BASE_URL'], "the service's address, with its path prefix: https, or http to this machine"],
-  [['WFR_TOKEN'], 'the access token'],
-  [
-    ['WFR_TOKEN_FILE'],
+const SETTINGS: Variables = {
+  WFR_BASE_URL: "the service's address, with its path prefix: https, or http to this machine",
+  WFR_TOKEN: 'the access token',
+  WFR_TOKEN_FILE:
     'a file with the access token; WFR_TOKEN overrides it. The token of a profile that --profile names overrides both at the service of that profile',
-  ],
-  [['WFR_ALLOW_HTTP=1'], 'allow http to other hosts'],
-  [['WFR_WORKFLOW_ID_FIELD'], 'auto, worfklowId, workflowId or both'],
-  [['WFR_PROFILE'], 'the profile of the config file to use'],
-  [
-    ['WFR_CONFIG'],
+  'WFR_ALLOW_HTTP=1': 'allow http to other hosts',
+  WFR_WORKFLOW_ID_FIELD: 'auto, worfklowId, workflowId or both',
+  WFR_PROFILE: 'the profile of the config file to use',
+  WFR_CONFIG:
     'the config file (default: wfr/config.json in XDG_CONFIG_HOME, ~/.config or, on Windows, APPDATA)',
-  ],
-];
+};
 
-const SURROUNDINGS: Variables = [
-  [
-    ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'],
+const SURROUNDINGS: Variables = {
+  'HTTPS_PROXY, HTTP_PROXY, NO_PROXY':
     'the proxy, and the hosts to reach without it; this machine is always reached directly',
-  ],
-  [['SSL_CERT_FILE', 'SSL_CERT_DIR'], "the system's CA certificates, as in OpenSSL; see also --cacert"],
-  [['NODE_EXTRA_CA_CERTS'], 'a file with additional CA certificates, read at every start'],
-  [
-    ['TRACEPARENT', 'TRACESTATE'],
+  'SSL_CERT_FILE, SSL_CERT_DIR': "the system's CA certificates, as in OpenSSL; see also --cacert",
+  NODE_EXTRA_CA_CERTS: 'a file with additional CA certificates, read at every start',
+  'TRACEPARENT, TRACESTATE':
     'the trace that this command is a part of, which is sent to the service (W3C Trace Context)',
-  ],
-  [['WFR_TRACE=0'], 'send no trace context'],
-  [['WFR_HISTORY=0'], 'keep no history of runs'],
-  [['XDG_STATE_HOME'], 'where the history is stored (default: ~/.local/state)'],
-  [['NO_COLOR'], 'turn colors off'],
-  [['FORCE_COLOR', 'CLICOLOR_FORCE'], 'turn colors of messages on without a terminal'],
-  [['CI', 'TERM=dumb'], 'print a line for each change instead of a live line'],
-  [['GITHUB_STEP_SUMMARY', 'GITHUB_OUTPUT'], 'the files that --report github appends to'],
-];
+  'WFR_TRACE=0': 'send no trace context',
+  'WFR_HISTORY=0': 'keep no history of runs',
+  XDG_STATE_HOME: 'where the history is stored (default: ~/.local/state)',
+  NO_COLOR: 'turn colors off',
+  'FORCE_COLOR, CLICOLOR_FORCE': 'turn colors of messages on without a terminal',
+  'CI, TERM=dumb': 'print a line for each change instead of a live line',
+  'GITHUB_STEP_SUMMARY, GITHUB_OUTPUT': 'the files that --report github appends to',
+};
 
 /** Returns each variable with its meaning. */
 export function environmentVariables(): { name: string; value?: string; description: string }[] {
-  return [...SETTINGS, ...SURROUNDINGS].flatMap(([names, description]) =>
-    names.map((text) => {
+  return Object.entries({ ...SETTINGS, ...SURROUNDINGS }).flatMap(([names, description]) =>
+    names.split(', ').map((text) => {
       const [name = '', value] = text.split('=');
       return { name, ...(value !== undefined && { value }), description };
     }),
@@ -76,12 +68,7 @@ Examples:
 `;
 }
 
-function formatVariables(variables: Variables): string {
-  return layOutTerms(
-    variables.map(([names, meaning]) => [names.join(', '), meaning]),
-    26,
-  ).join('\n');
-}
+const formatVariables = (variables: Variables) => layOutTerms(Object.entries(variables), 26).join('\n');
 
 const INPUTS = `Inputs
 

@@ -1,6 +1,6 @@
 /** The flags and the help of `wfr history`. */
 import { type Command, Option } from 'commander';
-import { addFlags, type CommandEntry, common, rawFlags, type Start, TypedOption } from '../shared/flags.js';
+import { addFlags, type CommandEntry, common, rawFlags, type Start } from '../shared/flags.js';
 import type { HistoryFlags } from './history.js';
 
 const HELP = `
@@ -29,11 +29,7 @@ export const HISTORY: CommandEntry = {
 function define(command: Command, start: Start): void {
   command
     .description('List the runs that you triggered on this machine, latest first.')
-    .addOption(
-      common(
-        new TypedOption('number', '-n, --limit <number>', 'maximum number of runs to list (default: 20)'),
-      ),
-    )
+    .addOption(common(new Option('-n, --limit <number>', 'maximum number of runs to list (default: 20)')))
     .addOption(common(new Option('--status <status>', 'only runs with this status, such as FAILED')))
     .addOption(
       common(new Option('--workflow <workflow>', 'only runs of this workflow: UUID, URL or configured name')),

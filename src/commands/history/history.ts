@@ -198,7 +198,7 @@ function formatRuns(
   };
   return formatTable(
     runs,
-    columns.filter(({ header }) => isShown[header] ?? true),
+    columns.filter(({ header = '' }) => isShown[header] ?? true),
     layout,
   );
 }

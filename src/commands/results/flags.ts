@@ -1,14 +1,6 @@
 /** The flags and the help of `wfr results`. */
 import { type Command, Option } from 'commander';
-import {
-  addFlags,
-  type CommandEntry,
-  collect,
-  common,
-  rawFlags,
-  type Start,
-  TypedOption,
-} from '../shared/flags.js';
+import { addFlags, type CommandEntry, collect, common, rawFlags, type Start } from '../shared/flags.js';
 import type { ResultsFlags } from './results.js';
 
 const HELP = `
@@ -42,21 +34,14 @@ function define(command: Command, start: Start): void {
     .option('--json', 'same as --output json')
     .addOption(
       common(
-        new TypedOption(
-          'JSON Pointer',
+        new Option(
           '--get <pointer>',
           'print this value of each output, such as /total; repeatable',
         ).argParser(collect),
       ),
     )
     .addOption(
-      common(
-        new TypedOption(
-          'path',
-          '--rows <file|->',
-          'print the columns and rows of the table, also those never sent',
-        ),
-      ),
+      common(new Option('--rows <file|->', 'print the columns and rows of the table, also those never sent')),
     )
     .addOption(
       common(

@@ -67,12 +67,8 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     if (isOnStdout || !context.errorsAsData)
       await printSummary(summary, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
     if (joined.problems.length > 0) throw new UsageError([...joined.problems, ...joined.absent]);
-    const rowFiles = await openRowFiles(
-      flags,
-      async () => (await listLabels(joined)).all,
-      undefined,
-      context,
-    );
+    const labels = async () => (await listLabels(joined)).all;
+    const rowFiles = await openRowFiles(flags, labels, undefined, context);
     const failure = await saveRows(joined, rowFiles, context, interruption.signal);
     const exit = exitOfSeveral([
       exitOf(joined),
@@ -100,22 +96,22 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
 /** Throws UsageError for an unknown format, or one that cannot be printed. */
 function parseResultsFormat(flags: ResultsFlags): ResultsFormat {
   const format = parseFormat(flags, RESULTS_FORMATS);
-  if (format !== 'text' && isReportOnStdout(flags))
+  const isReport = isReportOnStdout(flags);
+  if (format !== 'text' && isReport)
     throw new UsageError([`--output ${format} and a report to stdout exclude each other`]);
   const { get, rows, excel, delimiter } = flags;
   const problems = [
-    ...(excel === true && format !== 'csv' ? ['--excel requires --output csv'] : []),
-    ...(delimiter !== undefined && format !== 'csv' && rows === undefined
-      ? [`--delimiter ${delimiter}: requires --output csv or --rows`]
-      : []),
-    ...(get !== undefined && format === 'id' ? ['--get and --output id exclude each other'] : []),
-    ...(get !== undefined && format === 'text' && isReportOnStdout(flags)
-      ? ['--get and a report to stdout exclude each other']
-      : []),
-    ...(rows !== undefined && (format === 'id' || (format === 'text' && get === undefined))
-      ? [`--rows ${rows}: requires --output csv, json or jsonl, or --get`]
-      : []),
-  ];
+    excel === true && format !== 'csv' && '--excel requires --output csv',
+    delimiter !== undefined &&
+      format !== 'csv' &&
+      rows === undefined &&
+      `--delimiter ${delimiter}: requires --output csv or --rows`,
+    get !== undefined && format === 'id' && '--get and --output id exclude each other',
+    get !== undefined && format === 'text' && isReport && '--get and a report to stdout exclude each other',
+    rows !== undefined &&
+      (format === 'id' || (format === 'text' && get === undefined)) &&
+      `--rows ${rows}: requires --output csv, json or jsonl, or --get`,
+  ].filter((problem) => problem !== false);
   if (problems.length > 0) throw new UsageError(problems);
   return format;
 }

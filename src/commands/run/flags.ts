@@ -1,14 +1,6 @@
 /** The flags and the help of `wfr run`. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import {
-  addFlags,
-  type CommandEntry,
-  common,
-  rare,
-  rawFlags,
-  type Start,
-  TypedOption,
-} from '../shared/flags.js';
+import { addFlags, type CommandEntry, common, rare, rawFlags, type Start } from '../shared/flags.js';
 import type { RunFlags } from './plan.js';
 
 const HELP = `
@@ -49,8 +41,7 @@ function define(command: Command, start: Start): void {
     )
     .addOption(
       common(
-        new TypedOption(
-          'path',
+        new Option(
           '--inputs-file <file|->',
           'read inputs from a JSON object; other inputs override its keys',
         ).argParser(onlyOnce),
@@ -63,7 +54,7 @@ function define(command: Command, start: Start): void {
     .addOption(new Option('--no-wait', 'the same as --detach').hideHelp())
     .addOption(common(new Option('--dry-run', 'print what would be sent, without sending it')))
     .optionsGroup('At most once:')
-    .addOption(common(new TypedOption('path', '--once <file>', 'record of the run, to continue from')))
+    .addOption(common(new Option('--once <file>', 'record of the run, to continue from')))
     .option('--adopt <id>', 'the run found for an unknown outcome')
     .option('--resend-unknown', 'send again although the outcome is unknown')
     .option('--retry-failed', 'trigger a FAILED or lost run again');

@@ -1,6 +1,6 @@
 /** The flags and the help of `wfr sandbox`. */
 import type { Command } from 'commander';
-import { type CommandEntry, rawFlags, type Start, TypedOption } from '../shared/flags.js';
+import { type CommandEntry, rawFlags, type Start } from '../shared/flags.js';
 import type { SandboxFlags } from './sandbox.js';
 
 const HELP = `
@@ -29,14 +29,8 @@ function define(command: Command, start: Start): void {
   command
     .description('Run a local service with the same interface, to try wfr and to test scripts.')
     .argument('[command...]', 'a command to run against it, after --')
-    .addOption(new TypedOption('number', '--port <number>', 'port on 127.0.0.1 (default: any free port)'))
-    .addOption(
-      new TypedOption(
-        'path',
-        '--workflows <file>',
-        'read workflows from a JSON file, instead of the built-in ones',
-      ),
-    )
+    .option('--port <number>', 'port on 127.0.0.1 (default: any free port)')
+    .option('--workflows <file>', 'read workflows from a JSON file, instead of the built-in ones')
     .option('--from-profile <name>', 'serve the workflows of a profile, with their declared parameters')
     .option('--list', 'list the workflows and how to run them, and exit')
     .option(
@@ -45,11 +39,9 @@ function define(command: Command, start: Start): void {
     )
     .option('--strict', 'reject triggers with unknown fields')
     .option('--fail-step <step>', 'fail every run that has this step, at this step')
-    .addOption(
-      new TypedOption('number', '--reject <code>', 'reject every trigger with this status, 400 to 599'),
-    )
+    .option('--reject <code>', 'reject every trigger with this status, 400 to 599')
     .option('--drop-answer', 'start the run of a trigger, but close the connection without a response')
-    .addOption(new TypedOption('number', '--slow <factor>', 'multiply the durations of runs by 0.01 to 1000'))
+    .option('--slow <factor>', 'multiply the durations of runs by 0.01 to 1000')
     .passThroughOptions()
     .action((words: string[]) =>
       start(async (context) => {

@@ -1,5 +1,6 @@
 /** `wfr sandbox`: serves the sandbox until a signal, or while a command runs. */
 
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { basename } from 'node:path';
@@ -126,12 +127,8 @@ async function runCommand(
   context: Context,
 ): Promise<Exit> {
   const service = await startService(options);
-  const env = {
-    WFR_BASE_URL: service.baseUrl,
-    WFR_TOKEN: options.token,
-    ...profile,
-    ...(isWfr(program, args) && { WFR_SANDBOX: '1' }),
-  };
+  const settings = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token, ...profile };
+  const env = { ...settings, ...(isWfr(program, args) && { WFR_SANDBOX: '1' }) };
   const starting = context.spawn(program, args, env);
   // Registered before the command starts, as a signal may follow its first output at once.
   const release = context.onSignal((signal) => {
@@ -214,7 +211,7 @@ export interface SandboxFlags {
 export async function parseSandboxFlags(flags: SandboxFlags, context: Context): Promise<SandboxOptions> {
   const checked = await collectUsageErrors(
     {
-      workflows: async () => applyFailStep(flags.failStep, await loadWorkflows(flags, context)),
+      workflows: async () => withFailingStep(flags.failStep, await loadWorkflows(flags, context)),
       slow: () => parseSlowFactor(flags.slow),
       reject: () => parseRejectStatus(flags.reject),
       compatible: () => assertCompatibleFlags(flags),
@@ -225,17 +222,12 @@ export async function parseSandboxFlags(flags: SandboxFlags, context: Context): 
   );
   return {
     ...checked,
-    token: await generateToken(),
+    // Other users of the machine can connect to the port, and do not know the token.
+    token: randomBytes(24).toString('base64url'),
     strict: flags.strict === true,
     dropAnswer: flags.dropAnswer === true,
     clock: context.clock,
   };
-}
-
-/** Other users of the machine can connect to the port, and do not know the token. */
-async function generateToken(): Promise<string> {
-  const { randomBytes } = await import('node:crypto');
-  return randomBytes(24).toString('base64url');
 }
 
 async function loadWorkflows(
@@ -261,13 +253,18 @@ async function loadWorkflows(
   return workflows;
 }
 
-function applyFailStep(step: string | undefined, workflows: readonly Workflow[]): readonly Workflow[] {
+/** Returns the workflows with every run failing at `step`; workflows without it are unchanged. Throws UsageError. */
+function withFailingStep(step: string | undefined, workflows: readonly Workflow[]): readonly Workflow[] {
   if (step === undefined) return workflows;
   const known = new Set(workflows.flatMap(({ steps }) => steps.map(({ name }) => name)));
-  if (known.has(step)) return withFailingStep(step, workflows);
-  throw new UsageError([
-    `--fail-step ${step || '""'}: no workflow has this step; the steps are ${[...known].join(', ')}`,
-  ]);
+  if (!known.has(step))
+    throw new UsageError([
+      `--fail-step ${step || '""'}: no workflow has this step; the steps are ${[...known].join(', ')}`,
+    ]);
+  const failure = { step, message: `The sandbox fails this step (--fail-step ${step}).` };
+  return workflows.map((workflow) =>
+    workflow.steps.some(({ name }) => name === step) ? { ...workflow, failure } : workflow,
+  );
 }
 
 function parseSlowFactor(raw = '1'): number {
@@ -285,13 +282,10 @@ function parseRejectStatus(raw: string | undefined): number | undefined {
 /** Throws UsageError for flags about runs beside `--reject`, which starts none. */
 function assertCompatibleFlags({ reject, dropAnswer, failStep }: SandboxFlags): void {
   const others = [dropAnswer && '--drop-answer', failStep !== undefined && `--fail-step ${failStep}`];
-  const contradicting = reject === undefined ? [] : others.filter((flag) => typeof flag === 'string');
-  if (contradicting.length === 0) return;
-  throw new UsageError(
-    contradicting.map(
-      (flag) => `--reject ${reject} and ${flag} exclude each other: a rejected trigger starts no run`,
-    ),
+  const problems = others.flatMap((flag) =>
+    flag ? [`--reject ${reject} and ${flag} exclude each other: a rejected trigger starts no run`] : [],
   );
+  if (reject !== undefined && problems.length > 0) throw new UsageError(problems);
 }
 
 function parseSpelling(raw = 'either'): FieldSpelling {
@@ -304,14 +298,6 @@ function parsePort(raw = '0'): number {
   const port = /^\d{1,5}$/.test(raw) ? Number(raw) : Number.NaN;
   if (port <= 65_535) return port;
   throw new UsageError([`--port ${raw}: must be a port from 0 to 65535`]);
-}
-
-/** Returns the workflows with every run failing at `step`; workflows without it are unchanged. */
-function withFailingStep(step: string, workflows: readonly Workflow[]): Workflow[] {
-  const failure = { step, message: `The sandbox fails this step (--fail-step ${step}).` };
-  return workflows.map((workflow) =>
-    workflow.steps.some(({ name }) => name === step) ? { ...workflow, failure } : workflow,
-  );
 }
 
 const STEPS = [

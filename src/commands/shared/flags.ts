@@ -7,20 +7,6 @@ import { REPORT_CHOICES } from '../../report/formats.js';
 /** Collects the values of a repeatable flag. */
 export const collect = (value: string, earlier: string[] | undefined) => [...(earlier ?? []), value];
 
-/** What the value of a flag is, for programs. */
-type ValueType = 'duration' | 'number' | 'path' | 'URL' | 'JSON Pointer';
-
-/** A flag whose value is no free text. */
-export class TypedOption extends Option {
-  constructor(
-    readonly type: ValueType,
-    flags: string,
-    description: string,
-  ) {
-    super(flags, description);
-  }
-}
-
 /** The last heading of `--help`. */
 export const ADVANCED_GROUP = 'Advanced:';
 
@@ -47,17 +33,16 @@ function profileFlag(): Option {
 function serviceFlags(): Option[] {
   return [
     profileFlag(),
-    common(new TypedOption('URL', '--base-url <url>', 'service address with path prefix (WFR_BASE_URL)')),
+    common(new Option('--base-url <url>', 'service address with path prefix (WFR_BASE_URL)')),
     rare(new Option('--allow-http', 'allow http:// to hosts other than this machine (WFR_ALLOW_HTTP=1)')),
-    new TypedOption('path', '--token-file <path|->', 'read the token from a file (WFR_TOKEN_FILE)'),
+    new Option('--token-file <path|->', 'read the token from a file (WFR_TOKEN_FILE)'),
     rare(new Option('--no-token', 'send no Authorization header')),
     new Option('-H, --header <name: value>', 'add a request header; repeatable').argParser(collect),
-    rare(new TypedOption('path', '--header-file <path>', 'add the request headers in a file, one a line')),
+    rare(new Option('--header-file <path>', 'add the request headers in a file, one a line')),
     // Flags of settings have the names of these.
-    Object.assign(
-      rare(new TypedOption('path', '--cacert <file>', 'also trust the certificates in a PEM file')),
-      { attributeName: () => 'caFile' },
-    ),
+    Object.assign(rare(new Option('--cacert <file>', 'also trust the certificates in a PEM file')), {
+      attributeName: () => 'caFile',
+    }),
   ];
 }
 
@@ -86,62 +71,20 @@ function triggerFlags(): Option[] {
 function waitFlags(): Option[] {
   const { interval, maxInterval } = DEFAULT_LIMITS.polling;
   return [
-    new TypedOption(
-      'duration',
-      '--interval <duration>',
-      `time between polls (default: ${interval / 1_000}s)`,
-    ),
+    new Option('--interval <duration>', `time between polls (default: ${interval / 1_000}s)`),
     rare(
-      new TypedOption(
-        'duration',
+      new Option(
         '--max-interval <duration>',
         `longest time between polls of an unchanged run (default: ${maxInterval / 1_000}s)`,
       ),
     ),
     common(
-      new TypedOption(
-        'duration',
+      new Option(
         '--timeout <duration>',
         'stop waiting this long after acceptance; the run continues; 0 polls once (default: no limit)',
       ),
     ),
   ];
-}
-
-function outputFlags(): Option[] {
-  return [
-    common(new Option('-o, --output <format>', 'format of stdout: text, json, jsonl or id (default: text)')),
-    new Option('--json', 'same as --output json'),
-  ];
-}
-
-function getFlags(): Option[] {
-  const description = 'print one value of the output, such as /total';
-  return [common(new TypedOption('JSON Pointer', '--get <pointer>', description))];
-}
-
-function documentFlags(): Option[] {
-  return [
-    new TypedOption(
-      'path',
-      '--save-documents <folder>',
-      'save the documents in the output as files; stdout has their paths instead',
-    ),
-    new Option('--force', 'let files that are saved replace others'),
-  ];
-}
-
-function saveOutputsFlags(): Option[] {
-  return [new TypedOption('path', '--save-outputs <folder>', 'save outputs as JSON files')];
-}
-
-function reportFlags(): Option[] {
-  const flag = new Option('--report <kind>', `write a report: ${REPORT_CHOICES}; repeatable`);
-  return [common(flag.argParser(collect))];
-}
-
-function errorDataFlags(): Option[] {
-  return [new Option('--json', 'print an error as JSON on stderr; see help errors')];
 }
 
 /** What several commands share: the heading in `--help`, and the flags. */
@@ -150,15 +93,42 @@ const SHARED_FLAGS = {
   service: ['Service:', serviceFlags],
   trigger: [ADVANCED_GROUP, triggerFlags],
   wait: ['Waiting:', waitFlags],
-  output: ['Output:', outputFlags],
+  output: [
+    'Output:',
+    () => [
+      common(
+        new Option('-o, --output <format>', 'format of stdout: text, json, jsonl or id (default: text)'),
+      ),
+      new Option('--json', 'same as --output json'),
+    ],
+  ],
   /** Of commands that print one run. */
-  get: ['Output:', getFlags],
+  get: [
+    'Output:',
+    () => [common(new Option('--get <pointer>', 'print one value of the output, such as /total'))],
+  ],
   /** Of commands with several runs. */
-  saveOutputs: ['Output:', saveOutputsFlags],
-  saveDocuments: ['Output:', documentFlags],
-  report: ['Output:', reportFlags],
+  saveOutputs: ['Output:', () => [new Option('--save-outputs <folder>', 'save outputs as JSON files')]],
+  saveDocuments: [
+    'Output:',
+    () => [
+      new Option(
+        '--save-documents <folder>',
+        'save the documents in the output as files; stdout has their paths instead',
+      ),
+      new Option('--force', 'let files that are saved replace others'),
+    ],
+  ],
+  report: [
+    'Output:',
+    () => [
+      common(
+        new Option('--report <kind>', `write a report: ${REPORT_CHOICES}; repeatable`).argParser(collect),
+      ),
+    ],
+  ],
   /** Of a command whose stdout is the same with it. */
-  errorData: ['Output:', errorDataFlags],
+  errorData: ['Output:', () => [new Option('--json', 'print an error as JSON on stderr; see help errors')]],
   messages: ['Messages (stderr):', messageFlags],
 } as const;
 

@@ -1,5 +1,6 @@
 /** --get: prints one value of a run. */
 import { type FoundValue, NoSuchValueError } from '../../errors.js';
+import { jsonTypeOf } from '../../inputs/check-declared.js';
 import { outputOf, type Run } from '../../service/run.js';
 import { formatJson, rawString } from '../../text/json/format-json.js';
 import { listNames } from '../../text/json/members.js';
@@ -8,7 +9,6 @@ import { COMMANDS_WARNING, createCommandFinder } from '../../text/sanitize.js';
 import type { OutputFormat, ValuePointer } from './output-flags.js';
 import type { ResultOutput } from './session.js';
 
-const QUOTE = 0x22;
 const ESCAPED =
   'the value has control characters, which are printed as \\uXXXX; the JSON without --get has it unchanged';
 
@@ -31,7 +31,7 @@ export async function printValue(
     if (!isFinished) return false;
     throw noSuchValue(pointer, ofRun ? 'Run' : 'output', target);
   }
-  if (value[0] !== QUOTE) {
+  if (jsonTypeOf(value) !== 'string') {
     await stdout.write(formatJson(value, layout.jsonColors));
     return true;
   }
@@ -64,10 +64,7 @@ export function noSuchValue(
 }
 
 function describeValue(value: Uint8Array): FoundValue {
-  const first = String.fromCharCode(value[0] ?? 0);
-  if (first === '{') return { type: 'object', keys: listNames(value) };
-  if (first === '[') return { type: 'array', length: countElements(value) };
-  if (first === 'n') return { type: 'null' };
-  if (first === '"') return { type: 'string' };
-  return { type: first === 't' || first === 'f' ? 'boolean' : 'number' };
+  const type = jsonTypeOf(value);
+  if (type === 'array') return { type, length: countElements(value) };
+  return type === 'object' ? { type, keys: listNames(value) } : { type };
 }

@@ -4,7 +4,7 @@ import { collectUsageErrors } from '../../errors.js';
 import type { CommandResult } from '../../outcome/error-data.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
-import type { Reports } from '../../report/reports.js';
+import type { Report } from '../../report/destination.js';
 import type { OutputFlags } from './output-flags.js';
 
 export interface ReportFlags {
@@ -15,7 +15,7 @@ export interface ReportFlags {
 }
 
 export class RequestedReports {
-  #reports: Reports | undefined;
+  #reports: readonly Report[] | undefined;
 
   /** `isStdoutFree`: whether the error of a command that opened no report may be on stdout. */
   constructor(
@@ -28,13 +28,13 @@ export class RequestedReports {
   async open({ hasStdout = false } = {}): Promise<void> {
     const { report: requested } = this.flags;
     if (requested === undefined) return;
-    const { Reports } = await import('../../report/reports.js');
+    const { openReports } = await import('../../report/reports.js');
     const { context } = this;
     await collectUsageErrors({
       files: () => assertDistinctFiles(reportFiles({ report: requested }, context)),
-      // Assigned at once, so that close() discards them if another check fails.
+      // Assigned at once, so that close() closes them if another check fails.
       reports: async () => {
-        this.#reports = await Reports.open(requested, hasStdout, context);
+        this.#reports = await openReports(requested, hasStdout, context);
       },
     });
   }
@@ -43,7 +43,10 @@ export class RequestedReports {
   async write(result: CommandResult): Promise<readonly unknown[]> {
     const { report, results, once } = this.flags;
     if (report === undefined) return [];
-    if (this.#reports !== undefined && result.runs.length > 0) return this.#reports.write(result);
+    if (this.#reports !== undefined && result.runs.length > 0) {
+      const { writeReports } = await import('../../report/reports.js');
+      return writeReports(this.#reports, result);
+    }
     if (result.error === undefined) return [];
     const { writeError } = await import('../../report/json.js');
     const other = { taken: [results, once], isStdoutFree: this.isStdoutFree };
@@ -53,7 +56,7 @@ export class RequestedReports {
 
   /** Removes the files of reports that were not written. Never throws. */
   async close(): Promise<void> {
-    await this.#reports?.discard();
+    for (const report of this.#reports ?? []) await report.close();
   }
 }
 

@@ -18,15 +18,9 @@ export function usageErrorOf(
     return new UsageError(['no flag takes the token: set WFR_TOKEN'], 'wfr help environment');
   // Of a flag without a value, commander knows only the name.
   if (hasFlag(command.options, flag)) return new UsageError([`${flag}: takes no value`], hint);
-  const owners =
-    command.parent === null
-      ? []
-      : defineOthers(commandPath(command)).filter((one) =>
-          hasFlag(
-            one.options.filter(({ hidden }) => !hidden),
-            flag,
-          ),
-        );
+  const others = command.parent === null ? [] : defineOthers(commandPath(command));
+  const visible = ({ options }: Command) => options.filter(({ hidden }) => !hidden);
+  const owners = others.filter((other) => hasFlag(visible(other), flag));
   const [owner] = owners;
   if (owner !== undefined) {
     const names = formatList(owners.map((one) => `wfr ${one.name()}`));

@@ -58,8 +58,7 @@ export async function writeHelp(
   { env }: Pick<Context, 'env'>,
 ): Promise<void> {
   if (!output.isTerminal) return output.write(text);
-  const { hasColor } = await import('../../view/presentation.js');
-  const { createStyle } = await import('../../view/presentation.js');
+  const { createStyle, hasColor } = await import('../../view/presentation.js');
   const { wrapLines } = await import('../../text/wrap.js');
   const isNarrow = output.columns < WRITTEN_WIDTH;
   const shown = isNarrow ? wrapLines(text.split('\n'), output.columns).join('\n') : text;

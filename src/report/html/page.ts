@@ -29,7 +29,7 @@ export function* renderPage({ runs, startedAt, durationMs }: CommandResult): Gen
   yield renderHead(formatHeadline(entries)).html;
   yield '<body>\n<main>\n';
   yield renderOverview(entries, startedAt, durationMs).html;
-  yield renderFailures(failures).html;
+  yield renderFailures(failures.groups).html;
   yield renderDurations(entries).html;
   yield renderRunsTable(entries.length).html;
   yield '</main>\n<script type="application/json" id="data">';
@@ -83,9 +83,9 @@ const renderRunsTable = (count: number) => markup`
 `;
 
 /** Returns `workflow 5b1f0c3e…` if all runs have the same, as the table then has no column for it. */
-function commonText(name: string, values: readonly string[]): string {
-  const [only, another] = new Set(values.filter(Boolean));
-  return only && another === undefined && values.length > 1 ? `${name} ${shortId(only)}` : '';
+function commonText(name: 'workflow' | 'version', entries: readonly Entry[]): string {
+  const [only, another] = new Set(entries.map((entry) => entry[name]).filter(Boolean));
+  return only && another === undefined && entries.length > 1 ? `${name} ${shortId(only)}` : '';
 }
 
 /** The details of each run have whole ids. */
@@ -97,18 +97,7 @@ type Count = readonly [outcome: PageOutcome, runs: number];
 function renderOverview(entries: readonly Entry[], startedAt: number, durationMs: number): Markup {
   const counts = countOutcomes(entries);
   const iso = new Date(startedAt).toISOString();
-  const common = [
-    commonText(
-      'workflow',
-      entries.map(({ workflow }) => workflow),
-    ),
-    commonText(
-      'version',
-      entries.map(({ version }) => version),
-    ),
-  ]
-    .filter(Boolean)
-    .join(', ');
+  const common = [commonText('workflow', entries), commonText('version', entries)].filter(Boolean).join(', ');
   return markup`<header>
 <h1>${formatHeadline(entries)}</h1>
 <p class="facts">Began <time datetime="${iso}">${formatUtc(startedAt)}</time>, took ${formatDuration(durationMs)}. ${common === '' ? '' : `${common.charAt(0).toUpperCase()}${common.slice(1)}. `}Written by wfr ${VERSION}.</p>
@@ -177,15 +166,8 @@ const MAX_OPEN_LINES = 6;
 
 type Group = ReasonGroup<Entry>;
 
-interface Failures {
-  /** The largest first. */
-  groups: readonly Group[];
-  /** The id of each entry's group; undefined for a run that succeeded. */
-  groupIds: ReadonlyMap<Entry, number>;
-}
-
-/** Groups the runs that did not succeed by their reasons. */
-function groupFailures(entries: readonly Entry[]): Failures {
+/** Groups the runs that did not succeed by their reasons, the largest first, with the id of the group of each. */
+function groupFailures(entries: readonly Entry[]) {
   const groups = new ReasonGroups<Entry>();
   const groupIds = new Map<Entry, number>();
   for (const entry of entries) {
@@ -197,7 +179,7 @@ function groupFailures(entries: readonly Entry[]): Failures {
 }
 
 /** Renders the section; empty if all runs succeeded. */
-function renderFailures({ groups }: Failures): Markup {
+function renderFailures(groups: readonly Group[]): Markup {
   if (groups.length === 0) return markup``;
   const listed = groups.slice(OPEN_GROUPS, MAX_GROUPS);
   const left = groups.slice(MAX_GROUPS);
@@ -282,15 +264,8 @@ ${renderHistogram(bins, median, p95)}
 </section>`;
 }
 
-interface Histogram {
-  /** Width of a bin in milliseconds. */
-  step: number;
-  counts: readonly number[];
-  /** Whether the last bin has no upper bound. */
-  isOpen: boolean;
-}
-
-function computeHistogram(sorted: readonly number[], p95: number, longest: number): Histogram {
+/** Returns the width of a bin in milliseconds, the runs of each, and whether the last one has no upper bound. */
+function computeHistogram(sorted: readonly number[], p95: number, longest: number) {
   const isOpen = p95 > 0 && longest > p95 * LONG_TAIL;
   const step = chooseStep(isOpen ? p95 * 1.5 : longest, MAX_BINS);
   const needed = Math.floor((isOpen ? p95 * 1.5 : longest) / step) + 1;
@@ -302,22 +277,22 @@ function computeHistogram(sorted: readonly number[], p95: number, longest: numbe
   return { step, counts, isOpen };
 }
 
-function renderHistogram({ step, counts, isOpen }: Histogram, median: number, p95: number): Markup {
+function renderHistogram(
+  { step, counts, isOpen }: ReturnType<typeof computeHistogram>,
+  median: number,
+  p95: number,
+): Markup {
   const highest = Math.max(...counts);
   const width = counts.length;
   const divisions = width / BINS_PER_LABEL;
   const bars = counts.flatMap((runs, index) => {
+    if (runs === 0) return [];
     const rest = isOpen && index === width - 1;
     const range = `${formatTick(index * step)} ${rest ? 'or more' : `to ${formatTick((index + 1) * step)}`}`;
     // Even a single run must be visible.
     const height = Math.max(1.5, (runs / highest) * 100);
-    return runs === 0
-      ? []
-      : [
-          markup`<rect x="${index + 0.06}" y="${100 - height}" width="0.88" height="${height}"${
-            rest ? markup` class="rest"` : ''
-          }><title>${range}: ${pluralize(runs, 'run')}</title></rect>\n`,
-        ];
+    const kind = rest ? markup` class="rest"` : '';
+    return markup`<rect x="${index + 0.06}" y="${100 - height}" width="0.88" height="${height}"${kind}><title>${range}: ${pluralize(runs, 'run')}</title></rect>\n`;
   });
   const mark = (ms: number) => `M${Math.min(ms / step, width)} 0v100`;
   const label = `Distribution of durations: median ${formatDuration(median)}, 95th percentile ${formatDuration(p95)}`;

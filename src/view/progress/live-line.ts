@@ -25,21 +25,27 @@ export interface LiveOptions {
   onSuspend: OnSuspend;
 }
 
-/** A view of progress that is such a line, from start() to stop(). */
-export abstract class LiveLine {
+/** What a live line shows. */
+export interface LiveText {
+  /** Returns fewer than `height` lines of at most `width` columns; `now` is monotonic (ms). */
+  text(now: number, width: number, height: number): string;
+  /** Returns how much is done, 0 to 1, or undefined if unknown. */
+  share(): number | undefined;
+}
+
+/** Such a line, from its construction to stop(). */
+export class LiveLine {
   readonly #spinner;
-  protected readonly options: LiveOptions;
-  /** When the view was opened (ms, monotonic). */
-  protected readonly started: number;
   readonly #release: () => void;
   /** The lines on the screen. */
   #shown: readonly string[] = [];
   #isResizing = false;
   #cancelTick = () => {};
 
-  constructor(options: LiveOptions) {
-    this.options = options;
-    this.started = options.clock.monotonic();
+  constructor(
+    private readonly options: LiveOptions,
+    private readonly live: LiveText,
+  ) {
     const { output, color } = options;
     this.#spinner = ora({
       // ora's type demands more of a stream than ora uses.
@@ -56,17 +62,7 @@ export abstract class LiveLine {
       output.stream.removeListener('resize', onResize);
       unsubscribe();
     };
-  }
-
-  /** Returns fewer than `height` lines of at most `width` columns; `now` is monotonic (ms). */
-  protected abstract text(now: number, width: number, height: number): string;
-
-  /** Returns how much is done, 0 to 1, or undefined if unknown. */
-  protected abstract share(): number | undefined;
-
-  start(): this {
     this.#tick();
-    return this;
   }
 
   /** Draws the line now. */
@@ -83,9 +79,9 @@ export abstract class LiveLine {
    */
   compose(): void {
     const { clock, output } = this.options;
-    const text = this.text(clock.monotonic(), output.columns - MARGIN, output.rows);
+    const text = this.live.text(clock.monotonic(), output.columns - MARGIN, output.rows);
     this.#shown = output.mask(text).split('\n');
-    const progress = this.options.terminalProgress ? terminalProgress(this.share()) : '';
+    const progress = this.options.terminalProgress ? terminalProgress(this.live.share()) : '';
     const lines = this.#shown.map((line) => NO_WRAP + line + WRAP);
     // Below the text, not the spinner.
     this.#spinner.text = lines.join(`\n${' '.repeat(INDENT)}`) + progress;

@@ -1,234 +1,372 @@
 /** Progress on a terminal in one live line: of a run, of a batch, or of several runs, with a line for each that has not ended. */
 import { STATES, statusText, stepsDone, totalSteps, wordOf } from '../../outcome/outcome.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { parseTime } from '../../text/quantity.js';
+import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
 import { paintOf, type Style, statusPaint } from '../presentation.js';
+import { ageOf } from '../summary.js';
 import { type Column, layOutTable, textWidth } from '../table.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import {
-  bar,
-  fitLine,
-  liveBatchText,
-  liveRunsText,
-  liveRunText,
-  liveUploadText,
-  shareOfBatch,
-  shareOfRun,
-  type TimedRun,
-  truncateTo,
-  type UploadProgress,
-  updateRun,
-  updateUpload,
-  wholeSeconds,
-} from './live-text.js';
-import {
   type BatchCounts,
   type BatchView,
+  countDone,
+  doneText,
   type EndedRow,
   MAX_WHOLE_PROBLEMS,
+  openText,
   type ProgressView,
+  problemsText,
   rowText,
+  runText,
+  severalRunsText,
   shortId,
+  shortProblemsText,
   type Upload,
+  uploadText,
   type WatchedRun,
+  waitText,
 } from './run-progress.js';
 
-export class LiveProgress extends LiveLine implements ProgressView {
-  #seen: TimedRun | undefined;
-  #message = 'Connecting';
-  #sending: UploadProgress | undefined;
-
-  sending(upload: Upload): void {
-    this.#sending = updateUpload(this.#sending, upload, this.options.clock.monotonic());
-    // Chunks are sent faster than frames are drawn.
-    this.compose();
-  }
-
-  waiting(text: string): void {
-    this.#sending = undefined;
-    this.#message = text;
-    this.show();
-  }
-
-  seen(_id: string, run: Run): void {
-    this.#sending = undefined;
-    this.#seen = updateRun(this.#seen, run, this.options.clock.monotonic());
-    this.show();
-  }
-
-  done(): void {}
-
-  protected share(): number | undefined {
-    if (this.#sending !== undefined) return this.#sending.sent / this.#sending.total;
-    return this.#seen && shareOfRun(this.#seen);
-  }
-
-  protected text(now: number, width: number): string {
-    if (this.#sending !== undefined) return liveUploadText(this.#sending, now, width);
-    return this.#seen === undefined
-      ? fitLine(width, [[this.#message, wholeSeconds(now - this.started)]])
-      : liveRunText(this.#seen, this.started, now, width);
-  }
+/** Shows the progress of one run. */
+export function liveProgress(options: LiveOptions): ProgressView {
+  const { clock } = options;
+  const started = clock.monotonic();
+  let latest: TimedRun | undefined;
+  let message = 'Connecting';
+  let upload: UploadProgress | undefined;
+  const line = new LiveLine(options, {
+    text(now, width) {
+      if (upload !== undefined) return liveUploadText(upload, now, width);
+      if (latest !== undefined) return liveRunText(latest, started, now, width);
+      return fitLine(width, [[message, wholeSeconds(now - started)]]);
+    },
+    share: () => (upload === undefined ? latest && shareOfRun(latest.run) : upload.sent / upload.total),
+  });
+  return {
+    sending(sent) {
+      upload = updateUpload(upload, sent, clock.monotonic());
+      // Chunks are sent faster than frames are drawn.
+      line.compose();
+    },
+    waiting(text) {
+      upload = undefined;
+      message = text;
+      line.show();
+    },
+    seen(_id, run) {
+      upload = undefined;
+      latest = updateRun(latest, run, clock.monotonic());
+      line.show();
+    },
+    done() {},
+    stop: () => line.stop(),
+  };
 }
 
 /** Rows whose problems are printed at most; the closing block counts all. */
 const MAX_ROW_LINES = 20;
 const MORE_ROWS = 'Problems of further rows are only counted.';
 
-/** Prints lines above the live line. */
-export interface LinePrinter {
-  write(line: string): void;
-  style: Style;
-}
-
-/** A batch: a live line, and above it a line for each of the first rows that do not succeed. */
-export class LiveBatch extends LiveLine implements BatchView {
-  readonly #counts: () => BatchCounts;
-  readonly #printer: LinePrinter;
+/** Shows the progress of a batch, and with `write` above it a line for each of the first rows that do not succeed. */
+export function liveBatch(
+  options: LiveOptions,
+  counts: () => BatchCounts,
+  write: (line: string) => void,
+  style: Style,
+): BatchView {
+  const { clock, output } = options;
+  const started = clock.monotonic();
   /** When the last row was done (ms, monotonic). */
-  #lastEnd: number;
-  #problems = 0;
-
-  constructor(options: LiveOptions, counts: () => BatchCounts, printer: LinePrinter) {
-    super(options);
-    this.#counts = counts;
-    this.#printer = printer;
-    this.#lastEnd = this.started;
-  }
-
-  rowDone(row: EndedRow, isProblem: boolean): void {
-    const { clock, output } = this.options;
-    this.#lastEnd = clock.monotonic();
-    if (isProblem) this.#printProblem(row, output.columns);
-    this.compose();
-  }
-
-  protected text(now: number, width: number): string {
-    const { started } = this;
-    return liveBatchText(this.#counts(), { started, lastEnd: this.#lastEnd }, now, width);
-  }
-
-  protected share(): number | undefined {
-    return shareOfBatch(this.#counts());
-  }
-
-  #printProblem(row: EndedRow, columns: number): void {
-    const { write, style } = this.#printer;
-    if (++this.#problems > MAX_ROW_LINES + 1) return;
-    if (this.#problems > MAX_ROW_LINES) return write(style.dim(truncateTo(MORE_ROWS, columns)));
+  let lastEnd = started;
+  let problems = 0;
+  const printProblem = (row: EndedRow, columns: number) => {
+    if (++problems > MAX_ROW_LINES + 1) return;
+    if (problems > MAX_ROW_LINES) return write(style.dim(truncateTo(MORE_ROWS, columns)));
     const whole = rowText({ ...row, id: row.id && shortId(row.id) });
     // The reason says more than the id, which the closing block and the results have.
     const short = whole.length <= columns ? whole : rowText({ ...row, id: undefined });
-    const isWhole = this.#problems <= MAX_WHOLE_PROBLEMS;
+    const isWhole = problems <= MAX_WHOLE_PROBLEMS;
     const text = isWhole ? wrapLines([short], columns).join('\n') : truncateTo(short, columns);
     const paint = paintOf(STATES[row.state].tone, style);
     write(text.replace(`  ${wordOf(row.state)}`, (found) => paint(found)));
-  }
+  };
+  const line = new LiveLine(options, {
+    text: (now, width) => liveBatchText(counts(), { started, lastEnd }, now, width),
+    share: () => shareOfBatch(counts()),
+  });
+  return {
+    rowDone(row, isProblem) {
+      lastEnd = clock.monotonic();
+      if (isProblem) printProblem(row, output.columns);
+      line.compose();
+    },
+    stop: () => line.stop(),
+  };
 }
 
-/** A run that is watched, with a short id; the times are in ms since 1970. */
+/** A run that is watched, with a short id. */
 interface Row {
+  run?: Run;
+  /** Whether it has ended, or is no longer watched. */
+  isDone?: boolean;
   shortId: string;
   name: string;
-  run: Run | undefined;
-  firstSeen: number;
-  isDone: boolean;
 }
 
-/** A createdAt further in the future shows that the clocks of the two machines differ (ms). */
-const MAX_AHEAD = 60_000;
-
-export class LiveRuns extends LiveLine implements ProgressView {
-  readonly #style: Style;
-  readonly #rows: Map<string, Row>;
-
-  /** `shorten` returns an id as it is shown. */
-  constructor(
-    options: LiveOptions,
-    runs: readonly WatchedRun[],
-    { style, shorten }: { style: Style; shorten: (id: string) => string },
-  ) {
-    super(options);
-    this.#style = style;
-    const firstSeen = options.clock.now();
-    this.#rows = new Map(
-      runs.map(({ id, name = '' }) => {
-        const row = { shortId: sanitize(shorten(id)), name: sanitize(name) };
-        return [id, { ...row, run: undefined, firstSeen, isDone: false }];
-      }),
-    );
-  }
-
-  sending(): void {}
-
-  waiting(): void {}
-
-  seen(id: string, run: Run): void {
-    this.#update(id, { run, isDone: hasEnded(run) });
-  }
-
-  done(id: string): void {
-    this.#update(id, { isDone: true });
-  }
-
-  protected share(): number {
-    return this.#done().length / this.#rows.size;
-  }
-
-  #update(id: string, changes: Partial<Row>): void {
-    const row = this.#rows.get(id);
-    if (row === undefined) return;
-    this.#rows.set(id, { ...row, ...changes });
-    this.show();
-  }
-
-  #done(): Row[] {
-    return [...this.#rows.values()].filter(({ isDone }) => isDone);
-  }
-
-  /** The table is left out where it would not fit: a terminal that scrolls cannot be redrawn. */
-  protected text(now: number, width: number, height: number): string {
-    const rows = [...this.#rows.values()];
-    const seen = rows.flatMap(({ run }) => run ?? []);
-    const progress = { done: this.#done().length, total: rows.length };
-    const counts = liveRunsText(seen, progress, now - this.started, width);
-    // All rows are laid out, so that the columns stay where they are when a run ends.
-    const { lines } = layOutTable(rows, this.#columns(), { style: this.#style, width });
-    const open = lines.filter((_line, index) => rows[index]?.isDone === false);
-    const fits = open.length + 1 < height && open.every((line) => textWidth(line) <= width);
-    return [counts, ...(fits ? open : [])].join('\n');
-  }
-
-  #columns(): Column<Row>[] {
-    const steps = (row: Row, format: (done: number, total: number) => string) => {
-      const total = row.run && totalSteps(row.run);
-      return row.run === undefined || total === undefined ? '' : format(stepsDone(row.run), total);
-    };
-    const columns: Column<Row>[] = [
-      { header: '', text: ({ shortId }) => shortId },
-      { header: '', text: ({ name }) => name, isOptional: true },
-      {
-        header: '',
-        text: ({ run }) => (run === undefined ? 'waiting' : statusText(run)),
-        paint: ({ run }) => statusPaint(run?.status, this.#style),
-      },
-      {
-        header: '',
-        text: (row) => steps(row, (done, total) => bar(done / total)),
-        isOptional: true,
-      },
-      { header: '', text: (row) => steps(row, (done, total) => `${done}/${total}`) },
-      { header: '', text: (row) => wholeSeconds(this.#elapsed(row)) },
-    ];
-    return columns.filter(({ text }) => [...this.#rows.values()].some((row) => text(row) !== ''));
-  }
-
+/** Shows the progress of several runs; `shorten` returns an id as it is shown. */
+export function liveRuns(
+  options: LiveOptions,
+  runs: readonly WatchedRun[],
+  shorten: (id: string) => string,
+  style: Style,
+): ProgressView {
+  const { clock } = options;
+  const started = clock.monotonic();
+  const firstSeen = clock.now();
+  const rows = new Map(
+    runs.map(({ id, name = '' }): [string, Row] => [
+      id,
+      { shortId: sanitize(shorten(id)), name: sanitize(name) },
+    ]),
+  );
   /** Returns how long ago the service created a run (ms); since wfr watches it, where that is not known. */
-  #elapsed({ run, firstSeen }: Row): number {
-    const now = this.options.clock.now();
-    const age = now - parseTime(run?.createdAt ?? '');
-    return age >= -MAX_AHEAD ? age : now - firstSeen;
+  const elapsed = ({ run }: Row) => {
+    const now = clock.now();
+    return ageOf(run?.createdAt ?? '', now) ?? now - firstSeen;
+  };
+  const steps = ({ run }: Row, format: (done: number, total: number) => string) => {
+    const total = run && totalSteps(run);
+    return run === undefined || total === undefined ? '' : format(stepsDone(run), total);
+  };
+  const columns: Column<Row>[] = [
+    { text: (row) => row.shortId },
+    { text: ({ name }) => name, isOptional: true },
+    {
+      text: ({ run }) => (run === undefined ? 'waiting' : statusText(run)),
+      paint: ({ run }) => statusPaint(run?.status, style),
+    },
+    { text: (row) => steps(row, (done, total) => bar(done / total)), isOptional: true },
+    { text: (row) => steps(row, (done, total) => `${done}/${total}`) },
+    { text: (row) => wholeSeconds(elapsed(row)) },
+  ];
+  const line = new LiveLine(options, {
+    /** The table is left out where it would not fit: a terminal that scrolls cannot be redrawn. */
+    text(now, width, height) {
+      const all = [...rows.values()];
+      const counts = liveRunsText(all, now - started, width);
+      // All rows are laid out, so that the columns stay where they are when a run ends.
+      const shown = columns.filter(({ text }) => all.some((row) => text(row) !== ''));
+      const { lines } = layOutTable(all, shown, { style, width });
+      const open = lines.filter((_line, index) => !all[index]?.isDone);
+      const fits = open.length + 1 < height && open.every((text) => textWidth(text) <= width);
+      return [counts, ...(fits ? open : [])].join('\n');
+    },
+    share: () => [...rows.values()].filter(({ isDone }) => isDone).length / rows.size,
+  });
+  const update = (id: string, changes: Partial<Row>) => {
+    const row = rows.get(id);
+    if (row === undefined) return;
+    Object.assign(row, changes);
+    line.show();
+  };
+  return {
+    sending() {},
+    waiting() {},
+    seen: (id, run) => update(id, { run, isDone: hasEnded(run) }),
+    done: (id) => update(id, { isDone: true }),
+    stop: () => line.stop(),
+  };
+}
+
+/** A run as last seen, with the times (ms, monotonic) that an estimate needs. */
+interface TimedRun {
+  run: Run;
+  /** When it was first seen RUNNING: time in a queue says nothing about the duration of a step. */
+  firstSeen: number;
+  /** Steps completed at that time. */
+  firstSteps: number;
+  lastChange: number;
+}
+
+/** How much of a body has been sent, and when that began (ms, monotonic). */
+interface UploadProgress extends Upload {
+  started: number;
+}
+
+/** Returns what is known of a run after a poll. */
+function updateRun(before: TimedRun | undefined, run: Run, now: number): TimedRun {
+  const steps = stepsDone(run);
+  if (before === undefined || before.run.status === 'PENDING') {
+    return { run, firstSeen: now, firstSteps: steps, lastChange: now };
   }
+  const moved = steps !== stepsDone(before.run);
+  return { ...before, run, lastChange: moved ? now : before.lastChange };
+}
+
+/** Returns the progress of an upload; a re-sent body starts over. */
+function updateUpload(before: UploadProgress | undefined, upload: Upload, now: number): UploadProgress {
+  const continues = before !== undefined && before.total === upload.total && before.sent <= upload.sent;
+  return { ...upload, started: continues ? before.started : now };
+}
+
+/** Estimates the time left (ms) from the average step so far; undefined until two steps have completed. */
+function timeLeft({ run, firstSeen, firstSteps, lastChange }: TimedRun, now: number): number | undefined {
+  const total = totalSteps(run);
+  const done = stepsDone(run) - firstSteps;
+  if (total === undefined || done < 2) return undefined;
+  const left = ((lastChange - firstSeen) / done) * (total - stepsDone(run)) - (now - lastChange);
+  return left > 0 ? left : undefined;
+}
+
+/** Returns the live line of one run, at most `width` characters. */
+function liveRunText(seen: TimedRun, started: number, now: number, width: number): string {
+  const { run } = seen;
+  const total = totalSteps(run);
+  const share = shareOfRun(run);
+  const shareText = share === undefined ? '' : bar(share);
+  const elapsed = wholeSeconds(now - started);
+  const left = timeLeft(seen, now);
+  const steps = total === undefined ? '' : `${stepsDone(run)}/${total}`;
+  return fitLine(width, [
+    [runText(run), shareText, elapsed, estimateText(left)],
+    [runText(run), elapsed, estimateText(left)],
+    [statusText(run), steps, elapsed, timeLeftText(left)],
+  ]);
+}
+
+/** Returns the live line of an upload, with its rate and time left after the first second. */
+export function liveUploadText(upload: UploadProgress, now: number, width: number): string {
+  const { sent, total, started } = upload;
+  const elapsed = now - started;
+  const perSecond = elapsed < 1_000 ? 0 : (sent / elapsed) * 1_000;
+  const left = perSecond === 0 || sent === total ? undefined : ((total - sent) / perSecond) * 1_000;
+  const bytes = `${formatBytes(sent)} of ${formatBytes(total)}`;
+  const rate = perSecond === 0 ? '' : `${formatBytes(perSecond)}/s`;
+  return fitLine(width, [
+    [`Sending  ${uploadText(upload)}`, bar(sent / total), rate, estimateText(left)],
+    [`Sending  ${uploadText(upload)}`, rate, estimateText(left)],
+    [`Sending  ${bytes}`, bar(sent / total), rate, estimateText(left)],
+    [`Sending  ${bytes}`, rate, estimateText(left)],
+    [bytes, rate, timeLeftText(left)],
+  ]);
+}
+
+/** Returns the live line of several runs: how many are in each state. */
+function liveRunsText(rows: readonly Row[], elapsedMs: number, width: number): string {
+  const done = rows.filter(({ isDone }) => isDone).length;
+  const elapsed = wholeSeconds(elapsedMs);
+  const seen = rows.flatMap(({ run }) => run ?? []);
+  const counts = severalRunsText(seen, rows.length);
+  return fitLine(width, [
+    [counts, bar(done / rows.length), elapsed],
+    [counts, elapsed],
+    [`${done} of ${rows.length} runs ended`, elapsed],
+  ]);
+}
+
+/**
+ * Returns the live line of a batch that began and had its last row done at these times (ms, monotonic), with its rate, and the
+ * time left once the number of rows is known.
+ */
+export function liveBatchText(
+  counts: BatchCounts,
+  { started, lastEnd }: { started: number; lastEnd: number },
+  now: number,
+  width: number,
+): string {
+  const { endedNow, total } = counts;
+  const duration = lastEnd - started;
+  const msPerRow = duration < 2_000 || endedNow < 2 ? undefined : duration / endedNow;
+  const open = total === undefined ? 0 : total - countDone(counts);
+  const rate = msPerRow === undefined ? '' : rateText(msPerRow);
+  const elapsed = wholeSeconds(now - started);
+  const left = (msPerRow ?? 0) * open - (now - lastEnd);
+  const time = left > 0 ? left : undefined;
+  const share = shareOfBatch(counts);
+  const [wide, narrow] = share === undefined ? ['', ''] : [bar(share), bar(share, NARROW_BAR_WIDTH)];
+  const done = doneText(counts);
+  const [problems, fewer] = [problemsText(counts), shortProblemsText(counts)];
+  const withFinished = (text: string) =>
+    text === '' ? '' : `${formatCount(counts.finished)} finished, ${text}`;
+  const all = withFinished(problems);
+  const wait = waitText(counts, now);
+  // Of a service that does not take requests, rate and time left say nothing.
+  if (wait !== '')
+    return fitLine(width, [
+      [wide, done, all, wait, openText(counts), elapsed],
+      [wide, done, problems, wait, elapsed],
+      [wide, done, fewer, wait],
+      [done, fewer, wait],
+      [done, wait],
+    ]);
+  return fitLine(width, [
+    [wide, done, all, openText(counts), rate, elapsed, estimateText(time)],
+    [wide, done, all, rate, elapsed, timeLeftText(time)],
+    [wide, done, withFinished(fewer), rate, elapsed, timeLeftText(time)],
+    [wide, done, problems, rate, elapsed, timeLeftText(time)],
+    [wide, done, fewer, rate, timeLeftText(time)],
+    [narrow, done, fewer, timeLeftText(time)],
+    [done, fewer, timeLeftText(time)],
+  ]);
+}
+
+/** Returns `20/s`, or `4.5/min` where a row takes longer than a second. */
+function rateText(msPerRow: number): string {
+  const [rate, unit] = msPerRow <= 1_000 ? [1_000 / msPerRow, 's'] : [60_000 / msPerRow, 'min'];
+  return `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/${unit}`;
+}
+
+/** Returns the share of rows that are done, 0 to 1; undefined until their number is known. */
+function shareOfBatch(counts: BatchCounts): number | undefined {
+  return counts.total === undefined || counts.total === 0 ? undefined : countDone(counts) / counts.total;
+}
+
+/** Returns the share of completed steps, 0 to 1; undefined where the number of steps is unknown. */
+function shareOfRun(run: Run): number | undefined {
+  const total = totalSteps(run);
+  return total === undefined ? undefined : stepsDone(run) / total;
+}
+
+/** Returns `about 40s left`, or nothing if unknown. */
+function estimateText(ms: number | undefined): string {
+  return ms === undefined ? '' : `about ${timeLeftText(ms)}`;
+}
+
+/** Returns `40s left`, rounded more coarsely the longer it is. */
+function timeLeftText(ms: number | undefined): string {
+  if (ms === undefined) return '';
+  const step = ms < 60_000 ? 1_000 : ms < 600_000 ? 10_000 : 60_000;
+  return `${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
+}
+
+/** Returns the first of `lines` that fits, or as much of the last as does. Empty parts are left out. */
+function fitLine(width: number, lines: readonly (readonly string[])[]): string {
+  const shown = lines.map((parts) => parts.filter((text) => text !== ''));
+  const fitting = shown.map((parts) => parts.join('  ')).find((text) => text.length <= width);
+  if (fitting !== undefined) return fitting;
+  const parts = [...(shown.at(-1) ?? [])];
+  while (parts.length > 1 && parts.join('  ').length > width) parts.pop();
+  return truncateTo(parts.join('  '), width);
+}
+
+/** Returns a text of at most `width` characters. */
+function truncateTo(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+}
+
+const BAR_WIDTH = 12;
+
+const NARROW_BAR_WIDTH = 6;
+
+/** Returns a bar of `width` characters that shows a share, 0 to 1. */
+function bar(share: number, width = BAR_WIDTH): string {
+  const filled = Math.round(Math.min(Math.max(share, 0), 1) * width);
+  return '█'.repeat(filled) + '░'.repeat(width - filled);
+}
+
+/** Returns `12s` or `2m 5s`, without fractions, which would flicker. */
+function wholeSeconds(ms: number): string {
+  return formatDuration(Math.max(1_000, Math.floor(ms / 1_000) * 1_000)).replace('.0', '');
 }

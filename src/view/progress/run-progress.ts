@@ -1,5 +1,9 @@
-/** The progress of runs as text, for the live line (live.ts) and for plain lines (plain.ts). */
+/**
+ * The progress of runs and batches: the views that show it, its texts, which the live line (live.ts) shares, and the views
+ * without a terminal, a line for each change, and one a minute while nothing changes.
+ */
 import { type State, statusText, stepsText, wordOf } from '../../outcome/outcome.js';
+import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
@@ -97,7 +101,7 @@ export function rowText({ label, state, id, reason }: EndedRow): string {
 }
 
 /** Returns `120/1,000  3 failed, 1 unknown  8 running, 872 waiting`. */
-export function batchText(counts: BatchCounts, now: number): string {
+function batchText(counts: BatchCounts, now: number): string {
   return [doneText(counts), problemsText(counts), waitText(counts, now), openText(counts)]
     .filter((text) => text !== '')
     .join('  ');
@@ -142,4 +146,67 @@ export function waitText({ wait }: BatchCounts, now: number): string {
   const service = status === undefined ? 'service unreachable' : `service busy (${status})`;
   const seconds = Math.ceil((until - now) / 1_000);
   return seconds > 0 ? `${service}: waiting ${formatDuration(seconds * 1_000).replace('.0', '')}` : service;
+}
+
+/** Interval of the lines that show no change (ms). */
+const HEARTBEAT = 60_000;
+
+/** Prints lines with the time, and `summary` while nothing changes; `now` is monotonic (ms). */
+function plainLines(write: (line: string) => void, clock: Clock, summary: (now: number) => string) {
+  const print = (text: string) => write(withTimestamp(text, clock));
+  let stop = () => {};
+  const restartHeartbeat = () => {
+    stop();
+    stop = clock.after(HEARTBEAT, () => {
+      print(summary(clock.monotonic()));
+      restartHeartbeat();
+    });
+  };
+  restartHeartbeat();
+  return { print, restartHeartbeat, stop: () => stop() };
+}
+
+/** Prints a line for each change of so many runs. */
+export function plainProgress(write: (line: string) => void, clock: Clock, total: number): ProgressView {
+  const latest = new Map<string, Run>();
+  let message = 'Connecting';
+  const { print, restartHeartbeat, stop } = plainLines(write, clock, () => {
+    const runs = [...latest.values()];
+    const [first] = runs;
+    if (first === undefined) return message;
+    return total > 1 ? severalRunsText(runs, total) : runText(first);
+  });
+  return {
+    sending(upload) {
+      message = `Sending  ${uploadText(upload)}`;
+    },
+    waiting(text) {
+      message = text;
+    },
+    seen(id, run) {
+      const before = latest.get(id);
+      latest.set(id, run);
+      const text = runText(run);
+      if (before !== undefined && runText(before) === text) return;
+      print(total > 1 ? `${sanitize(id)}  ${text}` : text);
+      restartHeartbeat();
+    },
+    done() {},
+    stop,
+  };
+}
+
+/** Prints a line for each row that is done, and one a minute with the counts. */
+export function plainBatch(
+  write: (line: string) => void,
+  clock: Clock,
+  counts: () => BatchCounts,
+): BatchView {
+  const { print, stop } = plainLines(write, clock, (now) => batchText(counts(), now));
+  return { rowDone: (row) => print(rowText(row)), stop };
+}
+
+/** Returns a line with the time (UTC) before it. */
+export function withTimestamp(text: string, clock: Clock): string {
+  return `${new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')} ${text}`;
 }

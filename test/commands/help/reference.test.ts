@@ -41,7 +41,7 @@ describe('help --json', () => {
     }
   });
 
-  test('help --json: the type of a value is that of its flag, whatever its placeholder', async () => {
+  test('help --json: the type of a value follows from its placeholder', async () => {
     const { commands } = await readReference();
     const typed = commands.flatMap(({ name: command, arguments: operands, flags }) =>
       flags.map(({ name, type }) => ({

@@ -1,7 +1,7 @@
 /** The live line on a terminal. */
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { liveBatchText, liveUploadText } from '../../../src/view/progress/live-text.js';
+import { liveBatchText, liveUploadText } from '../../../src/view/progress/live.js';
 import { runCli } from '../../helpers/cli.js';
 import { VirtualClock } from '../../helpers/clock.js';
 import { folderWithSparseFile } from '../../helpers/files.js';
