@@ -48,14 +48,15 @@ const WILDCARD = /[*?[]/;
 
 /**
  * Returns the paths, with the files that match in place of each pattern, sorted. A path of a file that exists is no
- * pattern, and a pattern that matches nothing stays, as in a shell.
+ * pattern. Throws UsageError for a pattern that matches nothing.
  */
 export async function expandPatterns(paths: readonly string[], context: Context): Promise<string[]> {
   const expanded: string[] = [];
   for (const path of paths) {
     const isPattern = WILDCARD.test(path) && !(await exists(path, context));
-    const matches = isPattern ? await findMatches(path, context) : [];
-    expanded.push(...(matches.length === 0 ? [path] : matches));
+    const matches = isPattern ? await findMatches(path, context) : [path];
+    if (matches.length === 0) throw new UsageError([`${path}: no file matches this pattern`]);
+    expanded.push(...matches);
   }
   return expanded;
 }

@@ -108,7 +108,7 @@ function stepLines({ text, command }: NextStep, style: Style, width: number): Li
   const line = `${text}: ${command}`;
   if (width === 0 || line.length <= width - INDENT) return [{ text: line, words: [[command, style.bold]] }];
   const canBreak = command.length > width - 2 * INDENT && !/['"\\]/.test(command);
-  const parts = canBreak ? wrap(command, width - 3 * INDENT) : [command];
+  const parts = canBreak ? wrapCommand(command, width - 3 * INDENT) : [command];
   const shown = parts.map((part, index) => (index < parts.length - 1 ? `${part} \\` : part));
   return [
     { text: `${text}:` },
@@ -120,6 +120,12 @@ function stepLines({ text, command }: NextStep, style: Style, width: number): Li
       }),
     ),
   ];
+}
+
+/** Wraps a command, without a line break between a flag and its value. */
+function wrapCommand(command: string, width: number): string[] {
+  const joined = command.replace(/(?<= )(--?[A-Za-z][\w-]*) (?!-)/g, '$1\u00a0');
+  return wrap(joined, width).map((line) => line.replaceAll('\u00a0', ' '));
 }
 
 /** Colors the words after wrapping, which counts characters; a word on two lines stays plain. */

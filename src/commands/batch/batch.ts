@@ -11,6 +11,7 @@ import { Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { Log, stdoutSink } from '../../runs/log/log.js';
 import { newRowSalt, openResultsFile, recordInputs } from '../../runs/log/log-file.js';
+import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
 import type { BatchSummary } from '../../view/batch-summary.js';
 import { openRowFiles } from '../shared/output-flags.js';
@@ -121,6 +122,10 @@ async function sendRows(
   const { results: file } = plan;
   const started = context.clock.monotonic();
   const log = await session.interruption.raceToOpen(openLog(plan, session));
+  if (file?.isDefault)
+    reporter.block([
+      sanitize(`Results file: ${file.name}; the same command continues from it, and sends no row twice.`),
+    ]);
   const gate = new Gate({
     ...plan,
     clock: context.clock,

@@ -115,9 +115,6 @@ export async function planBatch(
     declared,
     patterns,
     results,
-    notes: results?.isDefault
-      ? [`Results file: ${results.name}; the same command continues from it, and sends no row twice.`]
-      : [],
     warnings: [...warnings, ...(await findFileLikeTexts(checked.defaults, context.cwd))],
     resend503: mayResend503(sources),
     subjects: [{ id: undefined, workflowId }],

@@ -137,7 +137,7 @@ function nextSteps(
       .map((state) => wordOf(shownState(state)))
       .join(', ')
       .replace(/, ([^,]*)$/, ' and $1');
-    const text = isOpen ? `To continue with ${again} rows, too` : `To run ${again} rows again`;
+    const text = `To run ${again} rows again${isOpen ? ', too' : ''}${has('rejected') ? ', once corrected' : ''}`;
     steps.push(step(text, '--retry-failed'));
   }
   return steps;
@@ -145,7 +145,10 @@ function nextSteps(
 
 function reportStep(results: string): NextStep {
   const report = `html=${results.replace(/\.jsonl?$/, '')}.html`;
-  return { text: 'To see all rows', command: shellCommand(['wfr', 'results', results, '--report', report]) };
+  return {
+    text: 'To write a page of all rows',
+    command: shellCommand(['wfr', 'results', results, '--report', report]),
+  };
 }
 
 /** Returns how the rows ended, for programs. `total` is the number of rows, if known. */

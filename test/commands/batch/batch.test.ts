@@ -564,8 +564,8 @@ describe('batch: the closing block', () => {
 For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId --adopt 3=<id>
 To send rows again that have none, add to the same command: --resend-unknown 3
-To run failed and rejected rows again, add to the same command: --retry-failed
-To see all rows: wfr results out.jsonl --report html=out.html
+To run failed and rejected rows again, once corrected, add to the same command: --retry-failed
+To write a page of all rows: wfr results out.jsonl --report html=out.html
 `);
   });
 
@@ -601,7 +601,7 @@ To see all rows: wfr results out.jsonl --report html=out.html
     const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId'];
     const { stderr } = await wfr(args, onTerminal);
     expect(stderr.match(/\bno\b/g)).toHaveLength(40);
-    expect(stderr).toMatch(/1 row: 1 rejected; took \S+\nTo run rejected rows again:/);
+    expect(stderr).toMatch(/1 row: 1 rejected; took \S+\nTo run rejected rows again, once corrected:/);
     expect((await wfr(args, onTerminal)).stderr).toContain(`  1 rejected: `);
     isRejected = false;
     expect((await wfr([...args, '--retry-failed'], onTerminal)).stderr).toMatch(
@@ -626,7 +626,7 @@ To see all rows: wfr results out.jsonl --report html=out.html
     ]) {
       const { stderr } = await runMixed({}, flags);
       expect(stderr).toContain(
-        'To run failed and rejected rows again, add to the same command: --retry-failed',
+        'To run failed and rejected rows again, once corrected, add to the same command: --retry-failed',
       );
       expect(stderr).not.toContain('s3cret');
     }
@@ -753,7 +753,7 @@ test('batch: a command of the closing block that is wider than the window is con
     env: { TERM: 'xterm', NO_COLOR: '1' },
   });
   expect(stderr).toContain(
-    'To see all rows:\n  wfr results results-of-today.jsonl \\\n    --report \\\n    html=results-of-today.html\n',
+    'To write a page of all rows:\n  wfr results results-of-today.jsonl \\\n    --report html=results-of-today.html\n',
   );
   // A word that fills the line keeps its backslash, and a quoted one is left to the terminal.
   for (const [name, shown] of [

@@ -46,7 +46,9 @@ describe('batch without --results: a table', () => {
     const batch = (workflow: string, ...args: string[]) =>
       wfr(['batch', workflow, '--rows', 'rows.jsonl', ...RATE, ...args], { cwd, env });
     expect((await batch('invoices')).stderr).toContain('rows.jsonl.invoices.results.jsonl;');
-    expect((await batch(INVOICE.toUpperCase())).stderr).toContain('rows.jsonl.invoices.results.jsonl;');
+    const refused = (await batch(INVOICE.toUpperCase())).stderr;
+    expect(refused).toContain('--results rows.jsonl.invoices.results.jsonl: belongs to a batch');
+    expect(refused).not.toContain('the same command continues');
     expect((await batch('invoices', '--shard', '1/2')).exitCode).toBe(0);
     const other = await wfr(['batch', INVOICE, '--rows', 'rows.jsonl', ...RATE], { cwd });
     expect(other.stderr).toContain(`rows.jsonl.${INVOICE.slice(0, 8)}.results.jsonl;`);
@@ -76,6 +78,15 @@ describe('batch without --results: a table', () => {
 });
 
 describe('batch without --results: the files of --each', () => {
+  test('batch --each: a pattern without a file exits 2, and records nothing', async () => {
+    const { wfr, requests } = await startBatchService();
+    const cwd = folderWith({ 'other/a.pdf': 'a' });
+    const { stderr, exitCode } = await wfr(['batch', INVOICE, '--each', 'a', 'scans/*.pdf'], { cwd });
+    expect({ exitCode, requests: requests.length }).toEqual({ exitCode: 2, requests: 0 });
+    expect(stderr).toBe('wfr: error: scans/*.pdf: no file matches this pattern\n');
+    expect(readdirSync(cwd)).toEqual(['other']);
+  });
+
   test('batch --each: the files of a pattern are recorded beside its folder, never in it', async () => {
     const { each, entries, triggered } = await prepare();
     const { exitCode, stderr } = await each('scans/**/*.pdf');
