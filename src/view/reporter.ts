@@ -184,33 +184,33 @@ export class Reporter {
     runs: readonly WatchedRun[],
     shorten: (id: string) => string,
   ): Promise<ProgressView> {
-    const { presentation, style } = this;
+    const { presentation } = this;
     if (presentation.quiet) return HIDDEN;
     const { LiveRuns } = presentation.live ? await import('./progress/live.js') : {};
     this.#progress =
       LiveRuns === undefined
         ? new PlainProgress(this.#write, this.clock, runs.length)
-        : new LiveRuns(this.#liveOptions(), runs, { style, shorten }).start();
+        : new LiveRuns(this.#liveOptions(), runs, shorten).start();
     return this.#progress;
   }
 
   /** Shows the progress of a batch until stopProgress(); calls `counts` whenever it is drawn. */
   async startBatchProgress(counts: () => BatchCounts): Promise<BatchView> {
-    const { presentation, style } = this;
+    const { presentation } = this;
     if (presentation.quiet) return HIDDEN_BATCH;
     const { LiveBatch } = presentation.live ? await import('./progress/live.js') : {};
     this.#batch =
       LiveBatch === undefined
         ? new PlainBatch(this.#write, this.clock, counts)
-        : new LiveBatch(this.#liveOptions(), counts, { write: this.#write, style }).start();
+        : new LiveBatch(this.#liveOptions(), counts, this.#write).start();
     return this.#batch;
   }
 
   readonly #write = (line: string) => this.notice(line);
 
   #liveOptions() {
-    const { presentation, output, clock, onSuspend } = this;
-    return { ...presentation, output, clock, onSuspend };
+    const { presentation, style, output, clock, onSuspend } = this;
+    return { ...presentation, style, output, clock, onSuspend };
   }
 
   /** Shows how much of a request body has been sent. */

@@ -9,6 +9,7 @@ import {
   doneText,
   openText,
   problemsText,
+  runningText,
   runText,
   severalRunsText,
   shortProblemsText,
@@ -70,9 +71,9 @@ export function liveRunText(seen: TimedRun, started: number, now: number, width:
   const left = timeLeft(seen, now);
   const steps = total === undefined ? '' : `${stepsDone(run)}/${total}`;
   return fitLine(width, [
-    [runText(run), share, elapsed, estimateText(left)],
-    [runText(run), elapsed, estimateText(left)],
-    [statusText(run), steps, elapsed, timeLeftText(left)],
+    [runText(run), share, list(elapsed, estimateText(left))],
+    [runText(run), list(elapsed, estimateText(left))],
+    [statusText(run), steps, list(elapsed, timeLeftText(left))],
   ]);
 }
 
@@ -135,25 +136,26 @@ export function liveBatchText(
   const [wide, narrow] = share === undefined ? ['', ''] : [bar(share), bar(share, NARROW_BAR_WIDTH)];
   const done = doneText(counts);
   const [problems, fewer] = [problemsText(counts), shortProblemsText(counts)];
-  const withFinished = (text: string) =>
-    text === '' ? '' : `${formatCount(counts.finished)} finished, ${text}`;
-  const all = withFinished(problems);
+  const finished = problems === '' ? '' : `${formatCount(counts.finished)} finished`;
+  const running = runningText(counts);
   const wait = waitText(counts, now);
   // Of a service that does not take requests, rate and time left say nothing.
   if (wait !== '')
     return fitLine(width, [
-      [wide, done, all, wait, openText(counts), elapsed],
+      [wide, done, list(finished, problems), wait, openText(counts), elapsed],
       [wide, done, problems, wait, elapsed],
       [wide, done, fewer, wait],
       [done, fewer, wait],
       [done, wait],
     ]);
   return fitLine(width, [
-    [wide, done, all, openText(counts), rate, elapsed, estimateText(time)],
-    [wide, done, all, rate, elapsed, timeLeftText(time)],
-    [wide, done, withFinished(fewer), rate, elapsed, timeLeftText(time)],
-    [wide, done, problems, rate, elapsed, timeLeftText(time)],
-    [wide, done, fewer, rate, timeLeftText(time)],
+    [wide, done, list(finished, problems, openText(counts)), rate, list(elapsed, estimateText(time))],
+    [wide, done, list(finished, problems, running), rate, list(elapsed, timeLeftText(time))],
+    [wide, done, list(finished, fewer, running), rate, list(elapsed, timeLeftText(time))],
+    [wide, done, list(finished, problems, running), timeLeftText(time)],
+    [narrow, done, list(finished, fewer, running), timeLeftText(time)],
+    [narrow, done, list(fewer, running), timeLeftText(time)],
+    [done, list(fewer, running), timeLeftText(time)],
     [narrow, done, fewer, timeLeftText(time)],
     [done, fewer, timeLeftText(time)],
   ]);
@@ -174,6 +176,11 @@ export function shareOfBatch(counts: BatchCounts): number | undefined {
 export function shareOfRun({ run }: TimedRun): number | undefined {
   const total = totalSteps(run);
   return total === undefined ? undefined : stepsDone(run) / total;
+}
+
+/** Joins what belongs together, such as `29s, about 35s left`; empty parts are left out. */
+function list(...parts: readonly string[]): string {
+  return parts.filter((text) => text !== '').join(', ');
 }
 
 /** Returns `about 40s left`, or nothing if unknown. */
@@ -207,9 +214,9 @@ const BAR_WIDTH = 12;
 
 const NARROW_BAR_WIDTH = 6;
 
-/** Returns a bar of `width` characters that shows a share, 0 to 1. */
+/** Returns a bar of `width` characters that shows a share, 0 to 1; only the whole fills it. */
 export function bar(share: number, width = BAR_WIDTH): string {
-  const filled = Math.round(Math.min(Math.max(share, 0), 1) * width);
+  const filled = Math.floor(Math.min(Math.max(share, 0), 1) * width);
   return '█'.repeat(filled) + '░'.repeat(width - filled);
 }
 

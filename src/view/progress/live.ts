@@ -1,10 +1,10 @@
 /** Progress on a terminal in one live line: of a run, of a batch, or of several runs, with a line for each that has not ended. */
-import { STATES, statusText, stepsDone, totalSteps, wordOf } from '../../outcome/outcome.js';
+import { STATES, statusText, stepsDone, totalSteps, WORDS, wordOf } from '../../outcome/outcome.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { parseTime } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
-import { paintOf, type Style, statusPaint } from '../presentation.js';
+import { paintOf, statusPaint } from '../presentation.js';
 import { type Column, layOutTable, textWidth } from '../table.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
 import {
@@ -26,6 +26,7 @@ import {
 import {
   type BatchCounts,
   type BatchView,
+  countText,
   type EndedRow,
   MAX_WHOLE_PROBLEMS,
   type ProgressView,
@@ -67,9 +68,12 @@ export class LiveProgress extends LiveLine implements ProgressView {
 
   protected text(now: number, width: number): string {
     if (this.#sending !== undefined) return liveUploadText(this.#sending, now, width);
-    return this.#seen === undefined
-      ? fitLine(width, [[this.#message, wholeSeconds(now - this.started)]])
-      : liveRunText(this.#seen, this.started, now, width);
+    if (this.#seen === undefined) return fitLine(width, [[this.#message, wholeSeconds(now - this.started)]]);
+    const { run } = this.#seen;
+    const paint = statusPaint(run.status, this.options.style);
+    return liveRunText(this.#seen, this.started, now, width).replace(statusText(run), (status) =>
+      paint(status),
+    );
   }
 }
 
@@ -77,24 +81,20 @@ export class LiveProgress extends LiveLine implements ProgressView {
 const MAX_ROW_LINES = 20;
 const MORE_ROWS = 'Problems of further rows are only counted.';
 
-/** Prints lines above the live line. */
-export interface LinePrinter {
-  write(line: string): void;
-  style: Style;
-}
-
 /** A batch: a live line, and above it a line for each of the first rows that do not succeed. */
 export class LiveBatch extends LiveLine implements BatchView {
   readonly #counts: () => BatchCounts;
-  readonly #printer: LinePrinter;
+  readonly #write: (line: string) => void;
   /** When the last row was done (ms, monotonic). */
   #lastEnd: number;
   #problems = 0;
+  #lastReason = '';
 
-  constructor(options: LiveOptions, counts: () => BatchCounts, printer: LinePrinter) {
+  /** `write` prints a line above the live line. */
+  constructor(options: LiveOptions, counts: () => BatchCounts, write: (line: string) => void) {
     super(options);
     this.#counts = counts;
-    this.#printer = printer;
+    this.#write = write;
     this.#lastEnd = this.started;
   }
 
@@ -107,7 +107,12 @@ export class LiveBatch extends LiveLine implements BatchView {
 
   protected text(now: number, width: number): string {
     const { started } = this;
-    return liveBatchText(this.#counts(), { started, lastEnd: this.#lastEnd }, now, width);
+    const counts = this.#counts();
+    const text = liveBatchText(counts, { started, lastEnd: this.#lastEnd }, now, width);
+    return counts.problems.reduce((painted, problem) => {
+      const paint = paintOf(WORDS.get(problem[0]) ?? 'doubt', this.options.style);
+      return painted.replace(countText(problem), (found) => paint(found));
+    }, text);
   }
 
   protected share(): number | undefined {
@@ -115,16 +120,19 @@ export class LiveBatch extends LiveLine implements BatchView {
   }
 
   #printProblem(row: EndedRow, columns: number): void {
-    const { write, style } = this.#printer;
+    const { style } = this.options;
     if (++this.#problems > MAX_ROW_LINES + 1) return;
-    if (this.#problems > MAX_ROW_LINES) return write(style.dim(truncateTo(MORE_ROWS, columns)));
+    if (this.#problems > MAX_ROW_LINES) return this.#write(style.dim(truncateTo(MORE_ROWS, columns)));
     const whole = rowText({ ...row, id: row.id && shortId(row.id) });
     // The reason says more than the id, which the closing block and the results have.
     const short = whole.length <= columns ? whole : rowText({ ...row, id: undefined });
-    const isWhole = this.#problems <= MAX_WHOLE_PROBLEMS;
-    const text = isWhole ? wrapLines([short], columns).join('\n') : truncateTo(short, columns);
+    const isWhole = this.#problems <= MAX_WHOLE_PROBLEMS || short.length <= columns;
+    const isSame = row.reason === this.#lastReason;
+    this.#lastReason = row.reason;
+    const cut = isSame ? rowText({ ...row, id: undefined, reason: 'same reason' }) : short;
+    const text = isWhole ? wrapLines([short], columns).join('\n') : truncateTo(cut, columns);
     const paint = paintOf(STATES[row.state].tone, style);
-    write(text.replace(`  ${wordOf(row.state)}`, (found) => paint(found)));
+    this.#write(text.replace(`  ${wordOf(row.state)}`, (found) => paint(found)));
   }
 }
 
@@ -141,17 +149,11 @@ interface Row {
 const MAX_AHEAD = 60_000;
 
 export class LiveRuns extends LiveLine implements ProgressView {
-  readonly #style: Style;
   readonly #rows: Map<string, Row>;
 
   /** `shorten` returns an id as it is shown. */
-  constructor(
-    options: LiveOptions,
-    runs: readonly WatchedRun[],
-    { style, shorten }: { style: Style; shorten: (id: string) => string },
-  ) {
+  constructor(options: LiveOptions, runs: readonly WatchedRun[], shorten: (id: string) => string) {
     super(options);
-    this.#style = style;
     const firstSeen = options.clock.now();
     this.#rows = new Map(
       runs.map(({ id, name = '' }) => {
@@ -194,7 +196,7 @@ export class LiveRuns extends LiveLine implements ProgressView {
     const seen = rows.flatMap(({ run, isDone }) => (run === undefined ? [] : [{ run, isDone }]));
     const counts = liveRunsText(seen, rows.length, this.started, now, width);
     // All rows are laid out, so that the columns stay where they are when a run ends.
-    const { lines } = layOutTable(rows, this.#columns(), { style: this.#style, width });
+    const { lines } = layOutTable(rows, this.#columns(), { style: this.options.style, width });
     const open = lines.filter((_line, index) => rows[index]?.isDone === false);
     const fits = open.length + 1 < height && open.every((line) => textWidth(line) <= width);
     return [counts, ...(fits ? open : [])].join('\n');
@@ -211,7 +213,7 @@ export class LiveRuns extends LiveLine implements ProgressView {
       {
         header: '',
         text: ({ run }) => (run === undefined ? 'waiting' : statusText(run)),
-        paint: ({ run }) => statusPaint(run?.status, this.#style),
+        paint: ({ run }) => statusPaint(run?.status, this.options.style),
       },
       {
         header: '',
