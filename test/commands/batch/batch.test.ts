@@ -346,7 +346,7 @@ describe('batch: shards', () => {
     });
     expect(joined).toMatchObject({ exitCode: 0, stderr: '' });
     expect(joined.stdout).toMatch(
-      /^7 rows: 7 finished\n {2}Began \d{4}-\d\d-\d\d [\d:]{8} UTC, last changed \d{4}-\d\d-\d\d [\d:]{8} UTC\.\n$/,
+      /^7 rows: 7 finished; began \d{4}-\d\d-\d\d [\d:]{8} UTC, ended \S+ later\n$/,
     );
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
