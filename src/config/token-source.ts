@@ -26,6 +26,8 @@ export interface TokenSource {
   lookedFor: readonly string[];
   /** Why the profile's token is not sent; undefined if it is sent, or not needed. */
   withheld?: string;
+  /** The sources that are set, too. */
+  overridden: readonly TokenLocation[];
   /** The variable that the profile's token overrides; undefined if none is set. */
   ignored?: string;
 }
@@ -42,20 +44,21 @@ export function findTokenSource(sources: ServiceSources): TokenSource {
     context.env[name] === '' ? `${name} (empty)` : name,
   );
   const lookedFor = ['--token-file', ...inVariables, ...inProfile];
-  if (flags.token === false) return { location: undefined, lookedFor };
-  const fromFlag = flagLocation(flags);
-  const fromVariable = variableLocation(context);
+  const fromVariables = variableLocations(context);
   const fromProfile = profile && profileLocation(profile, context);
   const otherOrigin = findOtherOrigin(sources);
-  if (fromFlag !== undefined) return { location: fromFlag, lookedFor };
-  if (fromVariable !== undefined) {
-    const isOverridden = profile?.chosenBy.kind === 'flag' && otherOrigin === undefined;
-    return isOverridden && fromProfile !== undefined
-      ? { location: fromProfile, lookedFor, ignored: formatSource(fromVariable.source) }
-      : { location: fromVariable, lookedFor };
-  }
-  if (fromProfile === undefined || otherOrigin === undefined) return { location: fromProfile, lookedFor };
-  return { location: undefined, lookedFor, withheld: otherOrigin };
+  const isProfileFirst = profile?.chosenBy.kind === 'flag' && otherOrigin === undefined;
+  const [location, ...overridden] = [
+    flagLocation(flags),
+    ...(isProfileFirst ? [fromProfile, ...fromVariables] : [...fromVariables, fromProfile]),
+  ].filter((one) => one !== undefined);
+  if (flags.token === false || location === undefined)
+    return { location: undefined, overridden: [], lookedFor };
+  if (location !== fromProfile) return { location, overridden, lookedFor };
+  if (otherOrigin !== undefined)
+    return { location: undefined, overridden: [], lookedFor, withheld: otherOrigin };
+  const [ignored] = overridden;
+  return { location, overridden, lookedFor, ...(ignored && { ignored: formatSource(ignored.source) }) };
 }
 
 /** Returns why the profile's token must not be sent to the base URL in use; undefined if it may be. */
@@ -72,10 +75,12 @@ function flagLocation({ tokenFile }: ServiceFlags): TokenLocation | undefined {
   return { kind: 'file', path: tokenFile, source: { kind: 'flag', name: '--token-file' } };
 }
 
-function variableLocation({ env }: Context): TokenLocation | undefined {
+function variableLocations({ env }: Context): TokenLocation[] {
   const { WFR_TOKEN: token, WFR_TOKEN_FILE: path } = env;
-  if (token) return { kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } };
-  return path ? { kind: 'file', path, source: { kind: 'variable', name: 'WFR_TOKEN_FILE' } } : undefined;
+  return [
+    ...(token ? [{ kind: 'variable', token, source: { kind: 'variable', name: 'WFR_TOKEN' } } as const] : []),
+    ...(path ? [{ kind: 'file', path, source: { kind: 'variable', name: 'WFR_TOKEN_FILE' } } as const] : []),
+  ];
 }
 
 function profileLocation({ settings, path, sourceOf }: Profile, context: Context): TokenLocation | undefined {

@@ -42,6 +42,7 @@ const MIN_WIDTH = 30;
 export function wrapLines(lines: readonly string[], width: number): string[] {
   if (width < MIN_WIDTH) return [...lines];
   return lines.flatMap((line) => {
+    if (line.length <= width) return [line];
     const [start = ''] = /^(\| | *)/.exec(line) ?? [];
     const indent = start === '| ' ? start : `${start}  `;
     const [first = '', ...rest] = wrap(line.slice(start.length), width - indent.length);

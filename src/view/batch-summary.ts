@@ -35,6 +35,8 @@ export interface BatchSummary {
   next: readonly NextStep[];
   /** How long the command took, if that is said (ms). */
   durationMs?: number;
+  /** When the batch began, and what is known of its end. */
+  period?: string;
 }
 
 /** Reasons that are listed at most; reports have all. */
@@ -64,7 +66,7 @@ export function formatBatchSummary(summary: BatchSummary, style: Style, width: n
 }
 
 /** Rows that are gone are no rows of the table. */
-function countsLine({ counts, durationMs }: BatchSummary, style: Style): Line {
+function countsLine({ counts, durationMs, period }: BatchSummary, style: Style): Line {
   const present = counts.filter(([word]) => word !== 'gone');
   const rows = present.reduce((sum, [, count]) => sum + count, 0);
   const textOf = ([word, count]: readonly [string, number]) => `${formatCount(count)} ${word}`;
@@ -72,6 +74,7 @@ function countsLine({ counts, durationMs }: BatchSummary, style: Style): Line {
     `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || 'the table is empty'}`,
     ...counts.filter(([word]) => word === 'gone').map(textOf),
     ...(durationMs === undefined ? [] : [`took ${formatDuration(durationMs)}`]),
+    ...(period === undefined ? [] : [period]),
   ];
   return {
     text: facts.join('; '),

@@ -185,8 +185,7 @@ export class Reporter {
     if (this.presentation.quiet) return HIDDEN;
     const { liveRuns } = this.presentation.live ? await import('./progress/live.js') : {};
     this.#progress =
-      liveRuns?.(this.#liveOptions(), runs, shorten, this.style) ??
-      plainProgress(this.#write, this.clock, runs.length);
+      liveRuns?.(this.#liveOptions(), runs, shorten) ?? plainProgress(this.#write, this.clock, runs.length);
     return this.#progress;
   }
 
@@ -195,16 +194,15 @@ export class Reporter {
     if (this.presentation.quiet) return HIDDEN_BATCH;
     const { liveBatch } = this.presentation.live ? await import('./progress/live.js') : {};
     this.#batch =
-      liveBatch?.(this.#liveOptions(), counts, this.#write, this.style) ??
-      plainBatch(this.#write, this.clock, counts);
+      liveBatch?.(this.#liveOptions(), counts, this.#write) ?? plainBatch(this.#write, this.clock, counts);
     return this.#batch;
   }
 
   readonly #write = (line: string) => this.notice(line);
 
   #liveOptions() {
-    const { presentation, output, clock, onSuspend } = this;
-    return { ...presentation, output, clock, onSuspend };
+    const { presentation, style, output, clock, onSuspend } = this;
+    return { ...presentation, style, output, clock, onSuspend };
   }
 
   /** Shows how much of a request body has been sent. */

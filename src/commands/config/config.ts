@@ -1,7 +1,7 @@
 /** `wfr config`: prints the path of the config file, checks the file, shows the effective settings, and writes a first file. */
 import { existsSync } from 'node:fs';
 import { open, unlink } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { baseUrlProblem, redactUrl } from '../../config/base-url.js';
 import { type ConfigError, checkConfig } from '../../config/check-config.js';
 import {
@@ -37,7 +37,7 @@ import { describeSystemError, errorCode } from '../../platform/system-error.js';
 import { sanitize } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
 import { type Layout, openLayout, type PresentationFlags } from '../../view/presentation.js';
-import { type Column, formatTable } from '../../view/table.js';
+import { textWidth } from '../../view/table.js';
 
 export interface ConfigFlags extends ServiceFlags, PresentationFlags {
   json?: boolean;
@@ -78,46 +78,88 @@ async function show({ path }: ConfigLocation, flags: ConfigFlags, context: Conte
   await context.stdout.write(
     flags.json === true
       ? asJson([{ name: 'configFile', value: path, source }, ...settings])
-      : `Config file: ${sanitize(path)} (${source})\n${asText(settings, path, await openLayout(flags.color, context))}`,
+      : asText(settings, path, source, await openLayout(flags.color, context)),
   );
   return ExitCode.ok;
 }
 
 function asJson(settings: readonly EffectiveSetting[]): string {
-  const entries = settings.map(({ name, value, ...rest }) => [name, { value: value ?? null, ...rest }]);
+  const entries = settings.map(({ name, value, source, overridden }) => [
+    name,
+    { value: value ?? null, source, ...(overridden && { overridden }) },
+  ]);
   return `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`;
 }
 
-/** Settings that are listed also where they have no value. */
-const ALWAYS_LISTED = ['profile', 'baseUrl', 'token'];
+/** Settings that are listed first, also where they have no value, and how to set them. */
+const FIRST: ReadonlyMap<string, string> = new Map([
+  ['profile', 'see wfr help config'],
+  ['baseUrl', 'set WFR_BASE_URL or --base-url'],
+  ['token', 'set WFR_TOKEN or --token-file'],
+]);
 
-/**
- * Returns a line for each setting, and below it one for each that it overrides. What is most often looked for is last, where
- * a terminal does not scroll it off.
- */
-function asText(settings: readonly EffectiveSetting[], path: string, layout: Layout): string {
-  const place = (source: string) =>
-    source
-      .replaceAll(` in ${path}:`, ', line ')
-      .replace(/(^|,? of )profile \S+, /, (_, of) => (of ? ', ' : ''));
-  const isSet = ({ name, value }: EffectiveSetting) => value !== undefined || ALWAYS_LISTED.includes(name);
-  const isWorkflow = ({ name }: EffectiveSetting) => name.startsWith('workflows.');
+type SettingRow = { name: string; value: string; source: string; isDim?: boolean };
+
+/** Returns a line for each setting, and below it one for each that it overrides. `state` is that of the config file. */
+function asText(
+  settings: readonly EffectiveSetting[],
+  path: string,
+  state: string,
+  { style, width }: Layout,
+): string {
+  const place = (source: string) => {
+    const start = source.lastIndexOf(` in ${path}:`);
+    return sanitize(start < 0 ? source : basename(path) + source.slice(start + ` in ${path}`.length));
+  };
+  const isSet = ({ name, value }: EffectiveSetting) => value !== undefined || FIRST.has(name);
   const ordered = [
-    ...settings.filter(isWorkflow),
-    ...settings.filter((one) => isSet(one) && !isWorkflow(one)),
+    ...settings.filter(({ name }) => FIRST.has(name)),
+    ...settings.filter((one) => isSet(one) && !FIRST.has(one.name)),
   ];
-  const rows = ordered.flatMap(({ name, value = '-', source, overridden = [] }) => [
-    { name: name.replace(/^workflows\..*\.parameters\./, '  '), value, source: place(source) },
-    ...overridden.map((one) => ({ name: '', value: one.value, source: `${place(one.source)} (overridden)` })),
-  ]);
-  const columns: Column<(typeof rows)[number]>[] = [
-    { header: 'SETTING', text: ({ name }) => sanitize(name) },
-    { header: 'VALUE', text: ({ value }) => sanitize(value) },
-    { header: 'SOURCE', text: ({ source }) => sanitize(source) },
-  ];
+  const rows = ordered.flatMap(({ name, value, source, overridden = [], tokens }): SettingRow[] => {
+    const isDefault = source === 'default';
+    const first = { value: value ?? '(not set)', source: (isDefault && FIRST.get(name)) || source };
+    const [shown = first, ...others] = tokens ?? [first, ...overridden];
+    const text = (one: SourcedValue) => ({ value: sanitize(one.value), source: place(one.source) });
+    const shortName = sanitize(name.replace(/^workflows\..*\.parameters\./, '  '));
+    return [
+      { name: shortName, ...text(shown), isDim: isDefault && value !== undefined },
+      ...others.map((one) => ({
+        name: '',
+        ...text({ ...one, source: `${one.source} (overridden)` }),
+        isDim: true,
+      })),
+    ];
+  });
   const unset = settings.filter((one) => !isSet(one)).map(({ name }) => name);
-  const last = unset.length === 0 ? [] : wrapLines([`Not set: ${unset.join(', ')}`], layout.width);
-  return formatTable(rows, columns, layout) + last.map((line) => `${line}\n`).join('');
+  return [
+    ...wrapLines([`Config file: ${sanitize(path)} (${state})`], width),
+    ...layOutSettings(rows, style, width || Number.POSITIVE_INFINITY),
+    ...(unset.length === 0 ? [] : wrapLines([`Not set: ${unset.join(', ')}`], width)),
+  ]
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** Aligns settings in columns; what is too wide for that is on lines of its own, as nothing in them may be cut. */
+function layOutSettings(rows: readonly SettingRow[], style: Layout['style'], width: number): string[] {
+  const widest = (texts: readonly string[]) => Math.max(0, ...texts.map((text) => textWidth(text)));
+  const pad = (text: string, columns: number) =>
+    `${text}${' '.repeat(Math.max(0, columns - textWidth(text)))}  `;
+  const nameWidth = widest(rows.map(({ name }) => name));
+  const room = ({ source }: SettingRow) => width - nameWidth - textWidth(source) - 4;
+  const valueWidth = widest(
+    rows.filter((row) => textWidth(row.value) <= room(row)).map(({ value }) => value),
+  );
+  const line = ({ name, value, source }: SettingRow, columns: number) =>
+    pad(name, nameWidth) + pad(value, columns) + source;
+  const lines = rows.flatMap((row) => {
+    const { name, value, source, isDim = false } = row;
+    const fitting = [line(row, valueWidth), line(row, 0)].find((text) => textWidth(text) <= width);
+    const own = () => [...(name === '' ? [] : [name]), ...wrapLines([`    ${value}  ${source}`], width)];
+    return (fitting === undefined ? own() : [fitting]).map((text) => (isDim ? style.dim(text) : text));
+  });
+  return [style.bold(line({ name: 'SETTING', value: 'VALUE', source: 'SOURCE' }, valueWidth)), ...lines];
 }
 
 /** Writes the file that the flags describe, and prints its path. Throws UsageError, also if the file exists. */
@@ -195,6 +237,11 @@ function describeFlag(error: ConfigError): string {
   }
 }
 
+interface SourcedValue {
+  value: string;
+  source: string;
+}
+
 interface EffectiveSetting {
   name: string;
   /** Undefined if it is not set. Contains no secret. */
@@ -202,7 +249,9 @@ interface EffectiveSetting {
   /** Such as `--base-url`, `WFR_BASE_URL`, `profile x in path:line`, `default`. */
   source: string;
   /** The values that this one overrides. */
-  overridden?: readonly { value: string; source: string }[];
+  overridden?: readonly SourcedValue[];
+  /** Where the token is, and the sources that it overrides, in the text. */
+  tokens?: readonly SourcedValue[];
 }
 
 /** Resolves the effective settings, in the order of the table. */
@@ -269,14 +318,17 @@ function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
 /** One setting for all sources of a token. */
 function tokenSetting(sources: ServiceSources): EffectiveSetting {
   const { flags, context } = sources;
-  const { location, withheld, ignored } = findTokenSource(sources);
+  const { location, withheld, ignored, overridden } = findTokenSource(sources);
   if (location === undefined) {
     const source = withheld ?? (flags.token === false ? '--no-token' : 'default');
     return { name: 'token', value: undefined, source };
   }
   const source = formatTokenSource(location);
   const override = ignored === undefined ? '' : `, ${ignored} is ignored`;
-  return { name: 'token', value: describeLocation(location, context), source: source + override };
+  const tokens = [location, ...overridden].map((one) => {
+    return { value: describeLocation(one, context), source: formatSource(one.source) };
+  });
+  return { name: 'token', value: describeLocation(location, context), source: source + override, tokens };
 }
 
 /** Returns where the token is, never the token. */

@@ -23,8 +23,9 @@ import {
   readOutcomes,
 } from '../../runs/join-files.js';
 import type { Run } from '../../service/run.js';
-import { formatUtc } from '../../text/quantity.js';
+import { formatDuration, formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
+import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { isInCi, openLayout, type PresentationFlags } from '../../view/presentation.js';
 import {
@@ -61,12 +62,14 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       reports: () => reports.open({ hasStdout: true }),
     });
     const joined = await joinFiles(files, context.uid);
+    if (joined.problems.length > 0) throw new UsageError([...joined.problems, ...joined.absent]);
     const summary = summaryOf(joined, files);
     const isOnStdout = format === 'text' && pointers.length === 0 && !isReportOnStdout(flags);
     // With JSON, the counts are in the result or in the error.
-    if (isOnStdout || !context.errorsAsData)
-      await printSummary(summary, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
-    if (joined.problems.length > 0) throw new UsageError([...joined.problems, ...joined.absent]);
+    if (isOnStdout || !context.errorsAsData) {
+      const shown = isOnStdout && flags.report === undefined ? withLook(summary, files) : summary;
+      await printSummary(shown, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
+    }
     const labels = async () => (await listLabels(joined)).all;
     const rowFiles = await openRowFiles(flags, labels, undefined, context);
     const failure = await saveRows(joined, rowFiles, context, interruption.signal);
@@ -235,24 +238,39 @@ function summaryOf(
   { rows, total, missing, period, header, isLimited }: JoinedFiles,
   [file]: readonly ResultsFile[],
 ) {
-  const notes = [
-    ...(total === undefined
+  const notes =
+    total === undefined
       ? ['The total number of rows is unknown: wfr batch stopped before the end of the table.']
-      : []),
-    ...(period === undefined
-      ? []
-      : [
-          `  Began ${formatUtc(period.startedAt)}, last changed ${formatUtc(period.startedAt + period.durationMs)}.`,
-        ]),
-  ];
+      : [];
   const onceFile = header?.salt === undefined ? undefined : file?.name;
-  return summarize(rows, {
-    total: total && total - missing,
-    notes,
-    onceFile,
-    isBatch: false,
-    isLimited,
-  });
+  const facts = { total: total && total - missing, notes, onceFile, isBatch: false, isLimited };
+  const summary = summarize(rows, facts);
+  if (period === undefined) return summary;
+  const isOpen = total === undefined || summary.counts.some(([word]) => OPEN.includes(word));
+  const end = `${isOpen ? 'last changed' : 'ended'} ${formatDuration(period.durationMs)} later`;
+  return { ...summary, period: `began ${formatUtc(period.startedAt)}, ${end}` };
+}
+
+/** The words of rows that have not ended. */
+const OPEN: readonly string[] = (['running', 'waiting', 'unreachable'] as const).map(wordOf);
+
+/** Files that a command is printed with at most. */
+const MAX_FILES = 3;
+
+/** Adds how to see more of the rows: why some did not finish, or the outputs. */
+function withLook(summary: BatchSummary, files: readonly ResultsFile[]): BatchSummary {
+  const names = files.map(({ name }) => name);
+  const [page = ''] = names;
+  const step = (text: string, ...flags: string[]) =>
+    names.length > MAX_FILES
+      ? { text: `${text}, add to the same command`, command: shellCommand(flags) }
+      : { text, command: shellCommand(['wfr', 'results', ...names, ...flags]) };
+  if (summary.reasons.length > 0) {
+    const look = step('To see all rows', '--report', `html=${page.replace(/\.jsonl?$/, '')}.html`);
+    return { ...summary, next: [...summary.next, look] };
+  }
+  if (summary.next.length > 0 || summary.counts.length === 0) return summary;
+  return { ...summary, next: [step('To see the outputs', '-o', 'csv')] };
 }
 
 async function printSummary(

@@ -34,15 +34,32 @@ export function shortenHelp(command: Command, text: string): string {
   return `${short}\n\nMore: wfr ${commandPath(command)} --help`;
 }
 
-/** The widths of the list of flags; in wider windows, long lines are hard to read. */
-const MIN_WIDTH = 40;
-const MAX_WIDTH = 100;
-/** The width without a window, and of the texts, which are written for it. */
+/** In a narrower window, meanings are not beside their terms, but below. */
+const MIN_WIDTH = 60;
+/** The width without a window, and in a wider one, whose long lines would be hard to read. */
 const WRITTEN_WIDTH = 80;
 
-/** Returns the columns of a help text on this output. */
+/** Returns the columns in which flags and commands are laid out for this output. */
 export function helpWidth({ isTerminal, columns }: Output): number {
-  return isTerminal && columns > 0 ? Math.min(Math.max(columns, MIN_WIDTH), MAX_WIDTH) : WRITTEN_WIDTH;
+  return isTerminal && columns >= MIN_WIDTH ? Math.min(columns, WRITTEN_WIDTH) : WRITTEN_WIDTH;
+}
+
+const PARAGRAPH = /^(?!Usage:)\S.*(?:\n\S.*)*$/gm;
+/** A term and its meaning beside or below it, but not a command that is continued on the next line. */
+const TERM = /^ {2}(\S.*?)(?: {2,}|(?<!\\)\n {6,})(\S.*(?:\n {6,}\S.*)*)$/gm;
+
+/** Lays out a text that was written for 80 columns in fewer. */
+async function narrow(text: string, width: number): Promise<string> {
+  const { wrap, wrapLines } = await import('../../text/wrap.js');
+  const paragraphs = text.replace(PARAGRAPH, (lines) => wrap(lines.replaceAll('\n', ' '), width).join('\n'));
+  const fits = (lines: string) => lines.split('\n').every((line) => line.length <= width);
+  const isBeside = width >= MIN_WIDTH && [...paragraphs.matchAll(TERM)].every(([lines]) => fits(lines));
+  const below = (_: string, term: string, meaning: string) => {
+    const lines = wrap(meaning.replaceAll(/\n +/g, ' '), width - 4);
+    return [`  ${term}`, ...lines.map((line) => `    ${line}`)].join('\n');
+  };
+  const terms = isBeside ? paragraphs : paragraphs.replace(TERM, below);
+  return wrapLines(terms.split('\n'), width).join('\n');
 }
 
 /** The title of a topic. */
@@ -59,9 +76,7 @@ export async function writeHelp(
 ): Promise<void> {
   if (!output.isTerminal) return output.write(text);
   const { createStyle, hasColor } = await import('../../view/presentation.js');
-  const { wrapLines } = await import('../../text/wrap.js');
-  const isNarrow = output.columns < WRITTEN_WIDTH;
-  const shown = isNarrow ? wrapLines(text.split('\n'), output.columns).join('\n') : text;
+  const shown = output.columns < WRITTEN_WIDTH ? await narrow(text, output.columns) : text;
   const { bold } = await createStyle(hasColor(color, env, output));
   await output.write(
     shown.replace(TITLE, (title) => bold(title)).replace(HEADING, (heading) => bold(heading)),

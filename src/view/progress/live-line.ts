@@ -1,7 +1,7 @@
 /** A spinner line on a terminal's stderr, and lines below it, removed when it stops. */
 import ora from 'ora';
 import type { Clock, OnSuspend, Output } from '../../platform/context.js';
-import { NO_TERMINAL_PROGRESS, terminalProgress } from '../presentation.js';
+import { NO_TERMINAL_PROGRESS, type Style, terminalProgress } from '../presentation.js';
 import { textWidth } from '../table.js';
 
 /** How often the text is refreshed (ms). */
@@ -20,6 +20,7 @@ export interface LiveOptions {
   output: Output;
   clock: Clock;
   color: boolean;
+  style: Style;
   /** Whether the terminal has a progress display of its own. */
   terminalProgress: boolean;
   onSuspend: OnSuspend;

@@ -1,10 +1,10 @@
 /** Progress on a terminal in one live line: of a run, of a batch, or of several runs, with a line for each that has not ended. */
-import { STATES, statusText, stepsDone, totalSteps, wordOf } from '../../outcome/outcome.js';
+import { STATES, statusText, stepsDone, totalSteps, WORDS, wordOf } from '../../outcome/outcome.js';
 import { hasEnded, type Run } from '../../service/run.js';
 import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
-import { paintOf, type Style, statusPaint } from '../presentation.js';
+import { paintOf, statusPaint } from '../presentation.js';
 import { ageOf } from '../summary.js';
 import { type Column, layOutTable, textWidth } from '../table.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
@@ -12,6 +12,7 @@ import {
   type BatchCounts,
   type BatchView,
   countDone,
+  countText,
   doneText,
   type EndedRow,
   MAX_WHOLE_PROBLEMS,
@@ -19,6 +20,7 @@ import {
   type ProgressView,
   problemsText,
   rowText,
+  runningText,
   runText,
   severalRunsText,
   shortId,
@@ -39,7 +41,11 @@ export function liveProgress(options: LiveOptions): ProgressView {
   const line = new LiveLine(options, {
     text(now, width) {
       if (upload !== undefined) return liveUploadText(upload, now, width);
-      if (latest !== undefined) return liveRunText(latest, started, now, width);
+      if (latest !== undefined) {
+        const { run } = latest;
+        const paint = statusPaint(run.status, options.style);
+        return liveRunText(latest, started, now, width).replace(statusText(run), (status) => paint(status));
+      }
       return fitLine(width, [[message, wholeSeconds(now - started)]]);
     },
     share: () => (upload === undefined ? latest && shareOfRun(latest.run) : upload.sent / upload.total),
@@ -74,26 +80,36 @@ export function liveBatch(
   options: LiveOptions,
   counts: () => BatchCounts,
   write: (line: string) => void,
-  style: Style,
 ): BatchView {
-  const { clock, output } = options;
+  const { clock, output, style } = options;
   const started = clock.monotonic();
   /** When the last row was done (ms, monotonic). */
   let lastEnd = started;
   let problems = 0;
+  let lastReason = '';
   const printProblem = (row: EndedRow, columns: number) => {
     if (++problems > MAX_ROW_LINES + 1) return;
     if (problems > MAX_ROW_LINES) return write(style.dim(truncateTo(MORE_ROWS, columns)));
     const whole = rowText({ ...row, id: row.id && shortId(row.id) });
     // The reason says more than the id, which the closing block and the results have.
     const short = whole.length <= columns ? whole : rowText({ ...row, id: undefined });
-    const isWhole = problems <= MAX_WHOLE_PROBLEMS;
-    const text = isWhole ? wrapLines([short], columns).join('\n') : truncateTo(short, columns);
+    const isWhole = problems <= MAX_WHOLE_PROBLEMS || short.length <= columns;
+    const isSame = row.reason === lastReason;
+    lastReason = row.reason;
+    const cut = isSame ? rowText({ ...row, id: undefined, reason: 'same reason' }) : short;
+    const text = isWhole ? wrapLines([short], columns).join('\n') : truncateTo(cut, columns);
     const paint = paintOf(STATES[row.state].tone, style);
     write(text.replace(`  ${wordOf(row.state)}`, (found) => paint(found)));
   };
   const line = new LiveLine(options, {
-    text: (now, width) => liveBatchText(counts(), { started, lastEnd }, now, width),
+    text(now, width) {
+      const current = counts();
+      const text = liveBatchText(current, { started, lastEnd }, now, width);
+      return current.problems.reduce((painted, problem) => {
+        const paint = paintOf(WORDS.get(problem[0]) ?? 'doubt', style);
+        return painted.replace(countText(problem), (found) => paint(found));
+      }, text);
+    },
     share: () => shareOfBatch(counts()),
   });
   return {
@@ -120,9 +136,8 @@ export function liveRuns(
   options: LiveOptions,
   runs: readonly WatchedRun[],
   shorten: (id: string) => string,
-  style: Style,
 ): ProgressView {
-  const { clock } = options;
+  const { clock, style } = options;
   const started = clock.monotonic();
   const firstSeen = clock.now();
   const rows = new Map(
@@ -230,9 +245,9 @@ function liveRunText(seen: TimedRun, started: number, now: number, width: number
   const left = timeLeft(seen, now);
   const steps = total === undefined ? '' : `${stepsDone(run)}/${total}`;
   return fitLine(width, [
-    [runText(run), shareText, elapsed, estimateText(left)],
-    [runText(run), elapsed, estimateText(left)],
-    [statusText(run), steps, elapsed, timeLeftText(left)],
+    [runText(run), shareText, list(elapsed, estimateText(left))],
+    [runText(run), list(elapsed, estimateText(left))],
+    [statusText(run), steps, list(elapsed, timeLeftText(left))],
   ]);
 }
 
@@ -288,25 +303,26 @@ export function liveBatchText(
   const [wide, narrow] = share === undefined ? ['', ''] : [bar(share), bar(share, NARROW_BAR_WIDTH)];
   const done = doneText(counts);
   const [problems, fewer] = [problemsText(counts), shortProblemsText(counts)];
-  const withFinished = (text: string) =>
-    text === '' ? '' : `${formatCount(counts.finished)} finished, ${text}`;
-  const all = withFinished(problems);
+  const finished = problems === '' ? '' : `${formatCount(counts.finished)} finished`;
+  const running = runningText(counts);
   const wait = waitText(counts, now);
   // Of a service that does not take requests, rate and time left say nothing.
   if (wait !== '')
     return fitLine(width, [
-      [wide, done, all, wait, openText(counts), elapsed],
+      [wide, done, list(finished, problems), wait, openText(counts), elapsed],
       [wide, done, problems, wait, elapsed],
       [wide, done, fewer, wait],
       [done, fewer, wait],
       [done, wait],
     ]);
   return fitLine(width, [
-    [wide, done, all, openText(counts), rate, elapsed, estimateText(time)],
-    [wide, done, all, rate, elapsed, timeLeftText(time)],
-    [wide, done, withFinished(fewer), rate, elapsed, timeLeftText(time)],
-    [wide, done, problems, rate, elapsed, timeLeftText(time)],
-    [wide, done, fewer, rate, timeLeftText(time)],
+    [wide, done, list(finished, problems, openText(counts)), rate, list(elapsed, estimateText(time))],
+    [wide, done, list(finished, problems, running), rate, list(elapsed, timeLeftText(time))],
+    [wide, done, list(finished, fewer, running), rate, list(elapsed, timeLeftText(time))],
+    [wide, done, list(finished, problems, running), timeLeftText(time)],
+    [narrow, done, list(finished, fewer, running), timeLeftText(time)],
+    [narrow, done, list(fewer, running), timeLeftText(time)],
+    [done, list(fewer, running), timeLeftText(time)],
     [narrow, done, fewer, timeLeftText(time)],
     [done, fewer, timeLeftText(time)],
   ]);
@@ -327,6 +343,11 @@ function shareOfBatch(counts: BatchCounts): number | undefined {
 function shareOfRun(run: Run): number | undefined {
   const total = totalSteps(run);
   return total === undefined ? undefined : stepsDone(run) / total;
+}
+
+/** Joins what belongs together, such as `29s, about 35s left`; empty parts are left out. */
+function list(...parts: readonly string[]): string {
+  return parts.filter((text) => text !== '').join(', ');
 }
 
 /** Returns `about 40s left`, or nothing if unknown. */
@@ -360,9 +381,9 @@ const BAR_WIDTH = 12;
 
 const NARROW_BAR_WIDTH = 6;
 
-/** Returns a bar of `width` characters that shows a share, 0 to 1. */
+/** Returns a bar of `width` characters that shows a share, 0 to 1; only the whole fills it. */
 function bar(share: number, width = BAR_WIDTH): string {
-  const filled = Math.round(Math.min(Math.max(share, 0), 1) * width);
+  const filled = Math.floor(Math.min(Math.max(share, 0), 1) * width);
   return '█'.repeat(filled) + '░'.repeat(width - filled);
 }
 

@@ -120,7 +120,12 @@ export function doneText(counts: BatchCounts): string {
 
 /** Returns `3 failed, 1 unknown`; empty if there are none. */
 export function problemsText({ problems }: BatchCounts): string {
-  return problems.map(([word, count]) => `${formatCount(count)} ${word}`).join(', ');
+  return problems.map(countText).join(', ');
+}
+
+/** Returns `3 failed`. */
+export function countText([word, count]: readonly [word: string, count: number]): string {
+  return `${formatCount(count)} ${word}`;
 }
 
 /** Returns `4 problems` for narrow terminals; with one outcome, its word. */
@@ -133,10 +138,13 @@ export function shortProblemsText(counts: BatchCounts): string {
 export function openText(counts: BatchCounts): string {
   const { running, total } = counts;
   const waiting = total === undefined ? 0 : Math.max(0, total - countDone(counts) - running);
-  return [
-    ...(running > 0 ? [`${formatCount(running)} running`] : []),
-    ...(waiting > 0 ? [`${formatCount(waiting)} waiting`] : []),
-  ].join(', ');
+  const open = [runningText(counts), ...(waiting > 0 ? [`${formatCount(waiting)} waiting`] : [])];
+  return open.filter((text) => text !== '').join(', ');
+}
+
+/** Returns `8 running`; empty if there are none. */
+export function runningText({ running }: BatchCounts): string {
+  return running > 0 ? `${formatCount(running)} running` : '';
 }
 
 /** Returns `service busy (503): waiting 4s`; empty if requests need not wait. `now` is monotonic (ms). */

@@ -346,7 +346,7 @@ describe('batch: shards', () => {
     });
     expect(joined).toMatchObject({ exitCode: 0, stderr: '' });
     expect(joined.stdout).toMatch(
-      /^7 rows: 7 finished\n {2}Began \d{4}-\d\d-\d\d [\d:]{8} UTC, last changed \d{4}-\d\d-\d\d [\d:]{8} UTC\.\n$/,
+      /^7 rows: 7 finished; began \d{4}-\d\d-\d\d [\d:]{8} UTC, ended \S+ later\n$/,
     );
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
@@ -421,7 +421,7 @@ describe('batch: progress, summary and reports', () => {
     const { exitCode, stderr } = await runCli(args, { ...terminal, clock, cwd });
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(/[\u2800-\u28ff] \u001b\[\?7l░{12} {2}0\/3 {2}2 running, 1 waiting {2}\d+s/);
-    expect(stderr).toMatch(/█{8}░{4} {2}2\/3 {2}1 running {2}[\d.]+\/min {2}[\dms ]+ {2}about \d+s left/);
+    expect(stderr).toMatch(/█{8}░{4} {2}2\/3 {2}1 running {2}[\d.]+\/min {2}[\dms ]+, about \d+s left/);
     // A request in flight is not unknown.
     expect(stderr).not.toContain('unknown');
     expect(stderr).not.toContain('rows.jsonl:1');
@@ -446,7 +446,7 @@ describe('batch: the progress of rows that did not succeed', () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     const args = [...BATCH_ARGS, '--concurrency', '1', '--keep-going', '--workflow-id-field', 'workflowId'];
     const { stderr } = await wfr(args, { cwd, terminal: 120, env: { TERM: 'xterm', NO_COLOR: '1' } });
-    expect(stderr).toMatch(new RegExp(`1/2  0 finished, 1 ${outcome}  1 (running|waiting)`));
+    expect(stderr).toMatch(new RegExp(`1/2  0 finished, 1 ${outcome}, 1 (running|waiting)`));
   });
 });
 
@@ -464,7 +464,7 @@ describe('batch: the progress of a command that continues another', () => {
     await wfr(args, { cwd });
     isFirst = false;
     const { stderr } = await wfr(args, { cwd, terminal: 90, env: { TERM: 'xterm', NO_COLOR: '1' } });
-    expect(stderr).toMatch(/ {2}1\/3 {2}0 finished, 1 rejected {2}1 running, 1 waiting/);
+    expect(stderr).toMatch(/ {2}1\/3 {2}0 finished, 1 rejected, 1 running, 1 waiting/);
     expect(stderr).not.toContain('unauthorized');
     expect(stderr).toContain('3 rows: 2 finished, 1 rejected; took ');
   });
@@ -617,6 +617,17 @@ To write a page of all rows: wfr results out.jsonl --report html=out.html
     expect(stderr.match(/rows\.jsonl:\d+ {2}rejected {2}422: no/g)).toHaveLength(20);
     expect(stderr.match(/Problems of further rows are only counted\./g)).toHaveLength(1);
     expect(stderr).toContain('30 rows: 30 rejected');
+  });
+
+  test('batch: on a terminal, a reason that would be cut and was above it is not repeated, and counts are colored', async () => {
+    const { wfr } = await startBatchService((_request, reply) =>
+      reply.send(422, { message: 'no '.repeat(40) }),
+    );
+    const cwd = folderWith({ 'rows.jsonl': numberedRows(8) });
+    const args = [...BATCH_ARGS, '--keep-going', '--workflow-id-field', 'workflowId'];
+    const { stderr } = await wfr(args, { cwd, terminal: 60, env: { TERM: 'xterm' } });
+    expect(stderr.match(/rows\.jsonl:\d.* {2}rejected.* {2}same reason\n/g)).toHaveLength(3);
+    expect(stderr).toMatch(/\u001b\[\?7l\S+ {2}\d\/8 {2}0 finished, \u001b\[33m\d rejected\u001b\[39m, /);
   });
 
   test('batch: a command with headers or inputs, which may be secrets, is not printed in full', async () => {

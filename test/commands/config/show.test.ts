@@ -49,7 +49,9 @@ describe('wfr config show', () => {
       'workflows.invoice.parameters.amount': at('number, optional', 17),
     });
     const { stdout: text } = await runCli(['config', 'show'], world);
-    expect(text).toMatch(/^workflows\.invoice .*\n {2}scan .*\n {2}amount +number, optional {2,}line 17$/m);
+    expect(text).toMatch(
+      /^workflows\.invoice .*\n {2}scan .*\n {2}amount +number, optional {2,}config\.json:17$/m,
+    );
     expect(text).toContain('The \\u001b[2Jinvoice');
   });
 
@@ -108,10 +110,10 @@ describe('wfr config show', () => {
     expect(exitCode).toBe(0);
     const path = join(home, '.config', 'wfr', 'config.json');
     expect(stdout.split('\n')[0]).toBe(`Config file: ${path} (does not exist)`);
-    expect(stdout).toMatch(/^baseUrl {10}- +default\n/m);
     expect(stdout).toMatch(
-      /\ntimeout .*\n|\nNot set: headerFile, caFile, certFile, keyFile, runUrl, timeout\n$/,
+      /^profile +\(not set\) {2}see wfr help config\nbaseUrl +\(not set\) {2}set WFR_BASE_URL or --base-url\ntoken +\(not set\) {2}set /m,
     );
+    expect(stdout).toMatch(/\nNot set: headerFile, caFile, certFile, keyFile, runUrl, timeout\n$/);
   });
 
   test('config show: a value has those that it overrides, and the path of the file is there once', async () => {
@@ -129,9 +131,45 @@ describe('wfr config show', () => {
     const { stdout } = await runCli(['config', 'show'], world);
     expect(stdout.split(world.path)).toHaveLength(2);
     expect(stdout).toMatch(
-      /^baseUrl +https:\/\/e\.example +WFR_BASE_URL\n {2,}https:\/\/h\.example\/v1 +line 5 \(overridden\)\n/m,
+      /^baseUrl +https:\/\/e\.example +WFR_BASE_URL\n {2,}https:\/\/h\.example\/v1 +config\.json:5 \(overridden\)\n/m,
     );
   });
+
+  test('config show: each source of a token is listed, the one in use first, and none twice', async () => {
+    const world = writeTestConfig(FILE, { WFR_TOKEN: 'secret-4711', WFR_TOKEN_FILE: '/tok' });
+    const sources = async (...args: string[]) => {
+      const { stdout } = await runCli(['config', 'show', ...args], world);
+      return /^token .*\n(?: .*\n)*/m.exec(stdout)?.[0].replaceAll(/ {2,}/g, ' ').split('\n').slice(0, -1);
+    };
+    const variables = ['(hidden) WFR_TOKEN', '(hidden, in /tok) WFR_TOKEN_FILE'];
+    const profile = '(hidden, printed by pass with 2 arguments) config.json:7';
+    const overridden = (text: string) => ` ${text} (overridden)`;
+    expect(await sources()).toEqual([
+      `token ${variables[0]}`,
+      ...[variables[1], profile].map(String).map(overridden),
+    ]);
+    expect(await sources('--profile', 'prod')).toEqual([`token ${profile}`, ...variables.map(overridden)]);
+    expect(await sources('--token-file', 'x')).toEqual([
+      'token (hidden, in x) --token-file',
+      ...[...variables, profile].map(overridden),
+    ]);
+    expect(await sources('--no-token')).toEqual(['token (not set) --no-token']);
+  });
+
+  test.each([120, 80, 40])(
+    'config show: in %i columns, no value is cut, and what is used most is first',
+    async (stdoutTerminal) => {
+      const world = writeTestConfig(FILE, { WFR_BASE_URL: 'https://other.example.com/v1/with/a/path' });
+      const { stdout } = await runCli(['config', 'show', '--color', 'never'], { ...world, stdoutTerminal });
+      for (const value of [UUID, 'https://other.example.com/v1/with/a/path', 'https://h.example/v1'])
+        expect(stdout).toContain(value);
+      const [, ...lines] = stdout.slice(stdout.indexOf('SETTING')).split('\n');
+      expect(lines.filter((line) => line.length > Math.max(stdoutTerminal, 44))).toEqual([]);
+      const names = lines.flatMap((line) => /^[a-z]\w*/.exec(line)?.[0] ?? []);
+      expect([...names.slice(0, 3), names.at(-1)]).toEqual(['profile', 'baseUrl', 'token', 'workflows']);
+      expect(stdout).not.toContain('…');
+    },
+  );
 
   test('config show: a flag overrides a variable, and a variable overrides the profile', async () => {
     const env = {

@@ -31,6 +31,26 @@ describe('help on a terminal', () => {
     },
   );
 
+  test.each([40, 60, 72])('in a window of %i columns, no line is wrapped twice', async (width) => {
+    for (const args of ALL) {
+      const lines = stripVTControlCharacters(await onTerminal(args, width)).split('\n');
+      const words = (line = '') => line.trim().split(' ')[0] ?? '';
+      // A text ends where the next word would not fit, or with its paragraph.
+      const early = lines.filter((line, index) => {
+        const next = lines[index + 1] ?? '';
+        const isText = /^(?: {4})?[a-z]/.test(next) && /^(?: {4})?\S/.test(line) && !/[:\\]$/.test(line);
+        return isText && line.length + 1 + words(next).length <= width;
+      });
+      expect(early).toEqual([]);
+    }
+  });
+
+  test('in a window of 40 columns, the meaning of a command is below it', async () => {
+    expect(await onTerminal(['-h'], 40)).toContain(
+      '\n  run\n    trigger a run, wait for it to end,\n    print its output\n',
+    );
+  });
+
   test.each(ALL)(
     'wfr %s %s %s has the same bytes in a window of 80 columns, apart from bold headings',
     async (...args) => {

@@ -71,15 +71,21 @@ describe('results', () => {
       { shard: '2/3' },
       'b.jsonl: is shard 2/3, and a.jsonl is shard 1/2: the files use different shard counts',
     ],
-  ])('results: a file of another batch, with %j, exits 2 and is named', async (changes, problem) => {
-    const head = { ...JSON.parse(HEAD), shard: '1/2' };
-    const [a, b] = [head, { ...head, shard: '2/2', ...changes }].map((event) => JSON.stringify(event));
-    const table = '{"event":"sent","row":1}\n{"event":"table","rows":2}\n';
-    const cwd = folderWith({ 'a.jsonl': `${a}\n${table}`, 'b.jsonl': `${b}\n${table.replace(':1', ':2')}` });
-    const { stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl'], { cwd });
-    expect(exitCode).toBe(2);
-    expect(stderr).toContain(`${problem}\n`);
-  });
+  ])(
+    'results: a file of another batch, with %j, exits 2 and is named before any summary',
+    async (changes, problem) => {
+      const head = { ...JSON.parse(HEAD), shard: '1/2' };
+      const [a, b] = [head, { ...head, shard: '2/2', ...changes }].map((event) => JSON.stringify(event));
+      const table = '{"event":"sent","row":1}\n{"event":"table","rows":2}\n';
+      const cwd = folderWith({
+        'a.jsonl': `${a}\n${table}`,
+        'b.jsonl': `${b}\n${table.replace(':1', ':2')}`,
+      });
+      const { stdout, stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl'], { cwd });
+      expect({ stdout, exitCode }).toEqual({ stdout: '', exitCode: 2 });
+      expect(stderr).toContain(`${problem}\n`);
+    },
+  );
 
   test('results: reports have the rows in the order of the table, in whatever order they ended', async () => {
     const rows = [3, 1, 2]
@@ -138,9 +144,10 @@ describe('results', () => {
     const reports = ['--report', 'html=r.html', '--report', 'junit=r.xml'];
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
     expect(exitCode).toBe(0);
-    expect(stdout).toBe(
-      '2 rows: 2 finished\n  Began 2026-05-06 07:08:09 UTC, last changed 2026-05-06 07:08:34 UTC.\n',
-    );
+    const line = '2 rows: 2 finished; began 2026-05-06 07:08:09 UTC, ended 25s later\n';
+    expect(stdout).toBe(line);
+    const alone = await wfr(['results', 'out.jsonl'], { cwd });
+    expect(alone.stdout).toBe(`${line}To see the outputs: wfr results out.jsonl -o csv\n`);
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain(
       'Began <time datetime="2026-05-06T07:08:09.000Z">2026-05-06 07:08:09 UTC</time>, took 25s.',
     );
@@ -173,9 +180,9 @@ describe('results', () => {
     const cwd = folderOfBatch('a', 'b');
     const { stdout, stderr } = await wfr(['results', 'out.jsonl', '--report', 'json=-'], { cwd });
     expect(JSON.parse(stdout).runs.map(({ label }: { label: string }) => label)).toEqual(['a', 'b']);
-    expect(stderr).toContain('2 rows: 2 finished\n');
+    expect(stderr).toContain('2 rows: 2 finished; began ');
     const file = await wfr(['results', 'out.jsonl', '--report', 'json=a=-'], { cwd });
-    expect(file.stdout).toContain('2 rows: 2 finished\n');
+    expect(file.stdout).toContain('2 rows: 2 finished; began ');
     expect(JSON.parse(readFileSync(join(cwd, 'a=-'), 'utf8')).runs.length).toBe(2);
     const twice = ['results', 'out.jsonl', '--report', 'json=-', '--report', 'html=-'];
     const { stdout: nothing, stderr: error, exitCode } = await wfr(twice, { cwd });

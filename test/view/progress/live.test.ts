@@ -81,9 +81,9 @@ describe('live line', () => {
     for (const text of texts.filter((line) => /RUNNING {2}[01] of/.test(line)))
       expect(text).not.toContain('left');
     // Two steps in 8 s: eight more need 32 s.
-    expect(
-      texts.some((text) => /^RUNNING {2}2 of 10 steps {2}██░+ {2}8s {2}about 32s left$/.test(text)),
-    ).toBe(true);
+    expect(texts.some((text) => /^RUNNING {2}2 of 10 steps {2}██░+ {2}8s, about 32s left$/.test(text))).toBe(
+      true,
+    );
     const estimates = texts.flatMap((text) => /about (\d+)s left/.exec(text)?.[1] ?? []).map(Number);
     expect(estimates.every((seconds) => seconds > 0)).toBe(true);
   });
@@ -105,7 +105,7 @@ describe('live line', () => {
       env: { ...TERMINAL.env, WFR_BASE_URL: baseUrl },
       clock: new VirtualClock(),
     });
-    expect(frames(stderr).some((text) => /^RUNNING {2}2 of 10 .* {2}about 32s left$/.test(text))).toBe(true);
+    expect(frames(stderr).some((text) => /^RUNNING {2}2 of 10 .* about 32s left$/.test(text))).toBe(true);
   });
 
   test('live line: keeps the elapsed time in 40 columns, and drops the bar', async () => {
@@ -116,7 +116,7 @@ describe('live line', () => {
       clock: new VirtualClock(),
     });
     const texts = frames(stderr);
-    expect(texts).toContain('RUNNING  2/10  8s  32s left');
+    expect(texts).toContain('RUNNING  2/10  8s, 32s left');
     expect(texts.some((text) => /^RUNNING {2}0 of 10 steps {2}\ds$/.test(text))).toBe(true);
   });
 
@@ -144,13 +144,17 @@ describe('live line', () => {
   test.each([
     [
       118,
-      '██░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown  50 running, 7,746 waiting  20/s  1m  about 6m 30s left',
+      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running, 7,746 waiting  20/s  1m, about 6m 30s left',
     ],
-    [117, '██░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown  20/s  1m  6m 30s left'],
-    [77, '██░░░░░░░░░░  1,204/9,000  1,199 finished, 5 problems  20/s  1m  6m 30s left'],
-    [73, '██░░░░░░░░░░  1,204/9,000  4 failed, 1 unknown  20/s  1m  6m 30s left'],
-    [57, '██░░░░░░░░░░  1,204/9,000  5 problems  20/s  6m 30s left'],
-    [47, '█░░░░░  1,204/9,000  5 problems  6m 30s left'],
+    [
+      117,
+      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  20/s  1m, 6m 30s left',
+    ],
+    [90, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 5 problems, 50 running  20/s  1m, 6m 30s left'],
+    [77, '░░░░░░  1,204/9,000  1,199 finished, 5 problems, 50 running  6m 30s left'],
+    [57, '░░░░░░  1,204/9,000  5 problems, 50 running  6m 30s left'],
+    [50, '1,204/9,000  5 problems, 50 running  6m 30s left'],
+    [47, '░░░░░░  1,204/9,000  5 problems  6m 30s left'],
     [37, '1,204/9,000  5 problems  6m 30s left'],
     [20, '1,204/9,000'],
   ])('live line: a batch in %i columns is shown as %j', (width, text) => {
@@ -160,6 +164,13 @@ describe('live line', () => {
     ] as const;
     const counts = { finished: 1_199, problems, running: 50, total: 9_000, endedNow: 1_204, wait: undefined };
     expect(liveBatchText(counts, { started: 0, lastEnd: 60_000 }, 60_000, width)).toBe(text);
+  });
+
+  test('live line: the bar of a batch is full only when every row has ended', () => {
+    const counts = { problems: [], running: 1, total: 61, endedNow: 60, wait: undefined };
+    const times = { started: 0, lastEnd: 0 };
+    expect(liveBatchText({ ...counts, finished: 60 }, times, 0, 77)).toMatch(/^█{11}░ {2}60\/61/);
+    expect(liveBatchText({ ...counts, finished: 61, running: 0 }, times, 0, 77)).toMatch(/^█{12} {2}61\/61/);
   });
 
   test.each([
