@@ -95,6 +95,7 @@ type StepResults<S extends Steps> = { [Name in keyof S]: Awaited<ReturnType<S[Na
  */
 export async function collectUsageErrors<S extends Steps>(steps: S, hint?: string): Promise<StepResults<S>> {
   const problems: string[] = [];
+  let where = hint;
   const results: Record<string, unknown> = {};
   for (const [name, step] of Object.entries(steps)) {
     try {
@@ -102,11 +103,12 @@ export async function collectUsageErrors<S extends Steps>(steps: S, hint?: strin
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
       problems.push(...error.problems);
+      where ??= error.hint;
     }
   }
   if (problems.length === 0) return results as StepResults<S>;
   for (const result of Object.values(results)) if (isOpen(result)) await result.close();
-  throw new UsageError(problems, hint);
+  throw new UsageError(problems, where);
 }
 
 function isOpen(result: unknown): result is { close(): Promise<void> } {

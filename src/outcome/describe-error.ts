@@ -381,7 +381,11 @@ function httpErrorTexts(
   if (status >= 300 && status <= 399) return redirectTexts(info, request);
   if (status === 401 || status === 403) return tokenErrorTexts(info);
   if (status === 404) {
-    return [`the service has nothing at ${truncate(url)} (404)`, workflowHint(info)];
+    const isOfWorkflow = info.method === 'POST' && speaksOfWorkflow(info);
+    const problem = isOfWorkflow
+      ? `the service knows no workflow "${truncate(info.workflowId ?? '')}"`
+      : `the service has nothing at ${truncate(url)}`;
+    return [`${problem} (404)`, workflowHint(info)];
   }
   if (status === 413) {
     return [
@@ -414,6 +418,14 @@ function tokenErrorTexts({ status, tokenSource, tokenFix }: HttpErrorInfo): [str
   ];
 }
 
+/** Returns whether the message is about the workflow, and not about an address that may have this word in it. */
+function speaksOfWorkflow({ message = '', workflowId = '' }: HttpErrorInfo): boolean {
+  return (
+    /(?<![/\w.-])workflow(?![/\w.-]*\/)\b/i.test(message) ||
+    (isUuid(workflowId) && message.includes(workflowId))
+  );
+}
+
 /** A name that a profile would resolve is sent as it is where there is none. */
 function workflowHint({ workflowId = '' }: HttpErrorInfo): string {
   if (workflowId === '' || isUuid(workflowId)) return 'Check the base URL and the workflow.';
@@ -422,10 +434,9 @@ function workflowHint({ workflowId = '' }: HttpErrorInfo): string {
 
 /** A 400 may come from a server that is not the service; a 422 has understood the request. */
 const INPUT_HINTS = {
-  400: ['Check the base URL, the workflow and the inputs; wfr run --dry-run shows what was sent.'],
+  400: ['Check the base URL, the workflow and the inputs; wfr run --dry-run shows what would be sent.'],
   422: [
-    'Compare the inputs with the parameters of the workflow; wfr run --dry-run shows what was sent.',
-    'With parameters declared in a profile, inputs are checked before they are sent: see wfr help config.',
+    'wfr run --dry-run shows what would be sent; to have inputs checked first, declare them: wfr help config',
   ],
 };
 

@@ -32,8 +32,8 @@ export interface FollowOptions {
   exists?: boolean;
   /** Whether a rate limiter slows all requests down after a 429, so that followRun need not. */
   isRateLimited?: boolean;
-  /** Called after each failed poll that is retried after `delay`. */
-  onFailedPoll?(failure: PollFailure, delay: number): void;
+  /** Called after each failed poll that is retried after `delay`; `tries` is such as 1/3 where retries are limited. */
+  onFailedPoll?(failure: PollFailure, delay: number, tries: string | undefined): void;
 }
 
 const MAX_UNKNOWN_STATUS = 5 * 60_000;
@@ -157,24 +157,24 @@ class RunFollower {
     this.#failed.add(failure);
     this.#throwIfFinal(failure);
     // A stop of the process may have caused this failure, so the next poll decides.
+    const seen = this.#run !== undefined;
+    const exists = seen || isUnexpectedStatus(failure) || this.#isLeftToRateLimiter(failure);
     if (!this.#awake.consumeStop()) {
-      const seen = this.#run !== undefined;
       const isLast = this.timeLeft() <= 0;
       if (isLast && seen) return undefined;
-      const exists = seen || isUnexpectedStatus(failure) || this.#isLeftToRateLimiter(failure);
       if (isLast || this.#failed.shouldGiveUp(exists)) throw this.#toFinalError(failure);
     }
-    return this.#delayAfter(failure);
+    return this.#delayAfter(failure, exists);
   }
 
-  #delayAfter(failure: PollFailure): number {
+  #delayAfter(failure: PollFailure, exists: boolean): number {
     const { clock, onFailedPoll } = this.options;
     const retryAfter = failure instanceof HttpError ? (failure.info.retryAfter ?? 0) : 0;
     const ownDelay = this.#isLeftToRateLimiter(failure)
       ? this.#interval
       : this.#failed.nextBackoff(clock.random());
     const delay = Math.max(ownDelay, Math.min(retryAfter, MAX_RETRY_AFTER));
-    onFailedPoll?.(failure, delay);
+    onFailedPoll?.(failure, delay, exists ? undefined : this.#failed.tries);
     return delay;
   }
 
@@ -258,6 +258,11 @@ class FailedPolls {
   shouldGiveUp(exists: boolean): boolean {
     if (this.areUnexpectedTooLong) return true;
     return exists ? this.durationMs >= MAX_UNREACHABLE : this.#retries >= MAX_FIRST_RETRIES;
+  }
+
+  /** Returns the last of the retries of a run that is not known to exist, such as `1/3`. */
+  get tries(): string {
+    return `${this.#retries}/${MAX_FIRST_RETRIES}`;
   }
 
   /** Counts a retry and returns its backoff in milliseconds; `random` is 0 to 1. */

@@ -99,14 +99,21 @@ export class Reporter {
 
   /** Prints a line of progress, unless --quiet; with a timestamp where there is no live line. */
   progress(line: string): void {
-    this.info(this.style.dim(this.presentation.live ? line : withTimestamp(line, this.clock)));
+    const { live } = this.presentation;
+    const lines = live ? wrapLines([line], this.output.columns) : [withTimestamp(line, this.clock)];
+    this.info(lines.map((part) => this.style.dim(part)).join('\n'));
   }
 
   /** Reports that a poll failed and is retried after `delay` ms; `id` is given where there are several runs. */
-  retryingPoll(failure: WfrError, delay: number, id: string | undefined): void {
-    const reason = sanitize(factsOf(failure).summary.join(', '));
-    const subject = id === undefined ? '' : `${sanitize(id)}: `;
-    this.progress(`wfr: ${subject}${reason}; retrying in ${formatDuration(delay)}`);
+  retryingPoll(failure: WfrError, delay: number, tries: string | undefined, id: string | undefined): void {
+    this.retrying(failure, id === undefined ? '' : `${sanitize(id)}: `, '', delay, tries);
+  }
+
+  /** Reports that a request is sent again after `delay` ms; `tries` is such as 1/3 where that is limited. */
+  retrying(cause: WfrError, subject: string, detail: string, delay: number, tries: string | undefined): void {
+    const reason = sanitize(factsOf(cause).summary.join(', '));
+    const count = tries === undefined ? '' : ` (${tries})`;
+    this.progress(`wfr: ${subject}${reason}${detail}; retrying in ${formatDuration(delay)}${count}`);
   }
 
   /** Prints the id, unless a person sees it on stdout, and the version of an accepted run; and how to watch it. */
@@ -247,12 +254,9 @@ export function serviceLogger(reporter: Reporter): ServiceEvents {
       isDeprecationKnown = true;
     },
     retrying(cause, sendState, delay, count) {
-      const reason = sanitize(factsOf(cause).summary.join(', '));
       const detail = sendState === 'partial' ? '; the request was incomplete, so no run can exist' : '';
-      reporter.progress(
-        `wfr: ${reason}${detail}; sending again in ${formatDuration(delay)} (${count}/${MAX_RESENDS})`,
-      );
-      reporter.waiting('Waiting to send again');
+      reporter.retrying(cause, '', detail, delay, `${count}/${MAX_RESENDS}`);
+      reporter.waiting('Waiting to retry');
     },
     sending(sent, total, hasDocuments) {
       if (total > LARGE_BODY) reporter.sending({ sent, total, isBase64: hasDocuments });

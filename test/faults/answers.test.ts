@@ -291,6 +291,18 @@ describe('run: responses that reject a trigger', () => {
       5,
       '/runs (404)\n  "w" is no UUID; names of workflows come from a profile of the config file: see wfr help config',
     ],
+    [
+      'a 404 response about the workflow (fault 20)',
+      respond(404, 'There is no workflow "w".'),
+      5,
+      'error: the service knows no workflow "w" (404)\n| There is no workflow "w".\n',
+    ],
+    [
+      'a 404 response about an address with this word (fault 20)',
+      respond(404, 'Cannot POST /workflow/v1/runs'),
+      5,
+      '/runs (404)\n| Cannot POST /workflow/v1/runs\n',
+    ],
     ['a 409 response (fault 22)', respond(409, 'in use'), 5, 'rejected the trigger (409)\n| in use\n'],
     ['a 413 response (fault 23)', respond(413), 5, 'rejected a body of 54 bytes as too large (413)'],
   ])('run: %s is final after one POST', async (_name, handler, code, message) => {
@@ -305,8 +317,7 @@ describe('run: responses that reject a trigger', () => {
     [
       422,
       [
-        'Compare the inputs with the parameters of the workflow; wfr run --dry-run shows what was sent.',
-        'With parameters declared in a profile, inputs are checked before they are sent: see wfr help config.',
+        'wfr run --dry-run shows what would be sent; to have inputs checked first, declare them: wfr help config',
       ],
     ],
   ])('run: a %i of a workflow that is a UUID suggests what to check (fault 20)', async (status, hints) => {
@@ -325,7 +336,7 @@ describe('run: responses that reject a trigger', () => {
       respond(429, { message: 'slow down' }, { 'retry-after': '17' }),
     );
     expect({ exitCode, posts, gaps }).toEqual({ exitCode: 7, posts: 4, gaps: [17000, 17000, 17000] });
-    expect(stderr).toContain('sending again in 17s (1/3)');
+    expect(stderr).toContain('retrying in 17s (1/3)');
     expect(stderr).toContain('(429) (4 tries)\n  no run was created\n| slow down');
   });
 

@@ -92,9 +92,9 @@ describe('run: a name server that does not respond', () => {
     const { exitCode, stderr, clock } = await run('http://host.test');
     expect(exitCode).toBe(7);
     expect(stderr).toContain(
-      'the DNS server does not respond for host.test:80 (EAI_AGAIN); sending again in 1.0s (1/3)',
+      'the DNS server does not respond for host.test:80 (EAI_AGAIN); retrying in 1.0s (1/3)',
     );
-    expect(stderr).toContain('sending again in 4.0s (3/3)');
+    expect(stderr).toContain('retrying in 4.0s (3/3)');
     expect(clock.sleeps).toEqual([1000, 2000, 4000]);
   });
 });

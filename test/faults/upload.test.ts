@@ -44,9 +44,7 @@ describe('run: the connection is lost during the upload', () => {
     const { exitCode, stderr, clock } = await run(service.baseUrl);
     expect(exitCode).toBe(7);
     expect(stderr).toContain('was lost');
-    expect(stderr).toContain(
-      '; the request was incomplete, so no run can exist; sending again in 1.0s (1/3)',
-    );
+    expect(stderr).toContain('; the request was incomplete, so no run can exist; retrying in 1.0s (1/3)');
     expect(stderr).toMatch(
       /wfr: error: the connection to 127\.0\.0\.1:\d+ was lost(?: \(\w+\))? at 1\d % of the body \(2 tries\)\n {2}no run was created/,
     );
@@ -268,7 +266,7 @@ describe('run: Ctrl-C before the request is complete', () => {
       signals,
       cwd: SMALLER,
       clock: realClock,
-      onOutput: (text) => text.includes('sending again') && signals.raise('SIGINT'),
+      onOutput: (text) => text.includes('retrying in') && signals.raise('SIGINT'),
     });
     expect(exitCode).toBe(130);
     expect(stderr).toContain('wfr: cancelled; no run was created\n');

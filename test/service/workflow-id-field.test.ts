@@ -155,7 +155,7 @@ describe('run: rejections that are followed by another spelling', () => {
   ])('run: a 422 response with %j suggests --workflow-id-field: %s', async (body, isSuggested) => {
     const { stderr, exitCode, count } = await posts(422, body);
     expect({ exitCode, count }).toEqual({ exitCode: 5, count: 1 });
-    expect(stderr).toContain('Compare the inputs with the parameters of the workflow');
+    expect(stderr).toContain('--dry-run shows what would be sent');
     expect(stderr.includes('--workflow-id-field')).toBe(isSuggested);
   });
 

@@ -34,7 +34,12 @@ export async function openTable(
     ]);
   }
   if (rows === undefined && each === undefined) {
-    throw new UsageError(['wfr batch requires rows: --rows <file>, or --each <parameter> and files']);
+    const table = patterns.find((path) => /\.(csv|tsv|jsonl|ndjson|json)$/i.test(path));
+    const how =
+      table === undefined
+        ? '--rows <file>, or --each <parameter> and files'
+        : `--rows ${table} reads this table`;
+    throw new UsageError([`wfr batch requires rows: ${how}`], 'wfr help batch');
   }
   if (each !== undefined) {
     assertNoTableFlags(flags);

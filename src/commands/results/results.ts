@@ -247,8 +247,11 @@ function summaryOf(
   const summary = summarize(rows, facts);
   if (period === undefined) return summary;
   const isOpen = total === undefined || summary.counts.some(([word]) => OPEN.includes(word));
-  const end = `${isOpen ? 'last changed' : 'ended'} ${formatDuration(period.durationMs)} later`;
-  return { ...summary, period: `began ${formatUtc(period.startedAt)}, ${end}` };
+  const end =
+    period.durationMs === 0
+      ? ''
+      : `, ${isOpen ? 'last changed' : 'ended'} ${formatDuration(period.durationMs)} later`;
+  return { ...summary, period: `began ${formatUtc(period.startedAt)}${end}` };
 }
 
 /** The words of rows that have not ended. */

@@ -115,7 +115,7 @@ async function* runChanges(
     exists,
     ...(accepted && { accepted }),
     ...(label !== null && {
-      onFailedPoll: (failure, delay) => reporter.retryingPoll(failure, delay, label),
+      onFailedPoll: (failure, delay, tries) => reporter.retryingPoll(failure, delay, tries, label),
     }),
   });
 }

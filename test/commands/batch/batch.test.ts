@@ -261,6 +261,8 @@ describe('batch: the command line', () => {
     }
     for (const [args, message] of [
       [['--rows', 'none.csv'], '--rows none.csv: no such file'],
+      [[], '--each <parameter> and files\n  See: wfr help batch\n'],
+      [['rows.jsonl'], 'wfr batch requires rows: --rows rows.jsonl reads this table\n'],
       [['--each', 'd'], '--each d: requires files'],
       [['--rows', 'rows.jsonl', 'x.pdf'], 'x.pdf: files require --each'],
       [['--rows', 'rows.jsonl', '--results', '-', '--report', 'json=r.json'], '--report requires --results'],
@@ -410,7 +412,7 @@ describe('batch: progress, summary and reports', () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     const { stderr } = await wfr([...BATCH_ARGS, '--workflow-id-field', 'workflowId'], { cwd });
     expect(stderr).toContain('rows.jsonl:1  rejected  422: no; ');
-    expect(stderr).not.toMatch(/^\s*::|\u001b|##\[|sending again/m);
+    expect(stderr).not.toMatch(/^\s*::|\u001b|##\[|retrying in/m);
   });
 
   test('batch: a terminal gets one live line with the counts, and no line for each row', async () => {
@@ -491,7 +493,7 @@ describe('batch: stopping', () => {
       expect(stderr).toContain(reason);
       expect(stderr).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting$`, 'm'));
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
-      expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting$`, 'm'));
+      expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; began .*$`, 'm'));
     },
   );
 

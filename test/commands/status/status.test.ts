@@ -193,13 +193,13 @@ describe('status', () => {
     const { stderr, exitCode } = await status(handler, ['a', 'b', 'c']);
     expect(exitCode).toBe(7);
     expect(stderr).toMatch(
-      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ wfr: b: the service answered the request with an error \(500\); retrying in 1\.0s$/m,
+      /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ wfr: b: the service answered the request with an error \(500\); retrying in 1\.0s \(1\/3\)$/m,
     );
     expect(stderr).toContain('wfr: error: run b could not be read\n');
     expect(stderr).toContain('the service rejected the request (400)\nRun c could not be read.\n');
     expect(stderr).not.toContain('Run a');
     const one = await status(handler, ['b']);
-    expect(one.stderr).toMatch(/Z wfr: the service answered .*; retrying in 1\.0s$/m);
+    expect(one.stderr).toMatch(/Z wfr: the service answered .*; retrying in 1\.0s \(1\/3\)$/m);
     expect((await status(handler, ['c'])).stderr).not.toContain('Run c');
   });
 
