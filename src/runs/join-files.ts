@@ -45,6 +45,8 @@ export interface JoinedFiles {
   period: Period | undefined;
   /** How many rows are in no file although they should be. */
   missing: number;
+  /** Whether the files are not of one batch, so that no count of their rows is true. */
+  isMixed: boolean;
   /** Why the files cannot be joined. */
   problems: readonly string[];
   /** The shards without a file: the rows of the others are as they are. */
@@ -125,6 +127,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
     isLimited: read.some(({ isLimited }) => isLimited),
     period:
       times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },
+    isMixed: problems.size > 0,
     problems: [...listed, ...missed],
     absent,
   };

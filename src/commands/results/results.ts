@@ -62,14 +62,15 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       reports: () => reports.open({ hasStdout: true }),
     });
     const joined = await joinFiles(files, context.uid);
-    if (joined.problems.length > 0) throw new UsageError([...joined.problems, ...joined.absent]);
     const summary = summaryOf(joined, files);
     const isOnStdout = format === 'text' && pointers.length === 0 && !isReportOnStdout(flags);
     // With JSON, the counts are in the result or in the error.
-    if (isOnStdout || !context.errorsAsData) {
-      const shown = isOnStdout && flags.report === undefined ? withLook(summary, files) : summary;
+    if (!joined.isMixed && (isOnStdout || !context.errorsAsData)) {
+      const isWhole = joined.problems.length === 0 && joined.absent.length === 0;
+      const shown = isWhole && isOnStdout && flags.report === undefined ? withLook(summary, files) : summary;
       await printSummary(shown, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
     }
+    if (joined.problems.length > 0) throw new UsageError([...joined.problems, ...joined.absent]);
     const labels = async () => (await listLabels(joined)).all;
     const rowFiles = await openRowFiles(flags, labels, undefined, context);
     const failure = await saveRows(joined, rowFiles, context, interruption.signal);

@@ -137,7 +137,7 @@ function nextSteps(
       .map((state) => wordOf(shownState(state)))
       .join(', ')
       .replace(/, ([^,]*)$/, ' and $1');
-    const text = `To run ${again} rows again${isOpen ? ', too' : ''}${has('rejected') ? ', once corrected' : ''}`;
+    const text = `To run ${again} rows again${has('rejected') ? ', once corrected' : ''}`;
     steps.push(step(text, '--retry-failed'));
   }
   return steps;
