@@ -97,10 +97,12 @@ type Count = readonly [outcome: PageOutcome, runs: number];
 function renderOverview(entries: readonly Entry[], startedAt: number, durationMs: number): Markup {
   const counts = countOutcomes(entries);
   const iso = new Date(startedAt).toISOString();
+  // It may have been interrupted, so that it did not take so long.
+  const end = counts.some(([{ tone }]) => tone === 'open') ? 'last changed' : 'ended';
   const common = [commonText('workflow', entries), commonText('version', entries)].filter(Boolean).join(', ');
   return markup`<header>
 <h1>${formatHeadline(entries)}</h1>
-<p class="facts">Began <time datetime="${iso}">${formatUtc(startedAt)}</time>, took ${formatDuration(durationMs)}. ${common === '' ? '' : `${common.charAt(0).toUpperCase()}${common.slice(1)}. `}Written by wfr ${VERSION}.</p>
+<p class="facts">Began <time datetime="${iso}">${formatUtc(startedAt)}</time>, ${end} ${formatDuration(durationMs)} later. ${common === '' ? '' : `${common.charAt(0).toUpperCase()}${common.slice(1)}. `}Written by wfr ${VERSION}.</p>
 </header>
 ${entries.length === 1 ? '' : renderOutcomes(counts, entries.length)}`;
 }

@@ -31,12 +31,12 @@ describe('--report html', () => {
   const ids = ['a', 'sort-1', 'b', 'read-1', 'sort-2', 'open-1'];
   const watched = () => runWithReports(byId, ['watch', ...ids, '--timeout', '4s']);
 
-  test('--report html: shows the count of each outcome, when it started and how long it took', async () => {
+  test('--report html: shows the count of each outcome, when it began, and when it last changed', async () => {
     const { html } = await watched();
     expect(textOf(html, /<h1>(.*?)<\/h1>/)).toBe('2 of 6 runs finished');
     expect(textOf(html, /<title>(.*?)<\/title>/)).toBe('2 of 6 runs finished - wfr');
     expect(textOf(html, /<p class="facts">(.*?)<\/p>/)).toMatch(
-      /^Began 2026-01-02 03:04:05 UTC , took 4\.0s\. /,
+      /^Began 2026-01-02 03:04:05 UTC , last changed 4\.0s later\. /,
     );
     expect(textOf(html, /<dl class="counts">(.*?)<\/dl>/s)).toBe(
       'finished 2 33.3 % failed 3 50.0 % running 1 16.7 %',
