@@ -46,6 +46,6 @@ export function wrapLines(lines: readonly string[], width: number): string[] {
     const [start = ''] = /^(\| | *)/.exec(line) ?? [];
     const indent = start === '| ' ? start : `${start}  `;
     const [first = '', ...rest] = wrap(line.slice(start.length), width - indent.length);
-    return [start + first, ...rest.map((part) => indent + part)];
+    return [start + first, ...rest.map((part) => indent + part)].map((part) => part.trimEnd());
   });
 }

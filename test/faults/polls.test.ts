@@ -427,7 +427,7 @@ describe('run and watch: --timeout', () => {
   test('run: --timeout prints the status of the run and the watch command (fault 43)', async () => {
     const { exitCode, stderr } = await runAgainst([...RUN, '--timeout', '1m'], [showRun()]);
     expect(exitCode).toBe(8);
-    expect(stderr).toContain(`${stillRunning(60_000, 'run run-1')}.\n`);
+    expect(stderr).toContain(`${stillRunning(60_000)}.\n`);
     expect(stderr.endsWith(RESUME)).toBe(true);
   });
 

@@ -270,7 +270,11 @@ function withLook(summary: BatchSummary, files: readonly ResultsFile[]): BatchSu
       ? { text: `${text}, add to the same command`, command: shellCommand(flags) }
       : { text, command: shellCommand(['wfr', 'results', ...names, ...flags]) };
   if (summary.reasons.length > 0) {
-    const look = step('To see all rows', '--report', `html=${page.replace(/\.jsonl?$/, '')}.html`);
+    const look = step(
+      'To write a page of all rows',
+      '--report',
+      `html=${page.replace(/\.jsonl?$/, '')}.html`,
+    );
     return { ...summary, next: [...summary.next, look] };
   }
   if (summary.next.length > 0 || summary.counts.length === 0) return summary;

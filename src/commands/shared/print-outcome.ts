@@ -130,11 +130,11 @@ export function canResume(outcome: Outcome): boolean {
 }
 
 function printEnd(outcome: WatchOutcome, commands: ResumeCommands | undefined, printer: RunPrinter): void {
-  const { id, run, durationMs } = outcome;
+  const { id, run, durationMs, wasTriggered } = outcome;
   const { reporter } = printer.output;
   if (run !== undefined && printer.showsEnds) return;
   if (run !== undefined && hasEnded(run)) return printEnded(run, outcome, reporter);
-  const text = sanitize(stillText(run, durationMs, `run ${id}`));
+  const text = sanitize(stillText(run, durationMs, wasTriggered ? 'the run' : `run ${id}`));
   const { style } = reporter;
   const status = run === undefined ? '' : statusText(run);
   reporter.block([`${text.charAt(0).toUpperCase()}${text.slice(1)}.`], status, style.warning);
