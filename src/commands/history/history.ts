@@ -125,7 +125,8 @@ async function printNotes(
   { stderr }: Context,
 ): Promise<void> {
   if (presentation.quiet || format !== 'text') return;
-  if (runs.length < all) await stderr.write(`${runs.length} of ${all} runs; for more: --limit ${all}\n`);
+  if (runs.length < all)
+    await stderr.write(`${runs.length} of ${all} runs; for all: wfr history --limit ${all}\n`);
   if (runs.some(({ status }) => !hasEndedStatus(status)))
     await stderr.write('Each status is as last seen; to ask the service: wfr status <id>\n');
 }

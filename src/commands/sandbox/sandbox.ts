@@ -139,7 +139,7 @@ async function runCommand(
   });
   if (context.stderr.isTerminal && isShell(program, args))
     await context.stderr.write(
-      `This shell uses the sandbox at ${service.baseUrl}; exit ends it. To try it:\n${examples}`,
+      `Sandbox at ${service.baseUrl} until this shell exits. To try it:\n${examples}`,
     );
   try {
     const child = await starting.catch((error) => {

@@ -59,7 +59,15 @@ async function narrow(text: string, width: number): Promise<string> {
     return [`  ${term}`, ...lines.map((line) => `    ${line}`)].join('\n');
   };
   const terms = isBeside ? paragraphs : paragraphs.replace(TERM, below);
-  return wrapLines(terms.split('\n'), width).join('\n');
+  return terms
+    .split('\n')
+    .map((line) => {
+      if (!/^ {2}wfr /.test(line)) return wrapLines([line], width).join('\n');
+      // A command that is continued as in a shell can be pasted.
+      const [, command = line, end = ''] = /^(.*)( \\)$/.exec(line) ?? [];
+      return wrapLines([command], width - 2).join(' \\\n') + end;
+    })
+    .join('\n');
 }
 
 /** The title of a topic. */

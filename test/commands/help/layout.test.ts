@@ -45,6 +45,12 @@ describe('help on a terminal', () => {
     }
   });
 
+  test('in a window of 40 columns, an example is continued as in a shell', async () => {
+    expect(await onTerminal(['sandbox', '-h'], 40)).toContain(
+      '  wfr sandbox -- wfr run \\\n    5b1f0c3e-6d0a-4c57-9d5e-0a6f1c2b3d4e \\\n    invoice@scan.pdf customer=ACME\n',
+    );
+  });
+
   test('in a window of 40 columns, the meaning of a command is below it', async () => {
     expect(await onTerminal(['-h'], 40)).toContain(
       '\n  run\n    trigger a run, wait for it to end,\n    print its output\n',

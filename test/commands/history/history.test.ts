@@ -89,7 +89,7 @@ describe('history: recording and listing runs', () => {
     expect({ lines: lines.length, stderr, exitCode }).toEqual({
       lines: 21,
       stderr:
-        '20 of 22 runs; for more: --limit 22\n' +
+        '20 of 22 runs; for all: wfr history --limit 22\n' +
         'Each status is as last seen; to ask the service: wfr status <id>\n',
       exitCode: 0,
     });

@@ -54,9 +54,7 @@ describe('sandbox -- command, in process', () => {
       Promise.resolve(),
     );
     const [first, run, list] = stderr.split('\n');
-    expect(/^This shell uses the sandbox at http:.*; exit ends it. To try it:$/.test(first ?? '')).toBe(
-      isTold,
-    );
+    expect(/^Sandbox at http:.* until this shell exits\. To try it:$/.test(first ?? '')).toBe(isTold);
     if (isTold)
       expect([run, list]).toEqual([
         expect.stringMatching(/^ {2}wfr run .* name=text$/),
