@@ -17,7 +17,7 @@ import type { BatchSummary } from '../../view/batch-summary.js';
 import { openRowFiles } from '../shared/output-flags.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import { hasFreeStdout, isReportOnStdout } from '../shared/reports.js';
-import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
+import { endingOfRows, exitOfRows, outputsStep, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
@@ -183,8 +183,7 @@ function forPerson(
   results: string | undefined,
 ): BatchSummary {
   const { reasons, next } = summary;
-  const outputs = results && shellCommand(['wfr', 'results', results, '-o', 'csv']);
-  const look = outputs && next.length === 0 ? [{ text: 'To see the outputs', command: outputs }] : next;
+  const look = results !== undefined && next.length === 0 ? [outputsStep([results])] : next;
   return { ...summary, durationMs, reasons: isListed ? [] : reasons, next: look };
 }
 

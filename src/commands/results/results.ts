@@ -25,7 +25,6 @@ import {
 import type { Run } from '../../service/run.js';
 import { formatDuration, formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
-import { shellCommand } from '../../text/shell-quote.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { isInCi, openLayout, type PresentationFlags } from '../../view/presentation.js';
 import {
@@ -37,7 +36,7 @@ import {
   parseValuePointer,
 } from '../shared/output-flags.js';
 import { hasFreeStdout, isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
-import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
+import { endingOfRows, exitOfRows, outputsStep, reportStep, summarize } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 import { formatRows, MAX_CELL, RESULTS_FORMATS, type ResultsFormat, type RowsFound } from './format-rows.js';
 
@@ -258,27 +257,12 @@ function summaryOf(
 /** The words of rows that have not ended. */
 const OPEN: readonly string[] = (['running', 'waiting', 'unreachable'] as const).map(wordOf);
 
-/** Files that a command is printed with at most. */
-const MAX_FILES = 3;
-
 /** Adds how to see more of the rows: why some did not finish, or the outputs. */
 function withLook(summary: BatchSummary, files: readonly ResultsFile[]): BatchSummary {
+  const { next, reasons, counts } = summary;
   const names = files.map(({ name }) => name);
-  const [page = ''] = names;
-  const step = (text: string, ...flags: string[]) =>
-    names.length > MAX_FILES
-      ? { text: `${text}, add to the same command`, command: shellCommand(flags) }
-      : { text, command: shellCommand(['wfr', 'results', ...names, ...flags]) };
-  if (summary.reasons.length > 0) {
-    const look = step(
-      'To write a page of all rows',
-      '--report',
-      `html=${page.replace(/\.jsonl?$/, '')}.html`,
-    );
-    return { ...summary, next: [...summary.next, look] };
-  }
-  if (summary.next.length > 0 || summary.counts.length === 0) return summary;
-  return { ...summary, next: [step('To see the outputs', '-o', 'csv')] };
+  if (reasons.length > 0) return { ...summary, next: [...next, reportStep(names)] };
+  return next.length > 0 || counts.length === 0 ? summary : { ...summary, next: [outputsStep(names)] };
 }
 
 async function printSummary(

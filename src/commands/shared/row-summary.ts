@@ -48,7 +48,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     notes,
     next: [
       ...nextSteps(rows, total, facts),
-      ...(reasons.length > 0 && results !== undefined ? [reportStep(results)] : []),
+      ...(reasons.length > 0 && results !== undefined ? [reportStep([results])] : []),
     ],
   };
 }
@@ -143,12 +143,25 @@ function nextSteps(
   return steps;
 }
 
-function reportStep(results: string): NextStep {
-  const report = `html=${results.replace(/\.jsonl?$/, '')}.html`;
-  return {
-    text: 'To write a page of all rows',
-    command: shellCommand(['wfr', 'results', results, '--report', report]),
-  };
+/** Returns how to write a page of all rows of these results files. */
+export function reportStep(files: readonly string[]): NextStep {
+  const [first = ''] = files;
+  const report = `html=${first.replace(/\.jsonl?$/, '')}.html`;
+  return resultsStep('To write a page of all rows', files, '--report', report);
+}
+
+/** Returns how to see the outputs of all rows of these results files. */
+export function outputsStep(files: readonly string[]): NextStep {
+  return resultsStep('To see the outputs', files, '-o', 'csv');
+}
+
+/** Files that a command is printed with at most. */
+const MAX_FILES = 3;
+
+function resultsStep(text: string, files: readonly string[], ...flags: string[]): NextStep {
+  return files.length > MAX_FILES
+    ? { text: `${text}, add to the same command`, command: shellCommand(flags) }
+    : { text, command: shellCommand(['wfr', 'results', ...files, ...flags]) };
 }
 
 /** Returns how the rows ended, for programs. `total` is the number of rows, if known. */
