@@ -30,12 +30,12 @@ export interface PastRun {
   version?: string | undefined;
 }
 
-/** Returns how users know a run: by its label, else by the name of its workflow in the profile, if it has one. */
+/** Returns how users know a run: by its label, else by the name of its workflow in the profile or its version, if known. */
 export function nameOfRun(
-  { label, workflow }: PastRun,
+  { label, workflow, version }: PastRun,
   nameOf: (workflow: string) => string | undefined,
 ): string | undefined {
-  return label ?? nameOf(workflow);
+  return label ?? nameOf(workflow) ?? version;
 }
 
 type StatusRecord = Pick<PastRun, 'id' | 'baseUrl' | 'status'>;

@@ -8,29 +8,38 @@ import { wrap, wrapLines } from '../text/wrap.js';
 import type { Layout } from './presentation.js';
 import { statusPaint } from './presentation.js';
 
-/** The longest status that the service is known to have, so that the columns after it line up. */
+/** The longest status that the service is known to have, and usual steps and ages, so that columns line up. */
 const STATUS_WIDTH = 'FINISHED'.length;
+const STEPS_WIDTH = '10/10'.length;
+const AGE_WIDTH = '59m ago'.length;
 
-/** Returns one line: id, status, steps, name, and the step and message of a failure. */
-function runSummaryLine(run: Run, name: string | undefined): string {
+/** Returns one line: id, status, steps, age, name, version, and the step and message of a failure. */
+function runSummaryLine(run: Run, name: string | undefined, now: number): string {
+  const { id, status = 'accepted', versionName, createdAt = '', error } = run;
   const steps = totalSteps(run);
-  const parts = [sanitize(run.id), sanitize(run.status ?? 'accepted').padEnd(STATUS_WIDTH)];
-  if (steps !== undefined) parts.push(`${stepsDone(run)}/${steps}`);
-  if (name !== undefined) parts.push(sanitize(name));
-  if (run.error !== undefined) {
-    parts.push(
-      [run.error.step, run.error.message]
-        .filter((text) => text !== undefined)
-        .map(sanitize)
-        .join(': '),
-    );
-  }
-  return parts.join('  ').trimEnd();
+  const age = ageOf(createdAt, now);
+  const failure = [error?.step, error?.message].filter(Boolean).join(': ');
+  return [
+    id,
+    status.padEnd(STATUS_WIDTH),
+    ...(steps === undefined ? [] : [`${stepsDone(run)}/${steps}`.padEnd(STEPS_WIDTH)]),
+    ...(age === undefined ? [] : [formatAge(age).padEnd(AGE_WIDTH)]),
+    ...new Set([name, versionName, failure]),
+  ]
+    .filter((part) => part !== undefined && part !== '')
+    .map((part) => sanitize(part ?? ''))
+    .join('  ')
+    .trimEnd();
 }
 
 /** Returns that line for a screen: wrapped to its width, and with the status in color. `name` is how people know the run. */
-export function layOutSummaryLine(run: Run, name: string | undefined, { style, width }: Layout): string {
-  const lines = wrapLines([runSummaryLine(run, name)], width).join('\n');
+export function layOutSummaryLine(
+  run: Run,
+  name: string | undefined,
+  now: number,
+  { style, width }: Layout,
+): string {
+  const lines = wrapLines([runSummaryLine(run, name, now)], width).join('\n');
   const status = sanitize(run.status ?? 'accepted');
   const start = lines.indexOf(status, sanitize(run.id).length);
   if (start < 0) return lines;
@@ -59,13 +68,13 @@ export function runSummary(
   const created = run.createdAt === undefined ? undefined : createdText(run.createdAt, now);
   const rows: [string, string | undefined][] = [
     ['run', run.id],
-    ['workflow', workflow],
-    ['version', run.versionName],
-    ['created', created],
     ['status', run.status],
     ['steps', steps === undefined ? undefined : `${stepsDone(run)} of ${steps}`],
     ['failed at', run.error?.step],
     ['message', run.error?.message],
+    ['created', created],
+    ['workflow', workflow],
+    ['version', run.versionName],
     ['output', output],
     ['page', page],
   ];

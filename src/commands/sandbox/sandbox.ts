@@ -155,7 +155,9 @@ async function runCommand(
 
 /** Returns whether a command is a shell for a person, such as `bash --norc`: it runs no script. */
 function isShell(program: string, args: readonly string[]): boolean {
-  return args.every((arg) => arg.startsWith('-')) && /^(\w*sh|powershell|cmd|nu)(\.exe)?$/i.test(basename(program));
+  return (
+    args.every((arg) => arg.startsWith('-')) && /^(\w*sh|powershell|cmd|nu)(\.exe)?$/i.test(basename(program))
+  );
 }
 
 /** Returns whether a command is wfr: then no other one can continue with its runs, unlike in a script or a shell. */

@@ -58,13 +58,15 @@ export class RunPrinter {
   /** Prints a run that has ended or is no longer watched, as last seen. Throws NoSuchValueError. */
   async printEnd(run: Run): Promise<void> {
     const { format, pointer, severalRuns, nameOf } = this.options;
-    const { stdout, layout } = this.output;
+    const { stdout, layout, reporter } = this.output;
     if (pointer !== undefined) {
       const { printValue } = await import('./print-value.js');
       await printValue(run, format, pointer, this.output);
     } else if (format === 'json') await printRun(this.output, run, severalRuns);
     else if (format === 'text' && severalRuns)
-      await stdout.writeSummary(`${layOutSummaryLine(run, nameOf?.(run.id), layout)}\n`);
+      await stdout.writeSummary(
+        `${layOutSummaryLine(run, nameOf?.(run.id), reporter.clock.now(), layout)}\n`,
+      );
     else if (format === 'text' && run.status === 'FINISHED')
       await stdout.write(formatJson(outputOf(run), layout.jsonColors));
   }
@@ -76,7 +78,10 @@ export async function printAccepted(output: ResultOutput, format: OutputFormat, 
   else await printId(output, run);
 }
 
-/** Prints a run for `wfr status`, in text with what else is known of it. Throws OutputError. */
+/**
+ * Prints a run for `wfr status`, in text with what else is known of it. Returns whether only the beginning of its output was
+ * printed. Throws OutputError.
+ */
 export async function printStatus(
   output: ResultOutput,
   format: OutputFormat,
@@ -90,28 +95,33 @@ export async function printStatus(
     /** How people know one of several runs. */
     name: string | undefined;
   },
-): Promise<void> {
+): Promise<{ isCut: boolean }> {
   const { stdout, layout } = output;
-  if (format === 'id') return printId(output, run);
-  if (format !== 'text') return printRun(output, run, severalRuns || format === 'jsonl');
-  if (severalRuns) return stdout.writeSummary(`${layOutSummaryLine(run, name, layout)}\n`);
-  const room = Math.max(MIN_BEGINNING, layout.width - LABEL_WIDTH);
-  const beginning = run.status === 'FINISHED' ? beginningOf(outputOf(run), room) : undefined;
-  await stdout.writeSummary(runSummary(run, { ...facts, output: beginning }, layout));
+  if (format === 'id') await printId(output, run);
+  else if (format !== 'text') await printRun(output, run, severalRuns || format === 'jsonl');
+  else if (severalRuns) await stdout.writeSummary(`${layOutSummaryLine(run, name, facts.now, layout)}\n`);
+  else {
+    const room = Math.max(MIN_BEGINNING, layout.width - LABEL_WIDTH);
+    const beginning = run.status === 'FINISHED' ? beginningOf(outputOf(run), room) : undefined;
+    await stdout.writeSummary(runSummary(run, { ...facts, output: beginning?.text }, layout));
+    return { isCut: beginning?.isCut === true };
+  }
+  return { isCut: false };
 }
 
 /** Characters of an output that a summary has at least. */
 const MIN_BEGINNING = 60;
 
 /** Returns the beginning of a JSON text, on one line of at most `room` characters. */
-function beginningOf(json: Uint8Array, room: number): string {
+function beginningOf(json: Uint8Array, room: number): { text: string; isCut: boolean } {
   let text = '';
   for (const piece of compactJson(json)) {
     text += typeof piece === 'string' ? piece : Buffer.from(piece).toString();
     if (text.length > 2 * room) break;
   }
   const characters = [...text.trimEnd()];
-  return characters.length <= room ? characters.join('') : `${characters.slice(0, room - 1).join('')}…`;
+  const isCut = characters.length > room;
+  return { text: isCut ? `${characters.slice(0, room - 1).join('')}…` : characters.join(''), isCut };
 }
 
 async function printRun({ stdout, layout }: ResultOutput, run: Run, oneLine: boolean): Promise<void> {

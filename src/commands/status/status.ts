@@ -98,19 +98,20 @@ async function print(
   const severalRuns = ids.length > 1;
   if (run !== undefined) {
     history.recordStatus({ ...run, baseUrl: service.baseUrl.href });
-    if (pointer === undefined)
-      await printStatus(session, format, run, {
+    if (pointer === undefined) {
+      const { isCut } = await printStatus(session, format, run, {
         severalRuns,
         name: past && nameOfRun(past, nameOf),
         workflow: past && (nameOf(past.workflow) ?? past.workflow),
         page: settings.pageOf(id),
         now: service.clock.now(),
       });
-    const isSummary = format === 'text' && pointer === undefined && !severalRuns;
-    // A script that asks again and again needs no advice.
-    if (isSummary && (run.status === 'FINISHED' || (!hasEnded(run) && reporter.presentation.live))) {
-      const goal = hasEnded(run) ? 'To print the output' : 'To watch it';
-      reporter.continuation(`${goal}: ${resumeCommands([id], settings, undefined).watch}`, { isDim: true });
+      // A script that asks again and again needs no advice.
+      const isOpen = format === 'text' && !severalRuns && !hasEnded(run) && reporter.presentation.live;
+      if (isCut || isOpen) {
+        const goal = isCut ? 'To print the whole output' : 'To watch it';
+        reporter.continuation(`${goal}: ${resumeCommands([id], settings, undefined).watch}`, { isDim: true });
+      }
     }
     const hasValue = pointer === undefined || (await printValueNow(run, format, pointer, session));
     // It was read, which is what was asked for.

@@ -30,19 +30,22 @@ describe('status', () => {
     expect(exitCode).toBe(0);
     expect(requests.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /runs/run-1']);
     expect(stdout).toBe(
-      'run        run-1\nversion    v1\ncreated    now (2026-01-02 03:04:05 UTC)\nstatus     RUNNING\nsteps      1 of 4\n',
+      'run        run-1\nstatus     RUNNING\nsteps      1 of 4\ncreated    now (2026-01-02 03:04:05 UTC)\nversion    v1\n',
     );
   });
 
-  test('status: a FINISHED run has the beginning of its output, and the command that prints it', async () => {
+  test('status: a FINISHED run has the beginning of its output, and the command that prints the whole', async () => {
     const output = { total: 12.5, lines: Array.from({ length: 50 }, (_, line) => `line ${line} \u001b[2J`) };
     const { baseUrl } = await scriptedService(showRun({ ...aFinishedRun(), output }));
     const { stdout, stderr } = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl } });
     const [, beginning = ''] = /^output +(.*)$/m.exec(stdout) ?? [];
     expect(beginning).toMatch(/^\{"total":12\.5,"lines":\["line 0 \\u001b.*…$/);
     expect(beginning).toHaveLength(60);
-    expect(stderr).toBe('To print the output: wfr watch run-1\n');
+    expect(stderr).toBe('To print the whole output: wfr watch run-1\n');
     expect((await runCli(['status', '-q', 'run-1'], { env: { WFR_BASE_URL: baseUrl } })).stderr).toBe('');
+    const short = await scriptedService(showRun({ ...aFinishedRun(), output: { total: 1 } }));
+    const whole = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: short.baseUrl } });
+    expect([whole.stdout, whole.stderr]).toEqual([expect.stringContaining('output     {"total":1}\n'), '']);
     const wide = await runCli(['status', 'run-1'], { env: { WFR_BASE_URL: baseUrl }, stdoutTerminal: 120 });
     expect(/^output +(.*)$/m.exec(wide.stdout)?.[1]).toHaveLength(109);
   });
@@ -136,7 +139,7 @@ describe('status', () => {
     const { baseUrl } = await scriptedService(showRun({ id }));
     const { stdout } = await runCli(['status', id], { env: { WFR_BASE_URL: baseUrl }, stdoutTerminal: 40 });
     expect(stripVTControlCharacters(stdout)).toMatch(
-      /^run\n {2}20c1d2e3-2f57-4a53-9a8e-3d2f4c5b6a70\nversion {4}v1\n/,
+      /^run\n {2}20c1d2e3-2f57-4a53-9a8e-3d2f4c5b6a70\nstatus {5}RUNNING\n/,
     );
   });
 
@@ -179,7 +182,7 @@ describe('status', () => {
       reply.send(200, aRun({ id: request.path.slice('/runs/'.length) }));
     };
     const { stdout } = await status(handler, ['c', 'a', 'b']);
-    expect(stdout).toBe('c  RUNNING   1/4\na  RUNNING   1/4\nb  RUNNING   1/4\n');
+    expect(stdout).toBe(['c', 'a', 'b'].map((id) => `${id}  RUNNING   1/4    now      v1\n`).join(''));
     const json = (await status(handler, ['c', 'a', '--json'])).stdout.trimEnd().split('\n');
     expect(json.map((line) => JSON.parse(line).id)).toEqual(['c', 'a']);
   });

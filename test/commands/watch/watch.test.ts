@@ -202,7 +202,10 @@ describe('watch: several runs', () => {
   test('watch: several runs print a summary line each, and exit 0 if all are FINISHED', async () => {
     const { stdout, exitCode } = await watchAll('a', 'b');
     expect(exitCode).toBe(0);
-    expect(stdout.trimEnd().split('\n').sort()).toEqual(['a  FINISHED  4/4', 'b  FINISHED  4/4']);
+    expect(stdout.trimEnd().split('\n').sort()).toEqual([
+      'a  FINISHED  4/4    now      v1',
+      'b  FINISHED  4/4    now      v1',
+    ]);
   });
 
   test.each([

@@ -108,7 +108,9 @@ describe('the end of several runs', () => {
     const { stdout, stderr, exitCode } = await watch(IDS, { stdoutTerminal: 100 });
     expect(exitCode).toBe(0);
     expect(stripVTControlCharacters(stdout).trimEnd().split('\n').sort()).toEqual(
-      IDS.map((id, index) => `${id}  FINISHED  4/4${['  invoice', '  rows.csv:12', ''][index]}`),
+      IDS.map(
+        (id, index) => `${id}  FINISHED  4/4    26s ago  ${['invoice  ', 'rows.csv:12  ', ''][index]}v1`,
+      ),
     );
     expect(stderr).not.toContain('Finished: run');
     expect(stderr).toMatch(/3 runs: 3 FINISHED; watched for [\d.]+s\n\S*$/);
