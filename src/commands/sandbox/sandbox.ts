@@ -26,6 +26,7 @@ import { locateProblems } from '../../text/json/positions.js';
 import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
+import { wrapLines } from '../../text/wrap.js';
 
 /** Environment variables. */
 type Variables = Readonly<Record<string, string>>;
@@ -62,7 +63,8 @@ async function serve(
   try {
     const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token, ...profile };
     await context.stdout.write(formatAssignments(env, context));
-    await context.stderr.write(`Serving until Ctrl-C. In another shell with these settings:\n${examples}`);
+    const intro = 'Serving until Ctrl-C. To try it, set these variables in another shell, and run there:';
+    await writeExamples(intro, examples, context);
     const { signal } = interruption;
     // One that came while the settings were printed is not announced again.
     if (!signal.aborted)
@@ -98,6 +100,11 @@ function examplesText(
     shellCommand(['wfr', 'sandbox', ...source, '--list'], platform),
   ];
   return commands.map((command) => `  ${command}\n`).join('');
+}
+
+function writeExamples(intro: string, examples: string, { stderr }: Context): Promise<void> {
+  const lines = wrapLines([intro], stderr.isTerminal ? stderr.columns : 0);
+  return stderr.write(`${lines.join('\n')}\n${examples}`);
 }
 
 /** Milliseconds. */
@@ -138,8 +145,10 @@ async function runCommand(
     starting.then((child) => child.kill(signal)).catch(() => {});
   });
   if (context.stderr.isTerminal && isShell(program, args))
-    await context.stderr.write(
-      `Sandbox at ${service.baseUrl} until this shell exits. To try it:\n${examples}`,
+    await writeExamples(
+      `Sandbox at ${service.baseUrl} until this shell exits. To try it:`,
+      examples,
+      context,
     );
   try {
     const child = await starting.catch((error) => {
