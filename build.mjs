@@ -117,8 +117,8 @@ function importRawText() {
 
 /**
  * Replaces parts of the dependencies that wfr never reaches: undici's HTTP/2 (ALPN offers HTTP/1.1 alone) and the bodies
- * of fetch (ours is an iterable), and commander's commands that are programs of their own. bench/RESULTS.md has what each
- * saves.
+ * of fetch (ours is an iterable), and commander's commands that are programs of their own. `status` takes a seventh more
+ * without the first two, and each of the others saves one part in 25 of some start.
  */
 function replaceUnusedParts() {
   const STAND_INS = {

@@ -1,11 +1,10 @@
 /** Measures batches against a service as fast as possible, so that the client is measured: throughput, CPU and memory. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { BIN, measure, number, startServer, table, temporaryFolder, title } from './lib.mjs';
+import { BIN, FOLDER, measure, number, startServer, table, title } from './lib.mjs';
 
 const ROWS = Number(process.argv[2] ?? 10_000);
-const folder = temporaryFolder();
-const at = (name) => join(folder, name);
+const at = (name) => join(FOLDER, name);
 
 let runs = 0;
 const server = await startServer((request, response) => {

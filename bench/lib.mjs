@@ -8,44 +8,34 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const BIN = fileURLToPath(new URL('../bin/wfr.js', import.meta.url));
-export const HERE = fileURLToPath(new URL('.', import.meta.url));
 
 /** Without NODE_EXTRA_CA_CERTS, which slows down Node itself. */
 const { NODE_EXTRA_CA_CERTS, ...OTHERS } = process.env;
 const ENV = { ...OTHERS, XDG_CONFIG_HOME: '/nonexistent' };
 
-/** Runs a process; resolves with seconds, those of its CPU time, and peak resident memory in MB. Throws for another exit code than `expect`. */
+/** For files; it is removed at exit. */
+export const FOLDER = mkdtempSync(join(tmpdir(), 'wfr-bench-'));
+process.on('exit', () => rmSync(FOLDER, { recursive: true, force: true }));
+
+/**
+ * Runs a process under GNU time; resolves with seconds, those of its CPU time, and peak resident memory in MB. Throws for
+ * another exit code than `expect`.
+ */
 export function measure(command, args, { env = {}, expect = 0 } = {}) {
+  const figures = join(FOLDER, 'figures');
   return new Promise((resolve, reject) => {
-    const started = process.hrtime.bigint();
-    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...ENV, ...env } });
-    let peak = 0;
-    let ticks = 0;
+    const started = performance.now();
+    const timed = ['-q', '-f', '%U %S %M', '-o', figures, command, ...args];
+    const child = spawn('time', timed, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...ENV, ...env } });
     let stderr = '';
-    const sample = () => {
-      try {
-        // What follows the name in parentheses; the times are in hundredths of a second.
-        const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8')
-          .replace(/^.*\) /s, '')
-          .split(' ');
-        ticks = Math.max(ticks, Number(fields[11]) + Number(fields[12]));
-        peak = Math.max(
-          peak,
-          Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0),
-        );
-      } catch {
-        // The process has ended, or this is not Linux.
-      }
-    };
-    const timer = setInterval(sample, 10);
     child.stdout.resume();
     child.stderr.on('data', (chunk) => (stderr += chunk));
     child.on('error', reject);
     child.on('close', (code) => {
-      clearInterval(timer);
-      const seconds = Number(process.hrtime.bigint() - started) / 1e9;
+      const seconds = (performance.now() - started) / 1_000;
       if (code !== expect) reject(new Error(`${command} ${args.join(' ')} exited with ${code}: ${stderr}`));
-      else resolve({ seconds, cpu: ticks / 100, peak: peak / 1000 });
+      const [user, system, kilobytes] = readFileSync(figures, 'utf8').split(' ').map(Number);
+      resolve({ seconds, cpu: user + system, peak: kilobytes / 1_000 });
     });
   });
 }
@@ -98,13 +88,6 @@ export function isInstalled(program) {
   const found = spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
   if (!found) console.log(`(${program} is not installed and not compared.)\n`);
   return found;
-}
-
-/** Creates a folder that is removed at exit. */
-export function temporaryFolder() {
-  const folder = mkdtempSync(join(tmpdir(), 'wfr-bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** Starts a service in this process. */

@@ -3,13 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   BIN,
+  FOLDER,
   isInstalled,
   measure,
   measureInTurn,
   number,
   printComparison,
   startServer,
-  temporaryFolder,
   title,
 } from './lib.mjs';
 
@@ -19,7 +19,7 @@ const PARSE =
 
 title('Output');
 const row = (n) => ({ id: n, name: `customer number ${n}`, tags: ['a', 'b\u00e9', null], total: n / 7 });
-const file = join(temporaryFolder(), 'output.json');
+const file = join(FOLDER, 'output.json');
 for (const [label, value] of [
   ['rows', Array.from({ length: 600_000 }, (_, n) => row(n))],
   ['one string', 'x'.repeat(100e6)],

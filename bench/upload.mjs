@@ -1,32 +1,30 @@
 /** Measures uploads of documents to a service that discards them: throughput and memory. */
-import { spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { existsSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   BIN,
-  HERE,
+  FOLDER,
   isInstalled,
   measure,
   measureInTurn,
   printComparison,
   startService,
-  temporaryFolder,
   title,
 } from './lib.mjs';
 
 const ROUNDS = Number(process.argv[2] ?? 5);
 const node = process.execPath;
-const folder = temporaryFolder();
 
 function build(name) {
-  const output = join(folder, name);
-  const { status } = spawnSync('cc', ['-O2', '-o', output, join(HERE, `${name}.c`)], { stdio: 'inherit' });
-  if (status !== 0) throw new Error('a C compiler (cc) is required to build the service');
+  const output = join(FOLDER, name);
+  const source = join(import.meta.dirname, `${name}.c`);
+  execFileSync('cc', ['-O2', '-o', output, source], { stdio: 'inherit' });
   return output;
 }
 
 function createSparseFile(name, bytes) {
-  const path = join(folder, name);
+  const path = join(FOLDER, name);
   writeFileSync(path, '');
   truncateSync(path, bytes);
   return path;
@@ -35,7 +33,7 @@ function createSparseFile(name, bytes) {
 /** Creates a file with a finished request body for a document. */
 function createBody(path) {
   const body = `${path}.body`;
-  if (!existsSync(body)) spawnSync('sh', ['-c', `base64 -w0 ${path} > ${body}`]);
+  if (!existsSync(body)) execFileSync('sh', ['-c', `base64 -w0 ${path} > ${body}`]);
   return body;
 }
 

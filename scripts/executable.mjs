@@ -10,15 +10,13 @@ const HOST = `${process.platform}-${process.arch}`.replace('win32', 'win');
 const NODE = JSON.parse(readFileSync(join(import.meta.dirname, 'node-binaries.json'), 'utf8'));
 
 /** What runs a foreign Node, where it is installed. */
-const EMULATORS = {
-  'linux-arm64': ['qemu-aarch64-static', '-L', '/usr/aarch64-linux-gnu'],
-};
+const EMULATORS = { 'linux-arm64': ['qemu-aarch64-static', '-L', '/usr/aarch64-linux-gnu'] };
 
 export const TARGETS = Object.keys(NODE.integrity);
 
 /**
  * Makes `directory/wfr` (or wfr.exe) of the bundle in `bundle`, with the licences and the bill of materials beside it. It has
- * a code cache, and is tried out, if programs of the target run here.
+ * a code cache if programs of the target run here; otherwise a warning says so.
  */
 export function makeExecutable(target, bundle, directory) {
   const node = nodeBinary(target);
@@ -37,13 +35,12 @@ export function makeExecutable(target, bundle, directory) {
   writeFileSync(`${directory}.json`, JSON.stringify(config));
   const [command, ...args] = emulator ? [...emulator, node] : [hostNode];
   run(command, [...args, '--build-sea', `${directory}.json`]);
-  if (emulator) tryOut(emulator, output);
+  if (!emulator) console.error(`warning: ${target} does not run here: its executable has no code cache`);
   copyFileSync(join(ROOT, 'LICENSE'), join(directory, 'LICENSE'));
   copyFileSync(join(bundle, 'LICENSES.txt'), join(directory, 'LICENSES.txt'));
   // The package for Windows lacks it; it is the same for all systems.
   copyFileSync(join(dirname(hostNode), '../LICENSE'), join(directory, 'LICENSE-node.txt'));
   writeFileSync(join(directory, 'sbom.cdx.json'), billWithNode(target, bundle));
-  return { isTriedOut: emulator !== undefined };
 }
 
 /** Returns what stands before a program of the target on a command line here, or undefined if it does not run here. */
@@ -51,13 +48,6 @@ function emulatorFor(target, node) {
   const emulator = target === HOST ? [] : (EMULATORS[target] ?? []);
   const [command, ...args] = [...emulator, node, '-e', '0'];
   return spawnSync(command, args).status === 0 ? emulator : undefined;
-}
-
-/** Throws if the executable does not print its version. */
-function tryOut(emulator, executable) {
-  const [command, ...args] = [...emulator, executable, '--version'];
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-  if (run(command, args).trim() !== version) throw new Error(`${executable} does not print its version`);
 }
 
 /** Returns the path of a target's Node, downloaded from npm into node_modules/.cache. */

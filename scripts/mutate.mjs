@@ -4,6 +4,7 @@
  * `npm run mutate -- [--sample 150] [--seed 1] [--only src/service/]`
  */
 import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -43,7 +44,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: 'src/' },
   },
 });
-const mutants = takeSample(findSources().flatMap(findMutants), Number(values.seed), Number(values.sample));
+const mutants = takeSample(findSources().flatMap(findMutants), values.seed, Number(values.sample));
 const copy = makeCopy();
 process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
@@ -63,17 +64,11 @@ function findSources() {
   return files.filter((file) => /(?<!\.d)\.ts$/.test(file) && file.startsWith(values.only)).sort();
 }
 
-/** Takes `count` of the mutants; mulberry32 shuffles them, so that a seed repeats them. */
+/** Takes `count` of the mutants, in the order of their digests, so that a seed repeats them. */
 function takeSample(found, seed, count) {
-  let state = seed >>> 0;
-  const random = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return t ^ (t >>> 14);
-  };
-  const shuffled = found.map((mutant) => ({ mutant, key: random() })).sort((a, b) => a.key - b.key);
-  return shuffled.slice(0, count).map(({ mutant }) => mutant);
+  const digest = (mutant) => createHash('sha256').update(seed).update(JSON.stringify(mutant)).digest('hex');
+  const digests = new Map(found.map((mutant) => [mutant, digest(mutant)]));
+  return found.sort((a, b) => (digests.get(a) < digests.get(b) ? -1 : 1)).slice(0, count);
 }
 
 /** Copies what git knows of the project. The copy uses the packages of this one. */
@@ -107,17 +102,8 @@ async function passes(folder) {
 
 /** Runs the tests of a folder; those of test/project are about more than the sources. */
 function runTests(folder) {
-  const args = [
-    'run',
-    '--project',
-    'unit',
-    '--bail',
-    '1',
-    '--passWithNoTests',
-    '--exclude',
-    'test/project/**',
-  ];
-  return run('node_modules/vitest/vitest.mjs', ...args, `${folder}/`);
+  const flags = ['--project=unit', '--bail=1', '--passWithNoTests', '--exclude=test/project/**'];
+  return run('node_modules/vitest/vitest.mjs', 'run', ...flags, `${folder}/`);
 }
 
 /** Resolves with whether a script succeeds in the copy; one that takes too long is killed with its children. */

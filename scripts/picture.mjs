@@ -2,7 +2,7 @@
  * Creates docs/run.svg: records a run against the built-in sandbox in a real terminal (tmux) and draws the screen frame
  * by frame. Needs tmux. Usage: `npm run build && node scripts/picture.mjs`.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,39 +20,24 @@ const path = (name) => fileURLToPath(new URL(name, import.meta.url));
 const bin = path('../bin/wfr.js');
 const folder = mkdtempSync(join(tmpdir(), 'wfr-picture-'));
 
-/** Starts the sandbox and resolves with the process and the settings that it prints. */
-async function startSandbox() {
-  const child = spawn(process.execPath, [bin, 'sandbox'], { stdio: ['ignore', 'pipe', 'ignore'] });
-  const settings = await new Promise((resolve) => {
-    let text = '';
-    child.stdout.on('data', (chunk) => {
-      text += chunk;
-      const [, url, token] = /WFR_BASE_URL=(\S+)\nexport WFR_TOKEN=(\S+)\n/.exec(text) ?? [];
-      if (url !== undefined) resolve({ WFR_BASE_URL: url, WFR_TOKEN: token });
-    });
-  });
-  return { child, settings };
-}
-
 /** Runs a command of the recording's own tmux server and returns its output. */
 function tmux(...args) {
   const env = { ...process.env, LC_ALL: 'C.UTF-8', TMUX: '' };
   return spawnSync('tmux', ['-S', join(folder, 'socket'), ...args], { encoding: 'utf8', env }).stdout;
 }
 
-/** Opens a terminal with a bare bash whose environment is `settings` and no more than it needs. */
-function openTerminal(settings) {
+/** Opens a terminal with a bare bash in the sandbox, whose environment is no more than it needs. */
+function openTerminal() {
   const env = {
     PATH: `${folder}:${process.env.PATH}`,
     HOME: folder,
     LANG: 'C.UTF-8',
     TERM: 'xterm-256color',
     PS1: '$ ',
-    ...settings,
   };
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const size = ['-x', `${COLUMNS}`, '-y', `${ROWS}`];
-  const shell = ['env', '-i', ...variables, 'bash', '--norc'];
+  const shell = ['env', '-i', ...variables, 'wfr', 'sandbox', '--', 'bash', '--norc'];
   tmux('-f', '/dev/null', 'new-session', '-d', ...size, '-c', folder, ...shell);
 }
 
@@ -60,9 +45,9 @@ function openTerminal(settings) {
 async function record() {
   symlinkSync(bin, join(folder, 'wfr'));
   copyFileSync(path('../examples/invoice.pdf'), join(folder, 'invoice.pdf'));
-  const { child, settings } = await startSandbox();
-  openTerminal(settings);
-  await sleep(500);
+  openTerminal();
+  await sleep(2_000);
+  tmux('send-keys', '-R', 'C-l');
   tmux('send-keys', '-l', COMMAND);
   await sleep(CAPTURE_INTERVAL);
   const started = performance.now();
@@ -77,7 +62,6 @@ async function record() {
     if (/Finished/.test(screen) && /\$\s*$/.test(screen)) break;
   }
   tmux('kill-server');
-  child.kill();
   return frames;
 }
 

@@ -189,7 +189,7 @@ describe('the pages', () => {
     const isForUsers = (page: string) => /^docs\/(?!architecture|faults|reference)|^README/.test(page);
     expect(words('README.md')).toBeLessThanOrEqual(1_000);
     expect(sum(ALL_PAGES.filter(isForUsers))).toBeLessThanOrEqual(7_500);
-    expect(sum([...ALL_PAGES, 'CHANGELOG.md', 'bench/RESULTS.md'])).toBeLessThanOrEqual(17_000);
+    expect(sum([...ALL_PAGES, 'CHANGELOG.md'])).toBeLessThanOrEqual(17_000);
   });
 
   test('docs/scripting.md: the table of exit codes is that of wfr help exit-codes', () => {
