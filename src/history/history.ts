@@ -317,6 +317,8 @@ async function readText(path: string): Promise<string> {
 }
 
 function parseRecord(line: string): Record<string, unknown>[] {
+  // Every other line is empty, and an exception takes longer than a record.
+  if (line === '') return [];
   try {
     const record: unknown = JSON.parse(line);
     return typeof record === 'object' && record !== null ? [record as Record<string, unknown>] : [];
