@@ -15,6 +15,7 @@ import type { ExitStatus } from '../../platform/exec.js';
 import { absolutePath } from '../../platform/files.js';
 import { Interruption } from '../../platform/signals.js';
 import { describeSystemError } from '../../platform/system-error.js';
+import { untilAborted } from '../../platform/until-aborted.js';
 import {
   FIELD_SPELLINGS,
   type FieldSpelling,
@@ -63,13 +64,9 @@ async function serve(
   try {
     const env = { WFR_BASE_URL: service.baseUrl, WFR_TOKEN: options.token, ...profile };
     await context.stdout.write(formatAssignments(env, context));
-    const intro = 'Serving until Ctrl-C. To try it, set these variables in another shell, and run there:';
+    const intro = 'Serving until Ctrl-C. With these variables set in another shell, try:';
     await writeExamples(intro, examples, context);
-    const { signal } = interruption;
-    // One that came while the settings were printed is not announced again.
-    if (!signal.aborted)
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-    throw signal.reason;
+    return await untilAborted(new Promise<never>(() => {}), interruption.signal);
   } catch (error) {
     if (error instanceof InterruptedError) return error.signal;
     throw error;

@@ -124,7 +124,7 @@ describe('--from-profile', () => {
       onOutput: (text) => text.includes('Serving') && signals.raise('SIGINT'),
     });
     expect(stderr).toMatch(
-      /^Serving until Ctrl-C\. To try it, set these variables in another shell, and run there:\n {2}wfr run .*\n {2}wfr sandbox --from-profile 'my test' --list\n$/,
+      /^Serving until Ctrl-C\. With these variables set in another shell, try:\n {2}wfr run .*\n {2}wfr sandbox --from-profile 'my test' --list\n$/,
     );
     expect(stdout).toMatch(/^export WFR_BASE_URL=.*\nexport WFR_TOKEN=.*\nexport WFR_PROFILE='my test'\n$/);
   });
