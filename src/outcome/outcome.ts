@@ -42,9 +42,6 @@ const ENDED: Record<string, StateFacts> = Object.fromEntries(
 
 /** Every state, in the order in which they are listed. */
 const OTHER_STATES = {
-  /** The service accepted the run, and nobody waits for its end. */
-  accepted: { exit: ExitCode.ok, tone: 'open' },
-  running: { exit: ExitCode.stillRunning, tone: 'open' },
   /** The service answered no; nothing was created. */
   rejected: { exit: ExitCode.rejected, tone: 'doubt' },
   /** The service rejected the access token. */
@@ -59,6 +56,9 @@ const OTHER_STATES = {
   unknown: { exit: ExitCode.unknownOutcome, tone: 'doubt' },
   /** The service no longer knows the run. */
   lost: { exit: ExitCode.unreachable, tone: 'doubt' },
+  /** The service accepted the run, and nobody waits for its end. */
+  accepted: { exit: ExitCode.ok, tone: 'open' },
+  running: { exit: ExitCode.stillRunning, tone: 'open' },
   /** Not sent yet, by choice or because wfr stopped. */
   waiting: { exit: ExitCode.unreachable, tone: 'doubt' },
   /** No longer in the table; how it ended touches nothing. */

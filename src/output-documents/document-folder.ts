@@ -10,6 +10,7 @@ import { errorCode } from '../platform/system-error.js';
 import type { Run } from '../service/run.js';
 import { decodeStart, decodeStringBytes } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
+import { listFirst } from '../text/quantity.js';
 import { FileNames, type JsonPath, SaveFolder } from './save-folder.js';
 
 /** The most paths that a warning lists. */
@@ -71,10 +72,9 @@ export class DocumentFolder {
     const names = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
     const files = names.filter((name) => !name.startsWith('.')).sort();
     if (files.length === 0) return;
-    const shown = files.slice(0, MAX_EXISTING).join(', ');
-    const more = files.length > MAX_EXISTING ? ` and ${files.length - MAX_EXISTING} more` : '';
+    const shown = listFirst(files, MAX_EXISTING).join(' ');
     throw new UsageError([
-      `--save-documents ${folder}: has files (${shown}${more}), which documents might have to replace; choose another folder, or allow it with --force`,
+      `--save-documents ${folder}: has files (${shown}), which documents might have to replace; choose another folder, or allow it with --force`,
     ]);
   }
 
@@ -148,9 +148,8 @@ export class DocumentFolder {
     const label = this.#options.severalRuns ? `run ${id}: ` : '';
     const warnings: string[] = [];
     if (invalid.length > 0) {
-      const paths = invalid.slice(0, MAX_PATHS).map(formatJsonPath).join(', ');
-      const more = invalid.length > MAX_PATHS ? ` and ${invalid.length - MAX_PATHS} more` : '';
-      warnings.push(`${label}invalid base64 remains in the output: ${paths}${more}`);
+      const paths = listFirst(invalid.map(formatJsonPath), MAX_PATHS).join(' ');
+      warnings.push(`${label}invalid base64 remains in the output: ${paths}`);
     }
     if (omitted > 0) {
       const saved = `only the first ${this.#limit} documents are saved`;

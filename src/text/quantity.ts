@@ -23,6 +23,16 @@ export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+/** Returns `a,`, `b` and `and 1,204 more`, which spaces join; a single further item is named instead of counted. */
+export function listFirst(items: readonly string[], max: number, count = items.length): string[] {
+  const shown = items.slice(0, count === max + 1 ? count : max);
+  const more = count - shown.length;
+  return [
+    ...shown.map((item, index) => (index < shown.length - 1 ? `${item},` : item)),
+    ...(more > 0 ? [`and ${formatCount(more)} more`] : []),
+  ];
+}
+
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, '': 1_000 };
 
 /** Parses `500ms`, `2s`, `1.5m`, `1h` or a bare number of seconds into milliseconds; undefined for anything else. */

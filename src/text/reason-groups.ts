@@ -19,7 +19,7 @@ export interface ReasonGroup<Member> extends Reason {
 }
 
 /** Members that each group lists. */
-const MAX_FIRST = 3;
+const MAX_FIRST = 4;
 /** Stands for a path or number that differs between the messages of a group. */
 const DIFFERENCE = '…';
 

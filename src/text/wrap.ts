@@ -1,12 +1,21 @@
 /** Wraps text at words, for help and error messages. */
+import { stripVTControlCharacters } from 'node:util';
 
-/** Wraps a text into lines of at most `width` characters; a longer word is a line of its own. */
-export function wrap(text: string, width: number): string[] {
+/** Returns how many characters of a text are shown: its colors take no column. */
+function shownLength(text: string): number {
+  return stripVTControlCharacters(text).length;
+}
+
+/**
+ * Wraps a text, or words that have spaces themselves, into lines of at most `width` characters; a longer word is a line of
+ * its own.
+ */
+export function wrap(text: string | readonly string[], width: number): string[] {
   const lines: string[] = [];
   let line = '';
-  for (const word of text.split(' ')) {
+  for (const word of typeof text === 'string' ? text.split(' ') : text) {
     // A CI log would execute a line that begins with :: as a command.
-    if (line !== '' && line.length + 1 + word.length > width && !word.startsWith('::')) {
+    if (line !== '' && shownLength(line) + 1 + shownLength(word) > width && !word.startsWith('::')) {
       lines.push(line);
       line = word;
     } else {
@@ -42,7 +51,7 @@ const MIN_WIDTH = 30;
 export function wrapLines(lines: readonly string[], width: number): string[] {
   if (width < MIN_WIDTH) return [...lines];
   return lines.flatMap((line) => {
-    if (line.length <= width) return [line];
+    if (shownLength(line) <= width) return [line];
     const [start = ''] = /^(\| | *)/.exec(line) ?? [];
     const indent = start === '| ' ? start : `${start}  `;
     const [first = '', ...rest] = wrap(line.slice(start.length), width - indent.length);

@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from '../exit-code.js';
 import { STATES, type State, WORDS, wordOf } from '../outcome/outcome.js';
-import { formatCount, formatDuration, pluralize } from '../text/quantity.js';
+import { formatCount, formatDuration, listFirst, pluralize } from '../text/quantity.js';
 import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
 import { type Paint, paintOf, type Style } from './presentation.js';
@@ -16,7 +16,7 @@ export interface StateReason {
   /** The step at which their runs failed; empty if they did not. */
   step: string;
   message: string;
-  /** The labels of the first rows. */
+  /** The labels of the first 20 rows. */
   rows: readonly string[];
 }
 
@@ -44,99 +44,86 @@ const MAX_REASONS = 10;
 /** Characters of a message that are shown. */
 const MAX_MESSAGE = 400;
 
-/** A line, with the words in it that have a color. */
-interface Line {
-  text: string;
-  words?: readonly (readonly [word: string, paint: Paint])[];
-  /** Whether it is a part of a command, which no other line break may separate. */
-  isCommand?: boolean;
-}
+/** Rows of a reason that are listed; more of those that need a decision. */
+const MAX_ROWS = 3;
+const MAX_DECISIONS = 19;
 
 /** Returns the lines of the block, wrapped to `width` columns; 0 means that they are not wrapped. */
 export function formatBatchSummary(summary: BatchSummary, style: Style, width: number): string[] {
   const { reasons, notes, next } = summary;
-  const lines: Line[] = [
+  const lines = [
     countsLine(summary, style),
-    ...reasons.slice(0, MAX_REASONS).flatMap((reason) => reasonLines(reason, style)),
+    ...reasons.slice(0, MAX_REASONS).flatMap((reason) => reasonLines(reason, style, width)),
     ...moreReasons(reasons.slice(MAX_REASONS)),
-    ...notes.map((text) => ({ text: sanitizeLine(text) })),
-    ...next.flatMap((step) => stepLines(step, style, width)),
+    ...notes.map((text) => sanitizeLine(text)),
   ];
-  return lines.flatMap((line) => paintedLines(line, width));
+  return [...wrapLines(lines, width), ...next.flatMap((step) => stepLines(step, style, width))];
+}
+
+/** Colors each word, so that a line break between two of them keeps the color. */
+function paintWords(text: string, paint: Paint): string {
+  return text.replace(/\S+/g, (word) => paint(word));
 }
 
 /** Rows that are gone are no rows of the table. */
-function countsLine({ counts, durationMs, period }: BatchSummary, style: Style): Line {
+function countsLine({ counts, durationMs, period }: BatchSummary, style: Style): string {
   const present = counts.filter(([word]) => word !== 'gone');
   const rows = present.reduce((sum, [, count]) => sum + count, 0);
-  const textOf = ([word, count]: readonly [string, number]) => `${formatCount(count)} ${word}`;
-  const facts = [
+  const textOf = ([word, count]: readonly [string, number]) =>
+    paintWords(`${formatCount(count)} ${word}`, paintOf(WORDS.get(word) ?? 'doubt', style));
+  return [
     `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || 'the table is empty'}`,
     ...counts.filter(([word]) => word === 'gone').map(textOf),
     ...(durationMs === undefined ? [] : [`took ${formatDuration(durationMs)}`]),
     ...(period === undefined ? [] : [period]),
-  ];
-  return {
-    text: facts.join('; '),
-    words: present.map((count) => [textOf(count), paintOf(WORDS.get(count[0]) ?? 'doubt', style)]),
-  };
+  ].join('; ');
 }
 
-function reasonLines({ state, count, step, message, rows }: StateReason, style: Style): Line[] {
-  const head = `${formatCount(count)} ${wordOf(state)}`;
+function reasonLines(
+  { state, count, step, message, rows }: StateReason,
+  style: Style,
+  width: number,
+): string[] {
+  const head = paintWords(`${formatCount(count)} ${wordOf(state)}`, paintOf(STATES[state].tone, style));
   const at = step === '' ? '' : ` at step ${sanitize(step)}`;
-  const text = sanitizeLines(message).join('; ');
-  const more = count > rows.length ? ` and ${formatCount(count - rows.length)} more` : '';
+  const [, status, rest = ''] = /^(?:(\d{3}): )?(.*)$/s.exec(message) ?? [];
+  const text = sanitizeLines(rest).join('; ');
+  const shown = text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
+  const listed = listFirst(
+    rows.map(sanitize),
+    NEEDS_DECISION.includes(state) ? MAX_DECISIONS : MAX_ROWS,
+    count,
+  );
+  const space = width === 0 ? Number.POSITIVE_INFINITY : width - ROWS_INDENT.length;
+  // A name is not broken where it fits on a line.
+  const words = listed.flatMap((name) => (name.length > space ? name.split(' ') : name));
   return [
-    {
-      text: `  ${head}${at}: ${text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text}`,
-      words: [[head, paintOf(STATES[state].tone, style)]],
-    },
-    { text: `    ${rows.map(sanitize).join(', ')}${more}` },
+    `  ${head}${at}${status === undefined ? '' : ` (${status})`}: ${shown}`,
+    ...wrap(words, space).map((line) => ROWS_INDENT + line),
   ];
 }
 
-function moreReasons(reasons: readonly StateReason[]): Line[] {
+const NEEDS_DECISION: readonly State[] = ['unknown', 'lost'];
+const ROWS_INDENT = '    ';
+
+function moreReasons(reasons: readonly StateReason[]): string[] {
   if (reasons.length === 0) return [];
   const rows = reasons.reduce((sum, { count }) => sum + count, 0);
-  return [{ text: `  ${pluralize(reasons.length, 'more reason')}, of ${pluralize(rows, 'row')}` }];
+  return [`  ${pluralize(reasons.length, 'more reason')}, of ${pluralize(rows, 'row')}`];
 }
 
 /** The indent of commands, and of what wrapLines adds to the next line. */
 const INDENT = 2;
 
 /** On one line if that fits; a longer command is continued as in a shell, so that it can be copied. */
-function stepLines({ text, command }: NextStep, style: Style, width: number): Line[] {
-  if (command === undefined) return [{ text }];
+function stepLines({ text, command }: NextStep, style: Style, width: number): string[] {
+  if (command === undefined) return wrapLines([text], width);
   const line = `${text}: ${command}`;
-  if (width === 0 || line.length <= width - INDENT) return [{ text: line, words: [[command, style.bold]] }];
+  if (width === 0 || line.length <= width - INDENT) return [`${text}: ${paintWords(command, style.bold)}`];
   const canBreak = command.length > width - 2 * INDENT && !/['"\\]/.test(command);
-  const parts = canBreak ? wrapCommand(command, width - 3 * INDENT) : [command];
-  const shown = parts.map((part, index) => (index < parts.length - 1 ? `${part} \\` : part));
-  return [
-    { text: `${text}:` },
-    ...shown.map(
-      (part, index): Line => ({
-        text: `${index === 0 ? '  ' : '    '}${part}`,
-        words: [[part, style.bold]],
-        isCommand: true,
-      }),
-    ),
-  ];
-}
-
-/** Wraps a command, without a line break between a flag and its value. */
-function wrapCommand(command: string, width: number): string[] {
-  const joined = command.replace(/(?<= )(--?[A-Za-z][\w-]*) (?!-)/g, '$1\u00a0');
-  return wrap(joined, width).map((line) => line.replaceAll('\u00a0', ' '));
-}
-
-/** Colors the words after wrapping, which counts characters; a word on two lines stays plain. */
-function paintedLines({ text, words = [], isCommand = false }: Line, width: number): string[] {
-  const lines = isCommand ? [text] : wrapLines([text], width);
-  for (const [word, paint] of words) {
-    const index = lines.findIndex((line) => line.includes(word));
-    if (index >= 0) lines[index] = (lines[index] ?? '').replace(word, () => paint(word));
-  }
-  return lines;
+  // No line break separates a flag and its value.
+  const words = command.match(/--?[A-Za-z][\w-]* (?!-)\S+|\S+/g) ?? [];
+  const parts = canBreak ? wrap(words, width - 3 * INDENT) : [command];
+  const shown = parts.map((part) => paintWords(part, style.bold)).join(' \\\n    ');
+  return [...wrapLines([`${text}:`], width), ...`  ${shown}`.split('\n')];
 }

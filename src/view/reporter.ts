@@ -7,7 +7,7 @@ import { MAX_RESENDS } from '../service/retry.js';
 import type { Run } from '../service/run.js';
 import type { Deprecation, ServiceEvents } from '../service/service.js';
 import type { WorkflowIdField } from '../service/workflow-id-field.js';
-import { formatBytes, formatDuration } from '../text/quantity.js';
+import { formatBytes, formatDuration, listFirst } from '../text/quantity.js';
 import { sanitize } from '../text/sanitize.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { wrapLines } from '../text/wrap.js';
@@ -151,9 +151,8 @@ export class Reporter {
       this.notice(`Saved 0 documents: the output of run ${sanitize(id)} has none`);
       return;
     }
-    const shown = paths.slice(0, MAX_PATHS).map(sanitize).join(', ');
-    const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : '';
-    this.block([`Saved ${shown}${more}`], 'Saved', this.style.success);
+    const shown = listFirst(paths.map(sanitize), MAX_PATHS).join(' ');
+    this.block([`Saved ${shown}`], 'Saved', this.style.success);
   }
 
   /** Prints how many of several runs have ended, and how, after `durationMs`; `run` is undefined for one that was not read. */
@@ -200,8 +199,7 @@ export class Reporter {
   async startBatchProgress(counts: () => BatchCounts): Promise<BatchView> {
     if (this.presentation.quiet) return HIDDEN_BATCH;
     const { liveBatch } = this.presentation.live ? await import('./progress/live.js') : {};
-    this.#batch =
-      liveBatch?.(this.#liveOptions(), counts, this.#write) ?? plainBatch(this.#write, this.clock, counts);
+    this.#batch = liveBatch?.(this.#liveOptions(), counts) ?? plainBatch(this.#write, this.clock, counts);
     return this.#batch;
   }
 

@@ -85,7 +85,10 @@ describe('the lines of a results file', () => {
     const old = readEvents(path).filter(({ event }) => event !== 'open' && event !== 'close');
     const withoutOwner = old.map((event) => JSON.stringify({ ...event, by: undefined }));
     writeFileSync(path, `${withoutOwner.join('\n')}\n`);
-    expect(await wfr(BATCH_ARGS, { cwd })).toMatchObject({ exitCode: 0, stderr: '2 rows: 2 finished\n' });
+    expect(await wfr(BATCH_ARGS, { cwd })).toMatchObject({
+      exitCode: 0,
+      stderr: '2 rows: 2 finished\nTo see the outputs: wfr results out.jsonl -o csv\n',
+    });
     expect(posts()).toHaveLength(2);
   });
 });

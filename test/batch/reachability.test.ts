@@ -85,7 +85,7 @@ describe('batch: a service that refuses connections', () => {
       3: ['intent', 'refused'],
       4: ['intent', 'refused'],
     });
-    expect(stderr).toContain('40 rows: 4 unreachable, 36 waiting\n');
+    expect(stderr).toContain('40 rows: 4 unreachable, 36 waiting; took ');
     await service.listen();
     expect((await runBatch(cwd, service.env)).exitCode).toBe(0);
     expect(service.rows.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, n) => n + 1));
@@ -122,7 +122,7 @@ describe('batch: a service that refuses connections', () => {
     const { exitCode, clock, stderr } = await runBatch(cwd, service.env, options);
     expect(exitCode).toBe(130);
     expect(clock.monotonic()).toBeLessThan(MINUTE);
-    expect(stderr).toContain('40 rows: 1 unreachable, 39 waiting\n');
+    expect(stderr).toContain('40 rows: 1 unreachable, 39 waiting; took ');
     expect(stderr).not.toContain('The service cannot be reached');
     await service.listen();
     expect((await runBatch(cwd, service.env)).exitCode).toBe(0);

@@ -40,7 +40,7 @@ describe('a machine without free file descriptors or memory (fault 75)', () => {
       expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 7, posts: 2 });
       expect(stderr).toContain(`scan.pdf cannot be read: `);
       expect(stderr).toContain(`(${code}); no run was created`);
-      expect(stderr).toContain('3 rows: 2 finished, 1 unreachable\n');
+      expect(stderr).toContain('3 rows: 2 finished, 1 unreachable; took ');
       const refused = readEvents(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'refused');
       expect(refused).toMatchObject([{ row: 2, code: 'not-triggered' }]);
       expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(0);

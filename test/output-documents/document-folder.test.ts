@@ -334,7 +334,7 @@ describe('--save-documents', () => {
     const { stderr, exitCode } = await run();
     expect({ exitCode, connections: service.connections() }).toEqual({ exitCode: 2, connections: 0 });
     expect(stderr).toContain(
-      '--save-documents out: has files (a.txt, b, c and 1 more), which documents might have to replace; choose another folder, or allow it with --force\n',
+      '--save-documents out: has files (a.txt, b, c, d), which documents might have to replace; choose another folder, or allow it with --force\n',
     );
     expect((await run('--force')).exitCode).toBe(0);
     expect(readFileSync(join(world.cwd, 'out/a.txt'), 'utf8')).toBe('new');

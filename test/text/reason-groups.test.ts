@@ -43,7 +43,7 @@ describe('reason groups', () => {
     );
     expect(ids).toEqual([0, 1, 1, 1, 1, 1]);
     expect(groups.bySize()).toEqual([
-      { id: 1, outcome: 'failed', step: 'Sort', message: 'row …', count: 5, first: [2, 3, 4] },
+      { id: 1, outcome: 'failed', step: 'Sort', message: 'row …', count: 5, first: [2, 3, 4, 5] },
       { id: 0, outcome: 'failed', step: 'Read', message: 'row 1', count: 1, first: [1] },
     ]);
   });

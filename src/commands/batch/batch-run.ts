@@ -3,21 +3,21 @@ import { setMaxListeners } from 'node:events';
 import { InterruptedError, OutputError, UsageError } from '../../errors.js';
 import { type Exit, ExitCode, exitOfSeveral } from '../../exit-code.js';
 import { factsOf } from '../../outcome/describe-error.js';
-import { exitOf, STATES, wordOf } from '../../outcome/outcome.js';
+import { exitOf, STATES, WORDS, wordOf } from '../../outcome/outcome.js';
 import { hasNoRun, ROW_STATES, type RowState, shownState } from '../../runs/log/reduce.js';
 import type { Row } from '../../table/row.js';
+import { pluralize } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
-import { type BatchCounts, type BatchView, MAX_WHOLE_PROBLEMS } from '../../view/progress/run-progress.js';
+import type { BatchCounts, BatchView } from '../../view/progress/run-progress.js';
 import type { BatchPlan } from './plan.js';
 import { type BatchTools, type RowResult, RowRunner } from './row.js';
 import { RowSource } from './row-source.js';
 import { NO_RUN } from './unknown-rows.js';
 
-/** The states of rows that ended without success. */
-const PROBLEM_STATES = (Object.keys(ROW_STATES) as RowState[]).filter((state) => {
-  const { exit, tone } = STATES[shownState(state)];
-  return state !== 'new' && state !== 'waiting' && exit !== ExitCode.ok && tone !== 'open';
-});
+/** The states of rows that have ended. */
+const ENDED_STATES = (Object.keys(ROW_STATES) as RowState[]).filter(
+  (state) => state !== 'new' && state !== 'waiting' && STATES[shownState(state)].tone !== 'open',
+);
 
 export class BatchRun {
   readonly #source: RowSource;
@@ -26,8 +26,6 @@ export class BatchRun {
   readonly #exits = new Set<Exit>();
   /** How many of them are in each state. */
   readonly #ended = new Map<RowState, number>();
-  /** How many of them were reported as problems. */
-  #problems = 0;
   /** The rows in progress; once the results cannot be written, it keeps those that were in progress then. */
   readonly #inProgress = new Set<number>();
   /** How long the service asked to wait, at most (ms). */
@@ -100,27 +98,20 @@ export class BatchRun {
     return this.#runner.unsent;
   }
 
-  /** Whether a terminal shows the whole reason of every row that did not succeed, just above. */
-  get areProblemsListed(): boolean {
-    const rows = this.tools.log.rows.reasons().reduce((sum, { count }) => sum + count, 0);
-    return rows === this.#problems && rows <= MAX_WHOLE_PROBLEMS;
-  }
-
   counts(): BatchCounts {
     const { rows, awaiting } = this.tools.log;
-    const problems = new Map<string, number>();
-    for (const state of PROBLEM_STATES) {
+    const ended = new Map([...WORDS.keys()].map((word) => [word, 0]));
+    for (const state of ENDED_STATES) {
       const known = rows.count(state) - (state === 'unknown' ? awaiting : 0);
       // Rows that an earlier command could not send wait to be sent again.
       const count =
         hasNoRun(state) && state !== 'rejected' && state !== 'held' ? (this.#ended.get(state) ?? 0) : known;
       const word = wordOf(shownState(state));
-      if (count > 0) problems.set(word, (problems.get(word) ?? 0) + count);
+      ended.set(word, (ended.get(word) ?? 0) + count);
     }
     return {
       total: this.total,
-      finished: rows.count('finished'),
-      problems: [...problems],
+      ended: [...ended].filter(([, count]) => count > 0),
       running: rows.count('running') + awaiting,
       endedNow: [...this.#ended.values()].reduce((sum, count) => sum + count, 0),
       wait: this.tools.gate.wait,
@@ -141,12 +132,18 @@ export class BatchRun {
   /** Why the batch ended early, and which rows were in progress, as lines for the summary. */
   notes(): string[] {
     const notes = [...this.#source.notes, ...(this.tools.gate.stopReason ?? [])];
-    if (this.tools.session.interruption.received !== undefined) notes.push('Interrupted.');
+    if (this.tools.session.interruption.received !== undefined) notes.push(this.#interruption());
     const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
     const { unsaved = 0 } = this.tools.files ?? {};
     if (unsaved > 0) notes.push(`The files of ${unsaved} ${unsaved === 1 ? 'row' : 'rows'} were not saved.`);
     if (rows.length > 0) notes.push(`In progress when it stopped: ${rows.join(', ')}.`);
     return notes;
+  }
+
+  #interruption(): string {
+    const running = this.tools.log.rows.count('running');
+    if (running === 0) return 'Interrupted.';
+    return `Interrupted; ${pluralize(running, 'run')} ${running === 1 ? 'continues' : 'continue'} at the service.`;
   }
 
   /** A row whose outcome the results may not have, with the id of its run. */
@@ -186,7 +183,6 @@ export class BatchRun {
     const state = rows.recordedState(number);
     this.#ended.set(state, (this.#ended.get(state) ?? 0) + 1);
     const isProblem = typeof exit === 'number' && exit !== ExitCode.ok && exit !== ExitCode.stillRunning;
-    if (isProblem && !rows.isGone(number)) this.#problems++;
     view.rowDone({ label, state: shownState(state), id, reason }, isProblem);
     if (this.failure === undefined) this.tools.gate.rowEnded(exit, error);
   }

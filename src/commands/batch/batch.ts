@@ -13,11 +13,10 @@ import { Log, stdoutSink } from '../../runs/log/log.js';
 import { newRowSalt, openResultsFile, recordInputs } from '../../runs/log/log-file.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
-import type { BatchSummary } from '../../view/batch-summary.js';
 import { openRowFiles } from '../shared/output-flags.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import { hasFreeStdout, isReportOnStdout } from '../shared/reports.js';
-import { endingOfRows, exitOfRows, outputsStep, summarize } from '../shared/row-summary.js';
+import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { type CommandOutcome, runCommand, type Session } from '../shared/session.js';
 import { BatchRun } from './batch-run.js';
 import { type BatchFlags, type BatchPlan, planBatch, shardRows } from './plan.js';
@@ -122,6 +121,8 @@ async function sendRows(
   const { results: file } = plan;
   const started = context.clock.monotonic();
   const log = await session.interruption.raceToOpen(openLog(plan, session));
+  // The time of this command would not be that of the batch.
+  const isContinued = log.rows.known > 0;
   if (file?.isDefault)
     reporter.block([
       sanitize(`Results file: ${file.name}; the same command continues from it, and sends no row twice.`),
@@ -154,7 +155,7 @@ async function sendRows(
   const summary = summarize(log.rows, {
     total,
     notes: run.notes(),
-    results: file?.name,
+    results: file === undefined ? [] : [file.name],
     command: nextCommand(args, flags, context),
     isBatch: true,
     isLimited: run.unsent > 0,
@@ -164,27 +165,11 @@ async function sendRows(
   const hasRows = failure === undefined || log.rows.known > 0;
   const durationMs = context.clock.monotonic() - started;
   if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors))
-    reporter.batchSummary(
-      reporter.presentation.live
-        ? forPerson(summary, durationMs, run.areProblemsListed, file?.name)
-        : summary,
-    );
+    reporter.batchSummary({ ...summary, ...(isContinued || log.rows.known === 0 ? {} : { durationMs }) });
   const rows = { ...endingOfRows(log.rows, summary, total), retryAfter: run.retryAfter };
   if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);
   return { runs: await listOutcomes(joined), period: joined.period, exit, failure, rows };
-}
-
-/** Returns what a person at a terminal is told: the time it took, no reason twice, and what to do after a success. */
-function forPerson(
-  summary: BatchSummary,
-  durationMs: number,
-  isListed: boolean,
-  results: string | undefined,
-): BatchSummary {
-  const { reasons, next } = summary;
-  const look = results !== undefined && next.length === 0 ? [outputsStep([results])] : next;
-  return { ...summary, durationMs, reasons: isListed ? [] : reasons, next: look };
 }
 
 /** Records what the user found out about unknown rows. Throws what adoptRuns throws. */

@@ -18,6 +18,7 @@ import {
   rangesOf,
 } from '../../runs/log/match-rows.js';
 import { identifyRow, type Row, type RowIdentity, saltedDigest } from '../../table/row.js';
+import { listFirst } from '../../text/quantity.js';
 import { type BatchPlan, shardRows } from './plan.js';
 import type { BatchTools } from './row.js';
 
@@ -33,6 +34,8 @@ export class RowSource {
   #copies: string[] = [];
   #copyCount = 0;
   #isRead = false;
+  /** Where in the table the rows are that cannot be read. */
+  #unreadable: ReadonlySet<number> = new Set();
 
   constructor(private readonly tools: Pick<BatchTools<BatchPlan>, 'plan' | 'log' | 'session'>) {}
 
@@ -59,9 +62,7 @@ export class RowSource {
       this.#copyCount === 1
         ? '1 file is a copy of another, and was'
         : `${this.#copyCount} files are copies of other files, and were`;
-    const more = this.#copyCount - this.#copies.length;
-    const listed = this.#copies.join(', ') + (more > 0 ? ` and ${more} more` : '');
-    return [`${subject} not sent: ${listed}.`];
+    return [`${subject} not sent: ${listFirst(this.#copies, MAX_LISTED_COPIES, this.#copyCount).join(' ')}.`];
   }
 
   /**
@@ -79,21 +80,31 @@ export class RowSource {
     rows.setFound(rangesOf([matched.presence]));
     await this.tools.log.flush();
     this.#matched = matched;
+    this.#unreadable = found.unreadable;
   }
 
-  /** Reads the rows of this shard again, with their numbers, and then those that are gone and still run. */
+  /**
+   * Reads the rows of this shard again, with their numbers: first those that cannot be read, which are told together, then
+   * the others, and those that are gone and still run.
+   */
   async *rows(): AsyncGenerator<Row, void, void> {
-    const { numbers, kinds } = this.#matched as MatchedRows;
-    let at = 0;
-    for await (const row of shardRows(this.tools.plan)) {
-      const number = numbers[at] ?? 0;
-      if (kinds[at++] !== COPY) yield { ...row, number };
-    }
+    if (this.#unreadable.size > 0) yield* this.#rowsOfTable(true);
+    yield* this.#rowsOfTable(false);
     this.#isRead = true;
     const { rows } = this.tools.log;
     for (const [number, state] of rows.entries()) {
       if (state !== 'running' || !rows.isGone(number)) continue;
       yield { number, label: rows.label(number), digest: () => '', inputs: { problem: 'is gone' } };
+    }
+  }
+
+  async *#rowsOfTable(isUnreadable: boolean): AsyncGenerator<Row, void, void> {
+    const { numbers, kinds } = this.#matched as MatchedRows;
+    let at = 0;
+    for await (const row of shardRows(this.tools.plan)) {
+      const index = at++;
+      if (kinds[index] !== COPY && this.#unreadable.has(index) === isUnreadable)
+        yield { ...row, number: numbers[index] ?? 0 };
     }
   }
 
@@ -160,7 +171,7 @@ export class RowSource {
       const number = numbers[index] ?? 0;
       if (kinds[index] === COPY) {
         this.#copyCount++;
-        if (this.#copies.length < MAX_LISTED_COPIES) this.#copies.push(row.label);
+        if (this.#copies.length <= MAX_LISTED_COPIES) this.#copies.push(row.label);
         copies.push({ event: 'copy', of: number, place: hex(found.places, index) });
       } else if (kinds[index] === CONTINUED) yield* this.#moves(number, row.label, found, index);
       else {

@@ -23,7 +23,7 @@ import {
   readOutcomes,
 } from '../../runs/join-files.js';
 import type { Run } from '../../service/run.js';
-import { formatDuration, formatUtc } from '../../text/quantity.js';
+import { formatUtc } from '../../text/quantity.js';
 import { COMMANDS_WARNING, createCommandFinder, sanitize } from '../../text/sanitize.js';
 import { type BatchSummary, formatBatchSummary } from '../../view/batch-summary.js';
 import { isInCi, openLayout, type PresentationFlags } from '../../view/presentation.js';
@@ -36,7 +36,7 @@ import {
   parseValuePointer,
 } from '../shared/output-flags.js';
 import { hasFreeStdout, isReportOnStdout, type ReportFlags, reportFiles } from '../shared/reports.js';
-import { endingOfRows, exitOfRows, outputsStep, reportStep, summarize } from '../shared/row-summary.js';
+import { endingOfRows, exitOfRows, summarize } from '../shared/row-summary.js';
 import { runCommand } from '../shared/session.js';
 import { formatRows, MAX_CELL, RESULTS_FORMATS, type ResultsFormat, type RowsFound } from './format-rows.js';
 
@@ -61,14 +61,13 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
       reports: () => reports.open({ hasStdout: true }),
     });
     const joined = await joinFiles(files, context.uid);
-    const summary = summaryOf(joined, files);
     const isOnStdout = format === 'text' && pointers.length === 0 && !isReportOnStdout(flags);
+    const isWhole = joined.problems.length === 0 && joined.absent.length === 0;
+    const hasLook = isWhole && isOnStdout && flags.report === undefined;
+    const summary = summaryOf(joined, files, hasLook ? names : []);
     // With JSON, the counts are in the result or in the error.
-    if (!joined.isMixed && (isOnStdout || !context.errorsAsData)) {
-      const isWhole = joined.problems.length === 0 && joined.absent.length === 0;
-      const shown = isWhole && isOnStdout && flags.report === undefined ? withLook(summary, files) : summary;
-      await printSummary(shown, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
-    }
+    if (!joined.isMixed && (isOnStdout || !context.errorsAsData))
+      await printSummary(summary, isOnStdout ? context.stdout : context.stderr, flags, context, interruption);
     if (joined.problems.length > 0) throw new UsageError([...joined.problems, ...joined.absent]);
     const labels = async () => (await listLabels(joined)).all;
     const rowFiles = await openRowFiles(flags, labels, undefined, context);
@@ -237,33 +236,32 @@ async function printPieces(
 function summaryOf(
   { rows, total, missing, period, header, isLimited }: JoinedFiles,
   [file]: readonly ResultsFile[],
-) {
+  results: readonly string[],
+): BatchSummary {
   const notes =
     total === undefined
       ? ['The total number of rows is unknown: wfr batch stopped before the end of the table.']
       : [];
   const onceFile = header?.salt === undefined ? undefined : file?.name;
-  const facts = { total: total && total - missing, notes, onceFile, isBatch: false, isLimited };
+  const facts = { total: total && total - missing, notes, onceFile, isBatch: false, isLimited, results };
   const summary = summarize(rows, facts);
   if (period === undefined) return summary;
   const isOpen = total === undefined || summary.counts.some(([word]) => OPEN.includes(word));
-  const end =
-    period.durationMs === 0
-      ? ''
-      : `, ${isOpen ? 'last changed' : 'ended'} ${formatDuration(period.durationMs)} later`;
-  return { ...summary, period: `began ${formatUtc(period.startedAt)}${end}` };
+  const { startedAt, durationMs } = period;
+  const [start, end] = [formatUtc(startedAt), formatUtc(startedAt + durationMs)];
+  const isSameDay = start.slice(0, DAY) === end.slice(0, DAY);
+  const last = isSameDay ? end.slice(DAY + 1) : end;
+  const change = start === end ? '' : `, last changed ${last}`;
+  if (isOpen) return { ...summary, period: `began ${start}${change}` };
+  if (start === end) return { ...summary, period: `at ${start}` };
+  return { ...summary, period: `from ${start.replace(' UTC', '')} to ${last}` };
 }
+
+/** The length of the day in a time. */
+const DAY = '2026-01-02'.length;
 
 /** The words of rows that have not ended. */
 const OPEN: readonly string[] = (['running', 'waiting', 'unreachable'] as const).map(wordOf);
-
-/** Adds how to see more of the rows: why some did not finish, or the outputs. */
-function withLook(summary: BatchSummary, files: readonly ResultsFile[]): BatchSummary {
-  const { next, reasons, counts } = summary;
-  const names = files.map(({ name }) => name);
-  if (reasons.length > 0) return { ...summary, next: [...next, reportStep(names)] };
-  return next.length > 0 || counts.length === 0 ? summary : { ...summary, next: [outputsStep(names)] };
-}
 
 async function printSummary(
   summary: BatchSummary,

@@ -13,17 +13,13 @@ import {
 } from '../../view/batch-summary.js';
 import { PLAIN } from '../../view/presentation.js';
 
-/** Rows that a reason lists at most; more of those that need a decision. */
-const MAX_LISTED_ROWS = 3;
-const MAX_LISTED_DECISIONS = 20;
-
 /** What is said about rows, beside their states. */
 export interface SummaryFacts {
   /** The number of rows, if known. */
   total: number | undefined;
   notes: readonly string[];
-  /** The file that has their outcomes, for the command that shows all of them. */
-  results?: string | undefined;
+  /** The files that have their outcomes, for the command that shows all of them; none where it is not said. */
+  results: readonly string[];
   /** The file of `run --once`, if it has them. */
   onceFile?: string | undefined;
   /** Returns the command that continues with these flags, where it can be printed in full. */
@@ -39,6 +35,9 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   const { total = 0, notes, results } = facts;
   const counts = countWords(rows, total);
   const reasons = rows.reasons().map((reason) => stateReason(reason, rows));
+  const next = nextSteps(rows, total, facts);
+  const hasLook = results.length > 0 && counts.size > 0 && (reasons.length > 0 || next.length === 0);
+  const look = hasLook ? [reasons.length > 0 ? reportStep(results) : outputsStep(results)] : [];
   return {
     counts: [...WORDS.keys()].flatMap((word) => {
       const count = counts.get(word);
@@ -46,10 +45,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
     }),
     reasons,
     notes,
-    next: [
-      ...nextSteps(rows, total, facts),
-      ...(reasons.length > 0 && results !== undefined ? [reportStep([results])] : []),
-    ],
+    next: [...next, ...look],
   };
 }
 
@@ -66,92 +62,103 @@ function countWords(rows: RowStates, total: number): Map<string, number> {
 }
 
 function stateReason({ state, rows: numbers, ...reason }: RowReason, rows: RowStates): StateReason {
-  const needsDecision = state === 'unknown' || state === 'lost';
-  const listed = numbers.slice(0, needsDecision ? MAX_LISTED_DECISIONS : MAX_LISTED_ROWS);
   return {
     ...reason,
     state: shownState(state),
-    rows: listed.map((row) => {
+    rows: numbers.map((row) => {
       const id = state === 'lost' ? rows.id(row) : undefined;
       return rows.label(row) + (id === undefined ? '' : ` (${id})`);
     }),
   };
 }
 
+/** A step that is not yet a sentence. */
+interface Step {
+  /** Returns the sentence, without its full stop, in which the command has this name. */
+  text(command: string): string;
+  /** What precedes the command, if that is printed with these flags. */
+  goal: string;
+  flags: readonly string[];
+}
+
+/** Runs the command once more. */
+function again(text: Step['text']): Step {
+  return { text, goal: text('the same command'), flags: [] };
+}
+
+/** Runs the command with flags. */
+function add(goal: string, ...flags: string[]): Step {
+  return { text: (command) => `${goal}, add ${flags.join(' ')} to ${command}`, goal, flags };
+}
+
 function nextSteps(
   rows: RowStates,
   total: number,
-  { onceFile, isBatch, isLimited, command: full }: SummaryFacts,
+  { onceFile, isBatch, isLimited, command }: SummaryFacts,
 ): NextStep[] {
+  const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
+  const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
+  const retried = (Object.keys(ROW_STATES) as RowState[])
+    .filter((state) => ROW_STATES[state].again === 'retry-failed' && has(state))
+    .reverse()
+    .map((state) => wordOf(shownState(state)));
+  const names = retried.join(', ').replace(/, ([^,]*)$/, ' and $1');
+  const steps = [
+    ...(has('unknown') ? unknownSteps(rows, onceFile !== undefined) : []),
+    ...(has('held') ? [add('To send a new run for each held row', '--send-changed')] : []),
+    ...(has('lost') ? ['For each lost row, check the base URL and the service.'] : []),
+    ...(has('invalid')
+      ? [again((name) => `Fix the invalid rows, and run ${name} again`)]
+      : isOpen
+        ? [
+            again((name) =>
+              isLimited
+                ? `To send the waiting rows, run ${name} without --limit`
+                : `To continue, run ${name} again`,
+            ),
+          ]
+        : []),
+    ...(retried.length > 0
+      ? [add(`To run ${names} rows again${has('rejected') ? ', once corrected' : ''}`, '--retry-failed')]
+      : []),
+  ];
+  const first = steps.findIndex((step) => typeof step !== 'string');
   const same = isBatch
     ? 'the same command'
-    : onceFile === undefined
-      ? 'the same wfr batch command'
-      : 'the same wfr run command';
-  // The command is printed in full once.
-  let isPrinted = false;
-  const step = (text: string, ...flags: string[]): NextStep => {
-    if (full === undefined || isPrinted)
-      return flags.length === 0
-        ? { text: `${text}.` }
-        : { text: `${text}, add to ${same}`, command: flags.join(' ') };
-    isPrinted = true;
-    return { text, command: full(...flags) };
-  };
-  const steps: NextStep[] = [];
-  const has = (...states: RowState[]) => states.some((state) => rows.count(state) > 0);
-  if (has('unknown')) {
-    const unknown = onceFile === undefined ? rows.rowsIn('unknown') : [];
-    // What is gone has no inputs to be sent again.
-    const gone = unknown.filter((row) => rows.isGone(row));
-    const sendable = unknown.filter((row) => !rows.isGone(row));
-    const which = unknown.length < rows.count('unknown') ? '' : ` ${sendable.join(',')}`;
-    const row = onceFile === undefined ? `${unknown[0]}=` : '';
-    steps.push(
-      { text: 'For each unknown row, check in the service whether its run exists.' },
-      step('To continue with a run that exists', `--adopt ${row}<id>`),
-      ...(which === ' ' ? [] : [step('To send rows again that have none', `--resend-unknown${which}`)]),
-      ...(gone.length > 0
-        ? [step('To settle a row that is gone and has none', `--adopt ${gone[0]}=none`)]
-        : []),
-    );
-  }
-  if (has('held')) steps.push(step('To send a new run for each held row', '--send-changed'));
-  if (has('lost')) steps.push({ text: 'For each lost row, check the base URL and the service.' });
-  const isOpen = has('running', 'unauthorized', 'unreachable', 'waiting') || total > rows.known;
-  const retried = (Object.keys(ROW_STATES) as RowState[]).filter(
-    (state) => ROW_STATES[state].again === 'retry-failed' && has(state),
-  );
-  if (has('invalid')) steps.push(step(`Fix the invalid rows, and run ${same} again`));
-  else if (isOpen)
-    steps.push(
-      step(
-        isLimited
-          ? `To send the waiting rows, run ${same} without --limit`
-          : `To continue, run ${same} again`,
-      ),
-    );
-  if (retried.length > 0) {
-    const again = retried
-      .reverse()
-      .map((state) => wordOf(shownState(state)))
-      .join(', ')
-      .replace(/, ([^,]*)$/, ' and $1');
-    const text = `To run ${again} rows again${has('rejected') ? ', once corrected' : ''}`;
-    steps.push(step(text, '--retry-failed'));
-  }
-  return steps;
+    : `the wfr ${onceFile === undefined ? 'batch' : 'run'} command that wrote these results`;
+  return steps.map((step, index) => {
+    if (typeof step === 'string') return { text: step };
+    // The command is printed in full, or said in full, once.
+    if (index > first) return { text: `${step.text('that command')}.` };
+    if (command === undefined) return { text: `${step.text(same)}.` };
+    return { text: step.goal, command: command(...step.flags) };
+  });
+}
+
+function unknownSteps(rows: RowStates, isOnce: boolean): (Step | string)[] {
+  const unknown = isOnce ? [] : rows.rowsIn('unknown');
+  // What is gone has no inputs to be sent again.
+  const gone = unknown.filter((row) => rows.isGone(row));
+  const sendable = unknown.filter((row) => !rows.isGone(row));
+  const which = unknown.length < rows.count('unknown') ? '' : ` ${sendable.join(',')}`;
+  const row = isOnce ? '' : `${unknown[0]}=`;
+  return [
+    'For each unknown row, check in the service whether its run exists.',
+    add('To continue with a run that exists', `--adopt ${row}<id>`),
+    ...(which === ' ' ? [] : [add('To send rows again that have none', `--resend-unknown${which}`)]),
+    ...(gone.length > 0 ? [add('To settle a row that is gone and has none', `--adopt ${gone[0]}=none`)] : []),
+  ];
 }
 
 /** Returns how to write a page of all rows of these results files. */
-export function reportStep(files: readonly string[]): NextStep {
+function reportStep(files: readonly string[]): NextStep {
   const [first = ''] = files;
   const report = `html=${first.replace(/\.jsonl?$/, '')}.html`;
   return resultsStep('To write a page of all rows', files, '--report', report);
 }
 
 /** Returns how to see the outputs of all rows of these results files. */
-export function outputsStep(files: readonly string[]): NextStep {
+function outputsStep(files: readonly string[]): NextStep {
   return resultsStep('To see the outputs', files, '-o', 'csv');
 }
 
@@ -160,7 +167,7 @@ const MAX_FILES = 3;
 
 function resultsStep(text: string, files: readonly string[], ...flags: string[]): NextStep {
   return files.length > MAX_FILES
-    ? { text: `${text}, add to the same command`, command: shellCommand(flags) }
+    ? { text: `${text}, add ${shellCommand(flags)} to the same command.` }
     : { text, command: shellCommand(['wfr', 'results', ...files, ...flags]) };
 }
 

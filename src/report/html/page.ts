@@ -218,11 +218,13 @@ function renderGroup({ id, count, first, step, message }: Group): Markup {
 
 /** Links to the first runs of a group; the page's script shows a run that the address names. */
 function renderFirst(first: readonly Entry[], count: number): Markup {
-  const links = first.map(
+  // One more run is named instead of counted.
+  const named = count > first.length ? first.slice(0, -1) : first;
+  const links = named.map(
     ({ number, label, id, workflow }, index) =>
       markup`${index === 0 ? '' : ', '}<a href="#run-${number}">${label || id || workflow || number}</a>`,
   );
-  const more = count > first.length ? ` and ${formatCount(count - first.length)} more` : '';
+  const more = count > named.length ? ` and ${formatCount(count - named.length)} more` : '';
   return markup`<p class="note">${links}${more}</p>`;
 }
 

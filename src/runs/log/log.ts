@@ -114,7 +114,7 @@ export class Log {
   /** Records that a row has created no run; with `isFinal` false, it is about to be sent again. */
   recordRefusal(row: number, error: WfrError, isFinal: boolean, secrets: SecretMask): void {
     const facts = factsOf(error);
-    const recorded = recordedError(facts, facts.text, secrets);
+    const recorded = recordedError(facts, rowReason(facts), secrets);
     this.record({ event: 'refused', row, ...recorded, ...(!isFinal && { code: 'not-triggered' }) });
   }
 

@@ -1,10 +1,9 @@
 /** Progress on a terminal in one live line: of a run, of a batch, or of several runs, with a line for each that has not ended. */
 import { STATES, statusText, stepsDone, totalSteps, WORDS, wordOf } from '../../outcome/outcome.js';
 import { hasEnded, type Run } from '../../service/run.js';
-import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
+import { formatBytes, formatDuration } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
-import { wrapLines } from '../../text/wrap.js';
-import { paintOf, statusPaint } from '../presentation.js';
+import { paintOf, type Style, statusPaint } from '../presentation.js';
 import { ageOf } from '../summary.js';
 import { type Column, layOutTable, textWidth } from '../table.js';
 import { LiveLine, type LiveOptions } from './live-line.js';
@@ -15,7 +14,8 @@ import {
   countText,
   doneText,
   type EndedRow,
-  MAX_WHOLE_PROBLEMS,
+  endedText,
+  finishedText,
   openText,
   type ProgressView,
   problemsText,
@@ -23,8 +23,6 @@ import {
   runningText,
   runText,
   severalRunsText,
-  shortId,
-  shortProblemsText,
   type Upload,
   uploadText,
   type WatchedRun,
@@ -71,55 +69,45 @@ export function liveProgress(options: LiveOptions): ProgressView {
   };
 }
 
-/** Rows whose problems are printed at most; the closing block counts all. */
-const MAX_ROW_LINES = 20;
-const MORE_ROWS = 'Problems of further rows are only counted.';
+/** The last rows that did not succeed are shown; the closing block has all reasons. */
+const MAX_PROBLEMS = 5;
 
-/** Shows the progress of a batch, and with `write` above it a line for each of the first rows that do not succeed. */
-export function liveBatch(
-  options: LiveOptions,
-  counts: () => BatchCounts,
-  write: (line: string) => void,
-): BatchView {
-  const { clock, output, style } = options;
+/** Shows the progress of a batch, and below it the last rows that did not succeed. */
+export function liveBatch(options: LiveOptions, counts: () => BatchCounts): BatchView {
+  const { clock, style } = options;
   const started = clock.monotonic();
   /** When the last row was done (ms, monotonic). */
   let lastEnd = started;
-  let problems = 0;
-  let lastReason = '';
-  const printProblem = (row: EndedRow, columns: number) => {
-    if (++problems > MAX_ROW_LINES + 1) return;
-    if (problems > MAX_ROW_LINES) return write(style.dim(truncateTo(MORE_ROWS, columns)));
-    const whole = rowText({ ...row, id: row.id && shortId(row.id) });
-    // The reason says more than the id, which the closing block and the results have.
-    const short = whole.length <= columns ? whole : rowText({ ...row, id: undefined });
-    const isWhole = problems <= MAX_WHOLE_PROBLEMS || short.length <= columns;
-    const isSame = row.reason === lastReason;
-    lastReason = row.reason;
-    const cut = isSame ? rowText({ ...row, id: undefined, reason: 'same reason' }) : short;
-    const text = isWhole ? wrapLines([short], columns).join('\n') : truncateTo(cut, columns);
-    const paint = paintOf(STATES[row.state].tone, style);
-    write(text.replace(`  ${wordOf(row.state)}`, (found) => paint(found)));
-  };
+  let problems: EndedRow[] = [];
   const line = new LiveLine(options, {
-    text(now, width) {
+    text(now, width, height) {
       const current = counts();
       const text = liveBatchText(current, { started, lastEnd }, now, width);
-      return current.problems.reduce((painted, problem) => {
-        const paint = paintOf(WORDS.get(problem[0]) ?? 'doubt', style);
-        return painted.replace(countText(problem), (found) => paint(found));
+      const painted = current.ended.reduce((line, count) => {
+        const paint = paintOf(WORDS.get(count[0]) ?? 'doubt', style);
+        return line.replace(countText(count), (found) => paint(found));
       }, text);
+      // A terminal that scrolls cannot be redrawn.
+      const shown = height > MAX_PROBLEMS + 1 ? problems : [];
+      return [painted, ...shown.map((row) => problemLine(row, width, style))].join('\n');
     },
     share: () => shareOfBatch(counts()),
   });
   return {
     rowDone(row, isProblem) {
       lastEnd = clock.monotonic();
-      if (isProblem) printProblem(row, output.columns);
+      if (isProblem) problems = [...problems, row].slice(-MAX_PROBLEMS);
       line.compose();
     },
     stop: () => line.stop(),
   };
+}
+
+/** Returns how a row ended in one line. The closing block and the results have its id. */
+function problemLine(row: EndedRow, width: number, style: Style): string {
+  const paint = paintOf(STATES[row.state].tone, style);
+  const text = truncateTo(rowText({ ...row, id: undefined }), width);
+  return text.replace(`  ${wordOf(row.state)}`, (found) => paint(found));
 }
 
 /** A run that is watched, with a short id. */
@@ -247,7 +235,7 @@ function liveRunText(seen: TimedRun, started: number, now: number, width: number
   return fitLine(width, [
     [runText(run), shareText, list(elapsed, estimateText(left))],
     [runText(run), list(elapsed, estimateText(left))],
-    [statusText(run), steps, list(elapsed, timeLeftText(left))],
+    [statusText(run), steps, list(elapsed, estimateText(left))],
   ]);
 }
 
@@ -264,7 +252,7 @@ export function liveUploadText(upload: UploadProgress, now: number, width: numbe
     [`Sending  ${uploadText(upload)}`, rate, estimateText(left)],
     [`Sending  ${bytes}`, bar(sent / total), rate, estimateText(left)],
     [`Sending  ${bytes}`, rate, estimateText(left)],
-    [bytes, rate, timeLeftText(left)],
+    [bytes, estimateText(left)],
   ]);
 }
 
@@ -297,34 +285,34 @@ export function liveBatchText(
   const open = total === undefined ? 0 : total - countDone(counts);
   const rate = msPerRow === undefined ? '' : rateText(msPerRow);
   const elapsed = wholeSeconds(now - started);
-  const left = (msPerRow ?? 0) * open - (now - lastEnd);
-  const time = left > 0 ? left : undefined;
+  const leftMs = (msPerRow ?? 0) * open - (now - lastEnd);
+  const left = estimateText(leftMs > 0 ? leftMs : undefined);
   const share = shareOfBatch(counts);
   const [wide, narrow] = share === undefined ? ['', ''] : [bar(share), bar(share, NARROW_BAR_WIDTH)];
   const done = doneText(counts);
-  const [problems, fewer] = [problemsText(counts), shortProblemsText(counts)];
-  const finished = problems === '' ? '' : `${formatCount(counts.finished)} finished`;
+  const [ended, problems] = [endedText(counts), problemsText(counts)];
+  const fewer = list(finishedText(counts), problems);
   const running = runningText(counts);
   const wait = waitText(counts, now);
   // Of a service that does not take requests, rate and time left say nothing.
   if (wait !== '')
     return fitLine(width, [
-      [wide, done, list(finished, problems), wait, openText(counts), elapsed],
-      [wide, done, problems, wait, elapsed],
-      [wide, done, fewer, wait],
-      [done, fewer, wait],
+      [wide, done, ended, wait, openText(counts), elapsed],
+      [wide, done, ended, wait, elapsed],
+      [wide, done, problems, wait],
+      [done, problems, wait],
       [done, wait],
     ]);
   return fitLine(width, [
-    [wide, done, list(finished, problems, openText(counts)), rate, list(elapsed, estimateText(time))],
-    [wide, done, list(finished, problems, running), rate, list(elapsed, timeLeftText(time))],
-    [wide, done, list(finished, fewer, running), rate, list(elapsed, timeLeftText(time))],
-    [wide, done, list(finished, problems, running), timeLeftText(time)],
-    [narrow, done, list(finished, fewer, running), timeLeftText(time)],
-    [narrow, done, list(fewer, running), timeLeftText(time)],
-    [done, list(fewer, running), timeLeftText(time)],
-    [narrow, done, fewer, timeLeftText(time)],
-    [done, fewer, timeLeftText(time)],
+    [wide, done, list(ended, openText(counts)), rate, list(elapsed, left)],
+    [wide, done, list(ended, running), rate, list(elapsed, left)],
+    [wide, done, list(fewer, running), rate, list(elapsed, left)],
+    [wide, done, list(ended, running), left],
+    [narrow, done, list(fewer, running), left],
+    [narrow, done, list(problems, running), left],
+    [done, list(problems, running), left],
+    [narrow, done, problems, left],
+    [done, problems, left],
   ]);
 }
 
@@ -350,16 +338,11 @@ function list(...parts: readonly string[]): string {
   return parts.filter((text) => text !== '').join(', ');
 }
 
-/** Returns `about 40s left`, or nothing if unknown. */
+/** Returns `about 40s left`, rounded more coarsely the longer it is; nothing if unknown. */
 function estimateText(ms: number | undefined): string {
-  return ms === undefined ? '' : `about ${timeLeftText(ms)}`;
-}
-
-/** Returns `40s left`, rounded more coarsely the longer it is. */
-function timeLeftText(ms: number | undefined): string {
   if (ms === undefined) return '';
   const step = ms < 60_000 ? 1_000 : ms < 600_000 ? 10_000 : 60_000;
-  return `${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
+  return `about ${wholeSeconds(Math.max(step, Math.round(ms / step) * step))} left`;
 }
 
 /** Returns the first of `lines` that fits, or as much of the last as does. Empty parts are left out. */

@@ -60,13 +60,15 @@ export function severalRunsText(runs: readonly Run[], total: number): string {
   return [`${total} runs`, seen.join(', ')].filter(Boolean).join(': ');
 }
 
+/** How many rows have a state, by the word for it. */
+export type WordCount = readonly [word: string, count: number];
+
 /** How many rows are in each state, of those read so far. */
 export interface BatchCounts {
   /** Rows of the table; undefined until it has been read. */
   total: number | undefined;
-  finished: number;
-  /** Rows that did not succeed, by the word for their state. */
-  problems: readonly (readonly [word: string, count: number])[];
+  /** Rows that have ended, by the word for their state: first those that finished. */
+  ended: readonly WordCount[];
   running: number;
   /** Rows that were done since this command started. */
   endedNow: number;
@@ -84,9 +86,6 @@ export interface EndedRow {
   reason: string;
 }
 
-/** Rows whose problems a live view shows in full; of further ones as much as fits one line. */
-export const MAX_WHOLE_PROBLEMS = 5;
-
 /** Shows the progress of a batch until it is stopped. */
 export interface BatchView {
   /** A row is done; `isProblem` if it did not succeed, and will not without the user. */
@@ -100,16 +99,16 @@ export function rowText({ label, state, id, reason }: EndedRow): string {
   return [sanitize(label), wordOf(state), ...(id === undefined ? [] : [sanitize(id)]), ...detail].join('  ');
 }
 
-/** Returns `120/1,000  3 failed, 1 unknown  8 running, 872 waiting`. */
+/** Returns `120/1,000  116 finished, 3 failed, 1 unknown  8 running, 872 waiting`. */
 function batchText(counts: BatchCounts, now: number): string {
-  return [doneText(counts), problemsText(counts), waitText(counts, now), openText(counts)]
+  return [doneText(counts), endedText(counts), waitText(counts, now), openText(counts)]
     .filter((text) => text !== '')
     .join('  ');
 }
 
 /** Returns how many rows have ended. */
-export function countDone({ finished, problems }: BatchCounts): number {
-  return problems.reduce((sum, [, count]) => sum + count, finished);
+export function countDone({ ended }: Pick<BatchCounts, 'ended'>): number {
+  return ended.reduce((sum, [, count]) => sum + count, 0);
 }
 
 /** Returns `120/1,000`. */
@@ -118,20 +117,27 @@ export function doneText(counts: BatchCounts): string {
   return counts.total === undefined ? `${done} done` : `${done}/${formatCount(counts.total)}`;
 }
 
-/** Returns `3 failed, 1 unknown`; empty if there are none. */
-export function problemsText({ problems }: BatchCounts): string {
-  return problems.map(countText).join(', ');
+/** Returns `116 finished, 3 failed, 1 unknown`; empty if no row has ended. */
+export function endedText({ ended }: Pick<BatchCounts, 'ended'>): string {
+  return ended.map(countText).join(', ');
 }
 
 /** Returns `3 failed`. */
-export function countText([word, count]: readonly [word: string, count: number]): string {
+export function countText([word, count]: WordCount): string {
   return `${formatCount(count)} ${word}`;
 }
 
+const isFinished = ([word]: WordCount) => word === wordOf('finished');
+
+/** Returns `116 finished`; empty if none did. */
+export function finishedText({ ended }: BatchCounts): string {
+  return endedText({ ended: ended.filter(isFinished) });
+}
+
 /** Returns `4 problems` for narrow terminals; with one outcome, its word. */
-export function shortProblemsText(counts: BatchCounts): string {
-  if (counts.problems.length < 2) return problemsText(counts);
-  return `${formatCount(countDone(counts) - counts.finished)} problems`;
+export function problemsText({ ended }: BatchCounts): string {
+  const problems = ended.filter((count) => !isFinished(count));
+  return problems.length < 2 ? endedText({ ended: problems }) : `${countDone({ ended: problems })} problems`;
 }
 
 /** Returns `8 running, 872 waiting`. */

@@ -2,6 +2,7 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import {
   BATCH_ARGS,
@@ -28,7 +29,9 @@ describe('batch: rows and tables', () => {
     const [first, second] = readEvents(join(cwd, 'out.jsonl')).flatMap(({ event, row, id }) =>
       event === 'accepted' ? [`Run ${id} (rows.jsonl:${row})`] : [],
     );
-    expect(stderr.split('\n').slice(0, 3).sort()).toEqual([first, second, '2 rows: 2 finished'].sort());
+    expect(stderr.split('\n').slice(0, 3).sort()).toEqual(
+      [first, second, '2 rows: 2 finished; took 4.0s'].sort(),
+    );
   });
 
   test.skipIf(LACKS.fullDevice)('batch --check: a result that cannot be written exits 74', async () => {
@@ -49,7 +52,7 @@ describe('batch: rows and tables', () => {
     const args = ['batch', INVOICE, '--rows', 'rows.jsonl', '--results', 'out.jsonl', '-i', 'customer=B'];
     const { exitCode, stdout, stderr } = await runCli(args, { env, clock, cwd });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
-    expect(stderr).toMatch(/2 rows: 2 finished\n$/);
+    expect(stderr).toMatch(/2 rows: 2 finished; took \S+\nTo see the outputs: .*\n$/);
     expect(posts()).toBe(2);
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: FINISHED_ROW, 3: FINISHED_ROW });
     const customers = readEvents(join(cwd, 'out.jsonl')).flatMap(({ row, run }) =>
@@ -123,19 +126,21 @@ describe('batch: rows and tables', () => {
     expect(triggered).toEqual([{ note: 'here' }]);
   });
 
-  test('batch: invalid rows are reported with their line and counted, and the other rows run', async () => {
+  test('batch: invalid rows are reported at the start with their line and counted, and the other rows run', async () => {
     const { triggered, wfr } = await startBatchService();
     const cwd = folderWith({
       'rows.jsonl': '{"n":1}\n{"n":\n[2]\n{"d":{"$document":"none.pdf"}}\n{"n":5}\n',
     });
-    const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
+    const { exitCode, stderr } = await wfr([...BATCH_ARGS, '--concurrency', '1'], { cwd });
     expect(exitCode).toBe(3);
+    const ends = stderr.match(/(?<=Z rows\.jsonl:)\d {2}\w+/g);
+    expect(ends).toEqual(['2  invalid', '3  invalid', '4  invalid', '1  finished', '5  finished']);
     expect(triggered).toEqual(expect.arrayContaining([{ n: 1 }, { n: 5 }]));
     expect(triggered).toHaveLength(2);
     expect(stderr).toMatch(/ rows\.jsonl:2 {2}invalid {2}not JSON/);
     expect(stderr).toMatch(/ rows\.jsonl:3 {2}invalid {2}is not a JSON object/);
     expect(stderr).toMatch(/ rows\.jsonl:4 {2}invalid {2}d: none\.pdf: no such file \(ENOENT\)/);
-    expect(stderr).toMatch(/5 rows: 2 finished, 3 invalid\n/);
+    expect(stderr).toMatch(/5 rows: 2 finished, 3 invalid; took /);
     expect(readEvents(join(cwd, 'out.jsonl')).filter(({ code }) => code === 'usage')).toHaveLength(3);
   });
 
@@ -347,9 +352,7 @@ describe('batch: shards', () => {
       cwd,
     });
     expect(joined).toMatchObject({ exitCode: 0, stderr: '' });
-    expect(joined.stdout).toMatch(
-      /^7 rows: 7 finished; began \d{4}-\d\d-\d\d [\d:]{8} UTC, ended \S+ later\n$/,
-    );
+    expect(joined.stdout).toMatch(/^7 rows: 7 finished; from \d{4}-\d\d-\d\d [\d:]{8} to [\d:]{8} UTC\n$/);
     expect(JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8')).runs).toHaveLength(7);
     copyFileSync(join(cwd, 's3.jsonl'), join(cwd, 's4.jsonl'));
     const double = await wfr(['results', 's1.jsonl', 's2.jsonl', 's3.jsonl', 's4.jsonl'], { cwd });
@@ -370,7 +373,7 @@ describe('batch: progress, summary and reports', () => {
     expect(
       stderr.split('\n').filter((line) => /Z rows\.jsonl:[12] {2}failed {2}\S+ {2}Check credit: /.test(line)),
     ).toHaveLength(2);
-    expect(stderr).toContain('2 rows: 2 failed\n  2 failed at step Check credit: ');
+    expect(stderr).toMatch(/2 rows: 2 failed; took \S+\n {2}2 failed at step Check credit: /);
     const report = (name: string) => readFileSync(join(cwd, name), 'utf8');
     const { runs } = JSON.parse(report('r.json'));
     expect(runs).toMatchObject([
@@ -423,7 +426,9 @@ describe('batch: progress, summary and reports', () => {
     const { exitCode, stderr } = await runCli(args, { ...terminal, clock, cwd });
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(/[\u2800-\u28ff] \u001b\[\?7l░{12} {2}0\/3 {2}2 running, 1 waiting {2}\d+s/);
-    expect(stderr).toMatch(/█{8}░{4} {2}2\/3 {2}1 running {2}[\d.]+\/min {2}[\dms ]+, about \d+s left/);
+    expect(stderr).toMatch(
+      /█{8}░{4} {2}2\/3 {2}2 finished, 1 running {2}[\d.]+\/min {2}[\dms ]+, about \d+s left/,
+    );
     // A request in flight is not unknown.
     expect(stderr).not.toContain('unknown');
     expect(stderr).not.toContain('rows.jsonl:1');
@@ -448,7 +453,7 @@ describe('batch: the progress of rows that did not succeed', () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(2) });
     const args = [...BATCH_ARGS, '--concurrency', '1', '--keep-going', '--workflow-id-field', 'workflowId'];
     const { stderr } = await wfr(args, { cwd, terminal: 120, env: { TERM: 'xterm', NO_COLOR: '1' } });
-    expect(stderr).toMatch(new RegExp(`1/2  0 finished, 1 ${outcome}, 1 (running|waiting)`));
+    expect(stderr).toMatch(new RegExp(`1/2  1 ${outcome}, 1 (running|waiting)`));
   });
 });
 
@@ -466,9 +471,9 @@ describe('batch: the progress of a command that continues another', () => {
     await wfr(args, { cwd });
     isFirst = false;
     const { stderr } = await wfr(args, { cwd, terminal: 90, env: { TERM: 'xterm', NO_COLOR: '1' } });
-    expect(stderr).toMatch(/ {2}1\/3 {2}0 finished, 1 rejected, 1 running, 1 waiting/);
+    expect(stderr).toMatch(/ {2}1\/3 {2}1 rejected, 1 running, 1 waiting/);
     expect(stderr).not.toContain('unauthorized');
-    expect(stderr).toContain('3 rows: 2 finished, 1 rejected; took ');
+    expect(stderr).toContain('3 rows: 2 finished, 1 rejected\n');
   });
 });
 
@@ -491,9 +496,9 @@ describe('batch: stopping', () => {
       const { exitCode, stderr, posts, cwd, wfr } = await runRejected(status);
       expect({ exitCode, posts }).toEqual({ exitCode: code, posts: rows });
       expect(stderr).toContain(reason);
-      expect(stderr).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting$`, 'm'));
+      expect(stderr).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; took `, 'm'));
       const { stdout } = await wfr(['results', 'out.jsonl'], { cwd });
-      expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; began .*$`, 'm'));
+      expect(stdout).toMatch(new RegExp(`^50 rows: ${rows} \\w+, ${50 - rows} waiting; (began|at) .*$`, 'm'));
     },
   );
 
@@ -521,7 +526,7 @@ describe('batch: stopping', () => {
   test('batch: rows in progress when the batch stops are not sent', async () => {
     const { posts, stderr } = await runRejected(401, '--concurrency', '8', '--fail-fast');
     expect(posts).toBeLessThanOrEqual(8);
-    expect(stderr).toMatch(/^50 rows: \d rejected, 4\d waiting$/m);
+    expect(stderr).toMatch(/^50 rows: \d rejected, 4\d waiting; took /m);
   });
 
   test('batch: --fail-fast and --keep-going exclude each other', async () => {
@@ -555,8 +560,8 @@ describe('batch: the closing block', () => {
 
   test('batch: the closing block groups the reasons with their rows, and names the commands that continue', async () => {
     const { stderr } = await runMixed();
-    expect(stderr).toContain(`6 rows: 1 finished, 2 failed, 2 rejected, 1 unknown
-  2 rejected: the service rejected the trigger (400); amount … is too low
+    expect(stderr).toContain(`6 rows: 1 finished, 2 failed, 2 rejected, 1 unknown; took 0ms
+  2 rejected (400): amount … is too low
     rows.csv:4, rows.csv:5
   2 failed at step Check credit: Customer … has no credit
     rows.csv:6, rows.csv:7
@@ -565,71 +570,50 @@ describe('batch: the closing block', () => {
     rows.csv:3
 For each unknown row, check in the service whether its run exists.
 To continue with a run that exists: wfr batch w --rows rows.csv --results out.jsonl --rate 0 --concurrency 1 --workflow-id-field workflowId --adopt 3=<id>
-To send rows again that have none, add to the same command: --resend-unknown 3
-To run failed and rejected rows again, once corrected, add to the same command: --retry-failed
+To send rows again that have none, add --resend-unknown 3 to that command.
+To run failed and rejected rows again, once corrected, add --retry-failed to that command.
 To write a page of all rows: wfr results out.jsonl --report html=out.html
 `);
   });
 
   test.each([120, 80, 40])(
-    'batch: in %i columns, rows with problems are lines above the live line, and no line is wider',
+    'batch: in %i columns, the last five rows with problems are below the live line, and the closing block has all',
     async (columns) => {
-      const { stderr } = await runMixed({ terminal: columns, env: { TERM: 'xterm', NO_COLOR: '1' } });
-      // Without the frames of the live line.
-      const lines = stderr
-        .replaceAll(/\u001b\[\?7l.*?\u001b\[\?7h/gs, '')
-        .replaceAll(/[\u2800-\u28ff] |\u001b\[[\d?]*[A-Za-z]/g, '')
-        .split(/[\r\n]+/);
-      for (const [row, outcome] of [
-        [3, 'unknown'],
-        [4, 'rejected'],
-        // In few columns, the reason has the place of the id.
-        [6, columns < 60 ? 'failed  ' : 'failed  run-5'],
-      ])
-        expect(lines.filter((line) => line.includes(`rows.csv:${row}  ${outcome}`))).toHaveLength(1);
-      expect(stderr).not.toContain('rows.csv:2');
-      expect(lines.filter((line) => line.length > columns)).toEqual([]);
+      const { wfr } = await startBatchService(async (request, reply) => {
+        const { inputs } = JSON.parse((await request.body()).toString());
+        if (inputs.n < 8) return reply.send(422, { message: `no ${'no '.repeat(40)}` });
+        reply.send(201, aRun({ id: 'run-8', status: 'PENDING' }));
+      });
+      const cwd = folderWith({ 'rows.jsonl': numberedRows(8) });
+      const env = { TERM: 'xterm', WFR_HISTORY: '0' };
+      const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId', '--concurrency', '1'];
+      const { stderr } = await wfr(args, { cwd, terminal: columns, env });
+      const lines = [...stderr.matchAll(/\u001b\[\?7l(.*?)\u001b\[\?7h/g)].map(([, line = '']) => line);
+      const shown = lines.map((line) => stripVTControlCharacters(line));
+      expect(shown.filter((line) => line.length > columns - 3)).toEqual([]);
+      const last = shown.slice(shown.findLastIndex((line) => line.includes('7/8')) + 1);
+      expect(last).toEqual(
+        [3, 4, 5, 6, 7].map((row) => expect.stringMatching(`^rows\\.jsonl:${row}  rejected  422: no.*…$`)),
+      );
+      expect(lines.at(-1)).toContain('\u001b[33m  rejected\u001b[39m');
+      const block = stripVTControlCharacters(stderr.slice(stderr.lastIndexOf('8 rows: ')))
+        .trimEnd()
+        .split('\n');
+      expect(block[0]).toMatch(/^8 rows: 1 finished, 7 rejected; took/);
+      expect(block.filter((line) => line.includes('rows.jsonl:1, '))).toHaveLength(1);
+      expect(block.filter((line) => line.length > columns)).toEqual([]);
     },
   );
 
-  test('batch: on a terminal, few problems are listed in full and not again below, and a success names the next command', async () => {
-    const long = 'no '.repeat(40).trim();
-    let isRejected = true;
-    const { wfr } = await startBatchService((_request, reply) =>
-      isRejected ? reply.send(422, { message: long }) : reply.send(201, aFinishedRun()),
-    );
+  test('batch: a success names the next command', async () => {
+    const { wfr } = await startBatchService();
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
-    const onTerminal = { cwd, terminal: 60, env: { TERM: 'xterm', NO_COLOR: '1' } };
-    const args = [...BATCH_ARGS, '--workflow-id-field', 'workflowId'];
-    const { stderr } = await wfr(args, onTerminal);
-    expect(stderr.match(/\bno\b/g)).toHaveLength(40);
-    expect(stderr).toMatch(/1 row: 1 rejected; took \S+\nTo run rejected rows again, once corrected:/);
-    expect((await wfr(args, onTerminal)).stderr).toContain(`  1 rejected: `);
-    isRejected = false;
-    expect((await wfr([...args, '--retry-failed'], onTerminal)).stderr).toMatch(
-      /1 row: 1 finished; took \S+\nTo see the outputs: wfr results out\.jsonl -o csv\n/,
+    const { stderr } = await wfr(BATCH_ARGS, { cwd });
+    expect(stderr).toMatch(
+      /1 row: 1 finished; took \S+\nTo see the outputs: wfr results out\.jsonl -o csv\n$/,
     );
-  });
-
-  test('batch: on a terminal, at most 20 rows with problems are listed, and more are counted', async () => {
-    const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message: 'no' }));
-    const cwd = folderWith({ 'rows.jsonl': numberedRows(30) });
-    const args = [...BATCH_ARGS, '--keep-going', '--workflow-id-field', 'workflowId'];
-    const { stderr } = await wfr(args, { cwd, terminal: 100, env: { TERM: 'xterm', NO_COLOR: '1' } });
-    expect(stderr.match(/rows\.jsonl:\d+ {2}rejected {2}422: no/g)).toHaveLength(20);
-    expect(stderr.match(/Problems of further rows are only counted\./g)).toHaveLength(1);
-    expect(stderr).toContain('30 rows: 30 rejected');
-  });
-
-  test('batch: on a terminal, a reason that would be cut and was above it is not repeated, and counts are colored', async () => {
-    const { wfr } = await startBatchService((_request, reply) =>
-      reply.send(422, { message: 'no '.repeat(40) }),
-    );
-    const cwd = folderWith({ 'rows.jsonl': numberedRows(8) });
-    const args = [...BATCH_ARGS, '--keep-going', '--workflow-id-field', 'workflowId'];
-    const { stderr } = await wfr(args, { cwd, terminal: 60, env: { TERM: 'xterm' } });
-    expect(stderr.match(/rows\.jsonl:\d.* {2}rejected.* {2}same reason\n/g)).toHaveLength(3);
-    expect(stderr).toMatch(/\u001b\[\?7l\S+ {2}\d\/8 {2}0 finished, \u001b\[33m\d rejected\u001b\[39m, /);
+    // The time of the second command is not that of the batch.
+    expect((await wfr(BATCH_ARGS, { cwd })).stderr).toMatch(/^1 row: 1 finished\nTo see/);
   });
 
   test('batch: a command with headers or inputs, which may be secrets, is not printed in full', async () => {
@@ -639,7 +623,7 @@ To write a page of all rows: wfr results out.jsonl --report html=out.html
     ]) {
       const { stderr } = await runMixed({}, flags);
       expect(stderr).toContain(
-        'To run failed and rejected rows again, once corrected, add to the same command: --retry-failed',
+        'To continue with a run that exists, add --adopt 3=<id> to the same command.\n',
       );
       expect(stderr).not.toContain('s3cret');
     }
@@ -652,9 +636,9 @@ To write a page of all rows: wfr results out.jsonl --report html=out.html
 
   test('batch: outcomes and commands are colored on a terminal', async () => {
     const { stderr } = await runMixed({ terminal: 200, env: { TERM: 'xterm' } });
-    expect(stderr).toContain('\u001b[32m1 finished\u001b[39m');
-    expect(stderr).toContain('\u001b[31m2 failed\u001b[39m');
-    expect(stderr).toMatch(/\u001b\[1mwfr batch w --rows rows\.csv .*--adopt 3=<id>\u001b\[22m/);
+    expect(stderr).toContain('\u001b[32m1\u001b[39m \u001b[32mfinished\u001b[39m');
+    expect(stderr).toContain('\u001b[31m2\u001b[39m \u001b[31mfailed\u001b[39m');
+    expect(stderr).toMatch(/\u001b\[1mwfr\u001b\[22m .*\u001b\[1m3=<id>\u001b\[22m\n/);
   });
 });
 
@@ -685,7 +669,7 @@ test('batch: blank lines of a JSON Lines table are no rows, and count as lines',
   const { stderr } = await wfr([...BATCH_ARGS, '--concurrency', '1'], { cwd });
   expect(triggered).toEqual([{ n: 1 }, { n: 2 }]);
   const rows = readEvents(join(cwd, 'out.jsonl')).filter(({ event }) => event === 'intent');
-  expect(rows.map(({ label }) => label)).toEqual(['rows.jsonl:6', 'rows.jsonl:8', 'rows.jsonl:9']);
+  expect(rows.map(({ label }) => label)).toEqual(['rows.jsonl:9', 'rows.jsonl:6', 'rows.jsonl:8']);
   expect(stderr).toContain('rows.jsonl:9  invalid');
 });
 
@@ -716,9 +700,9 @@ describe('batch --label: rows are also named by an input', () => {
       );
       expect(stderr).toContain(`${first}  rejected  422: no\n`);
       expect(stderr).toContain(`${second}  invalid  `);
-      expect(stderr).toContain(`(422); no\n    ${first}\n`);
+      expect(stderr).toContain(`1 rejected (422): no\n    ${first}\n`);
       const intents = readEvents(join(cwd, 'o.jsonl')).filter(({ event }) => event === 'intent');
-      expect(intents.map(({ label }) => label)).toEqual([first, second]);
+      expect(intents.map(({ label }) => label).sort()).toEqual([first, second]);
       const { runs } = JSON.parse(readFileSync(join(cwd, 'r.json'), 'utf8'));
       expect(runs.map(({ label }: { label: string }) => label)).toEqual([first, second]);
     },

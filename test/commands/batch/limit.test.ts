@@ -12,7 +12,7 @@ describe('batch --limit', () => {
     const { exitCode, stderr } = await wfr([...BATCH_ARGS, '--limit', '5'], { cwd });
     expect(exitCode).toBe(0);
     expect(ns(triggered)).toEqual([1, 2, 3, 4, 5]);
-    expect(stderr).toContain('60 rows: 5 finished, 55 waiting\n');
+    expect(stderr).toContain('60 rows: 5 finished, 55 waiting; took ');
     expect(stderr).toMatch(
       /To send the waiting rows, run the same command without --limit: wfr batch w --rows rows.jsonl --results out.jsonl --rate 0\n$/,
     );
@@ -20,7 +20,7 @@ describe('batch --limit', () => {
     expect(results.exitCode).toBe(0);
     expect(results.stdout).toContain('60 rows: 5 finished, 55 waiting');
     expect(results.stdout).toMatch(
-      /\nTo send the waiting rows, run the same wfr batch command without --limit\.\n$/,
+      /\nTo send the waiting rows, run the wfr batch command that wrote these results without --limit\.\n$/,
     );
   });
 
@@ -29,7 +29,7 @@ describe('batch --limit', () => {
     expect((await wfr([...BATCH_ARGS, '--timeout', '0'], { cwd })).exitCode).toBe(8);
     const { exitCode, stdout } = await wfr(['results', 'out.jsonl'], { cwd });
     expect(exitCode).toBe(8);
-    expect(stdout).toMatch(/\nTo continue, run the same wfr batch command again\.\n$/);
+    expect(stdout).toMatch(/\nTo continue, run the wfr batch command that wrote these results again\.\n$/);
   });
 
   test('batch --limit: the same command sends the next rows, and without the flag all of them', async () => {

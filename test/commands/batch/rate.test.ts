@@ -185,7 +185,7 @@ describe('batch: a service that is too busy', () => {
       const { exitCode, stderr } = await runCli(args, { cwd, clock, env });
       expect(exitCode).toBe(7);
       expect(stderr).toContain('The service was too busy for 5 minutes: no further rows were sent.');
-      expect(stderr).toContain('30 rows: 2 unreachable, 28 waiting\n');
+      expect(stderr).toContain('30 rows: 2 unreachable, 28 waiting; took ');
       expect(clock.monotonic()).toBeGreaterThanOrEqual(5 * MINUTE);
       expect(clock.monotonic()).toBeLessThan(5.6 * MINUTE);
       expect(state.posts).toBeLessThan(100);

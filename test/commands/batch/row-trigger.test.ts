@@ -23,7 +23,7 @@ describe('batch: a 503 with Retry-After after a complete body', () => {
     const cwd = folderWith({ 'rows.jsonl': numberedRows(1) });
     const { exitCode, stderr } = await wfr(BATCH_ARGS, { cwd });
     expect({ exitCode, posts: posts().length }).toEqual({ exitCode: 6, posts: 1 });
-    expect(stderr).toContain('1 row: 1 unknown\n');
+    expect(stderr).toContain('1 row: 1 unknown; took ');
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))).toEqual({ 1: ['intent', 'sent', 'unknown'] });
     expect((await wfr(BATCH_ARGS, { cwd })).exitCode).toBe(6);
     expect(posts()).toHaveLength(1);
@@ -135,7 +135,7 @@ describe('batch: five consecutive unknown outcomes', () => {
     const limits = { stall: 24 * 3_600_000 };
     const first = await runCli(BATCH_ARGS, { cwd, env, onOutput, limits });
     expect(first.exitCode).toBe(6);
-    expect(first.stderr).toContain('8 rows: 5 unknown, 3 waiting\n');
+    expect(first.stderr).toContain('8 rows: 5 unknown, 3 waiting; took ');
     const aborted = posts().filter(({ headers }) => isLarge(headers['content-length']));
     expect(aborted).toHaveLength(3);
     for (const { received, headers } of aborted)
@@ -178,7 +178,7 @@ describe('batch: five consecutive unknown outcomes', () => {
     };
     const { exitCode, stderr } = await runCli(BATCH_ARGS, { cwd, env: { WFR_BASE_URL: baseUrl }, onOutput });
     expect(exitCode).toBe(6);
-    expect(stderr).toContain('6 rows: 1 unreachable, 5 unknown\n');
+    expect(stderr).toContain('6 rows: 1 unreachable, 5 unknown; took ');
     expect(eventNamesByRow(join(cwd, 'out.jsonl'))[1]).toEqual(['intent', 'sent', 'refused']);
   });
 });

@@ -185,7 +185,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     const { exitCode, stderr } = await wfr(ARGS, { cwd });
     expect(exitCode).toBe(7);
     expect(stderr).toContain('22 rows: 1 finished, 21 lost\n');
-    expect(stderr).toContain('20 (run-20-20) and 1 more\n');
+    expect(stderr).toContain('19 (run-19-19) and 2 more\n');
     expect(triggered).toHaveLength(22);
   });
 
@@ -194,7 +194,7 @@ describe('batch: a row whose run the service no longer knows', () => {
     await run();
     const { exitCode, stdout } = await wfr(['results', 'out.jsonl', ...REPORT_FILES], { cwd });
     expect(exitCode).toBe(7);
-    expect(stdout).toMatch(/^2 rows: 1 finished, 1 lost; began .*\n {2}1 lost: /);
+    expect(stdout).toMatch(/^2 rows: 1 finished, 1 lost; from .*\n {2}1 lost: /);
     const read = (name: string) => readFileSync(join(cwd, name), 'utf8');
     expect(JSON.parse(read('r.json')).runs[0]).toMatchObject({ row: 1, id: 'run-1-1', exitCode: 7 });
     for (const name of ['r.xml', 'r.md', 'r.html', 'r.json'])
@@ -208,7 +208,7 @@ describe('batch: a row whose run the service no longer knows', () => {
 describe('batch --adopt: an unknown row gets the run that the user found', () => {
   test('batch: --adopt reads the run, records it as accepted, and watches it; nothing is triggered', async () => {
     const { run, first, path, triggered, reads } = await runUnknownBatch([2], 3);
-    expect(first.stderr).toMatch(/--adopt 2=<id>\n.*--resend-unknown 2\n/m);
+    expect(first.stderr).toMatch(/--adopt 2=<id>\n.*--resend-unknown 2 to that command\.\n/m);
     const { exitCode, stderr } = await run('--adopt', '2=found-1');
     expect(exitCode).toBe(0);
     expect(stderr).toContain('3 rows: 3 finished\n');
@@ -436,7 +436,7 @@ describe('batch: row states and flags decide which rows are sent', () => {
     responses.get = (id) => (id === 'lost' ? NOT_FOUND : [200, aRun({ id })]);
     const { stderr } = await service.wfr([...ARGS, '--timeout', '2m'], { cwd });
     expect(stderr).toContain(
-      '8 rows: 1 finished, 1 failed, 1 running, 1 rejected, 1 invalid, 1 unreachable, 1 unknown, 1 lost\n',
+      '8 rows: 1 finished, 1 failed, 1 rejected, 1 invalid, 1 unreachable, 1 unknown, 1 lost, 1 running\n',
     );
     delete responses.get;
     delete responses.post;

@@ -144,7 +144,7 @@ describe('results', () => {
     const reports = ['--report', 'html=r.html', '--report', 'junit=r.xml'];
     const { stdout, exitCode } = await wfr(['results', 'out.jsonl', ...reports], { cwd });
     expect(exitCode).toBe(0);
-    const line = '2 rows: 2 finished; began 2026-05-06 07:08:09 UTC, ended 25s later\n';
+    const line = '2 rows: 2 finished; from 2026-05-06 07:08:09 to 07:08:34 UTC\n';
     expect(stdout).toBe(line);
     const alone = await wfr(['results', 'out.jsonl'], { cwd });
     expect(alone.stdout).toBe(`${line}To see the outputs: wfr results out.jsonl -o csv\n`);
@@ -180,9 +180,9 @@ describe('results', () => {
     const cwd = folderOfBatch('a', 'b');
     const { stdout, stderr } = await wfr(['results', 'out.jsonl', '--report', 'json=-'], { cwd });
     expect(JSON.parse(stdout).runs.map(({ label }: { label: string }) => label)).toEqual(['a', 'b']);
-    expect(stderr).toContain('2 rows: 2 finished; began ');
+    expect(stderr).toContain('2 rows: 2 finished; from ');
     const file = await wfr(['results', 'out.jsonl', '--report', 'json=a=-'], { cwd });
-    expect(file.stdout).toContain('2 rows: 2 finished; began ');
+    expect(file.stdout).toContain('2 rows: 2 finished; from ');
     expect(JSON.parse(readFileSync(join(cwd, 'a=-'), 'utf8')).runs.length).toBe(2);
     const twice = ['results', 'out.jsonl', '--report', 'json=-', '--report', 'html=-'];
     const { stdout: nothing, stderr: error, exitCode } = await wfr(twice, { cwd });
@@ -202,6 +202,6 @@ test('results: the summary is colored and fits the window on a terminal, and is 
     stdout: expect.stringContaining(`1 row: 1 rejected\n  1 rejected: ${reason}\n`),
   });
   const shown = await runCli(['results', 'out.jsonl'], { cwd, env, terminal: 40, stdoutTerminal: 40 });
-  expect(shown.stdout).toContain('1 row: \u001b[33m1 rejected\u001b[39m\n');
+  expect(shown.stdout).toContain('1 row: \u001b[33m1\u001b[39m \u001b[33mrejected\u001b[39m\n');
   expect(shown.stdout).toMatch(/rejected\u001b\[39m: a reason that is longer\n {4}than forty/);
 });

@@ -116,7 +116,7 @@ describe('live line', () => {
       clock: new VirtualClock(),
     });
     const texts = frames(stderr);
-    expect(texts).toContain('RUNNING  2/10  8s, 32s left');
+    expect(texts).toContain('RUNNING  2/10  8s, about 32s left');
     expect(texts.some((text) => /^RUNNING {2}0 of 10 steps {2}\ds$/.test(text))).toBe(true);
   });
 
@@ -124,7 +124,7 @@ describe('live line', () => {
     [97, 'Sending  12.0 MB of 48.0 MB (as base64)  ███░░░░░░░░░  4.0 MB/s  about 9s left'],
     [77, 'Sending  12.0 MB of 48.0 MB (as base64)  4.0 MB/s  about 9s left'],
     [57, 'Sending  12.0 MB of 48.0 MB  4.0 MB/s  about 9s left'],
-    [37, '12.0 MB of 48.0 MB  4.0 MB/s  9s left'],
+    [37, '12.0 MB of 48.0 MB  about 9s left'],
   ])('live line: an upload of documents in %i columns is shown as %j', (width, text) => {
     const seen = { sent: 12e6, total: 48e6, started: 0, isBase64: true };
     expect(liveUploadText(seen, 3_000, width)).toBe(text);
@@ -133,8 +133,8 @@ describe('live line', () => {
   test.each([
     [77, 'Sending  12.0 MB of 48.0 MB  ███░░░░░░░░░  4.0 MB/s  about 9s left'],
     [57, 'Sending  12.0 MB of 48.0 MB  4.0 MB/s  about 9s left'],
-    [37, '12.0 MB of 48.0 MB  4.0 MB/s  9s left'],
-    [30, '12.0 MB of 48.0 MB  4.0 MB/s'],
+    [37, '12.0 MB of 48.0 MB  about 9s left'],
+    [30, '12.0 MB of 48.0 MB'],
     [10, '12.0 MB o…'],
   ])('live line: an upload in %i columns is shown as %j', (width, text) => {
     const seen = { sent: 12e6, total: 48e6, started: 0, isBase64: false };
@@ -148,29 +148,34 @@ describe('live line', () => {
     ],
     [
       117,
-      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  20/s  1m, 6m 30s left',
+      '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 4 failed, 1 unknown, 50 running  20/s  1m, about 6m 30s left',
     ],
-    [90, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 5 problems, 50 running  20/s  1m, 6m 30s left'],
-    [77, '░░░░░░  1,204/9,000  1,199 finished, 5 problems, 50 running  6m 30s left'],
-    [57, '░░░░░░  1,204/9,000  5 problems, 50 running  6m 30s left'],
-    [50, '1,204/9,000  5 problems, 50 running  6m 30s left'],
-    [47, '░░░░░░  1,204/9,000  5 problems  6m 30s left'],
-    [37, '1,204/9,000  5 problems  6m 30s left'],
+    [96, '█░░░░░░░░░░░  1,204/9,000  1,199 finished, 5 problems, 50 running  20/s  1m, about 6m 30s left'],
+    [78, '░░░░░░  1,204/9,000  1,199 finished, 5 problems, 50 running  about 6m 30s left'],
+    [77, '░░░░░░  1,204/9,000  5 problems, 50 running  about 6m 30s left'],
+    [57, '1,204/9,000  5 problems, 50 running  about 6m 30s left'],
+    [51, '░░░░░░  1,204/9,000  5 problems  about 6m 30s left'],
+    [43, '1,204/9,000  5 problems  about 6m 30s left'],
+    [37, '1,204/9,000  5 problems'],
     [20, '1,204/9,000'],
   ])('live line: a batch in %i columns is shown as %j', (width, text) => {
-    const problems = [
+    const ended = [
+      ['finished', 1_199],
       ['failed', 4],
       ['unknown', 1],
     ] as const;
-    const counts = { finished: 1_199, problems, running: 50, total: 9_000, endedNow: 1_204, wait: undefined };
+    const counts = { ended, running: 50, total: 9_000, endedNow: 1_204, wait: undefined };
     expect(liveBatchText(counts, { started: 0, lastEnd: 60_000 }, 60_000, width)).toBe(text);
   });
 
   test('live line: the bar of a batch is full only when every row has ended', () => {
-    const counts = { problems: [], running: 1, total: 61, endedNow: 60, wait: undefined };
+    const finished = (count: number) => ({ ended: [['finished', count]] as const });
+    const counts = { running: 1, total: 61, endedNow: 60, wait: undefined };
     const times = { started: 0, lastEnd: 0 };
-    expect(liveBatchText({ ...counts, finished: 60 }, times, 0, 77)).toMatch(/^█{11}░ {2}60\/61/);
-    expect(liveBatchText({ ...counts, finished: 61, running: 0 }, times, 0, 77)).toMatch(/^█{12} {2}61\/61/);
+    expect(liveBatchText({ ...counts, ...finished(60) }, times, 0, 77)).toMatch(/^█{11}░ {2}60\/61/);
+    expect(liveBatchText({ ...counts, ...finished(61), running: 0 }, times, 0, 77)).toMatch(
+      /^█{12} {2}61\/61/,
+    );
   });
 
   test.each([
@@ -178,12 +183,14 @@ describe('live line', () => {
       117,
       '█░░░░░░░░░░░  3/30  1 finished, 2 failed  service busy (503): waiting 4s  1 running, 26 waiting  12s',
     ],
-    [77, '█░░░░░░░░░░░  3/30  2 failed  service busy (503): waiting 4s  12s'],
+    [77, '█░░░░░░░░░░░  3/30  1 finished, 2 failed  service busy (503): waiting 4s  12s'],
     [37, '3/30  service busy (503): waiting 4s'],
   ])('live line: a batch that waits for a busy service in %i columns is shown as %j', (width, text) => {
     const counts = {
-      finished: 1,
-      problems: [['failed', 2]] as const,
+      ended: [
+        ['finished', 1],
+        ['failed', 2],
+      ] as const,
       running: 1,
       total: 30,
       endedNow: 3,
