@@ -245,6 +245,8 @@ export interface HttpErrorInfo {
   bodyBytes?: number | undefined;
   /** The workflow to run, of a trigger. */
   workflowId?: string | undefined;
+  /** The inputs that were sent, with those that are short texts. */
+  inputs?: readonly { name: string; text: string | undefined }[] | undefined;
   /** The source of the token that was sent, such as WFR_TOKEN. */
   tokenSource?: string | undefined;
   /** What to change for another token, as a sentence. */

@@ -30,7 +30,8 @@ import {
   WfrError,
 } from '../errors.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
-import { formatBytes, formatDuration } from '../text/quantity.js';
+import { findNearest } from '../text/nearest.js';
+import { formatBytes, formatDuration, listFirst } from '../text/quantity.js';
 import { quoteLines, sanitizeLine, truncate } from '../text/sanitize.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { isUuid, isUuidPrefix } from '../text/url.js';
@@ -38,6 +39,8 @@ import { type Facts, stateOfCode } from './outcome.js';
 
 /** What happened, the service's own message, and how to fix it. */
 type Description = Pick<Facts, 'summary' | 'serverMessage' | 'hints'>;
+
+const NOTHING_CREATED = 'no run was created';
 
 /** The label of an error on the screen, which the view colors. */
 export const ERROR_LABEL = 'error:';
@@ -54,8 +57,10 @@ export function formatError(facts: Facts): string[] {
       ...stack.map(sanitizeLine),
     ];
   const start = code === 'interrupted' && !runMayExist ? 'wfr: ' : `wfr: ${ERROR_LABEL} `;
+  // It belongs to what happened, unlike the lines of advice.
+  const lines = summary.join('\n').replace(`\n${NOTHING_CREATED}`, `; ${NOTHING_CREATED}`).split('\n');
   return [
-    ...summary.map((line, index) => (index === 0 ? start : '  ') + sanitizeLine(line)),
+    ...lines.map((line, index) => (index === 0 ? start : '  ') + sanitizeLine(line)),
     ...(serverMessage ? quoteLines(serverMessage).split('\n') : []),
     ...(response?.requestId === undefined
       ? []
@@ -116,7 +121,7 @@ function describeError(error: unknown): Description | undefined {
 /** What a row's state says already, so that its reason need not. */
 const REDUNDANT_LINES: readonly string[] = [
   'the outcome is unknown: a run may have been created',
-  'no run was created',
+  NOTHING_CREATED,
 ];
 
 /** Returns why a row was not triggered, beside the word for its state: one or more lines, not sanitized. */
@@ -222,7 +227,7 @@ function describeNotTriggered(error: NotTriggeredError): Description {
       ? []
       : [`The service asks to wait ${formatDuration(retryAfter)}; wfr waits 5m at most.`];
   return {
-    summary: [...summary.map((line) => `${line}${position}${tries}`), 'no run was created'],
+    summary: [...summary.map((line) => `${line}${position}${tries}`), NOTHING_CREATED],
     serverMessage,
     hints: [...wait, ...(hints.length > 0 ? hints : ['It is safe to run the same command again later.'])],
   };
@@ -311,7 +316,7 @@ function describeWatchError(error: unknown): Description | undefined {
           ? [`The beginning of an id stands for a run in the history from ${MIN_SHORT_ID} characters on.`]
           : []),
         error.otherBaseUrl === undefined
-          ? `Check the id, and the base URL: ${error.info.url}`
+          ? `Check the id, and the base URL: ${baseOf(error.info)}`
           : `It is a run of another service: ${shellCommand(['wfr', 'status', '--base-url', error.otherBaseUrl, error.id])}`,
       ],
     };
@@ -381,9 +386,10 @@ function httpErrorTexts(
   if (status >= 300 && status <= 399) return redirectTexts(info, request);
   if (status === 401 || status === 403) return tokenErrorTexts(info);
   if (status === 404) {
-    const isOfWorkflow = info.method === 'POST' && speaksOfWorkflow(info);
-    const problem = isOfWorkflow
-      ? `the service knows no workflow "${truncate(info.workflowId ?? '')}"`
+    // Then the message itself says that the workflow is unknown.
+    const isSaid = info.method === 'POST' && speaksOfWorkflow(info);
+    const problem = isSaid
+      ? 'the service rejected the trigger'
       : `the service has nothing at ${truncate(url)}`;
     return [`${problem} (404)`, workflowHint(info)];
   }
@@ -427,30 +433,53 @@ function speaksOfWorkflow({ message = '', workflowId = '' }: HttpErrorInfo): boo
 }
 
 /** A name that a profile would resolve is sent as it is where there is none. */
-function workflowHint({ workflowId = '' }: HttpErrorInfo): string {
-  if (workflowId === '' || isUuid(workflowId)) return 'Check the base URL and the workflow.';
+function workflowHint(info: HttpErrorInfo): string {
+  const { workflowId = '' } = info;
+  if (workflowId === '' || isUuid(workflowId)) return `Check the workflow, and the base URL: ${baseOf(info)}`;
   return `"${truncate(workflowId)}" is no UUID; names of workflows come from a profile of the config file: see wfr help config`;
+}
+
+/** Returns the base URL of a request. */
+function baseOf({ url }: HttpErrorInfo): string {
+  return truncate(url.replace(/\/runs(\/[^/]*)?$/, ''));
 }
 
 /** A 400 may come from a server that is not the service; a 422 has understood the request. */
 const INPUT_HINTS = {
-  400: ['Check the base URL, the workflow and the inputs; wfr run --dry-run shows what would be sent.'],
-  422: [
-    'wfr run --dry-run shows what would be sent; to have inputs checked first, declare them: wfr help config',
-  ],
+  400: 'Check the base URL, the workflow and the inputs; wfr run --dry-run shows what would be sent.',
+  422: 'wfr run --dry-run shows what would be sent; to have inputs checked first, declare them: wfr help config',
 };
 
-function rejectionHints(
-  { method, status, message = '' }: HttpErrorInfo,
-  variantHint: HttpError['variantHint'],
-): string[] {
+/** What may be the name of a file. */
+const FILE_NAME = /^[^\r\n]{0,200}[^\s/\\]\.\w{1,5}$/;
+/** Inputs that are listed at most. */
+const MAX_INPUTS = 10;
+
+/** Says what is wrong with the inputs that the message names, as far as they tell. */
+function inputHints({ message = '', inputs = [] }: HttpErrorInfo): string[] {
+  if (inputs.length === 0) return ['No input was sent; wfr help inputs shows how to write inputs.'];
+  const names = inputs.map(({ name }) => name);
+  const words: readonly string[] = message.match(/[\p{L}\p{N}_-]+/gu) ?? [];
+  const others = words.filter((word) => !names.includes(word));
+  const fixes = inputs.flatMap(({ name, text = '' }) => {
+    if (!words.includes(name)) return [];
+    const nearest = findNearest(name, others);
+    if (nearest !== undefined) return [`Did you mean ${nearest} instead of ${name}?`];
+    if (!FILE_NAME.test(text)) return [];
+    return [`${name} was sent as text; to send the file, write ${shellCommand([`${name}@${text}`])}`];
+  });
+  return [...fixes, `Inputs that were sent: ${listFirst(names, MAX_INPUTS).join(' ')}.`].map(truncate);
+}
+
+function rejectionHints(info: HttpErrorInfo, variantHint: HttpError['variantHint']): string[] {
+  const { method, status, message = '' } = info;
   // nginx answers 400 where others end the handshake.
   if (status === 400 && /\bSSL certificate\b/i.test(message)) return [CLIENT_CERTIFICATE_HINT];
   if (variantHint === 'rejected')
     return ['No spelling of the workflow field was accepted; --workflow-id-field pins one.'];
   const isAboutInputs = method === 'POST' && (status === 400 || status === 422);
   return [
-    ...(isAboutInputs ? INPUT_HINTS[status] : []),
+    ...(isAboutInputs ? [...inputHints(info), INPUT_HINTS[status]] : []),
     ...(variantHint === 'possible'
       ? [
           'If the service accepts only one spelling of the workflow field, choose it with --workflow-id-field.',

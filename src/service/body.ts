@@ -40,6 +40,16 @@ export interface Input {
   parts: readonly Part[];
 }
 
+/** Bytes of a short text. */
+const MAX_SHORT_TEXT = 256;
+
+/** Returns the value of an input that is a short text; undefined of any other. */
+export function shortText([part]: Input['parts']): string | undefined {
+  const isShort = part instanceof Uint8Array && part.length <= MAX_SHORT_TEXT;
+  const json = isShort ? Buffer.from(part).toString('utf8') : '';
+  return /^".*"$/.test(json) ? JSON.parse(json) : undefined;
+}
+
 /** `fields` are the members before `inputs`. */
 export interface TriggerContent {
   fields: Readonly<Record<string, string>>;
@@ -60,6 +70,7 @@ export class TriggerBody {
   /** In bytes. */
   readonly length: number;
   readonly workflowId: string | undefined;
+  readonly inputs: readonly Input[];
   readonly #head: readonly Part[];
   readonly #end = Buffer.from('}}');
   readonly #sources: readonly Source[];
@@ -69,6 +80,7 @@ export class TriggerBody {
   constructor(content: TriggerContent) {
     // Each spelling of the field has the same value.
     [this.workflowId] = Object.values(content.fields);
+    this.inputs = content.inputs;
     this.#head = buildParts(content);
     this.#sources = this.#head.filter((part): part is Source => !(part instanceof Uint8Array));
     this.length = this.#head.reduce((sum, part) => sum + partLength(part), this.#end.length);

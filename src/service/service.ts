@@ -11,6 +11,7 @@ import type { SignalName } from '../exit-code.js';
 import type { Clock, Limits } from '../platform/context.js';
 import { parseTime } from '../text/quantity.js';
 import { parseUrl } from '../text/url.js';
+import { shortText, type TriggerBody } from './body.js';
 import { type IdTypes, parseRun } from './parse-run.js';
 import { errorMessage, requestIdOf } from './response-facts.js';
 import type { ResponseMemory } from './response-memory.js';
@@ -127,7 +128,7 @@ export function httpErrorInfo(
   url: URL,
   response: HttpResponse,
   service: Service,
-  body?: { length: number; workflowId: string | undefined },
+  body?: Pick<TriggerBody, 'length' | 'workflowId' | 'inputs'>,
 ): HttpErrorInfo {
   return {
     method,
@@ -138,6 +139,7 @@ export function httpErrorInfo(
     isRunLocation: method === 'POST' && isBelow(response.headers.location, url),
     bodyBytes: body?.length,
     workflowId: body?.workflowId,
+    inputs: body?.inputs.map(({ name, parts }) => ({ name, text: shortText(parts) })),
     tokenSource: service.credentials.source,
     tokenFix: service.credentials.fix,
     retryAfter: retryAfterOf(response, service),

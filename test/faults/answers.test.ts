@@ -1,5 +1,6 @@
 /** Faults after the request has been sent completely, and responses that reject it. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { startBatchService } from '../helpers/batch.js';
 import { type CliOptions, runCli, Signals } from '../helpers/cli.js';
 import { AutoAdvancingClock, VirtualClock } from '../helpers/clock.js';
 import { writeTestConfig } from '../helpers/config.js';
@@ -295,7 +296,7 @@ describe('run: responses that reject a trigger', () => {
       'a 404 response about the workflow (fault 20)',
       respond(404, 'There is no workflow "w".'),
       5,
-      'error: the service knows no workflow "w" (404)\n| There is no workflow "w".\n',
+      'error: the service rejected the trigger (404)\n| There is no workflow "w".\n',
     ],
     [
       'a 404 response about an address with this word (fault 20)',
@@ -313,10 +314,11 @@ describe('run: responses that reject a trigger', () => {
   });
 
   test.each([
-    [404, ['Check the base URL and the workflow.']],
+    [404, [expect.stringMatching('^Check the workflow, and the base URL: http://127.0.0.1:[0-9]+$')]],
     [
       422,
       [
+        'No input was sent; wfr help inputs shows how to write inputs.',
         'wfr run --dry-run shows what would be sent; to have inputs checked first, declare them: wfr help config',
       ],
     ],
@@ -331,13 +333,32 @@ describe('run: responses that reject a trigger', () => {
     expect(errorData(stderr).hints).toEqual(hints);
   });
 
+  test.each<[message: string, inputs: string[], hints: string[]]>([
+    [
+      'inputs.customer is missing; inputs.custmer is unknown',
+      ['custmer=ACME', 'n:=1'],
+      ['Did you mean customer instead of custmer?', 'Inputs that were sent: custmer, n.'],
+    ],
+    [
+      'inputs.scan must be a document',
+      ['scan=a b/scan.pdf'],
+      ["scan was sent as text; to send the file, write 'scan@a b/scan.pdf'", 'Inputs that were sent: scan.'],
+    ],
+    ['the text is too long', ['scan=scan.pdf'], ['Inputs that were sent: scan.']],
+    ['inputs.scan must be a document', ['scan=no file'], ['Inputs that were sent: scan.']],
+  ])('run: a 422 with the message %j for %j names the repair', async (message, inputs, hints) => {
+    const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message }));
+    const { stderr } = await wfr(['run', 'w', ...inputs, '--workflow-id-field', 'both', '--json']);
+    expect(errorData(stderr).hints.slice(0, -1)).toEqual(hints);
+  });
+
   test('run: a 429 with Retry-After is retried three times after that wait, then exits 7 (fault 24)', async () => {
     const { exitCode, posts, stderr, gaps } = await runAgainst(
       respond(429, { message: 'slow down' }, { 'retry-after': '17' }),
     );
     expect({ exitCode, posts, gaps }).toEqual({ exitCode: 7, posts: 4, gaps: [17000, 17000, 17000] });
     expect(stderr).toContain('retrying in 17s (1/3)');
-    expect(stderr).toContain('(429) (4 tries)\n  no run was created\n| slow down');
+    expect(stderr).toContain('(429) (4 tries); no run was created\n| slow down');
   });
 
   test('run: a redirect within the service is shown with its path, but without its query (fault 17)', async () => {

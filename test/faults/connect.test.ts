@@ -50,7 +50,7 @@ describe('run: a host that does not exist', () => {
     const { exitCode, stderr, clock, stdout } = await run('http://no-such-host.test:81');
     expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: '' });
     expect(stderr).toContain(
-      'host not found: no-such-host.test:81 (ENOTFOUND) (4 tries)\n  no run was created\n  Check the base URL.',
+      'host not found: no-such-host.test:81 (ENOTFOUND) (4 tries); no run was created\n  Check the base URL.',
     );
     expect(clock.sleeps).toEqual([1000, 2000, 4000]);
     expect(lookup).toHaveBeenCalledTimes(4);
@@ -203,7 +203,7 @@ describe('run: the certificate of the service', () => {
       const { exitCode, stderr, clock } = await run(service.baseUrl);
       expect(exitCode).toBe(7);
       expect(stderr).toContain(
-        `the certificate of 127.0.0.1:${service.port} is not trusted: ${reason}\n  no run was created`,
+        `the certificate of 127.0.0.1:${service.port} is not trusted: ${reason}; no run was created`,
       );
       expect(stderr.includes('--cacert')).toBe(helpsIssuer);
       expect(stderr).not.toMatch(/insecure|REJECT_UNAUTHORIZED|--no-/i);

@@ -113,7 +113,7 @@ describe('run: a proxy that fails', () => {
     });
     expect(exitCode).toBe(7);
     expect(stderr).toContain(
-      `nothing listens at 127.0.0.1:${CLOSED_PORT} (the proxy) (ECONNREFUSED) (4 tries)\n  no run was created\n  Check HTTPS_PROXY`,
+      `nothing listens at 127.0.0.1:${CLOSED_PORT} (the proxy) (ECONNREFUSED) (4 tries); no run was created\n  Check HTTPS_PROXY`,
     );
     expect(stderr).not.toContain(PASSWORD);
     expect(clock.sleeps).toEqual([250, 500, 1000]);
@@ -132,7 +132,7 @@ describe('run: a proxy that fails', () => {
       });
       expect(exitCode).toBe(7);
       expect(stderr).toContain(
-        `the proxy 127.0.0.1:${proxy.port} rejected the tunnel with ${status}\n  no run was created`,
+        `the proxy 127.0.0.1:${proxy.port} rejected the tunnel with ${status}; no run was created`,
       );
       expect(stderr).not.toContain(PASSWORD);
       expect(proxy.tunnels.length).toBe(1);
