@@ -6,6 +6,7 @@ import type { CommandResult } from '../outcome/error-data.js';
 import type { Outcome } from '../outcome/outcome.js';
 import { resolveTrusted } from '../platform/ownership.js';
 import { describeSystemError } from '../platform/system-error.js';
+import { listFirst } from '../text/quantity.js';
 import { PagedArray } from './log/compact-lists.js';
 import { type Header, isRowEvent, type ReadEvent, type RowRanges } from './log/events.js';
 import { assertRegularFile, readEvents } from './log/log-file.js';
@@ -76,6 +77,8 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
   const lines = new RowLines();
   const rowOwners = new RowOwners();
   const problems = new Set<string>();
+  /** The rows that two files have, by the names of these. */
+  const shared = new Map<string, Set<number>>();
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
   let stoppedBy: ErrorCode | undefined;
   const read: FileFacts[] = [];
@@ -99,8 +102,10 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
       }
       if (!isRowEvent(event)) return;
       const owner = rowOwners.firstFileOf(event.row, index);
-      if (owner !== index && problems.size <= MAX_PROBLEMS)
-        problems.add(`row ${event.row} is in both ${files[owner]?.name} and ${file.name}`);
+      if (owner !== index) {
+        const both = `${files[owner]?.name} and ${file.name}`;
+        shared.set(both, (shared.get(both) ?? new Set()).add(event.row));
+      }
       lines.add(event, rows.apply(event));
     });
     read.push(facts);
@@ -112,8 +117,9 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
   for (const [row] of rows.entries()) if (!rows.isGone(row)) fileOf(row).rows++;
   const totals = read.flatMap(({ total: rowsOfFile }) => rowsOfFile ?? []);
   const total = totals.length === 0 ? undefined : Math.max(...totals);
-  const listed = [...problems].slice(0, MAX_PROBLEMS);
-  if (problems.size > MAX_PROBLEMS) listed.push('more rows are in two files');
+  const mixed = [...[...shared].map(describeShared), ...problems];
+  const listed = mixed.slice(0, MAX_PROBLEMS);
+  if (mixed.length > MAX_PROBLEMS) listed.push('more files do not belong to the same batch');
   const {
     missing,
     problems: missed,
@@ -127,10 +133,18 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
     isLimited: read.some(({ isLimited }) => isLimited),
     period:
       times.last < times.first ? undefined : { startedAt: times.first, durationMs: times.last - times.first },
-    isMixed: problems.size > 0,
+    isMixed: mixed.length > 0,
     problems: [...listed, ...missed],
     absent,
   };
+}
+
+/** Rows that are listed. */
+const MAX_ROWS = 3;
+
+function describeShared([both, rows]: [string, ReadonlySet<number>]): string {
+  const listed = listFirst([...rows].map(String), MAX_ROWS).join(' ');
+  return `${rows.size === 1 ? `row ${listed} is` : `rows ${listed} are`} in both ${both}`;
 }
 
 /** Rows that are read before signals are handled. */

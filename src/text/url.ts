@@ -22,6 +22,11 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
+/** Returns an id such that equal ones are the same text: UUIDs compare without regard to case (RFC 9562, section 4). */
+export function comparableId(id: string): string {
+  return isUuid(id) ? id.toLowerCase() : id;
+}
+
 /** Returns whether a text is the beginning of a UUID, but not a whole one. */
 export function isUuidPrefix(text: string): boolean {
   return text.length < NIL.length && isUuid(text + NIL.slice(text.length));

@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from '../exit-code.js';
 import { STATES, type State, WORDS, wordOf } from '../outcome/outcome.js';
-import { formatCount, formatDuration, listFirst, pluralize } from '../text/quantity.js';
+import { formatCount, listFirst, pluralize } from '../text/quantity.js';
 import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
 import { wrap, wrapLines } from '../text/wrap.js';
 import { type Paint, paintOf, type Style } from './presentation.js';
@@ -33,10 +33,8 @@ export interface BatchSummary {
   /** Why no further row was sent, and what the results may not have. */
   notes: readonly string[];
   next: readonly NextStep[];
-  /** How long the command took, if that is said (ms). */
-  durationMs?: number;
-  /** When the batch began, and what is known of its end. */
-  period?: string;
+  /** How long it took, or when it was, if that is said. */
+  time?: string;
 }
 
 /** Reasons that are listed at most; reports have all. */
@@ -66,7 +64,7 @@ function paintWords(text: string, paint: Paint): string {
 }
 
 /** Rows that are gone are no rows of the table. */
-function countsLine({ counts, durationMs, period }: BatchSummary, style: Style): string {
+function countsLine({ counts, time }: BatchSummary, style: Style): string {
   const present = counts.filter(([word]) => word !== 'gone');
   const rows = present.reduce((sum, [, count]) => sum + count, 0);
   const textOf = ([word, count]: readonly [string, number]) =>
@@ -74,8 +72,7 @@ function countsLine({ counts, durationMs, period }: BatchSummary, style: Style):
   return [
     `${pluralize(rows, 'row')}: ${present.map(textOf).join(', ') || 'the table is empty'}`,
     ...counts.filter(([word]) => word === 'gone').map(textOf),
-    ...(durationMs === undefined ? [] : [`took ${formatDuration(durationMs)}`]),
-    ...(period === undefined ? [] : [period]),
+    ...(time === undefined ? [] : [time]),
   ].join('; ');
 }
 

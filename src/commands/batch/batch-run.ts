@@ -131,19 +131,15 @@ export class BatchRun {
 
   /** Why the batch ended early, and which rows were in progress, as lines for the summary. */
   notes(): string[] {
+    const running = this.tools.log.rows.count('running');
+    const continued = running === 0 ? '' : ` Still running at the service: ${pluralize(running, 'run')}.`;
     const notes = [...this.#source.notes, ...(this.tools.gate.stopReason ?? [])];
-    if (this.tools.session.interruption.received !== undefined) notes.push(this.#interruption());
+    if (this.tools.session.interruption.received !== undefined) notes.push(`Interrupted.${continued}`);
     const rows = [...this.#inProgress].flatMap((row) => this.#describeUnrecorded(row));
     const { unsaved = 0 } = this.tools.files ?? {};
     if (unsaved > 0) notes.push(`The files of ${unsaved} ${unsaved === 1 ? 'row' : 'rows'} were not saved.`);
     if (rows.length > 0) notes.push(`In progress when it stopped: ${rows.join(', ')}.`);
     return notes;
-  }
-
-  #interruption(): string {
-    const running = this.tools.log.rows.count('running');
-    if (running === 0) return 'Interrupted.';
-    return `Interrupted; ${pluralize(running, 'run')} ${running === 1 ? 'continues' : 'continue'} at the service.`;
   }
 
   /** A row whose outcome the results may not have, with the id of its run. */

@@ -11,8 +11,10 @@ import { Gate } from '../../runs/gate.js';
 import { joinFiles, listOutcomes } from '../../runs/join-files.js';
 import { Log, stdoutSink } from '../../runs/log/log.js';
 import { newRowSalt, openResultsFile, recordInputs } from '../../runs/log/log-file.js';
+import { formatDuration } from '../../text/quantity.js';
 import { sanitize } from '../../text/sanitize.js';
 import { shellCommand } from '../../text/shell-quote.js';
+import { comparableId } from '../../text/url.js';
 import { openRowFiles } from '../shared/output-flags.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import { hasFreeStdout, isReportOnStdout } from '../shared/reports.js';
@@ -163,9 +165,9 @@ async function sendRows(
   const exit = exitOfRows(run.exits(), log.rows);
   // An error of the table says why it has no rows.
   const hasRows = failure === undefined || log.rows.known > 0;
-  const durationMs = context.clock.monotonic() - started;
+  const time = `took ${formatDuration(context.clock.monotonic() - started)}`;
   if (hasRows && (exit === ExitCode.ok || reporter.presentation.showsErrors))
-    reporter.batchSummary({ ...summary, ...(isContinued || log.rows.known === 0 ? {} : { durationMs }) });
+    reporter.batchSummary(isContinued || log.rows.known === 0 ? summary : { ...summary, time });
   const rows = { ...endingOfRows(log.rows, summary, total), retryAfter: run.retryAfter };
   if (flags.report === undefined || file === undefined) return { runs: [], exit, failure, rows };
   const joined = await joinFiles([file]);
@@ -224,9 +226,9 @@ function withGate(gate: Gate, session: Session): Session {
 /** Opens where the rows are recorded: a file that can be resumed, or stdout. */
 async function openLog(plan: BatchPlan, session: Session): Promise<Log> {
   const { clock, stdout } = session.context;
-  const { workflowId: workflow, settings, shard, defaults, results: file } = plan;
+  const { workflowId, settings, shard, defaults, results: file } = plan;
   const header = {
-    workflow,
+    workflow: comparableId(workflowId),
     baseUrl: settings.baseUrl.href,
     shard: `${shard.index}/${shard.count}`,
     inputs: recordInputs(defaults),

@@ -20,6 +20,7 @@ import { checkColumns } from '../../inputs/resolve.js';
 import type { Context } from '../../platform/context.js';
 import { assertDistinctFiles, type NamedFile, resolvePath } from '../../platform/files.js';
 import type { Row } from '../../table/row.js';
+import { comparableId } from '../../text/url.js';
 import { decidePresentation, type PresentationFlags } from '../../view/presentation.js';
 import type { DocumentFlags } from '../shared/output-flags.js';
 import { type ReportFlags, type RequestedReports, reportFiles } from '../shared/reports.js';
@@ -93,7 +94,7 @@ export async function planBatch(
   const { workflowId, defaults, shard } = checked;
   const validateFiles = async () => {
     rejectIdempotencyKey(checked.settings.headers);
-    const name = workflowNames(profile)(workflowId) ?? workflowId.slice(0, 8);
+    const name = workflowNames(profile)(workflowId) ?? comparableId(workflowId).slice(0, 8);
     const isRecorded = flags.check !== true || flags.results !== undefined;
     const results = isRecorded
       ? await chooseResults(flags, { files, patterns, workflow: name, shard }, context)

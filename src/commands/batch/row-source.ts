@@ -28,14 +28,12 @@ const AT_ONCE = 16;
 const MAX_LISTED_COPIES = 3;
 
 export class RowSource {
-  #matched: MatchedRows | undefined;
+  #matched: (MatchedRows & Pick<FoundRows, 'unreadable'>) | undefined;
   #tableRows = 0;
   #rows = 0;
   #copies: string[] = [];
   #copyCount = 0;
   #isRead = false;
-  /** Where in the table the rows are that cannot be read. */
-  #unreadable: ReadonlySet<number> = new Set();
 
   constructor(private readonly tools: Pick<BatchTools<BatchPlan>, 'plan' | 'log' | 'session'>) {}
 
@@ -79,8 +77,7 @@ export class RowSource {
     await this.tools.log.recordAll(this.#events(matched, found, digest));
     rows.setFound(rangesOf([matched.presence]));
     await this.tools.log.flush();
-    this.#matched = matched;
-    this.#unreadable = found.unreadable;
+    this.#matched = { ...matched, unreadable: found.unreadable };
   }
 
   /**
@@ -88,7 +85,7 @@ export class RowSource {
    * the others, and those that are gone and still run.
    */
   async *rows(): AsyncGenerator<Row, void, void> {
-    if (this.#unreadable.size > 0) yield* this.#rowsOfTable(true);
+    yield* this.#rowsOfTable(true);
     yield* this.#rowsOfTable(false);
     this.#isRead = true;
     const { rows } = this.tools.log;
@@ -99,11 +96,13 @@ export class RowSource {
   }
 
   async *#rowsOfTable(isUnreadable: boolean): AsyncGenerator<Row, void, void> {
-    const { numbers, kinds } = this.#matched as MatchedRows;
+    if (this.#matched === undefined) return;
+    const { numbers, kinds, unreadable } = this.#matched;
+    if (isUnreadable && unreadable.size === 0) return;
     let at = 0;
     for await (const row of shardRows(this.tools.plan)) {
       const index = at++;
-      if (kinds[index] !== COPY && this.#unreadable.has(index) === isUnreadable)
+      if (kinds[index] !== COPY && unreadable.has(index) === isUnreadable)
         yield { ...row, number: numbers[index] ?? 0 };
     }
   }

@@ -246,22 +246,16 @@ function summaryOf(
   const facts = { total: total && total - missing, notes, onceFile, isBatch: false, isLimited, results };
   const summary = summarize(rows, facts);
   if (period === undefined) return summary;
-  const isOpen = total === undefined || summary.counts.some(([word]) => OPEN.includes(word));
   const { startedAt, durationMs } = period;
   const [start, end] = [formatUtc(startedAt), formatUtc(startedAt + durationMs)];
   const isSameDay = start.slice(0, DAY) === end.slice(0, DAY);
   const last = isSameDay ? end.slice(DAY + 1) : end;
-  const change = start === end ? '' : `, last changed ${last}`;
-  if (isOpen) return { ...summary, period: `began ${start}${change}` };
-  if (start === end) return { ...summary, period: `at ${start}` };
-  return { ...summary, period: `from ${start.replace(' UTC', '')} to ${last}` };
+  if (start === end) return { ...summary, time: `at ${start}` };
+  return { ...summary, time: `from ${start.replace(' UTC', '')} to ${last}` };
 }
 
 /** The length of the day in a time. */
 const DAY = '2026-01-02'.length;
-
-/** The words of rows that have not ended. */
-const OPEN: readonly string[] = (['running', 'waiting', 'unreachable'] as const).map(wordOf);
 
 async function printSummary(
   summary: BatchSummary,

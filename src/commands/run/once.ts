@@ -28,6 +28,7 @@ import { hasNoRun, nextAction } from '../../runs/log/reduce.js';
 import { createRun } from '../../service/create-run.js';
 import { hasEnded } from '../../service/run.js';
 import { sanitize } from '../../text/sanitize.js';
+import { comparableId } from '../../text/url.js';
 import { resumeCommands } from '../shared/print-outcome.js';
 import { adoptRuns, ownedFileOptions } from '../shared/record-file.js';
 import type { Session } from '../shared/session.js';
@@ -66,7 +67,7 @@ export async function triggerOnce(plan: OnceRunPlan, session: Session): Promise<
 }
 
 function targetOf({ trigger, settings }: RunPlan): OnceTarget {
-  return { workflow: trigger.workflowId, baseUrl: settings.baseUrl.href };
+  return { workflow: comparableId(trigger.workflowId), baseUrl: settings.baseUrl.href };
 }
 
 /** Locks the file once no other process on this machine sends. Throws UsageError, and the reason of a signal. */

@@ -37,7 +37,7 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   const reasons = rows.reasons().map((reason) => stateReason(reason, rows));
   const next = nextSteps(rows, total, facts);
   const hasLook = results.length > 0 && counts.size > 0 && (reasons.length > 0 || next.length === 0);
-  const look = hasLook ? [reasons.length > 0 ? reportStep(results) : outputsStep(results)] : [];
+  const look = hasLook ? [lookStep(results, reasons.length > 0)] : [];
   return {
     counts: [...WORDS.keys()].flatMap((word) => {
       const count = counts.get(word);
@@ -103,21 +103,17 @@ function nextSteps(
     .reverse()
     .map((state) => wordOf(shownState(state)));
   const names = retried.join(', ').replace(/, ([^,]*)$/, ' and $1');
+  const repeat = (name: string) => {
+    if (has('invalid')) return `Fix the invalid rows, and run ${name} again`;
+    return isLimited
+      ? `To send the waiting rows, run ${name} without --limit`
+      : `To continue, run ${name} again`;
+  };
   const steps = [
     ...(has('unknown') ? unknownSteps(rows, onceFile !== undefined) : []),
     ...(has('held') ? [add('To send a new run for each held row', '--send-changed')] : []),
     ...(has('lost') ? ['For each lost row, check the base URL and the service.'] : []),
-    ...(has('invalid')
-      ? [again((name) => `Fix the invalid rows, and run ${name} again`)]
-      : isOpen
-        ? [
-            again((name) =>
-              isLimited
-                ? `To send the waiting rows, run ${name} without --limit`
-                : `To continue, run ${name} again`,
-            ),
-          ]
-        : []),
+    ...(has('invalid') || isOpen ? [again(repeat)] : []),
     ...(retried.length > 0
       ? [add(`To run ${names} rows again${has('rejected') ? ', once corrected' : ''}`, '--retry-failed')]
       : []),
@@ -150,22 +146,15 @@ function unknownSteps(rows: RowStates, isOnce: boolean): (Step | string)[] {
   ];
 }
 
-/** Returns how to write a page of all rows of these results files. */
-function reportStep(files: readonly string[]): NextStep {
-  const [first = ''] = files;
-  const report = `html=${first.replace(/\.jsonl?$/, '')}.html`;
-  return resultsStep('To write a page of all rows', files, '--report', report);
-}
-
-/** Returns how to see the outputs of all rows of these results files. */
-function outputsStep(files: readonly string[]): NextStep {
-  return resultsStep('To see the outputs', files, '-o', 'csv');
-}
-
 /** Files that a command is printed with at most. */
 const MAX_FILES = 3;
 
-function resultsStep(text: string, files: readonly string[], ...flags: string[]): NextStep {
+/** Returns how to see more of the rows of these results files: the outputs, or where there are reasons a page of all rows. */
+function lookStep(files: readonly string[], hasReasons: boolean): NextStep {
+  const [first = ''] = files;
+  const text = hasReasons ? 'To write a page of all rows' : 'To see the outputs';
+  const page = `html=${first.replace(/\.jsonl?$/, '')}.html`;
+  const flags = hasReasons ? ['--report', page] : ['-o', 'csv'];
   return files.length > MAX_FILES
     ? { text: `${text}, add ${shellCommand(flags)} to the same command.` }
     : { text, command: shellCommand(['wfr', 'results', ...files, ...flags]) };

@@ -7,7 +7,6 @@ import type { Clock } from '../../platform/context.js';
 import type { Run } from '../../service/run.js';
 import { formatBytes, formatCount, formatDuration } from '../../text/quantity.js';
 import { sanitize, sanitizeLines } from '../../text/sanitize.js';
-import { isUuid } from '../../text/url.js';
 
 /** One of several runs, as people know it. */
 export interface WatchedRun {
@@ -42,11 +41,6 @@ export function runText(run: Run): string {
 /** Returns `12 MB of 419 MB (as base64)`. */
 export function uploadText({ sent, total, isBase64 }: Upload): string {
   return `${formatBytes(sent)} of ${formatBytes(total)}${isBase64 ? ' (as base64)' : ''}`;
-}
-
-/** Returns the start of a UUID, which wfr takes in place of the whole; other ids are returned unchanged. */
-export function shortId(id: string): string {
-  return isUuid(id) ? id.slice(0, 8) : id;
 }
 
 /** The order in which statuses are counted; others come last. */

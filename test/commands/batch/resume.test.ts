@@ -193,7 +193,7 @@ describe('batch: resuming from a results file', () => {
     const first = await wfr([...args, '--results', '-', '--timeout', '0'], { cwd });
     expect(first.exitCode).toBe(8);
     writeFileSync(join(cwd, 'saved.jsonl'), first.stdout);
-    expect((await wfr(['results', 'saved.jsonl'], { cwd })).stdout).toContain('3 rows: 3 running; began ');
+    expect((await wfr(['results', 'saved.jsonl'], { cwd })).stdout).toContain('3 rows: 3 running; at ');
     const second = await wfr([...args, '--results', 'saved.jsonl'], { cwd });
     expect(second).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 rows: 3 finished\n') });
     expect(posts()).toHaveLength(3);
@@ -236,7 +236,7 @@ describe('batch: resuming from a results file', () => {
     // A row may have been about to be sent.
     expect([7, 8]).toContain(known.exitCode);
     expect(known.stderr).toBe('');
-    expect(known.stdout).toContain('20 rows: 2 finished, 18 waiting; began ');
+    expect(known.stdout).toContain('20 rows: 2 finished, 18 waiting; from ');
     expect(readFileSync(join(cwd, 'r.html'), 'utf8')).toContain('rows.jsonl:1');
     expect((await wfr(args, { cwd })).exitCode).toBe(0);
     expect(triggered).toHaveLength(20);

@@ -48,21 +48,21 @@ describe('results', () => {
   });
 
   test.each([
-    [1, false],
-    [20, false],
-    [21, true],
-    [50, true],
-  ])(
-    'results: of %i rows that are in two files, twenty are named, and that there are more is said: %s',
-    async (count, hasMore) => {
-      const rows = Array.from({ length: count }, (_, n) => `{"event":"sent","row":${n + 1}}\n`).join('');
-      const cwd = folderWith({ 'a.jsonl': HEAD + rows, 'b.jsonl': HEAD + rows });
-      const { stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl'], { cwd });
-      const named = stderr.match(/row \d+ is in both a\.jsonl and b\.jsonl$/gm) ?? [];
-      expect({ exitCode, named: named.length }).toEqual({ exitCode: 2, named: Math.min(count, 20) });
-      expect(stderr.includes('more rows are in two files')).toBe(hasMore);
-    },
-  );
+    [1, 'row 1 is'],
+    [3, 'rows 1, 2, 3 are'],
+    [4, 'rows 1, 2, 3, 4 are'],
+    [50, 'rows 1, 2, 3 and 47 more are'],
+  ])('results: %i rows that are in two files are told together: %s', async (count, rows) => {
+    const events = Array.from({ length: count }, (_, n) => `{"event":"sent","row":${n + 1}}\n`).join('');
+    const cwd = folderWith(
+      Object.fromEntries(['a', 'b', 'c'].map((name) => [`${name}.jsonl`, HEAD + events])),
+    );
+    const { stderr, exitCode } = await runCli(['results', 'a.jsonl', 'b.jsonl', 'c.jsonl'], { cwd });
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
+      stderr: `wfr: error: ${rows} in both a.jsonl and b.jsonl\n  ${rows} in both a.jsonl and c.jsonl\n`,
+    });
+  });
 
   test.each([
     [{ workflow: 'x' }, 'b.jsonl: has another workflow or service than a.jsonl'],
