@@ -174,7 +174,8 @@ function findWorkflow(
   if (ids.size > 1) throw new Rejection(400, 'The fields "worfklowId" and "workflowId" differ.');
   const [id] = ids;
   if (typeof id !== 'string') throw new Rejection(400, `The field ${JSON.stringify(read[0])} is missing.`);
-  const workflow = workflows.find((candidate) => candidate.id === id);
+  // UUIDs compare without regard to case (RFC 9562, section 4).
+  const workflow = workflows.find((candidate) => candidate.id.toLowerCase() === id.toLowerCase());
   if (workflow === undefined) throw new Rejection(404, `There is no workflow ${JSON.stringify(id)}.`);
   return workflow;
 }
