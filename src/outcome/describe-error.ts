@@ -455,11 +455,12 @@ const FILE_NAME = /^[^\r\n]{0,200}[^\s/\\]\.\w{1,5}$/;
 /** Inputs that are listed at most. */
 const MAX_INPUTS = 10;
 
-/** Says what is wrong with the inputs that the message names, as far as they tell. */
+/** Says what is wrong with the inputs, as far as their names and the message tell; nothing where it is not about them. */
 function inputHints({ message = '', inputs = [] }: HttpErrorInfo): string[] {
-  if (inputs.length === 0) return ['No input was sent; wfr help inputs shows how to write inputs.'];
   const names = inputs.map(({ name }) => name);
   const words: readonly string[] = message.match(/[\p{L}\p{N}_-]+/gu) ?? [];
+  if (![...names, 'input', 'inputs'].some((name) => words.includes(name))) return [];
+  if (inputs.length === 0) return ['No input was sent; wfr help inputs shows how to write inputs.'];
   const others = words.filter((word) => !names.includes(word));
   const fixes = inputs.flatMap(({ name, text = '' }) => {
     if (!words.includes(name)) return [];

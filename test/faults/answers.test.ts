@@ -318,7 +318,6 @@ describe('run: responses that reject a trigger', () => {
     [
       422,
       [
-        'No input was sent; wfr help inputs shows how to write inputs.',
         'wfr run --dry-run shows what would be sent; to have inputs checked first, declare them: wfr help config',
       ],
     ],
@@ -344,7 +343,8 @@ describe('run: responses that reject a trigger', () => {
       ['scan=a b/scan.pdf'],
       ["scan was sent as text; to send the file, write 'scan@a b/scan.pdf'", 'Inputs that were sent: scan.'],
     ],
-    ['the text is too long', ['scan=scan.pdf'], ['Inputs that were sent: scan.']],
+    ['the text is too long', ['scan=scan.pdf'], []],
+    ['the inputs are not complete', [], ['No input was sent; wfr help inputs shows how to write inputs.']],
     ['inputs.scan must be a document', ['scan=no file'], ['Inputs that were sent: scan.']],
   ])('run: a 422 with the message %j for %j names the repair', async (message, inputs, hints) => {
     const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message }));

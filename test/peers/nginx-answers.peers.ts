@@ -74,7 +74,7 @@ test('nginx: 502 during the upload, with proxy_request_buffering off, exits 7 as
       n,
       exitCode: 7,
       stderr:
-        'wfr: error: the service answered the trigger with an error (502)\n  no run was created\n| 502 Bad Gateway (an HTML page)\n' +
+        'wfr: error: the service answered the trigger with an error (502); no run was created\n| 502 Bad Gateway (an HTML page)\n' +
         '  It is safe to run the same command again later.\n',
     });
   }

@@ -101,7 +101,7 @@ describe.each(SCHEMES)('tinyproxy: %s', (scheme) => {
       const { exitCode, stdout, stderr } = await run(through(tinyproxy, nginx, scheme, credentials));
       expect({ exitCode, stdout }).toEqual({ exitCode: 7, stdout: '' });
       expect(stderr).toContain(
-        `wfr: error: the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel with ${status}\n  no run was created\n`,
+        `wfr: error: the proxy 127.0.0.1:${tinyproxy.port} rejected the tunnel with ${status}; no run was created\n`,
       );
       expect(stderr).not.toMatch(SECRET);
       expect(tinyproxy.tunnels().length).toBe(1);
@@ -122,7 +122,7 @@ describe.each(SCHEMES)('tinyproxy: %s', (scheme) => {
       sleeps: [250, 500, 1000],
     });
     expect(stderr).toContain(
-      `wfr: error: nothing listens at 127.0.0.1:${tinyproxy.port} (the proxy) (ECONNREFUSED) (4 tries)\n  no run was created\n`,
+      `wfr: error: nothing listens at 127.0.0.1:${tinyproxy.port} (the proxy) (ECONNREFUSED) (4 tries); no run was created\n`,
     );
     expect(stderr).not.toMatch(SECRET);
   });

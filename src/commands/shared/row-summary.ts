@@ -104,7 +104,8 @@ function nextSteps(
     .map((state) => wordOf(shownState(state)));
   const names = retried.join(', ').replace(/, ([^,]*)$/, ' and $1');
   const repeat = (name: string) => {
-    if (has('invalid')) return `Fix the invalid rows, and run ${name} again`;
+    if (has('invalid'))
+      return `${isOpen ? 'To continue, fix' : 'Fix'} the invalid rows, and run ${name} again`;
     return isLimited
       ? `To send the waiting rows, run ${name} without --limit`
       : `To continue, run ${name} again`;
