@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /** Returns how many characters of a text are shown: its colors take no column. */
-function shownLength(text: string): number {
+export function shownLength(text: string): number {
   return stripVTControlCharacters(text).length;
 }
 

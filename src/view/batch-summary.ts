@@ -4,7 +4,7 @@ import type { ErrorCode } from '../exit-code.js';
 import { STATES, type State, WORDS, wordOf } from '../outcome/outcome.js';
 import { formatCount, listFirst, pluralize } from '../text/quantity.js';
 import { sanitize, sanitizeLine, sanitizeLines } from '../text/sanitize.js';
-import { wrap, wrapLines } from '../text/wrap.js';
+import { shownLength, wrap, wrapLines } from '../text/wrap.js';
 import { type Paint, paintOf, type Style } from './presentation.js';
 
 /** Why some rows have a state. */
@@ -50,7 +50,7 @@ const MAX_DECISIONS = 19;
 export function formatBatchSummary(summary: BatchSummary, style: Style, width: number): string[] {
   const { reasons, notes, next } = summary;
   const lines = [
-    countsLine(summary, style),
+    ...wrapParts(countsLine(summary, style).split(/(?<=[,;:]) /), '', width),
     ...reasons.slice(0, MAX_REASONS).flatMap((reason) => reasonLines(reason, style, width)),
     ...moreReasons(reasons.slice(MAX_REASONS)),
     ...notes.map((text) => sanitizeLine(text)),
@@ -61,6 +61,14 @@ export function formatBatchSummary(summary: BatchSummary, style: Style, width: n
 /** Colors each word, so that a line break between two of them keeps the color. */
 function paintWords(text: string, paint: Paint): string {
   return text.replace(/\S+/g, (word) => paint(word));
+}
+
+/** Wraps counts or names after `indent`, and breaks none that fits on a line. */
+function wrapParts(parts: readonly string[], indent: string, width: number): string[] {
+  const next = indent || '  ';
+  const space = width === 0 ? Number.POSITIVE_INFINITY : width - next.length;
+  const words = parts.flatMap((part) => (shownLength(part) > space ? part.split(' ') : part));
+  return wrap(words, space).map((line, index) => (index === 0 ? indent : next) + line);
 }
 
 /** Rows that are gone are no rows of the table. */
@@ -91,12 +99,9 @@ function reasonLines(
     NEEDS_DECISION.includes(state) ? MAX_DECISIONS : MAX_ROWS,
     count,
   );
-  const space = width === 0 ? Number.POSITIVE_INFINITY : width - ROWS_INDENT.length;
-  // A name is not broken where it fits on a line.
-  const words = listed.flatMap((name) => (name.length > space ? name.split(' ') : name));
   return [
     `  ${head}${at}${status === undefined ? '' : ` (${status})`}: ${shown}`,
-    ...wrap(words, space).map((line) => ROWS_INDENT + line),
+    ...wrapParts(listed, ROWS_INDENT, width),
   ];
 }
 

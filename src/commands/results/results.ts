@@ -62,8 +62,8 @@ export function results(patterns: readonly string[], flags: ResultsFlags, contex
     });
     const joined = await joinFiles(files, context.uid);
     const isOnStdout = format === 'text' && pointers.length === 0 && !isReportOnStdout(flags);
-    const isWhole = joined.problems.length === 0 && joined.absent.length === 0;
-    const hasLook = isWhole && isOnStdout && flags.report === undefined;
+    const isJoined = joined.problems.length + joined.absent.length === 0;
+    const hasLook = isJoined && isOnStdout && flags.report === undefined;
     const summary = summaryOf(joined, files, hasLook ? names : []);
     // With JSON, the counts are in the result or in the error.
     if (!joined.isMixed && (isOnStdout || !context.errorsAsData))
@@ -243,8 +243,8 @@ function summaryOf(
       ? ['The total number of rows is unknown: wfr batch stopped before the end of the table.']
       : [];
   const onceFile = header?.salt === undefined ? undefined : file?.name;
-  const facts = { total: total && total - missing, notes, onceFile, isBatch: false, isLimited, results };
-  const summary = summarize(rows, facts);
+  const known = total && total - missing;
+  const summary = summarize(rows, { total: known, notes, onceFile, isBatch: false, isLimited, results });
   if (period === undefined) return summary;
   const { startedAt, durationMs } = period;
   const [start, end] = [formatUtc(startedAt), formatUtc(startedAt + durationMs)];

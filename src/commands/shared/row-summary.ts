@@ -36,29 +36,25 @@ export function summarize(rows: RowStates, facts: SummaryFacts): BatchSummary {
   const counts = countWords(rows, total);
   const reasons = rows.reasons().map((reason) => stateReason(reason, rows));
   const next = nextSteps(rows, total, facts);
-  const hasLook = results.length > 0 && counts.size > 0 && (reasons.length > 0 || next.length === 0);
-  const look = hasLook ? [lookStep(results, reasons.length > 0)] : [];
+  const hasLook = results.length > 0 && counts.length > 0 && (reasons.length > 0 || next.length === 0);
   return {
-    counts: [...WORDS.keys()].flatMap((word) => {
-      const count = counts.get(word);
-      return count === undefined ? [] : [[word, count] as const];
-    }),
+    counts,
     reasons,
     notes,
-    next: [...next, ...look],
+    next: hasLook ? [...next, lookStep(results, reasons.length > 0)] : next,
   };
 }
 
-/** Returns how many rows have each word. */
-function countWords(rows: RowStates, total: number): Map<string, number> {
-  const counts = new Map<string, number>();
+/** Returns how many rows have each word that some have. */
+function countWords(rows: RowStates, total: number): BatchSummary['counts'] {
+  const counts = new Map([...WORDS.keys()].map((word) => [word, 0]));
   const add = (state: RowState, count: number) => {
     const word = wordOf(shownState(state));
     if (count > 0) counts.set(word, (counts.get(word) ?? 0) + count);
   };
   for (const [state, count] of rows.counts()) add(state, count);
   add('waiting', total - rows.known);
-  return counts;
+  return [...counts].filter(([, count]) => count > 0);
 }
 
 function stateReason({ state, rows: numbers, ...reason }: RowReason, rows: RowStates): StateReason {
@@ -101,8 +97,9 @@ function nextSteps(
   const retried = (Object.keys(ROW_STATES) as RowState[])
     .filter((state) => ROW_STATES[state].again === 'retry-failed' && has(state))
     .reverse()
-    .map((state) => wordOf(shownState(state)));
-  const names = retried.join(', ').replace(/, ([^,]*)$/, ' and $1');
+    .map((state) => wordOf(shownState(state)))
+    .join(', ')
+    .replace(/, ([^,]*)$/, ' and $1');
   const repeat = (name: string) => {
     if (has('invalid'))
       return `${isOpen ? 'To continue, fix' : 'Fix'} the invalid rows, and run ${name} again`;
@@ -115,8 +112,8 @@ function nextSteps(
     ...(has('held') ? [add('To send a new run for each held row', '--send-changed')] : []),
     ...(has('lost') ? ['For each lost row, check the base URL and the service.'] : []),
     ...(has('invalid') || isOpen ? [again(repeat)] : []),
-    ...(retried.length > 0
-      ? [add(`To run ${names} rows again${has('rejected') ? ', once corrected' : ''}`, '--retry-failed')]
+    ...(retried !== ''
+      ? [add(`To run ${retried} rows again${has('rejected') ? ', once corrected' : ''}`, '--retry-failed')]
       : []),
   ];
   const first = steps.findIndex((step) => typeof step !== 'string');
