@@ -31,7 +31,7 @@ import {
 } from '../errors.js';
 import { describeSystemError, errorCode } from '../platform/system-error.js';
 import { findNearest } from '../text/nearest.js';
-import { formatBytes, formatDuration, listFirst } from '../text/quantity.js';
+import { formatBytes, formatDuration } from '../text/quantity.js';
 import { quoteLines, sanitizeLine, truncate } from '../text/sanitize.js';
 import { shellCommand } from '../text/shell-quote.js';
 import { isUuid, isUuidPrefix } from '../text/url.js';
@@ -452,15 +452,13 @@ const INPUT_HINTS = {
 
 /** What may be the name of a file. */
 const FILE_NAME = /^[^\r\n]{0,200}[^\s/\\]\.\w{1,5}$/;
-/** Inputs that are listed at most. */
-const MAX_INPUTS = 10;
 
-/** Says what is wrong with the inputs, as far as their names and the message tell; nothing where it is not about them. */
+/** Says what may be wrong with the inputs; nothing where the message is not about them. */
 function inputHints({ message = '', inputs = [] }: HttpErrorInfo): string[] {
   const names = inputs.map(({ name }) => name);
   const words: readonly string[] = message.match(/[\p{L}\p{N}_-]+/gu) ?? [];
   if (![...names, 'input', 'inputs'].some((name) => words.includes(name))) return [];
-  if (inputs.length === 0) return ['No input was sent; wfr help inputs shows how to write inputs.'];
+  if (inputs.length === 0) return ['No input was sent; see wfr help inputs.'];
   const others = words.filter((word) => !names.includes(word));
   const fixes = inputs.flatMap(({ name, text = '' }) => {
     if (!words.includes(name)) return [];
@@ -469,7 +467,7 @@ function inputHints({ message = '', inputs = [] }: HttpErrorInfo): string[] {
     if (!FILE_NAME.test(text)) return [];
     return [`${name} was sent as text; to send the file, write ${shellCommand([`${name}@${text}`])}`];
   });
-  return [...fixes, `Inputs that were sent: ${listFirst(names, MAX_INPUTS).join(' ')}.`].map(truncate);
+  return [...fixes, `Inputs that were sent: ${names.join(', ')}.`].map(truncate);
 }
 
 function rejectionHints(info: HttpErrorInfo, variantHint: HttpError['variantHint']): string[] {

@@ -119,7 +119,7 @@ export async function joinFiles(files: readonly ResultsFile[], uid?: number): Pr
   const total = totals.length === 0 ? undefined : Math.max(...totals);
   const mixed = [...[...shared].map(describeShared), ...problems];
   const listed = mixed.slice(0, MAX_PROBLEMS);
-  if (mixed.length > MAX_PROBLEMS) listed.push('more files do not belong to the same batch');
+  if (mixed.length > MAX_PROBLEMS) listed.push('more files do not belong together');
   const {
     missing,
     problems: missed,

@@ -344,7 +344,7 @@ describe('run: responses that reject a trigger', () => {
       ["scan was sent as text; to send the file, write 'scan@a b/scan.pdf'", 'Inputs that were sent: scan.'],
     ],
     ['the text is too long', ['scan=scan.pdf'], []],
-    ['the inputs are not complete', [], ['No input was sent; wfr help inputs shows how to write inputs.']],
+    ['the inputs are not complete', [], ['No input was sent; see wfr help inputs.']],
     ['inputs.scan must be a document', ['scan=no file'], ['Inputs that were sent: scan.']],
   ])('run: a 422 with the message %j for %j names the repair', async (message, inputs, hints) => {
     const { wfr } = await startBatchService((_request, reply) => reply.send(422, { message }));

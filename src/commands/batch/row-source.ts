@@ -80,10 +80,7 @@ export class RowSource {
     this.#matched = { ...matched, unreadable: found.unreadable };
   }
 
-  /**
-   * Reads the rows of this shard again, with their numbers: first those that cannot be read, which are told together, then
-   * the others, and those that are gone and still run.
-   */
+  /** Reads the rows of this shard again: those that cannot be read, the others, and those that are gone and still run. */
   async *rows(): AsyncGenerator<Row, void, void> {
     yield* this.#rowsOfTable(true);
     yield* this.#rowsOfTable(false);
