@@ -10,8 +10,8 @@ const TICK = 1_000;
 const RESIZE_PAUSE = 100;
 /** The columns of the spinner and the space after it. */
 const INDENT = 2;
-/** With the last column, which stays free because some terminals would wrap. */
-const MARGIN = INDENT + 1;
+/** With the last column, which stays free because some terminals would wrap, and room for the `^C` that they echo. */
+const MARGIN = INDENT + 1 + '^C'.length;
 /** Turns wrapping off (DECAWM), so that a line drawn for the old width is cut rather than wrapped. */
 const NO_WRAP = '\u001b[?7l';
 const WRAP = '\u001b[?7h';
