@@ -2,9 +2,10 @@
  * The settings of the config file, each described once. Validation, error messages, flags and variables, defaults,
  * `wfr config show` and config.schema.json (`npm run schema`) come from this table: a new setting is one more row.
  */
-import { type DeclarationProblem, PARAMETERS_SCHEMA, parseParameters } from '../parameters/declaration.js';
+import { PARAMETERS_SCHEMA, parseParameters } from '../parameters/declaration.js';
 import { DEFAULT_LIMITS } from '../platform/context.js';
 import { WORKFLOW_ID_FIELD_CHOICES } from '../service/workflow-id-field.js';
+import type { JsonProblem } from '../text/json/json-file.js';
 
 /** A value of the file, in keywords of JSON Schema. */
 export interface ValueSchema {
@@ -27,7 +28,7 @@ export interface ValueSchema {
   /** What may stand in place of an object. */
   shorthand?: ValueSchema;
   /** Checks what these keywords do not express, and its JSON Schema. */
-  declaration?: { check(value: unknown): readonly DeclarationProblem[]; jsonSchema: object };
+  declaration?: { check(value: unknown): readonly JsonProblem[]; jsonSchema: object };
   /** A mistyped value may contain a secret, so messages never quote it. */
   isSensitive?: true;
 }

@@ -376,63 +376,54 @@ describe('wfr sandbox --workflows', () => {
     ['{', 'w.json:1:2: '],
     ['{"workflows": [], "workflows": []}', 'w.json:1:19: duplicate name "workflows"; remove one of the two'],
     [Buffer.from('{"é": 1}', 'latin1'), 'w.json:1:3: not UTF-8; save the file as UTF-8'],
-    [{}, 'workflows must be an array'],
-    [{ workflows: [] }, 'workflows is empty'],
-    [{ workflows: [], more: 1 }, 'the file has an unknown field "more"'],
-    [{ workflows: [{ ...valid, id: '' }] }, 'workflows[0].id must be a non-empty string'],
-    [{ workflows: [valid, valid] }, 'workflows[1].id is the same as workflows[0].id'],
-    [
-      { workflows: [{ ...valid, parameters: { n: 'int' } }] },
-      'workflows[0].parameters["n"] must be one of string, document',
-    ],
+    [{}, '"workflows" must be a list that is not empty'],
+    [{ workflows: [] }, '"workflows" must be a list that is not empty'],
+    [{ workflows: [], more: 1 }, '"more" is unknown; expected workflows'],
+    [{ workflows: [{ ...valid, id: '' }] }, '"id" must be a non-empty string'],
+    [{ workflows: [valid, valid] }, '"id" must be unique'],
+    [{ workflows: [{ ...valid, parameters: { n: 'int' } }] }, '"n" must be one of string, document'],
     [{ workflows: [{ ...valid, parameters: { n: 'nmuber' } }] }, 'array; did you mean number?'],
     [
       { workflows: [{ ...valid, parameters: [] }] },
-      'parameters must be an object of types by parameter name',
+      '"parameters" must be an object of types by parameter name',
     ],
-    [{ workflows: [{ ...valid, parameters: { '?': 'number' } }] }, 'parameters["?"] must have a name'],
-    [
-      { workflows: [{ ...valid, parameters: { n: 'number', 'n?': 'number' } }] },
-      'parameters["n?"] is declared twice',
-    ],
-    [{ workflows: [{ ...valid, parameters: { n: {} } }] }, 'parameters["n"] must have a "type": string'],
+    [{ workflows: [{ ...valid, parameters: { '?': 'number' } }] }, '"?" must have a name'],
+    [{ workflows: [{ ...valid, parameters: { n: 'number', 'n?': 'number' } }] }, '"n?" is declared twice'],
+    [{ workflows: [{ ...valid, parameters: { n: {} } }] }, '"n" must have a "type": string'],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'strng' } } }] },
-      'parameters["n"]["type"] must be one of string, document, number, boolean, object, array; did you mean string?',
+      '"type" must be one of string, document, number, boolean, object, array; did you mean string?',
     ],
-    [
-      { workflows: [{ ...valid, parameters: { n: { type: null } } }] },
-      'parameters["n"]["type"] must be one of',
-    ],
+    [{ workflows: [{ ...valid, parameters: { n: { type: null } } }] }, '"type" must be one of'],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'number', typ: 1 } } }] },
-      'parameters["n"]["typ"] is unknown; expected type, description, accept',
+      '"typ" is unknown; expected type, description, accept',
     ],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'string', description: '' } } }] },
-      'parameters["n"]["description"] must be a non-empty string',
+      '"description" must be a non-empty string',
     ],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'document', accept: ['pdf'] } } }] },
-      'parameters["n"]["accept"] must be a list of media types, such as ["application/pdf"]',
+      '"accept" must be a list of media types, such as ["application/pdf"]',
     ],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'document', accept: [] } } }] },
-      'parameters["n"]["accept"] must be a list of media types, such as',
+      '"accept" must be a list of media types, such as',
     ],
     [
       { workflows: [{ ...valid, parameters: { n: { type: 'string', accept: ['a/b'] } } }] },
-      'parameters["n"]["accept"] requires the type document',
+      '"accept" requires the type document',
     ],
-    [{ workflows: [{ ...valid, steps: [] }] }, 'workflows[0].steps is empty'],
+    [{ workflows: [{ ...valid, steps: [] }] }, '"steps" must be a list that is not empty'],
     [
       { workflows: [{ ...valid, steps: [{ name: 'x', duration: 5 }] }] },
-      'workflows[0].steps[0].duration must be a duration',
+      '"duration" must be a duration, such as "1.5s"',
     ],
-    [{ workflows: [{ ...valid, output: [] }] }, 'workflows[0].output must be an object'],
+    [{ workflows: [{ ...valid, output: [] }] }, '"output" must be an object'],
     [
       { workflows: [{ ...valid, failure: { step: 'other', message: 'm' } }] },
-      'workflows[0].failure.step must be one of the steps: only',
+      '"step" must be one of the steps: only',
     ],
   ])('wfr sandbox --workflows: the definition %j is rejected with its position', async (definition, text) => {
     const { exitCode, stderr } = await sandboxWith(definition);
@@ -460,13 +451,13 @@ describe('wfr sandbox --workflows', () => {
     const { stderr, exitCode } = await sandboxWith(text.replace('"1" ,', '"x",'));
     expect(exitCode).toBe(2);
     expect(stderr.match(/w\.json:.*/g)).toEqual([
-      'w.json:5:22: workflows[0].versionName must be a non-empty string',
-      'w.json:7:47: workflows[0].steps[0].duration must be a duration such as "1.5s"',
-      'w.json:7:52: workflows[0].steps[0] has an unknown field "durations"; expected name, duration',
-      'w.json:9:18: workflows[0].output.total has {{amout}}, which is no parameter; did you mean amount?',
-      'w.json:11:18: workflows[0].output.list[0] has {{scan.byte}}, which is no parameter; did you mean scan.bytes?',
-      'w.json:11:35: workflows[0].output.list[1] has {{other}}, which is no parameter; expected amount, scan, meta',
-      'w.json:13:62: workflows[0].failure.when has "amuont", which is no parameter; did you mean amount?',
+      'w.json:5:22: "versionName" must be a non-empty string',
+      'w.json:7:47: "duration" must be a duration, such as "1.5s"',
+      'w.json:7:52: "durations" is unknown; expected name, duration',
+      'w.json:9:18: "amout" is no parameter; did you mean amount?',
+      'w.json:11:18: "scan.byte" is no parameter; did you mean scan.bytes?',
+      'w.json:11:35: "other" is no parameter; expected amount, scan, meta',
+      'w.json:13:62: "amuont" is no parameter; did you mean amount?',
     ]);
   });
 

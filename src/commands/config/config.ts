@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { open, unlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { baseUrlProblem, redactUrl } from '../../config/base-url.js';
-import { type ConfigError, checkConfig } from '../../config/check-config.js';
+import { redactUrl } from '../../config/base-url.js';
+import { checkConfig } from '../../config/check-config.js';
 import {
   type ConfigLocation,
   chooseProfile,
@@ -34,6 +34,7 @@ import { describeParameter, type Parameter } from '../../parameters/declaration.
 import type { Context } from '../../platform/context.js';
 import { absolutePath, mkdirp, throwForPathBelow } from '../../platform/files.js';
 import { describeSystemError, errorCode } from '../../platform/system-error.js';
+import type { JsonProblem } from '../../text/json/json-file.js';
 import { sanitize } from '../../text/sanitize.js';
 import { wrapLines } from '../../text/wrap.js';
 import { type Layout, openLayout, type PresentationFlags } from '../../view/presentation.js';
@@ -220,21 +221,10 @@ function toAbsolute(name: keyof ProfileSettings, value: string | boolean, { cwd 
 }
 
 /** Describes a mistake as one in the flag that gave the value. */
-function describeFlag(error: ConfigError): string {
-  const setting = SETTINGS[String(error.path[2]) as keyof ProfileSettings];
-  switch (error.code) {
-    case 'invalid-name':
-      return `--profile ${error.path.at(-1) || '""'}: ${error.schema.description}`;
-    case 'invalid-base-url':
-      return `--base-url ${redactUrl(error.value) || '""'}: ${baseUrlProblem(error.value, error.allowHttp)}`;
-    case 'wrong-type':
-    case 'invalid-value': {
-      const value = error.schema.isSensitive ? '' : ` ${error.value || '""'}`;
-      return `${setting.flag}${value}: must be ${error.schema.title}`;
-    }
-    default:
-      return `${setting.flag}: is not valid in a profile`;
-  }
+function describeFlag({ path: [, , name], message }: JsonProblem): string {
+  if (name === undefined) return `--profile: ${message}`;
+  const { flag = '' } = SETTINGS[String(name) as keyof ProfileSettings];
+  return message.replace(JSON.stringify(name), flag).replace('"allowHttp": true', '--allow-http');
 }
 
 interface SourcedValue {
