@@ -1,11 +1,9 @@
 /** Reads and parses the request headers that a user adds with --header and --header-file. */
-import { dirname } from 'node:path';
 import { UsageError } from '../errors.js';
 import type { Context } from '../platform/context.js';
-import { resolvePath } from '../platform/files.js';
 import type { WorkflowIdFieldChoice } from '../service/workflow-id-field.js';
-import { formatSource } from './profile.js';
-import { resolveSetting, type ServiceSources } from './resolve-setting.js';
+import { stripByteOrderMark } from '../text/utf8.js';
+import { readSettingFile, resolveSetting, type ServiceSources } from './resolve-setting.js';
 
 /** Set by wfr itself, or reserved for the connection (RFC 9110, section 7.6.1). */
 const OWN_HEADERS = new Set([
@@ -68,22 +66,13 @@ export async function readHeaderLines(sources: ServiceSources): Promise<HeaderLi
 }
 
 async function readHeaderFile(sources: ServiceSources): Promise<HeaderLine[]> {
-  const { context } = sources;
   const setting = resolveSetting('headerFile', sources);
   if (setting === undefined) return [];
-  const { text: path, source } = setting;
-  const name = source.kind === 'profile' ? `headerFile of ${formatSource(source)}` : formatSource(source);
-  if (path === '-') throw new UsageError([`${name} -: the path of a file is required`]);
-  const { FileError, readBytes } = await import('../inputs/files.js');
-  const base = source.kind === 'profile' ? dirname(source.path) : context.cwd;
-  const bytes = await readBytes(resolvePath(path, base, context), { base }, context).catch((error) => {
-    throw error instanceof FileError ? new UsageError([`${name}: ${error.message}`]) : error;
-  });
-  return bytes
+  const { bytes } = await readSettingFile('headerFile', setting, sources.context);
+  return stripByteOrderMark(bytes)
     .toString('utf8')
-    .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
-    .map((text, index) => ({ text, source: `${path}:${index + 1}` }))
+    .map((text, index) => ({ text, source: `${setting.text}:${index + 1}` }))
     .filter(({ text }) => text.trim() !== '' && !text.trimStart().startsWith('#'));
 }
 

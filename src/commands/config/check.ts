@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { checkConfig } from '../../config/check-config.js';
 import { loadCredentials, requireToken } from '../../config/credentials.js';
 import { type ConfigLocation, chooseProfile, readConfigBytes } from '../../config/profile.js';
-import type { ServiceFlags } from '../../config/resolve-setting.js';
+import { readNamedFile, type ServiceFlags } from '../../config/resolve-setting.js';
 import { resolveServiceSettings } from '../../config/service.js';
 import type { ConfigContent } from '../../config/settings-table.js';
 import { collectUsageErrors, UsageError } from '../../errors.js';
@@ -143,9 +143,9 @@ async function checkReadable(name: string, folder: string, context: Context): Pr
 
 /** Tells when the first of the certificates expires. */
 async function checkCertificates(name: string, folder: string, context: Context): Promise<Finding> {
-  const { findCertificates, readPemFile } = await import('../../config/tls.js');
+  const { findCertificates } = await import('../../config/tls.js');
   try {
-    const certificates = findCertificates(await readPemFile('it', name, folder, context));
+    const certificates = findCertificates(await readNamedFile('it', name, folder, context));
     const expiry = Math.min(...certificates.map(({ validTo }) => Date.parse(validTo)));
     const left = expiry - context.clock.now();
     const date = new Date(expiry).toISOString().slice(0, 10);

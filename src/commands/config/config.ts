@@ -14,11 +14,11 @@ import {
 import {
   isOn,
   type RawSetting,
-  resolveSetting,
   type ServiceFlags,
   type ServiceSources,
   type SettingName,
   type SettingSources,
+  settingValues,
 } from '../../config/resolve-setting.js';
 import { type ConfigContent, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
 import {
@@ -270,24 +270,10 @@ function plainSetting(name: SettingName, sources: SettingSources): EffectiveSett
     const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
     return { value, source: formatSource(raw.source) };
   };
-  const raw = resolveSetting(name, sources);
+  const [raw, ...others] = settingValues(name, sources);
   if (raw === undefined) return { name, value: undefined, source: formatSource({ kind: 'default' }) };
-  const { kind } = raw.source;
-  const withoutFlags = { ...sources, flags: {} };
-  const below = [
-    ...(kind === 'flag' ? [resolveSetting(name, withoutFlags)] : []),
-    ...(kind === 'flag' || kind === 'variable'
-      ? [resolveSetting(name, { ...withoutFlags, context: { env: {} } })]
-      : []),
-  ];
-  const overridden = new Map(
-    below.flatMap((one) => {
-      if (one === undefined || one.source.kind === 'default') return [];
-      const other = describe(one);
-      return [[other.source, other] as const];
-    }),
-  );
-  return { name, ...describe(raw), ...(overridden.size > 0 && { overridden: [...overridden.values()] }) };
+  const overridden = others.filter(({ source }) => source.kind !== 'default').map(describe);
+  return { name, ...describe(raw), ...(overridden.length > 0 && { overridden }) };
 }
 
 function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
