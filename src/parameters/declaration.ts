@@ -155,6 +155,38 @@ export function checkInputs(
   return mismatches;
 }
 
+const NOUNS: Readonly<Record<ParameterType | 'null', string>> = {
+  string: 'a string',
+  document: 'a document',
+  number: 'a number',
+  boolean: 'a boolean',
+  object: 'an object',
+  array: 'an array',
+  null: 'null',
+};
+
+/** Describes how an input does not match. */
+export function describeMismatch(mismatch: Mismatch, parameters: Parameters): string {
+  switch (mismatch.code) {
+    case 'missing':
+      return `missing input ${mismatch.name} (${mismatch.parameter.type})`;
+    case 'unknown': {
+      const { name, nearest } = mismatch;
+      const all = [...parameters.keys()].join(', ');
+      const known = all === '' ? 'the workflow has none' : `expected ${all}`;
+      return `unknown parameter "${name}"; ${nearest === undefined ? known : `did you mean "${nearest}"?`}`;
+    }
+    case 'not-accepted':
+      return `must be ${mismatch.parameter.accept?.join(' or ')}, found ${mismatch.mediaType}`;
+    case 'mistyped': {
+      const { parameter, found } = mismatch;
+      const expected = NOUNS[parameter.type];
+      if (found.type !== 'malformed-document') return `must be ${expected}, found ${NOUNS[found.type]}`;
+      return `must be ${expected}; ${parameter.type === 'document' ? found.problem : 'found a document'}`;
+    }
+  }
+}
+
 function checkValue(parameter: Parameter, found: InputKind): Mismatch[] {
   const { name, type, accept } = parameter;
   const isDataUri = found.type === 'document' || found.type === 'malformed-document';

@@ -116,8 +116,8 @@ describe('sandbox: the service', () => {
       'The fields "worfklowId" and "workflowId" differ.',
     ],
     ['{"worfklowId":"x","inputs":{}}', 404, 'There is no workflow "x".'],
-    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.invoice must be a document'],
-    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.customer must be of type string, found number'],
+    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.invoice: must be a document, found a string'],
+    [trigger({ invoice: 'x', customer: 5 }), 422, 'inputs.customer: must be a string, found a number'],
     [
       trigger({ invoice: 'data:application/pdf;base64,a?b=', customer: 'x' }),
       422,
@@ -129,8 +129,8 @@ describe('sandbox: the service', () => {
       'is not a multiple of four',
     ],
     [trigger({ invoice: 'data:application/pdf;base64,aa==aaaa', customer: 'x' }), 422, 'not base64'],
-    [trigger({ customer: 'x' }), 422, 'inputs.invoice is missing (document)'],
-    [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer must be of type string, found array'],
+    [trigger({ customer: 'x' }), 422, 'inputs.invoice: missing input invoice (document)'],
+    [trigger({ invoice: null, customer: [] }), 422, 'inputs.customer: must be a string, found an array'],
   ])('sandbox: %s is rejected with %i and the reason', async (body, status, message) => {
     const { sandbox } = await startTestSandbox();
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);
@@ -175,7 +175,7 @@ describe('sandbox: the service', () => {
     const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [
       `{"worfklowId":"${SLOW}","inputs":{"label":${numbers}}}`,
     ]);
-    expect(answer.body.error?.message).toContain('inputs.label must be of type string, found array');
+    expect(answer.body.error?.message).toContain('inputs.label: must be a string, found an array');
     const piece = Buffer.alloc(16 * 1024 * 1024, ' ');
     const tooLarge = [...Array<Buffer>(16).fill(piece), trigger({ label: 'x' }, SLOW)];
     expect((await speak(sandbox.baseUrl, 'POST', '/runs', tooLarge)).status).toBe(413);
@@ -334,8 +334,8 @@ describe('wfr sandbox --workflows', () => {
     const { stderr, exitCode } = await run('amount=5', 'tag:=[]');
     expect(exitCode).toBe(5);
     expect(stderr).toContain(
-      '| The inputs do not match the Start Node: inputs.customer is missing (string); inputs.amount must be of type ' +
-        'number, found string; inputs.tag is not a parameter of the Start Node.',
+      '| The inputs do not match the Start Node: inputs.customer: missing input customer (string); ' +
+        'inputs.amount: must be a number, found a string; inputs.tag: unknown parameter "tag"; did you mean "tags"?.',
     );
   });
 
@@ -352,7 +352,7 @@ describe('wfr sandbox --workflows', () => {
       });
       const body = trigger({ customer: 'x', scan: `data:${type};base64,aaaa` }, 'w1');
       const answer = await speak(sandbox.baseUrl, 'POST', '/runs', [body]);
-      const rejected = `inputs.scan must be application/pdf or image/*, found ${type}`;
+      const rejected = `inputs.scan: must be application/pdf or image/*, found ${type}`;
       expect(answer.status).toBe(isAccepted ? 201 : 422);
       if (!isAccepted) expect(answer.body.error?.message).toContain(rejected);
     },
