@@ -53,15 +53,9 @@ export function fileDigester({ key, context, signal, known, record }: FileDigest
   const seen = new Map<string, string>();
   const read: DigestFile = async (path, rules, kind) => {
     if (kind !== 'document') return digestText(await readBytes(path, rules, context), kind, key);
-    const source = await openDocument(path, rules, context);
+    const source = digestSource(await openDocument(path, rules, context), Buffer.from(key));
     try {
-      const digest = createHmac('sha256', key);
-      for await (const block of source.blocks(blockBuffers(source.size))) {
-        signal.throwIfAborted();
-        digest.update(block);
-      }
-      await source.verify();
-      return digest.digest('hex').slice(0, LENGTH);
+      return (await source.digest(signal)).slice(0, LENGTH);
     } finally {
       await source.close();
     }
@@ -190,9 +184,9 @@ function digestSource(source: Source, key: Buffer) {
     ...source,
     blocks,
     /** Returns the digest of the bytes as last read; reads them if that did not happen yet. */
-    async digest(): Promise<string> {
+    async digest(signal?: AbortSignal): Promise<string> {
       if (known === undefined) {
-        for await (const _block of blocks(blockBuffers(source.size)));
+        for await (const _block of blocks(blockBuffers(source.size))) signal?.throwIfAborted();
         await source.verify();
       }
       return known ?? '';
