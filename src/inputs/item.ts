@@ -6,6 +6,7 @@
 import { UsageError } from '../errors.js';
 import type { Parameter, Parameters, ParameterType } from '../parameters/declaration.js';
 import { isFile } from '../platform/files.js';
+import { listFirst } from '../text/quantity.js';
 import { shellCommand } from '../text/shell-quote.js';
 
 interface RawItem {
@@ -33,13 +34,6 @@ export class ItemError extends UsageError {
 
 /** The forms of an input, for messages. */
 const INPUT_SYNTAX = 'name=text, name:=json, name@document, name@=textfile or name@:=jsonfile';
-
-/** A text without a separator. */
-class NotAnInputError extends ItemError {
-  constructor(raw: string) {
-    super(raw, `is not an input; use ${INPUT_SYNTAX}`);
-  }
-}
 
 const SEPARATORS = ['@:=', '@=', ':=', '=', '@'] as const;
 type Separator = (typeof SEPARATORS)[number];
@@ -70,13 +64,10 @@ function findType(value: string): number {
   return value.lastIndexOf(TYPE_SUFFIX);
 }
 
-/** Returns whether a text is a separator alone. */
-function isSeparator(text: string): boolean {
-  return (SEPARATORS as readonly string[]).includes(text);
-}
-
 /** Parses one item of the command line. Throws ItemError, and nothing else. */
 export function parseItem(raw: string): Item {
+  const parts = split(raw);
+  if (parts === undefined) throw new ItemError(raw, `is not an input; use ${INPUT_SYNTAX}`);
   if (raw.includes('\uFFFD')) {
     throw new ItemError(
       raw,
@@ -86,7 +77,7 @@ export function parseItem(raw: string): Item {
   if (!raw.isWellFormed()) {
     throw new ItemError(raw, 'contains an unpaired surrogate, which is not valid text');
   }
-  const { name, separator, value } = split(raw);
+  const { name, separator, value } = parts;
   if (name === '') throw new ItemError(raw, `has no name before "${separator}"`);
   // JSON never begins with @.
   if (separator === ':=' && value.startsWith('@') && isPlainPath(value.slice(1))) {
@@ -135,8 +126,9 @@ export interface ColumnHeader {
 
 /** Parses the header of a column; a name without a separator means `name=`. Throws ItemError. */
 export function parseColumnHeader(text: string): ColumnHeader {
-  const { name, separator, value } = trySplit(text) ?? split(`${text}=`);
-  if (name === '') throw new ItemError(text, 'the column has no name');
+  const parts = split(text) ?? split(`${text}=`);
+  if (!parts?.name) throw new ItemError(text, 'the column has no name');
+  const { name, separator, value } = parts;
   const start = separator === '@' ? findType(value) : -1;
   const suffix = start < 0 ? '' : value.slice(start);
   const rest = value.slice(0, value.length - suffix.length);
@@ -163,25 +155,17 @@ export function parseCell({ text, name, separator, mediaType }: ColumnHeader, ce
 
 /** Returns the name in an item, complete or not; undefined for a text without a separator. */
 export function findName(raw: string): string | undefined {
-  return trySplit(raw)?.name;
+  return split(raw)?.name;
 }
 
 /** Returns the offset of the path in an item, complete or not, that names a file; undefined for any other text. */
 export function findPathStart(raw: string): number | undefined {
-  const { separator = '', value = '' } = trySplit(raw) ?? {};
+  const { separator = '', value = '' } = split(raw) ?? {};
   return separator.startsWith('@') ? raw.length - value.length : undefined;
 }
 
-function trySplit(raw: string): ReturnType<typeof split> | undefined {
-  try {
-    return split(raw);
-  } catch (error) {
-    if (error instanceof ItemError) return undefined;
-    throw error;
-  }
-}
-
-function split(raw: string): { name: string; separator: Separator; value: string } {
+/** Returns undefined for a text without a separator. */
+function split(raw: string): { name: string; separator: Separator; value: string } | undefined {
   let name = '';
   for (let index = 0; index < raw.length; index++) {
     const character = raw.charAt(index);
@@ -193,7 +177,7 @@ function split(raw: string): { name: string; separator: Separator; value: string
     if (separator !== undefined) return { name, separator, value: raw.slice(index + separator.length) };
     name += character;
   }
-  throw new NotAnInputError(raw);
+  return undefined;
 }
 
 function requirePath(raw: string, separator: Separator, path: string): string {
@@ -264,7 +248,7 @@ export async function findLooseWords(
   const problems: string[] = [];
   for (let index = 0; index < words.length; index++) {
     const [word = '', ...next] = words.slice(index, index + 3);
-    if (!isLoose(word)) {
+    if (split(word) !== undefined) {
       items.push(word);
       continue;
     }
@@ -280,33 +264,26 @@ export async function findLooseWords(
   return { items, problems: [...problems, ...describeLoose(loose)] };
 }
 
-function isLoose(word: string): boolean {
-  try {
-    parseItem(word);
-  } catch (error) {
-    return error instanceof NotAnInputError;
-  }
-  return false;
-}
-
 /** Returns the input that a word may stand for together with the next ones, and how many of these it takes. */
 async function findMeant(name: string, [next = '', value]: readonly string[], cwd: string) {
   if (name === '') return undefined;
   const input = (rest: string) => shellCommand([escapeName(name) + rest]);
-  if (isSeparator(next) && value !== undefined && (!next.startsWith('@') || isPlainPath(value)))
+  if (
+    SEPARATORS.some((one) => one === next) &&
+    value !== undefined &&
+    (!next.startsWith('@') || isPlainPath(value))
+  )
     return { item: input(next + value), taken: 2 };
-  if (isLoose(next) && isPlainPath(next) && (await isFile(next, cwd)))
+  if (split(next) === undefined && isPlainPath(next) && (await isFile(next, cwd)))
     return { item: input(`@${next}`), taken: 1 };
   return undefined;
 }
 
 function describeLoose(words: readonly string[]): string[] {
-  const [only, another] = words;
-  if (only === undefined) return [];
-  if (another === undefined) return [new NotAnInputError(only).message];
-  const shown = words.slice(0, MAX_LISTED).map((word) => word || '""');
-  const more = words.length > shown.length ? ` and ${words.length - shown.length} more` : '';
-  return [`${shown.join(', ')}${more}: are not inputs; use ${INPUT_SYNTAX}`];
+  if (words.length === 0) return [];
+  const named = words.map((word) => word || '""');
+  const listed = listFirst(named, MAX_LISTED).join(' ');
+  return [`${listed}: ${words.length === 1 ? 'is not an input' : 'are not inputs'}; use ${INPUT_SYNTAX}`];
 }
 
 /** Returns a warning for each text that is `@` and the path of a file. */
