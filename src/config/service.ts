@@ -36,14 +36,18 @@ export async function resolveServiceSettings(sources: ServiceSources) {
     headers: async () => parseHeaders(await readHeaderLines(sources), flags.token === false),
     tls: () => readTlsSettings(sources),
   });
-  const { location, withheld, ignored } = findTokenSource(sources);
+  const { location, withheld, overridden } = findTokenSource(sources);
+  // Only the profile of --profile overrides a variable.
+  const [ignored] = location?.source.kind === 'profile' ? overridden : [];
   const warnings = [
     ...unknownVariables,
     ...findWarnings(connection.baseUrl, context),
     ...(profile?.warnings ?? []),
     ...(location === undefined ? [] : await checkTokenFile(location, context)),
     ...(withheld === undefined ? [] : [withheld]),
-    ...(ignored === undefined ? [] : [`${ignored} is ignored: --profile ${profile?.name} has its own token`]),
+    ...(ignored === undefined
+      ? []
+      : [`${formatSource(ignored.source)} is ignored: --profile ${profile?.name} has its own token`]),
   ];
   const { platform } = context;
   const trace = traceContext(context.env, headers);

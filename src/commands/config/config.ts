@@ -21,12 +21,7 @@ import {
   settingValues,
 } from '../../config/resolve-setting.js';
 import { type ConfigContent, type ProfileSettings, SETTINGS } from '../../config/settings-table.js';
-import {
-  findTokenSource,
-  formatTokenCommand,
-  formatTokenSource,
-  type TokenLocation,
-} from '../../config/token-source.js';
+import { findTokenSource, formatTokenCommand, type TokenLocation } from '../../config/token-source.js';
 import { namedWorkflows } from '../../config/workflow.js';
 import { UsageError } from '../../errors.js';
 import { type Exit, ExitCode } from '../../exit-code.js';
@@ -99,7 +94,7 @@ const FIRST: ReadonlyMap<string, string> = new Map([
   ['token', 'set WFR_TOKEN or --token-file'],
 ]);
 
-type SettingRow = { name: string; value: string; source: string; isDim?: boolean };
+type SettingRow = SourcedValue & { name: string; isDim?: boolean };
 
 /** Returns a line for each setting, and below it one for each that it overrides. `state` is that of the config file. */
 function asText(
@@ -117,19 +112,15 @@ function asText(
     ...settings.filter(({ name }) => FIRST.has(name)),
     ...settings.filter((one) => isSet(one) && !FIRST.has(one.name)),
   ];
-  const rows = ordered.flatMap(({ name, value, source, overridden = [], tokens }): SettingRow[] => {
+  const row = (name: string, one: SourcedValue, isDim: boolean): SettingRow => {
+    return { name: sanitize(name), value: sanitize(one.value), source: place(one.source), isDim };
+  };
+  const rows = ordered.flatMap(({ name, value, source, overridden = [] }) => {
     const isDefault = source === 'default';
     const first = { value: value ?? '(not set)', source: (isDefault && FIRST.get(name)) || source };
-    const [shown = first, ...others] = tokens ?? [first, ...overridden];
-    const text = (one: SourcedValue) => ({ value: sanitize(one.value), source: place(one.source) });
-    const shortName = sanitize(name.replace(/^workflows\..*\.parameters\./, '  '));
     return [
-      { name: shortName, ...text(shown), isDim: isDefault && value !== undefined },
-      ...others.map((one) => ({
-        name: '',
-        ...text({ ...one, source: `${one.source} (overridden)` }),
-        isDim: true,
-      })),
+      row(name.replace(/^workflows\..*\.parameters\./, '  '), first, isDefault && value !== undefined),
+      ...overridden.map((one) => row('', { ...one, source: `${one.source} (overridden)` }, true)),
     ];
   });
   const unset = settings.filter((one) => !isSet(one)).map(({ name }) => name);
@@ -240,8 +231,6 @@ interface EffectiveSetting {
   source: string;
   /** The values that this one overrides. */
   overridden?: readonly SourcedValue[];
-  /** Where the token is, and the sources that it overrides, in the text. */
-  tokens?: readonly SourcedValue[];
 }
 
 /** Resolves the effective settings, in the order of the table. */
@@ -270,10 +259,15 @@ function plainSetting(name: SettingName, sources: SettingSources): EffectiveSett
     const value = SETTINGS[name].type === 'boolean' ? String(isOn(raw)) : text;
     return { value, source: formatSource(raw.source) };
   };
-  const [raw, ...others] = settingValues(name, sources);
-  if (raw === undefined) return { name, value: undefined, source: formatSource({ kind: 'default' }) };
-  const overridden = others.filter(({ source }) => source.kind !== 'default').map(describe);
-  return { name, ...describe(raw), ...(overridden.length > 0 && { overridden }) };
+  const values = settingValues(name, sources);
+  const set = values.filter(({ source }, index) => index === 0 || source.kind !== 'default');
+  return withOverridden(name, set.map(describe));
+}
+
+/** Returns a setting with the first value, which overrides the others. */
+function withOverridden(name: string, [first, ...overridden]: readonly SourcedValue[]): EffectiveSetting {
+  const { value, source } = first ?? { value: undefined, source: 'default' };
+  return { name, value, source, ...(overridden.length > 0 && { overridden }) };
 }
 
 function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
@@ -294,17 +288,15 @@ function workflowSettings(profile: Profile | undefined): EffectiveSetting[] {
 /** One setting for all sources of a token. */
 function tokenSetting(sources: ServiceSources): EffectiveSetting {
   const { flags, context } = sources;
-  const { location, withheld, ignored, overridden } = findTokenSource(sources);
+  const { location, withheld, overridden } = findTokenSource(sources);
   if (location === undefined) {
     const source = withheld ?? (flags.token === false ? '--no-token' : 'default');
     return { name: 'token', value: undefined, source };
   }
-  const source = formatTokenSource(location);
-  const override = ignored === undefined ? '' : `, ${ignored} is ignored`;
-  const tokens = [location, ...overridden].map((one) => {
+  const describe = (one: TokenLocation) => {
     return { value: describeLocation(one, context), source: formatSource(one.source) };
-  });
-  return { name: 'token', value: describeLocation(location, context), source: source + override, tokens };
+  };
+  return withOverridden('token', [location, ...overridden].map(describe));
 }
 
 /** Returns where the token is, never the token. */
