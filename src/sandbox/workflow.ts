@@ -66,7 +66,11 @@ class DefinitionParser {
     for (const { path: rest, ...problem } of problems)
       this.problems.push({ path: [...path, 'parameters', ...rest], ...problem });
     const output = fields.output === undefined ? {} : this.#object(fields.output, [...path, 'output']);
-    this.#placeholders(output, [...path, 'output'], parameters);
+    for (const { text, path: place } of textsIn(output, [...path, 'output']))
+      for (const [, name = ''] of text.matchAll(PLACEHOLDER)) {
+        const problem = placeholderProblem(name, parameters);
+        if (problem !== undefined) this.problems.push(aboutValue(place, problem));
+      }
     return {
       id: this.#text(fields.id, [...path, 'id']),
       versionName: this.#text(fields.versionName, [...path, 'versionName']),
@@ -98,17 +102,6 @@ class DefinitionParser {
       if (problem !== undefined) this.problems.push(aboutName([...path, 'when', name], problem));
     }
     return { step, message: this.#text(fields.message, [...path, 'message']), when };
-  }
-
-  #placeholders(template: unknown, path: JsonPath, parameters: Parameters): void {
-    if (typeof template === 'string')
-      for (const [, name = ''] of template.matchAll(PLACEHOLDER)) {
-        const problem = placeholderProblem(name, parameters);
-        if (problem !== undefined) this.problems.push(aboutValue(path, problem));
-      }
-    else if (typeof template === 'object' && template !== null)
-      for (const [key, value] of Object.entries(template))
-        this.#placeholders(value, [...path, key], parameters);
   }
 
   #object(value: unknown, path: JsonPath, known?: readonly string[]): Record<string, unknown> {
@@ -171,19 +164,21 @@ const ONLY_PLACEHOLDER = /^\{\{([^{}]+)\}\}$/;
  * the value itself, of any type; an unknown placeholder is left unchanged.
  */
 export function fillTemplate(template: unknown, values: InputValues): unknown {
-  if (typeof template === 'string') return fillText(template, values);
-  if (Array.isArray(template)) return template.map((entry) => fillTemplate(entry, values));
-  if (typeof template !== 'object' || template === null) return template;
-  return Object.fromEntries(
-    Object.entries(template).map(([key, value]) => [key, fillTemplate(value, values)]),
+  return JSON.parse(JSON.stringify(template), (_name, value) =>
+    typeof value === 'string' ? fillText(value, values) : value,
   );
 }
 
 /** Returns the names of the placeholders that are a whole string. */
 export function wholePlaceholders(template: unknown): Set<string> {
-  if (typeof template === 'string') return new Set(ONLY_PLACEHOLDER.exec(template)?.slice(1) ?? []);
-  if (typeof template !== 'object' || template === null) return new Set();
-  return new Set(Object.values(template).flatMap((value) => [...wholePlaceholders(value)]));
+  return new Set([...textsIn(template)].flatMap(({ text }) => ONLY_PLACEHOLDER.exec(text)?.slice(1) ?? []));
+}
+
+/** Yields the strings in a JSON value. */
+function* textsIn(value: unknown, path: JsonPath = []): Generator<{ text: string; path: JsonPath }> {
+  if (typeof value === 'string') yield { text: value, path };
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, member] of Object.entries(value)) yield* textsIn(member, [...path, key]);
 }
 
 function fillText(text: string, values: InputValues): unknown {
