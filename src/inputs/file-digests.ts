@@ -87,22 +87,19 @@ export function fileDigester({ key, context, signal, known, record }: FileDigest
 
 /** The digests of the files of one row, as they were read last. */
 export class FilesOfRow {
-  readonly #key: Uint8Array;
   /** By kind and path; a file that is named twice is read twice. */
   readonly #digests = new Map<string, (() => Promise<string>)[]>();
 
-  constructor(key: Uint8Array) {
-    this.#key = key;
-  }
+  constructor(private readonly key: Uint8Array) {}
 
   addText(absolute: string, kind: 'text' | 'json', bytes: Uint8Array): void {
-    const digest = digestText(bytes, kind, this.#key);
+    const digest = digestText(bytes, kind, this.key);
     this.#add(absolute, kind, async () => digest);
   }
 
   /** Returns a source whose bytes are digested while they are sent. */
   addDocument(absolute: string, source: Source): Source {
-    const digested = digestSource(source, Buffer.from(this.#key));
+    const digested = digestSource(source, Buffer.from(this.key));
     this.#add(absolute, 'document', async () => (await digested.digest()).slice(0, LENGTH));
     return digested;
   }

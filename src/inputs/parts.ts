@@ -25,22 +25,18 @@ export class PartReader {
   /** The digests of the files that were read, if there is a key for them. */
   readonly digests: FilesOfRow | undefined;
   readonly #opened: Source[] = [];
-  readonly #context: Context;
-  #stdinUser: string | undefined;
 
   /**
    * `stdinUser` is the flag that reads standard input already, as the user wrote it; `mustReread` rejects files that can be
    * read only once; `digestKey` is the key of the digests of files, if they are needed.
    */
   constructor(
-    context: Context,
-    stdinUser: string | undefined,
+    private readonly context: Context,
+    private stdinUser: string | undefined,
     private readonly mustReread: boolean,
     digestKey?: Uint8Array,
   ) {
     this.digests = digestKey && new FilesOfRow(digestKey);
-    this.#context = context;
-    this.#stdinUser = stdinUser;
   }
 
   /** Closes the documents. */
@@ -63,7 +59,7 @@ export class PartReader {
     if (segment instanceof Uint8Array) return [segment];
     const { kind, path } = segment;
     if (kind === 'document')
-      return this.#openDocument(segment, rules, item.raw, describeTypeFix(item, this.#context));
+      return this.#openDocument(segment, rules, item.raw, describeTypeFix(item, this.context));
     const bytes = await this.#readText(path, rules, item.raw, kind);
     const text = decodeUtf8(bytes);
     return [kind === 'json' ? validateJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
@@ -71,7 +67,7 @@ export class PartReader {
 
   async #readText(path: string, rules: PathRules, raw: string, kind: 'text' | 'json'): Promise<Buffer> {
     const absolute = await this.#claim(path, rules, raw);
-    const bytes = await readBytes(path, rules, this.#context);
+    const bytes = await readBytes(path, rules, this.context);
     this.digests?.addText(absolute, kind, bytes);
     return bytes;
   }
@@ -83,7 +79,7 @@ export class PartReader {
       throw new TextError(`the media type of standard input is unknown; ${fix}`);
     }
     // Opened before its media type is checked: a missing file is the more useful error.
-    const opened = await openDocument(path, rules, this.#context);
+    const opened = await openDocument(path, rules, this.context);
     const source = this.digests?.addDocument(absolute, opened) ?? opened;
     this.#opened.push(source);
     if (mediaType === undefined) throw new TextError(`the file name does not imply a media type; ${fix}`);
@@ -96,7 +92,7 @@ export class PartReader {
   async #claim(path: string, rules: PathRules, raw: string): Promise<string> {
     this.claimStdin(path, raw);
     if (path === '-') return path;
-    const absolute = await assertReadable(path, rules, this.mustReread, this.#context);
+    const absolute = await assertReadable(path, rules, this.mustReread, this.context);
     this.files.push({ name: raw, path: absolute, isWritten: false });
     return absolute;
   }
@@ -104,10 +100,10 @@ export class PartReader {
   /** Reserves standard input if `path` is `-`. Throws TextError if something else reads it already. */
   claimStdin(path: string, user: string): void {
     if (path !== '-') return;
-    if (this.#stdinUser !== undefined) {
-      throw new TextError(`standard input is already read by ${this.#stdinUser} and can be read only once`);
+    if (this.stdinUser !== undefined) {
+      throw new TextError(`standard input is already read by ${this.stdinUser} and can be read only once`);
     }
-    this.#stdinUser = user;
+    this.stdinUser = user;
   }
 }
 
