@@ -2,9 +2,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { decodeString, parseMembers } from '../text/json/members.js';
-import { lineAndColumn } from '../text/json/positions.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
-import { findInvalidUtf8, stripByteOrderMark } from '../text/utf8.js';
+import { findInvalidUtf8, lineAndColumn, stripByteOrderMark } from '../text/utf8.js';
 import type { FileKind } from './file-digests.js';
 import { type Item, normalizeMediaType } from './item.js';
 

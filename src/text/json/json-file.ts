@@ -1,8 +1,9 @@
 /** Parses a JSON file that a person writes: each mistake has its line, its column and a fix. */
 import { isUtf8 } from 'node:buffer';
-import { findInvalidUtf8, stripByteOrderMark } from '../utf8.js';
-import { findPositions, lineAndColumn, pointerTo } from './positions.js';
-import { type JsonSyntaxCode, JsonSyntaxError } from './scanner.js';
+import { findInvalidUtf8, lineAndColumn, stripByteOrderMark } from '../utf8.js';
+import { decodeString } from './members.js';
+import { pointerOf } from './pointer.js';
+import { JsonScanner, type JsonSyntaxCode, JsonSyntaxError } from './scanner.js';
 
 /** The names and indexes that lead to a value. */
 export type JsonPath = readonly (string | number)[];
@@ -64,7 +65,7 @@ export function parseJsonFile(
     const { positions, duplicates } = findPositions(bytes);
     const value: unknown = JSON.parse(bytes.toString('utf8'));
     const offsetOf = (path: JsonPath, part: 'name' | 'value'): number =>
-      positions.get(path.map(String).reduce(pointerTo, ''))?.[part] ?? offsetOf(path.slice(0, -1), 'value');
+      positions.get(pointerOf(path))?.[part] ?? offsetOf(path.slice(0, -1), 'value');
     const placed = [
       ...check(value).map(({ path, isAboutName, message }) => {
         return { offset: offsetOf(path, isAboutName ? 'name' : 'value'), message };
@@ -79,6 +80,42 @@ export function parseJsonFile(
     if (!(error instanceof JsonSyntaxError)) throw error;
     return failed(error.offset, describeSyntaxError(error, bytes));
   }
+}
+
+/** Offsets in bytes: of the name (of the value itself, if it has none), and of the value. */
+interface Position {
+  name: number;
+  value: number;
+}
+
+/**
+ * Finds every value of a JSON text, by JSON Pointer (RFC 6901), and every name that an object contains twice. Throws
+ * JsonSyntaxError, also when a string has an unpaired surrogate.
+ */
+export function findPositions(bytes: Uint8Array) {
+  const positions = new Map<string, Position>();
+  const duplicates: { offset: number; name: string }[] = [];
+  const path: (string | number)[] = [];
+  let nameStart = 0;
+  const scanner = new JsonScanner(bytes);
+  while (scanner.next()) {
+    const { token, start, end } = scanner;
+    const last = path.length - 1;
+    const segment = path[last];
+    const text = token === 'key' || token === 'string' ? decodeString(bytes.subarray(start, end)) : '';
+    if (!text.isWellFormed()) throw new JsonSyntaxError('unpaired-surrogate', start);
+    if (token === '}' || token === ']') path.pop();
+    else if (token === ',' && typeof segment === 'number') path[last] = segment + 1;
+    else if (token === 'key') {
+      nameStart = start;
+      path[last] = text;
+      if (positions.has(pointerOf(path))) duplicates.push({ offset: start, name: text });
+    } else if (token !== ':' && token !== ',') {
+      positions.set(pointerOf(path), { name: typeof segment === 'string' ? nameStart : start, value: start });
+      if (token === '{' || token === '[') path.push(token === '{' ? '' : 0);
+    }
+  }
+  return { positions, duplicates };
 }
 
 /** How to fix a syntax error, by its code and by the text that it is at: what other formats allow, and common typos. */

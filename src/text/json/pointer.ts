@@ -1,6 +1,5 @@
 /** JSON Pointer (RFC 6901): parses pointers, and finds the value of a JSON text that one refers to. */
 import { decodeString, forEachMember } from './members.js';
-import { pointerTo } from './positions.js';
 import { JsonScanner } from './scanner.js';
 
 const OBJECT = 0x7b;
@@ -18,9 +17,9 @@ export function parsePointer(pointer: string): string[] | undefined {
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** Returns the pointer of segments. */
-export function pointerOf(segments: readonly string[]): string {
-  return segments.reduce(pointerTo, '');
+/** Returns the pointer of names and indexes. */
+export function pointerOf(segments: readonly (string | number)[]): string {
+  return segments.map((one) => `/${String(one).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 /** The deepest value on the way of a pointer, and the number of segments that lead to it: all of them if it exists. */
