@@ -18,10 +18,8 @@ interface RawItem {
 /** The `column` of a document is the header of its cell, which gives the media type. */
 export type Item = RawItem &
   (
-    | { type: 'string'; text: string }
-    | { type: 'json'; text: string }
-    | { type: 'string-file'; path: string }
-    | { type: 'json-file'; path: string }
+    | { type: 'string' | 'json'; text: string }
+    | { type: 'string-file' | 'json-file'; path: string }
     | { type: 'document'; path: string; mediaType: string | undefined; column?: string }
   );
 
@@ -102,16 +100,10 @@ export function escapeName(name: string): string {
 }
 
 function createItem(raw: string, name: string, separator: Exclude<Separator, '@'>, value: string): Item {
-  switch (separator) {
-    case '=':
-      return { raw, name, type: 'string', text: value };
-    case ':=':
-      return { raw, name, type: 'json', text: value };
-    case '@=':
-      return { raw, name, type: 'string-file', path: requirePath(raw, separator, value) };
-    case '@:=':
-      return { raw, name, type: 'json-file', path: requirePath(raw, separator, value) };
-  }
+  if (separator === '=' || separator === ':=')
+    return { raw, name, type: separator === '=' ? 'string' : 'json', text: value };
+  const type = separator === '@=' ? 'string-file' : 'json-file';
+  return { raw, name, type, path: requirePath(raw, separator, value) };
 }
 
 /** The header of a table's column: the name of an input, and the separator that its cells follow. */
