@@ -9,7 +9,7 @@ import type { TlsSettings } from '../service/trust.js';
 import { findNearest } from '../text/nearest.js';
 import { isLoopback, parseUrl, stripBrackets } from '../text/url.js';
 import { baseUrlProblem, redactUrl } from './base-url.js';
-import { parseHeaders, readHeaderLines, traceContext } from './headers.js';
+import { readHeaders, traceContext } from './headers.js';
 import { formatSource } from './profile.js';
 import {
   isOn,
@@ -33,7 +33,7 @@ export async function resolveServiceSettings(sources: ServiceSources) {
       const baseUrl = parseBaseUrl(rawBaseUrl, allowHttp, unknownVariables);
       return { baseUrl, proxy: findProxy(baseUrl, context.env) };
     },
-    headers: async () => parseHeaders(await readHeaderLines(sources), flags.token === false),
+    headers: () => readHeaders(sources),
     tls: () => readTlsSettings(sources),
   });
   const { location, withheld, overridden } = findTokenSource(sources);
