@@ -82,8 +82,9 @@ export function parseItem(raw: string): Item {
     const fix = shellCommand([`${escapeName(name)}@:=${value.slice(1)}`]);
     throw new ItemError(raw, `not JSON; to read JSON from a file, write ${fix}`);
   }
-  if (separator === '@') return { raw, name, type: 'document', ...splitMediaType(raw, value) };
-  return createItem(raw, name, separator, value);
+  if (separator !== '@') return createItem(raw, name, separator, value);
+  const { rest, mediaType } = splitMediaType(raw, value);
+  return { raw, name, type: 'document', path: requirePath(raw, separator, rest), mediaType };
 }
 
 /**
@@ -121,19 +122,17 @@ export function parseColumnHeader(text: string): ColumnHeader {
   const parts = split(text) ?? split(`${text}=`);
   if (!parts?.name) throw new ItemError(text, 'the column has no name');
   const { name, separator, value } = parts;
-  const start = separator === '@' ? findType(value) : -1;
-  const suffix = start < 0 ? '' : value.slice(start);
-  const rest = value.slice(0, value.length - suffix.length);
-  const mediaType = suffix === '' ? undefined : parseMediaType(text, suffix);
-  if (rest !== '') throw new ItemError(text, describeHeaderText(text, separator, rest, suffix));
+  const { rest, mediaType } =
+    separator === '@' ? splitMediaType(text, value) : { rest: value, mediaType: undefined };
+  if (rest !== '') throw new ItemError(text, describeHeaderText(text, separator, value, rest));
   return { text, name, separator, mediaType };
 }
 
 /** Describes a header with text after its separator; `note=@` is how other tools name a column of files. */
-function describeHeaderText(text: string, separator: Separator, rest: string, suffix: string): string {
-  const head = text.slice(0, text.length - rest.length - suffix.length);
+function describeHeaderText(text: string, separator: Separator, value: string, rest: string): string {
+  const head = text.slice(0, text.length - value.length);
   const problem = `has text after "${separator}"`;
-  if (rest !== '@') return `${problem}; name the column ${head}${suffix}`;
+  if (rest !== '@') return `${problem}; name the column ${head}${value.slice(rest.length)}`;
   const name = head.slice(0, -separator.length);
   return `${problem}; to read the files in its cells, name the column ${name}@${separator}`;
 }
@@ -177,19 +176,15 @@ function requirePath(raw: string, separator: Separator, path: string): string {
   return path;
 }
 
-function splitMediaType(raw: string, value: string): { path: string; mediaType: string | undefined } {
+/** Splits `;type=…` from what precedes it. Throws ItemError. */
+function splitMediaType(raw: string, value: string): { rest: string; mediaType: string | undefined } {
   const start = findType(value);
-  if (start < 0) return { path: requirePath(raw, '@', value), mediaType: undefined };
-  const mediaType = parseMediaType(raw, value.slice(start));
-  return { path: requirePath(raw, '@', value.slice(0, start)), mediaType };
-}
-
-/** Returns the media type in `;type=…`. Throws ItemError. */
-function parseMediaType(raw: string, suffix: string): string {
-  const text = suffix.slice(TYPE_SUFFIX.length);
+  if (start < 0) return { rest: value, mediaType: undefined };
+  const text = value.slice(start + TYPE_SUFFIX.length);
   const mediaType = normalizeMediaType(text);
-  if (mediaType !== undefined) return mediaType;
-  throw new ItemError(raw, `"${text}" is not a media type; use ;type=type/subtype`);
+  if (mediaType === undefined)
+    throw new ItemError(raw, `"${text}" is not a media type; use ;type=type/subtype`);
+  return { rest: value.slice(0, start), mediaType };
 }
 
 /** An example of each type: the separator, and a value. */
