@@ -74,7 +74,9 @@ export class PartReader {
 
   async #openDocument({ path, mediaType: given }: FileSegment, rules: PathRules, raw: string, fix: string) {
     const absolute = await this.#claim(path, rules, raw);
-    const mediaType = given ?? (path === '-' ? undefined : await guessMediaType(path));
+    // The table of media types is loaded only when a document needs it.
+    const { mediaTypeOf } = given === undefined && path !== '-' ? await import('./media-type.js') : {};
+    const mediaType = given ?? mediaTypeOf?.(path);
     if (path === '-' && mediaType === undefined) {
       throw new TextError(`the media type of standard input is unknown; ${fix}`);
     }
@@ -112,12 +114,6 @@ function describeTypeFix({ raw, column }: { raw: string; column?: string }, { pl
   const example = shellCommand([`${column ?? raw};type=application/pdf`], platform);
   if (column !== undefined) return `name the column with it, such as ${example}`;
   return `add ;type=type/subtype, such as ${example}`;
-}
-
-/** Loads the table of media types only when a document needs it. */
-async function guessMediaType(path: string): Promise<string | undefined> {
-  const { mediaTypeOf } = await import('./media-type.js');
-  return mediaTypeOf(path);
 }
 
 /** Returns what to write in place of text that is not JSON, as far as the type of the parameter allows it. */
