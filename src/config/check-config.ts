@@ -54,7 +54,7 @@ function checkMember(name: string, value: unknown, schema: ValueSchema, path: Js
   if (property === undefined)
     return [aboutName(path, describeUnknownSetting(name, value, path, Object.keys(properties)))];
   const problems = checkValue(value, property, path);
-  if (propertyNames === undefined || propertyNames.pattern.test(name)) return problems;
+  if (propertyNames === undefined || isAllowed(name, propertyNames)) return problems;
   const { title, description, examples } = propertyNames;
   const message = `${title} ${quote(name)} ${description}; use one such as ${quote(examples[0])}`;
   return [aboutName(path, message), ...problems];
