@@ -1,6 +1,6 @@
 /** `wfr config`: prints the path of the config file, checks the file, shows the effective settings, and writes a first file. */
 import { existsSync } from 'node:fs';
-import { open, unlink } from 'node:fs/promises';
+import { unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { redactUrl } from '../../config/base-url.js';
 import { checkConfig } from '../../config/check-config.js';
@@ -171,15 +171,11 @@ async function init({ path }: ConfigLocation, flags: ServiceFlags, context: Cont
 /** Writes a file that only its owner can read, in a folder that only its owner can read unless it exists. */
 async function writeNewFile(path: string, text: string): Promise<void> {
   await mkdirp(dirname(path), 0o700).catch(throwForPathBelow);
-  const file = await open(path, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-  } catch (error) {
-    await unlink(path).catch(() => {});
+  await writeFile(path, text, { flag: 'wx', mode: 0o600 }).catch(async (error) => {
+    // Part of it may have been written, but not to a file that exists already.
+    if (errorCode(error) !== 'EEXIST') await unlink(path).catch(() => {});
     throw error;
-  } finally {
-    await file.close();
-  }
+  });
 }
 
 /** The profile without --profile. */
