@@ -344,11 +344,7 @@ type Part = string | number | Markup | readonly Markup[];
 
 /** Escapes the values of the template, except Markup. Attributes must be in double quotes. */
 function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  return new Markup(
-    strings
-      .map((string, index) => string + (index < parts.length ? toHtml(parts[index] ?? '') : ''))
-      .join(''),
-  );
+  return new Markup(String.raw({ raw: strings }, ...parts.map(toHtml)));
 }
 
 function toHtml(part: Part): string {
