@@ -191,7 +191,7 @@ function createFirstConfig(flags: ServiceFlags, context: Context): ConfigContent
   });
   const settings = { baseUrl: SETTINGS.baseUrl.examples[0], ...Object.fromEntries(given), workflows: {} };
   const content = { defaultProfile: profile, profiles: { [profile]: settings } };
-  const problems = checkConfig(content).map(describeFlag);
+  const problems = checkConfig(content).map((problem) => describeFlag(problem, flags));
   if (problems.length > 0) throw new UsageError(problems);
   return content;
 }
@@ -207,11 +207,13 @@ function toAbsolute(name: keyof ProfileSettings, value: string | boolean, { cwd 
   return path.startsWith('~/') || path === '' ? path : absolutePath(path, cwd);
 }
 
-/** Describes a mistake as one in the flag that gave the value. */
-function describeFlag({ path: [, , name], message }: JsonProblem): string {
+/** Describes a mistake as one in the flag that gave the value, which is of the right type. */
+function describeFlag({ path: [, , name], message }: JsonProblem, flags: ServiceFlags): string {
   if (name === undefined) return `--profile: ${message}`;
-  const { flag = '' } = SETTINGS[String(name) as keyof ProfileSettings];
-  return message.replace(JSON.stringify(name), flag).replace('"allowHttp": true', '--allow-http');
+  const { flag = '', title, isSensitive } = SETTINGS[name as SettingName];
+  if (name === 'baseUrl')
+    return message.replace('"baseUrl"', flag).replace('"allowHttp": true', '--allow-http');
+  return `${flag}${isSensitive ? '' : ` ${flags[name as SettingName] || '""'}`}: must be ${title}`;
 }
 
 interface SourcedValue {

@@ -141,12 +141,9 @@ describe('config init', () => {
     [['--profile', '-x'], '--profile: profile name "-x" must not be empty or start with "-"'],
     [['--profile', ''], '--profile: profile name "" must not be empty or start with "-"'],
     [['--token-file', '-'], '--token-file -: a profile requires a file'],
-    [['--token-file', ''], '--token-file must be the path of a file that contains the access token'],
-    [['--interval', 'soon'], '--interval must be a duration of at least 1ms, such as "2s"; found "soon"'],
-    [
-      ['--workflow-id-field', 'x'],
-      '--workflow-id-field must be auto, worfklowId, workflowId or both; found "x"',
-    ],
+    [['--token-file', ''], '--token-file: must be the path of a file that contains the access token'],
+    [['--interval', 'soon'], '--interval soon: must be a duration of at least 1ms'],
+    [['--workflow-id-field', 'x'], '--workflow-id-field x: must be auto, worfklowId, workflowId or both'],
   ])('config init: %j exits 2 and writes nothing', async (args, message) => {
     const { exitCode, stderr, path } = await init(args);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) });
