@@ -4,35 +4,17 @@ import { isUtf8 } from 'node:buffer';
 import { decodeString, parseMembers } from '../text/json/members.js';
 import { JsonScanner, JsonSyntaxError } from '../text/json/scanner.js';
 import { findInvalidUtf8, lineAndColumn, stripByteOrderMark } from '../text/utf8.js';
-import type { FileKind } from './file-digests.js';
-import { type Item, normalizeMediaType } from './item.js';
+import { type FileSegment, type Item, normalizeMediaType } from './item.js';
 
 const QUOTE = 0x22;
-
-/** A file whose content is a part of an input: a document, a text, or JSON. */
-export interface FileSegment {
-  kind: FileKind;
-  path: string;
-  mediaType?: string | undefined;
-}
 
 /** JSON text, or a file that is inserted between such texts. */
 export type Segment = Uint8Array | FileSegment;
 
 /** Returns what the value of an item is. */
 export function segmentOf(item: Item): Segment {
-  switch (item.type) {
-    case 'string':
-      return Buffer.from(JSON.stringify(item.text));
-    case 'json':
-      return Buffer.from(item.text);
-    case 'string-file':
-      return { kind: 'text', path: item.path };
-    case 'json-file':
-      return { kind: 'json', path: item.path };
-    case 'document':
-      return { kind: 'document', path: item.path, mediaType: item.mediaType };
-  }
+  if (item.type === 'file') return item;
+  return Buffer.from(item.type === 'json' ? item.text : JSON.stringify(item.text));
 }
 
 /** Problems that are listed at most. */

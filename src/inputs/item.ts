@@ -8,6 +8,7 @@ import type { Parameter, Parameters, ParameterType } from '../parameters/declara
 import { isFile } from '../platform/files.js';
 import { listFirst } from '../text/quantity.js';
 import { shellCommand } from '../text/shell-quote.js';
+import type { FileKind } from './file-digests.js';
 
 interface RawItem {
   name: string;
@@ -15,13 +16,16 @@ interface RawItem {
   raw: string;
 }
 
+/** A file whose content is a part of an input: a document, a text, or JSON. */
+export interface FileSegment {
+  kind: FileKind;
+  path: string;
+  mediaType?: string | undefined;
+}
+
 /** The `column` of a document is the header of its cell, which gives the media type. */
 export type Item = RawItem &
-  (
-    | { type: 'string' | 'json'; text: string }
-    | { type: 'string-file' | 'json-file'; path: string }
-    | { type: 'document'; path: string; mediaType: string | undefined; column?: string }
-  );
+  ({ type: 'string' | 'json'; text: string } | ({ type: 'file'; column?: string } & FileSegment));
 
 /** An item that does not follow the grammar. The message quotes it and says how to fix it. */
 export class ItemError extends UsageError {
@@ -84,7 +88,7 @@ export function parseItem(raw: string): Item {
   }
   if (separator !== '@') return createItem(raw, name, separator, value);
   const { rest, mediaType } = splitMediaType(raw, value);
-  return { raw, name, type: 'document', path: requirePath(raw, separator, rest), mediaType };
+  return { raw, name, type: 'file', kind: 'document', path: requirePath(raw, separator, rest), mediaType };
 }
 
 /**
@@ -103,8 +107,8 @@ export function escapeName(name: string): string {
 function createItem(raw: string, name: string, separator: Exclude<Separator, '@'>, value: string): Item {
   if (separator === '=' || separator === ':=')
     return { raw, name, type: separator === '=' ? 'string' : 'json', text: value };
-  const type = separator === '@=' ? 'string-file' : 'json-file';
-  return { raw, name, type, path: requirePath(raw, separator, value) };
+  const kind = separator === '@=' ? 'text' : 'json';
+  return { raw, name, type: 'file', kind, path: requirePath(raw, separator, value) };
 }
 
 /** The header of a table's column: the name of an input, and the separator that its cells follow. */
@@ -141,7 +145,8 @@ function describeHeaderText(text: string, separator: Separator, value: string, r
 export function parseCell({ text, name, separator, mediaType }: ColumnHeader, cell: string): Item {
   const raw = `${escapeName(name)}${separator}${cell}`;
   if (separator !== '@') return createItem(raw, name, separator, cell);
-  return { raw, name, type: 'document', path: requirePath(raw, separator, cell), mediaType, column: text };
+  const path = requirePath(raw, separator, cell);
+  return { raw, name, type: 'file', kind: 'document', path, mediaType, column: text };
 }
 
 /** Returns the name in an item, complete or not; undefined for a text without a separator. */

@@ -7,15 +7,8 @@ import { shellCommand } from '../text/shell-quote.js';
 import { stripByteOrderMark } from '../text/utf8.js';
 import { FilesOfRow } from './file-digests.js';
 import { assertReadable, openDocument, type PathRules, readBytes } from './files.js';
-import {
-  checkJson,
-  decodeUtf8,
-  type FileSegment,
-  type Segment,
-  segmentOf,
-  TextError,
-} from './inputs-file.js';
-import { escapeName, type Item } from './item.js';
+import { checkJson, decodeUtf8, type Segment, TextError } from './inputs-file.js';
+import { escapeName, type FileSegment, type Item } from './item.js';
 
 /** Reads texts and opens documents, and lets only one of them read standard input. */
 export class PartReader {
@@ -55,21 +48,14 @@ export class PartReader {
   async readItem(item: Item, rules: PathRules, declared?: ParameterType): Promise<readonly Part[]> {
     if (item.type === 'json')
       return [validateJson(Buffer.from(item.text), jsonHint(escapeName(item.name), item.text, declared))];
-    const segment = segmentOf(item);
-    if (segment instanceof Uint8Array) return [segment];
-    const { kind, path } = segment;
-    if (kind === 'document')
-      return this.#openDocument(segment, rules, item.raw, describeTypeFix(item, this.context));
-    const bytes = await this.#readText(path, rules, item.raw, kind);
-    const text = decodeUtf8(bytes);
-    return [kind === 'json' ? validateJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
-  }
-
-  async #readText(path: string, rules: PathRules, raw: string, kind: 'text' | 'json'): Promise<Buffer> {
+    if (item.type !== 'file') return [Buffer.from(JSON.stringify(item.text))];
+    const { kind, path, raw } = item;
+    if (kind === 'document') return this.#openDocument(item, rules, raw, describeTypeFix(item, this.context));
     const absolute = await this.#claim(path, rules, raw);
     const bytes = await readBytes(path, rules, this.context);
     this.digests?.addText(absolute, kind, bytes);
-    return bytes;
+    const text = decodeUtf8(bytes);
+    return [kind === 'json' ? validateJson(stripByteOrderMark(bytes)) : Buffer.from(JSON.stringify(text))];
   }
 
   async #openDocument({ path, mediaType: given }: FileSegment, rules: PathRules, raw: string, fix: string) {
