@@ -11,7 +11,7 @@ import type { Run } from '../service/run.js';
 import { decodeStart, decodeStringBytes } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { listFirst } from '../text/quantity.js';
-import { FileNames, type JsonPath, SaveFolder } from './save-folder.js';
+import { FileNames, type FileToSave, type JsonPath, SaveFolder } from './save-folder.js';
 
 /** The most paths that a warning lists. */
 const MAX_PATHS = 10;
@@ -25,12 +25,6 @@ export interface FolderOptions {
   force: boolean;
   /** Create a folder for each run inside this one. */
   severalRuns: boolean;
-}
-
-interface FileToWrite {
-  document: EmbeddedDocument;
-  /** Relative to the working folder, as messages and the output show it. */
-  path: string;
 }
 
 export class DocumentFolder {
@@ -105,7 +99,7 @@ export class DocumentFolder {
     const { files, found, withPaths } = this.#find(id, run, name);
     const warnings = this.#warnings(id, found);
     try {
-      await this.folder.save(files.map(({ path, document }) => ({ path, bytes: () => document.bytes() })));
+      await this.folder.save(files);
     } catch (error) {
       if (error instanceof UnsavedDocumentError && errorCode(error.cause) === 'EEXIST')
         this.#conflicts.add(id);
@@ -126,10 +120,9 @@ export class DocumentFolder {
     const found = findDocuments(output, this.limit);
     const folder = name === undefined ? this.runFolder(id) : join(this.options.folder, name);
     const names = new FileNames();
-    const files = found.documents.map((document) => ({
-      document,
-      path: join(folder, names.forDocument(document.jsonPath, document.mediaType)),
-    }));
+    const files = found.documents.map((document) => {
+      return { ...document, path: join(folder, names.forDocument(document.jsonPath, document.mediaType)) };
+    });
     const withPaths = () => {
       if (files.length === 0) return run;
       const { json } = run;
@@ -156,12 +149,13 @@ export class DocumentFolder {
   }
 }
 
-function replaceDocuments(json: Uint8Array, files: readonly FileToWrite[]): Buffer {
+/** Returns JSON with a path in place of each document. */
+function replaceDocuments(json: Uint8Array, files: readonly (EmbeddedDocument & FileToSave)[]): Buffer {
   const parts: Uint8Array[] = [];
   let position = 0;
-  for (const { document, path } of files) {
-    parts.push(json.subarray(position, document.start), Buffer.from(JSON.stringify(path)));
-    position = document.end;
+  for (const { start, end, path } of files) {
+    parts.push(json.subarray(position, start), Buffer.from(JSON.stringify(path)));
+    position = end;
   }
   return Buffer.concat([...parts, json.subarray(position)]);
 }
