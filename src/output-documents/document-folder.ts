@@ -11,18 +11,14 @@ import type { Run } from '../service/run.js';
 import { decodeStart, decodeStringBytes } from '../text/json/members.js';
 import { JsonScanner } from '../text/json/scanner.js';
 import { listFirst } from '../text/quantity.js';
-import { FileNames, type FileToSave, type JsonPath, SaveFolder } from './save-folder.js';
+import { FileNames, type FileToSave, type FolderFlag, type JsonPath, SaveFolder } from './save-folder.js';
 
 /** The most paths that a warning lists. */
 const MAX_PATHS = 10;
 /** The most existing files that an error lists. */
 const MAX_EXISTING = 3;
 
-export interface FolderOptions {
-  /** As the user wrote it. */
-  folder: string;
-  /** Overwrite existing files. */
-  force: boolean;
+export interface FolderOptions extends Omit<FolderFlag, 'flag'> {
   /** Create a folder for each run inside this one. */
   severalRuns: boolean;
 }
